@@ -1,0 +1,57 @@
+# make demo    the bundled sample, the whole job, explained on screen
+# make test    set up and run the whole suite (CI=true: a missing component is a failure, not a skipped test)
+# make lint    ruff and mypy --strict
+# make bench   Twinset and its peers side by side
+# make soak    the long runs
+# make docs    write docs/commands.md anew
+#
+# Everything happens in .venv, which is made on first use and renewed when pyproject.toml or requirements.lock change.
+# PYTHON=python3.12 chooses another interpreter (3.11 or newer); BENCH="…" passes words to the benchmarks.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+BENCH ?=
+
+.PHONY: demo test lint bench soak docs setup lock clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit("Twinset needs Python 3.11 or newer, this is %d.%d; name another with make PYTHON=…" % v[:2])'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+demo: $(STAMP)
+	$(BIN)/twinset demo
+
+test: $(STAMP)
+	$(BIN)/python -m pytest
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict src
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks $(BENCH)
+
+soak: $(STAMP)
+	$(BIN)/python -m pytest -m soak
+
+docs: $(STAMP)
+	@mkdir -p docs
+	$(BIN)/python -m twinset.cli.reference > docs/commands.md.new && mv docs/commands.md.new docs/commands.md
+
+# The lock is what a clean environment gets from the dev extra, versions only.
+lock:
+	rm -rf .venv-lock
+	$(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	.venv-lock/bin/python -m pip freeze --exclude-editable | LC_ALL=C sort -f > requirements.lock
+	rm -rf .venv-lock
+
+clean:
+	rm -rf $(VENV) .venv-lock build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

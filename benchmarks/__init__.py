@@ -1,0 +1,1 @@
+"""Measurements of Twinset beside its peers: `python -m benchmarks`."""

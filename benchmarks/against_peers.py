@@ -1,0 +1,155 @@
+"""`twinset dedup`, from a file to clean files, against the peers from text in memory to candidate pairs.
+
+The peers' clocks cover neither reading nor verifying nor writing. Slow ones run on a sample of whole families
+and are scaled by the number of documents, which flatters them: none grows slower than linearly.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.corpora import generated, sampled, text_bytes
+from benchmarks.environments import PEERS, Peer, interpreter
+from benchmarks.measure import BenchmarkError, Setting, dedup, run_program, say, time_command, twinset
+from benchmarks.truth import load_truth
+
+GOALS = {"rensa": 6, "gaoya": 3, "datasketch": 40, "text-dedup": 60, "datatrove": 300}
+
+
+def measure(setting: Setting) -> dict[str, Any]:
+    documents = 20_000 if setting.quick else 200_000
+    corpus = generated(setting, documents)
+    truth = load_truth(corpus)
+    say(f"  {len(truth):,} true pairs")
+    contestants = [_measure_own(setting, corpus, truth)]
+    for peer in PEERS:
+        try:
+            contestants.append(_measure_peer(setting, peer, corpus, documents))
+        except BenchmarkError as error:
+            say(f"  {peer.name} left out: {error}")
+            contestants.append({"name": peer.name, "failed": str(error)})
+    own = contestants[0]["scaled"]
+    for contestant in contestants:
+        if "scaled" in contestant:
+            contestant["times"] = contestant["scaled"] / own
+    return {
+        "documents": documents,
+        "bytes": text_bytes(corpus),
+        "true_pairs": len(truth),
+        "contestants": contestants,
+    }
+
+
+def _measure_own(setting: Setting, corpus: Path, truth: pa.Table) -> dict[str, Any]:
+    out = setting.fresh("dedup")
+    time_command(dedup(corpus, out))  # compiles, and brings the corpus into the page cache
+    timing = time_command(dedup(corpus, out), setting.repeat)
+    say(f"  twinset dedup {timing.best:.2f} s")
+    listing = setting.fresh("pairs.parquet")
+    words = ["--threshold", "0.8", "--recall", "0.99", "-o", str(listing), "--quiet", "--force"]
+    time_command([twinset(), "pairs", str(corpus), *words])
+    table = pq.read_table(listing, columns=["left", "right"])
+    found = np.column_stack([_row_numbers(table["left"]), _row_numbers(table["right"])])
+    return {
+        "name": "twinset",
+        "setup": "file to clean file: read, sketch, verify exactly, cluster, write; --recall 0.99",
+        "cores": 2,
+        "documents": pq.read_metadata(corpus).num_rows,
+        "scaled": timing.best,
+        **timing.to_dict(),
+        **score(found, truth),
+    }
+
+
+def _row_numbers(ids: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """Rows of the corpus from its ids, which are a letter and the row."""
+    return np.array([int(name[1:]) for name in ids.to_pylist()], dtype=np.int64)
+
+
+def _measure_peer(setting: Setting, peer: Peer, corpus: Path, documents: int) -> dict[str, Any]:
+    sample = sampled(corpus, peer.documents // 10 if setting.quick else peer.documents)
+    truth = load_truth(sample)
+    python = interpreter(peer, setting.venvs)
+    listing = setting.fresh(f"{peer.name}.parquet")
+    result = run_program(
+        python, peer.module, str(sample), "--pairs", str(listing), "--repeat", str(setting.repeat)
+    )
+    best = min(result["seconds"])
+    scaled = best * documents / result["documents"]
+    say(f"  {peer.name} {best:.2f} s for {result['documents']:,} documents, {scaled:.1f} s for all")
+    table = pq.read_table(listing)
+    found = np.column_stack([table["left"].to_numpy(), table["right"].to_numpy()])
+    return {
+        "name": peer.name,
+        "packages": list(peer.packages),
+        "setup": peer.setup,
+        "cores": peer.cores,
+        "found_in_theory": peer.found,
+        "goal": GOALS[peer.name],
+        "scaled": scaled,
+        "best": best,
+        **result,
+        **score(found, truth),
+    }
+
+
+def score(found: npt.NDArray[np.int64], truth: pa.Table) -> dict[str, Any]:
+    """Recall of the true pairs, share of true pairs among those found, and recall right at the threshold."""
+    true = np.column_stack([truth["left"].to_numpy(), truth["right"].to_numpy()])
+    similarity = truth["similarity"].to_numpy()
+    hit = np.isin(_keys(true), _keys(np.sort(found, axis=1)))
+    near = similarity < 0.85
+    return {
+        "pairs": len(found),
+        "recall": float(hit.mean()) if len(true) else 1.0,
+        "recall_near": float(hit[near].mean()) if near.any() else 1.0,
+        "precision": float(hit.sum() / len(found)) if len(found) else 1.0,
+    }
+
+
+def _keys(pairs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return np.asarray(pairs[:, 0] * (1 << 31) + pairs[:, 1])
+
+
+def goals(result: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
+    lines = []
+    for contestant in result["contestants"][1:]:
+        name, what = contestant["name"], "dedup end to end, against "
+        if "failed" in contestant:
+            lines.append((what + name, f"≥ {GOALS[name]}×", "peer not measured", False))
+        else:
+            times, goal = contestant["times"], contestant["goal"]
+            lines.append((what + name, f"≥ {goal}×", f"{times:.1f}×", times >= goal))
+    own = result["contestants"][0]
+    lines.append(("recall of the true pairs", "≥ 0.99", f"{own['recall']:.4f}", own["recall"] >= 0.99))
+    lines.append(("precision of the pairs", "1.0", f"{own['precision']:.4f}", own["precision"] == 1.0))
+    return lines
+
+
+def table(result: dict[str, Any]) -> str:
+    lines = [
+        f"{result['documents']:,} documents, {result['bytes'] / 1e6:,.0f} MB,"
+        f" {result['true_pairs']:,} true pairs (exact Jaccard ≥ 0.8 of word 5-shingles)."
+        " Recall near: of the true pairs below 0.85."
+        " Twinset from file to clean file; peers from text in memory to candidates.",
+        "",
+        "| | seconds | MB/s | × | recall | recall near | precision | measured on | cores | what runs |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---|",
+    ]
+    for one in result["contestants"]:
+        if "failed" in one:
+            lines.append(f"| {one['name']} | not measured | | | | | | | | |")
+            continue
+        rate = result["bytes"] / one["scaled"] / 1e6
+        lines.append(
+            f"| {one['name']} | {one['scaled']:.1f} | {rate:,.1f} | {one['times']:.1f}"
+            f" | {one['recall']:.4f} | {one['recall_near']:.4f} | {one['precision']:.4f}"
+            f" | {one['documents']:,} | {one['cores']} | {one['setup']} |"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,69 @@
+"""The figures as JSON and as a page of tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from benchmarks import against_peers, growth, hot_buckets, known_truth, sketching, startup
+
+PARTS = {
+    "peers": ("Against its peers", against_peers.measure, against_peers.table, against_peers.goals),
+    "sketch": ("Text to sketches", sketching.measure, sketching.table, sketching.goals),
+    "growth": ("Growth", growth.measure, growth.table, growth.goals),
+    "memory": ("Memory limit", growth.measure_limited, growth.table_limited, growth.goals_limited),
+    "hot": ("Hot buckets", hot_buckets.measure, hot_buckets.table, hot_buckets.goals),
+    "startup": ("Start", startup.measure, startup.table, startup.goals),
+    "truth": ("Corpora with known truth", known_truth.measure, known_truth.table, known_truth.goals),
+}
+PLOTS = {"peers": "speed", "growth": "growth"}
+
+
+def load(folder: Path) -> dict[str, Any]:
+    """Earlier figures of this name, so that parts can be measured one by one; each says its own commit."""
+    path = folder / "results.json"
+    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return found
+
+
+def write(folder: Path, results: dict[str, Any]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "results.json").write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    (folder / "results.md").write_text(_page(results))
+
+
+def unmet(results: dict[str, Any]) -> list[str]:
+    """Goals that the figures do not reach, in words."""
+    return [f"{what}: {figure}, wanted {goal}" for what, goal, figure, met in _goals(results) if not met]
+
+
+def _goals(results: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
+    parts = results["parts"]
+    return [line for name, (_, _, _, goals) in PARTS.items() if name in parts for line in goals(parts[name])]
+
+
+def _page(results: dict[str, Any]) -> str:
+    machine = results["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
+    commits = sorted({part["commit"] for part in results["parts"].values()})
+    lines = [
+        "# Benchmarks",
+        "",
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['memory'] / 1e9:.0f} GB, {machine['system']},"
+        f" Python {machine['python']}. {versions}. Commit {', '.join(commits)}.",
+        "",
+        f"Best of {results['repeat']} after the kernels are compiled; word:5, threshold 0.8, recall 0.99;"
+        " times of whole processes, from start to exit.",
+    ]
+    if results["quick"]:
+        lines += ["", "Measured with `--quick`: small corpora, to check the harness, no figures to quote."]
+    lines += ["", "| measure | goal | measured | |", "|---|---|---|---|"]
+    for what, goal, figure, met in _goals(results):
+        lines.append(f"| {what} | {goal} | {figure} | {'yes' if met else '**no**'} |")
+    for name, (title, _, table, _) in PARTS.items():
+        if name in results["parts"]:
+            lines += ["", f"## {title}", "", table(results["parts"][name])]
+            if name in PLOTS and results.get("plots"):
+                lines += ["", f"![{title}]({PLOTS[name]}.svg)"]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,63 @@
+"""Twinset finds near-duplicates: documents in; verified pairs, clusters and clean data out.
+
+    twinset.find_pairs(source, …)    every pair of documents at least as similar as the threshold
+    twinset.dedup(source, …)         the clean collection, and a reason for every document removed
+    twinset.compare(a, b, …)         two documents, exactly
+    twinset.plan(…)                  the hashes, bands and rows behind a threshold and a recall
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .errors import (
+    ColumnError,
+    DuplicateIdError,
+    MissingError,
+    OptionError,
+    OutputError,
+    PlanWarning,
+    RowError,
+    SourceError,
+    StateError,
+    TwinsetError,
+)
+from .plan import Plan, plan
+
+if TYPE_CHECKING:
+    from .pipeline import compare, dedup, find_pairs
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ColumnError",
+    "DuplicateIdError",
+    "MissingError",
+    "OptionError",
+    "OutputError",
+    "Plan",
+    "PlanWarning",
+    "RowError",
+    "SourceError",
+    "StateError",
+    "TwinsetError",
+    "__version__",
+    "compare",
+    "dedup",
+    "find_pairs",
+    "plan",
+]
+
+# Imported when first asked for: they need Arrow and Numba, which `twinset --help` does not wait for.
+_LAZY = frozenset({"compare", "dedup", "find_pairs"})
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(".pipeline", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,84 @@
+"""Pieces that kernels over bytes share: eight bytes at once, counting bits, UTF-8, a 64-bit finaliser."""
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from twinset.compiled import inlined
+
+U = np.uint64
+HIGH = U(0x8080808080808080)
+
+WORD, SINGLE, SPACE, UNSETTLED = 1, 2, 4, 8  # classes of code points, as bits; see unicode.py
+
+
+@intrinsic
+def load64(_context, array, index):  # type: ignore[no-untyped-def]
+    """Eight bytes of a uint8 array from any offset, as one little-endian number."""
+
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        address = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(64).as_pointer())
+        loaded = builder.load(address)
+        loaded.align = 1
+        return loaded
+
+    return types.uint64(array, types.int64), generate
+
+
+@intrinsic
+def store64(_context, array, index, value):  # type: ignore[no-untyped-def]
+    """The reverse of `load64`."""
+
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        address = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(64).as_pointer())
+        builder.store(args[2], address).align = 1
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, types.uint64), generate
+
+
+@intrinsic
+def trailing_zeros(_context, value):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), generate
+
+
+@intrinsic
+def ones(_context, value):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.ctpop(args[0])
+
+    return types.int64(types.uint64), generate
+
+
+@inlined
+def fmix64(h):  # type: ignore[no-untyped-def]
+    h ^= h >> U(33)
+    h *= U(0xFF51AFD7ED558CCD)
+    h ^= h >> U(33)
+    h *= U(0xC4CEB9FE1A85EC53)
+    h ^= h >> U(33)
+    return h
+
+
+@inlined
+def decode(data, at):  # type: ignore[no-untyped-def]
+    """Code point and length of the valid UTF-8 sequence at data[at]."""
+    c = np.int64(data[at])
+    if c < 0x80:
+        return c, 1
+    if c < 0xE0:
+        return ((c & 0x1F) << 6) | (np.int64(data[at + 1]) & 0x3F), 2
+    if c < 0xF0:
+        return ((c & 0x0F) << 12) | ((np.int64(data[at + 1]) & 0x3F) << 6) | (np.int64(data[at + 2]) & 0x3F), 3
+    return (
+        ((c & 0x07) << 18)
+        | ((np.int64(data[at + 1]) & 0x3F) << 12)
+        | ((np.int64(data[at + 2]) & 0x3F) << 6)
+        | (np.int64(data[at + 3]) & 0x3F)
+    ), 4

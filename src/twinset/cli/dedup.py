@@ -1,0 +1,70 @@
+"""``twinset dedup``: the clean collection, and a reason for every document removed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..errors import OptionError
+from ..options import DedupOptions
+from . import flags, running, show
+
+
+@click.command("dedup", cls=flags.Command)
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@flags.flags_of(DedupOptions)
+@flags.output("Folder for the result; needed unless --dry-run.")
+@flags.running
+def command(
+    sources: tuple[str, ...], output: str | None, dry_run: bool, quiet: bool, as_json: bool, **values: Any
+) -> None:
+    """Remove near-duplicates, and say why for each.
+
+    The folder OUT holds kept/ (the clean data, in the format of the input), removed.parquet (each removed
+    document with the kept one it resembles), clusters.parquet, pairs.parquet and summary.json. It appears
+    whole or not at all. A run that was stopped goes on where it was when started again with the same words.
+    """
+    words = flags.given(DedupOptions, values)
+    options = DedupOptions.of(**words)
+    if dry_run:
+        running.dry_run(sources, options, as_json)
+        return
+    if not output:
+        raise OptionError("there is no output; name a folder for the result with -o OUT")
+    import twinset
+
+    with running.followed(options, quiet) as progress:
+        result = twinset.dedup(*sources, output=output, progress=progress, **words)
+    if as_json:
+        show.as_json(result.summary)
+    elif not quiet:
+        print_summary(result.summary, output, options)
+
+
+def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -> None:
+    """Print what a run found and where it lies."""
+    marked = "flagged as duplicates" if options.flag else "removed as near-duplicates"
+    rows: list[tuple[str, object]] = [
+        ("documents", summary["documents"]),
+        ("kept", summary["kept"]),
+        (marked, summary["removed"]),
+    ]
+    rows += [
+        (words, summary[name])
+        for name, words in (
+            ("empty", "empty (kept)"),
+            ("unreadable", "unreadable (left out, named in summary.json)"),
+            ("replaced", "with bytes that are not text (replaced)"),
+            ("clusters", "clusters"),
+            ("pairs", "pairs"),
+        )
+        if isinstance(summary.get(name), int) and (summary[name] or name in ("clusters", "pairs"))
+    ]
+    width = max(len(f"{value:,}") for _, value in rows)
+    for words, value in rows:
+        click.echo(f"  {value:>{width},}  {words}")
+    folder = Path(output)
+    click.echo(f"clean data: {folder / 'kept'}")
+    click.echo(f"a reason for every removal: {folder / 'removed.parquet'}")

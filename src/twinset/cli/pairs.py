@@ -1,0 +1,84 @@
+"""``twinset pairs``: every pair at least as similar as the threshold."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+
+from ..checks import pairs_file
+from ..options import PairsOptions
+from . import flags, running, show
+
+ROWS = 50
+
+
+@click.command("pairs", cls=flags.Command, short_help="Find every pair of near-duplicates.")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@flags.flags_of(PairsOptions)
+@flags.output("File for the pairs: .parquet, .csv or .jsonl.")
+@flags.running
+def command(
+    sources: tuple[str, ...], output: str | None, dry_run: bool, quiet: bool, as_json: bool, **values: Any
+) -> None:
+    """Find every pair of documents at least as similar as the threshold.
+
+    A SOURCE is a folder of text files, a file (.txt, .jsonl, .csv, .tsv, .parquet, .arrow; also compressed),
+    a pattern such as 'news/*.jsonl', or - for JSON lines on stdin. Without -o the pairs are shown as a table
+    on a terminal, and written as CSV elsewhere.
+    """
+    words = flags.given(PairsOptions, values)
+    options = PairsOptions.of(**words)
+    if output:
+        pairs_file(output)
+    if dry_run:
+        running.dry_run(sources, options, as_json)
+        return
+    if output:
+        summary = _find(sources, output, quiet, options, words)
+        if as_json:
+            show.as_json(summary)
+        elif not quiet:
+            click.echo(f"{show.count(summary['pairs'], 'pair')} of {_read(summary)} in {output}")
+        return
+    table = sys.stdout.isatty()
+    # Pairs are never all in memory: they go through a file even on their way to the screen.
+    with TemporaryDirectory(prefix="twinset-", dir=options.scratch) as folder:
+        file = Path(folder) / ("pairs.parquet" if table else "pairs.csv")
+        summary = _find(sources, str(file), quiet, options, words)
+        if as_json:
+            show.as_json(summary)
+            return
+        if table:
+            _print_table(file, summary["pairs"])
+        else:
+            with file.open("rb") as written:
+                shutil.copyfileobj(written, click.get_binary_stream("stdout"))
+    if not quiet:
+        click.echo(f"{show.count(summary['pairs'], 'pair')} of {_read(summary)}", err=True)
+
+
+def _find(
+    sources: tuple[str, ...], output: str, quiet: bool, options: PairsOptions, words: dict[str, Any]
+) -> dict[str, Any]:
+    import twinset
+
+    with running.followed(options, quiet) as progress:
+        return dict(twinset.find_pairs(*sources, output=output, progress=progress, **words).summary)
+
+
+def _read(summary: dict[str, Any]) -> str:
+    return show.count(summary["documents"], "document")
+
+
+def _print_table(file: Path, total: int) -> None:
+    import pyarrow.parquet as pq
+
+    if not total:
+        return
+    with pq.ParquetFile(file) as pairs:
+        show.pairs_table(next(pairs.iter_batches(batch_size=ROWS)).to_pylist(), total)

@@ -1,0 +1,58 @@
+"""Pairs to clusters: `leader` (the default), `complete` and `components`.
+
+A cluster is a kept document and the documents removed because of it. Leaders never chain: whatever is removed has a verified pair with
+the document that is kept. Only plain connected components, offered because others use them, may tie documents that are not alike.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from twinset.clusters import kernels
+from twinset.schema import Numbers
+
+Edges = npt.NDArray[np.uint32]
+"""(n, 3): ranks of two documents, the later first, and their shared shingles; sorted by the two ranks."""
+
+
+class Grouping:
+    """Clusters of documents by rank, from edges that come sorted, in as many portions as one likes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> chain = np.array([[1, 0, 9], [2, 1, 9], [3, 2, 9]], np.uint32)
+    >>> [Grouping(4, method).add([chain]).leader.tolist() for method in ("leader", "complete", "components")]
+    [[0, 0, 2, 2], [0, 0, 2, 2], [0, 0, 0, 0]]
+    """
+
+    def __init__(self, documents: int, method: str) -> None:
+        self.method = method
+        self.leader: Numbers = np.arange(documents, dtype=np.uint32)
+        self.shared: Numbers = np.zeros(documents, np.uint32)
+        self._sizes: Numbers = np.ones(documents if method == "complete" else 0, np.uint32)
+        self._tally: Numbers = np.zeros(documents if method == "complete" else 0, np.uint32)
+
+    def add(self, portions: Iterable[Edges]) -> "Grouping":
+        """Take in edges, sorted by (later rank, earlier rank) over all portions; one document's edges stay in one portion."""
+        for edges in portions:
+            later, earlier, shared = (np.ascontiguousarray(column) for column in edges.T)
+            if self.method == "components":
+                kernels.unite(later, earlier, self.leader)
+            elif self.method == "complete":
+                kernels.complete(later, earlier, shared, self.leader, self.shared, self._sizes, self._tally)
+            else:
+                kernels.leaders(later, earlier, shared, self.leader, self.shared)
+        if self.method == "components":
+            kernels.flatten(self.leader)
+        return self
+
+
+def components(documents: int, portions: Iterable[Edges]) -> Numbers:
+    """For each document the least document that it hangs together with through pairs (first two columns)."""
+    parents: Numbers = np.arange(documents, dtype=np.uint32)
+    for edges in portions:
+        kernels.unite(np.ascontiguousarray(edges[:, 0]), np.ascontiguousarray(edges[:, 1]), parents)
+    kernels.flatten(parents)
+    return parents

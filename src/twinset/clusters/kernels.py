@@ -1,0 +1,72 @@
+"""Pairs to clusters. Documents are spoken of by rank: their place in the order of the keep policy, best first."""
+
+import numpy as np
+
+from twinset.compiled import inlined, kernel
+
+
+@inlined
+def root_of(parents, node):  # type: ignore[no-untyped-def]
+    """The root of a node, halving the way there."""
+    while parents[node] != node:
+        parents[node] = parents[parents[node]]
+        node = np.int64(parents[node])
+    return node
+
+
+@kernel("void(uint32[::1], uint32[::1], uint32[::1])")
+def unite(lefts, rights, parents):  # type: ignore[no-untyped-def]
+    """Union-find: join the trees of lefts[i] and rights[i]. The lesser root stays root, whatever the order of the edges."""
+    for i in range(len(lefts)):
+        a = root_of(parents, np.int64(lefts[i]))
+        b = root_of(parents, np.int64(rights[i]))
+        if a < b:
+            parents[b] = a
+        elif b < a:
+            parents[a] = b
+
+
+@kernel("void(uint32[::1])")
+def flatten(parents):  # type: ignore[no-untyped-def]
+    """Point every node at its root."""
+    for node in range(len(parents)):
+        parents[node] = root_of(parents, node)
+
+
+@kernel("void(uint32[::1], uint32[::1], uint32[::1], uint32[::1], uint32[::1])")
+def leaders(later, earlier, shared, leader, overlap):  # type: ignore[no-untyped-def]
+    """Edges sorted by (later, earlier) rank: a document falls to the best-ranked kept document it has an edge with, else it is kept.
+
+    leader uint32: a kept document leads itself (all do at the start); overlap uint32: the edge's shared count. Both may be carried from
+    one call to the next, as long as the edges go on in order.
+    """
+    for i in range(len(later)):
+        if leader[later[i]] == later[i] and leader[earlier[i]] == earlier[i]:
+            leader[later[i]] = earlier[i]
+            overlap[later[i]] = shared[i]
+
+
+@kernel("void(uint32[::1], uint32[::1], uint32[::1], uint32[::1], uint32[::1], uint32[::1], uint32[::1])")
+def complete(later, earlier, shared, leader, overlap, sizes, tally):  # type: ignore[no-untyped-def]
+    """As `leaders`, but a document joins a cluster only if it has an edge with every member; of several, the best-ranked.
+
+    sizes uint32: members of the cluster a document leads, 1 at the start; tally uint32: scratch, zeros.
+    All edges of one `later` document must be in one call.
+    """
+    start = 0
+    while start < len(later):
+        end = start
+        while end < len(later) and later[end] == later[start]:
+            tally[leader[earlier[end]]] += 1
+            end += 1
+        this = later[start]
+        for i in range(start, end):
+            head = earlier[i]
+            if leader[head] == head and tally[head] == sizes[head]:
+                leader[this] = head
+                overlap[this] = shared[i]
+                sizes[head] += 1
+                break
+        for i in range(start, end):
+            tally[leader[earlier[i]]] = 0
+        start = end

@@ -1,0 +1,161 @@
+"""Arrow files (.arrow, .feather), in the file or the stream format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ..errors import SourceError
+from ..options import ReadOptions
+from .compressed import reading, writing
+from .parts import Block, Chunk, KeptWriter
+from .tables import ColumnsPart, GroupWriter
+
+_FILE_MAGIC = b"ARROW1"
+_FEATHER_1 = b"FEA1"
+_PACKED = {b"\x04\x22\x4d\x18": "lz4", b"\x28\xb5\x2f\xfd": "zstd"}
+
+
+class ArrowPart(ColumnsPart):
+    """An Arrow file; `stream` tells which of its two formats."""
+
+    format = "arrow"
+
+    def __init__(self, name: str, source: int, options: ReadOptions, path: Path) -> None:
+        with reading(name, "Arrow file"):
+            with open(path, "rb") as file:
+                head = file.read(8)
+            if head.startswith(_FEATHER_1):
+                raise SourceError("this is Feather version 1; write it anew as version 2", where=name)
+            self.stream = not head.startswith(_FILE_MAGIC)
+            with pa.OSFile(str(path)) as file:
+                reader = pa.ipc.open_stream(file) if self.stream else pa.ipc.open_file(file)
+                schema = reader.schema
+        super().__init__(name, source, options, schema, path)
+
+    def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
+        """Record batches, large ones in pieces."""
+        first_row = 0
+        for number, batch in self._batches():
+            size = max(batch.nbytes, 1)
+            step = max(1, batch.num_rows * batch_bytes // size)
+            for start in range(0, batch.num_rows, step):
+                rows = min(step, batch.num_rows - start)
+                piece = batch.slice(start, rows) if number is None else (number, start)
+                yield ArrowChunk(self, piece, first_row + start, rows)
+            first_row += batch.num_rows
+
+    def _batches(self) -> Iterator[tuple[int | None, Any]]:
+        """Batches with the number by which they are found again at no cost; without one, to be held."""
+        with reading(self.name, "Arrow file"):
+            if self.stream:
+                with pa.OSFile(str(self.path)) as file, pa.ipc.open_stream(file) as reader:
+                    for batch in reader:
+                        yield None, checked(batch)
+                return
+            packed = self._compression() is not None
+            opened = pa.OSFile(str(self.path)) if packed else pa.memory_map(str(self.path))
+            with opened as file, pa.ipc.open_file(file) as reader:
+                for number in range(reader.num_record_batches):
+                    batch = reader.get_batch(number)
+                    yield (None, checked(batch)) if packed else (number, batch)
+
+    def rows_at(self, number: int, start: int, rows: int) -> Any:
+        """Some rows of a batch, copied: pages of a mapped file count as memory for as long as it is open."""
+        with reading(self.name, "Arrow file"), pa.memory_map(str(self.path)) as file:
+            batch = pa.ipc.open_file(file).get_batch(number)
+            return copied(pa.Table.from_batches([checked(batch.slice(start, rows))]))
+
+    def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
+        """Open the file of kept rows."""
+        path = out / "kept" / self.kept_name
+        return ArrowWriter(path, self.schema, flag, self.stream, self._compression())
+
+    def _compression(self) -> str | None:
+        """How the first batch's buffers are packed: each starts with its length and the packer's magic."""
+        with reading(self.name, "Arrow file"), pa.memory_map(str(self.path)) as file:
+            if not self.stream:
+                file.seek(8)
+            for message in pa.ipc.MessageReader.open_stream(file):
+                if message.type == "record batch" and message.body is not None:
+                    body = message.body
+                    for at in range(0, min(body.size, 2**16) - 12, 8):
+                        magic = body.slice(at + 8, 4).to_pybytes()
+                        length = int.from_bytes(body.slice(at, 8).to_pybytes(), "little", signed=True)
+                        if magic in _PACKED and 0 < length < 2**40:
+                            return _PACKED[magic]
+                    return None
+        return None
+
+
+def checked(batch: Any) -> Any:
+    """The batch, after a look at every offset in it: a damaged one would lead outside its buffers."""
+    for column in batch.columns:
+        # Bytes that are not UTF-8 are no damage here: they are replaced and counted later.
+        if pa.types.is_string(column.type):
+            column = column.view(pa.binary())
+        elif pa.types.is_large_string(column.type):
+            column = column.view(pa.large_binary())
+        column.validate(full=True)
+    return batch
+
+
+def copied(table: Any) -> Any:
+    """The table in memory of its own."""
+    return table.take(pa.array(range(table.num_rows), pa.int64()))
+
+
+class ArrowChunk(Chunk):
+    """Rows of one record batch: held, or found again by number and start."""
+
+    def __init__(self, part: ArrowPart, piece: Any, first_row: int, rows: int) -> None:
+        self._part = part
+        self._piece = piece
+        self.first_row = first_row
+        self.rows = rows
+
+    def read(self, whole: bool = False, texts_only: bool = False) -> Block:
+        """Take the columns."""
+        part = self._part
+        if isinstance(self._piece, tuple):
+            number, start = self._piece
+            table = part.rows_at(number, start, self.rows)
+        else:
+            table = pa.Table.from_batches([self._piece])
+        return part.block(table, self.first_row, whole, texts_only)
+
+
+class ArrowWriter(GroupWriter):
+    """Writes kept rows as an Arrow file."""
+
+    def __init__(self, path: Path, schema: Any, flag: bool, stream: bool, compression: str | None) -> None:
+        super().__init__(path, schema, flag)
+        options = pa.ipc.IpcWriteOptions(compression=compression, use_threads=False)
+        make = pa.ipc.new_stream if stream else pa.ipc.new_file
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._sink = pa.OSFile(str(path), "wb")
+            self._file = make(self._sink, self.schema, options=options)
+
+    def write_group(self, table: Any) -> None:
+        """Write one record batch."""
+        with writing(self.path):
+            self._file.write_table(table.cast(self.schema))
+
+    def close(self) -> None:
+        """Write the end of the file."""
+        super().close()
+        with writing(self.path):
+            self._file.close()
+            self._sink.close()
+
+    def abort(self) -> None:
+        """Close and remove the file."""
+        self._held = []
+        try:
+            self._sink.close()
+        finally:
+            super().abort()

@@ -1,0 +1,221 @@
+"""Files as streams of bytes, compressed or not: read in bounded memory, written the same bytes every time."""
+
+from __future__ import annotations
+
+import bz2
+import errno
+import gzip
+import lzma
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from ..errors import OutputError, SourceError
+
+CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
+
+# Packers may cut blocks where a write ends; writes of one size make the bytes a function of the content.
+_PIECE = 2**20
+# What `xz -9` needs to unpack is 65 MiB; a file that asks for more is built to exhaust the reader.
+_XZ_MEMORY = 256 * 2**20
+
+_DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException)
+
+
+class Reader(Protocol):
+    """A stream of bytes to read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """Give up to `size` bytes, none at the end."""
+
+    def close(self) -> None:
+        """Close the file."""
+
+
+def split_codec(name: str) -> tuple[str, str | None]:
+    """Take the ending of a compressed file off its name.
+
+    >>> split_codec("news.jsonl.gz")
+    ('news.jsonl', 'gzip')
+    """
+    for ending, codec in CODECS.items():
+        if name.lower().endswith(ending) and len(name) > len(ending):
+            return name[: -len(ending)], codec
+    return name, None
+
+
+@contextmanager
+def reading(name: str, kind: str = "file") -> Iterator[None]:
+    """Turn what reading a damaged or unreadable file raises into a `SourceError` that names it."""
+    try:
+        yield
+    except _DAMAGE as error:
+        raise SourceError(_said(error, kind), where=name) from error
+
+
+def _said(error: BaseException, kind: str) -> str:
+    if isinstance(error, OSError) and error.errno is not None and error.strerror:
+        return f"cannot be read: {error.strerror}"
+    first = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    return f"the {kind} is damaged, incomplete or not what its name says: {first}"
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what a full disk or a forbidden folder raises into an `OutputError` that names the file."""
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        what = "there is no space left" if full else str(getattr(error, "strerror", None) or error)
+        raise OutputError(f"{path}: cannot be written: {what}") from error
+
+
+@contextmanager
+def open_reader(path: str | Path, codec: str | None, name: str) -> Iterator[Reader]:
+    """Open a file and unpack it while it is read."""
+    with reading(name, codec or "file"):
+        reader = _reader(str(path), codec)
+        try:
+            yield reader
+        finally:
+            reader.close()
+
+
+def _reader(path: str, codec: str | None) -> Reader:
+    if codec == "gzip":
+        return gzip.GzipFile(path, "rb")
+    if codec == "bz2":
+        return bz2.BZ2File(path, "rb")
+    if codec == "xz":
+        return _XzReader(path)
+    if codec == "zstd":
+        return _ZstdReader(path)
+    return open(path, "rb", buffering=0)
+
+
+class _ZstdReader:
+    """A Zstandard file; Arrow's stream leaves its file open when it is closed."""
+
+    def __init__(self, path: str) -> None:
+        self._file = pa.OSFile(path, "rb")
+        self._stream = pa.CompressedInputStream(self._file, "zstd")
+
+    def read(self, size: int, /) -> bytes:
+        piece: bytes = self._stream.read(size)
+        return piece
+
+    def close(self) -> None:
+        self._stream.close()
+        self._file.close()
+
+
+class _XzReader:
+    """An xz file of any number of streams; unlike `lzma.LZMAFile`, with a bound on the decoder's memory."""
+
+    def __init__(self, path: str) -> None:
+        self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - closed by close()
+        self._decoder: lzma.LZMADecompressor | None = None
+        self._left = b""
+        self._started = False
+
+    def read(self, size: int, /) -> bytes:
+        while True:
+            if self._decoder is None and not self._next_stream():
+                return b""
+            decoder = self._decoder
+            if decoder is None:
+                return b""
+            data = b""
+            if decoder.needs_input:
+                data = self._left or self._file.read(_PIECE)
+                self._left = b""
+                if not data:
+                    raise EOFError("the file ends before its last stream does")
+            piece = decoder.decompress(data, size)
+            if decoder.eof:
+                self._left = decoder.unused_data
+                self._decoder = None
+            if piece:
+                return piece
+
+    def _next_stream(self) -> bool:
+        """Start on the next stream, past the zeros that may stand between two; false at the end."""
+        while True:
+            if self._started:
+                self._left = self._left.lstrip(b"\0")
+            if self._left:
+                break
+            self._left = self._file.read(_PIECE)
+            if not self._left:
+                if not self._started:
+                    raise EOFError("the file is empty")
+                return False
+        self._started = True
+        self._decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+        return True
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class ByteWriter:
+    """A file written in pieces of one size, so that its bytes do not depend on how the data came."""
+
+    def __init__(self, path: Path, codec: str | None) -> None:
+        self.path = path
+        self._held = bytearray()
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = open(path, "wb", buffering=0)  # noqa: SIM115 - closed by close() and abort()
+            self._packer = _packer(self._file, codec)
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Append bytes."""
+        self._held += data
+        if len(self._held) >= _PIECE:
+            with writing(self.path):
+                whole = len(self._held) - len(self._held) % _PIECE
+                view = memoryview(self._held)
+                for start in range(0, whole, _PIECE):
+                    _write_all(self._packer, view[start : start + _PIECE])
+                view.release()
+                del self._held[:whole]
+
+    def close(self) -> None:
+        """Write what is held and finish the file."""
+        with writing(self.path):
+            _write_all(self._packer, memoryview(bytes(self._held)))
+            self._held.clear()
+            if self._packer is not self._file:
+                self._packer.close()
+            self._file.close()
+
+    def abort(self) -> None:
+        """Close and remove the file."""
+        try:
+            self._file.close()
+        finally:
+            self.path.unlink(missing_ok=True)
+
+
+def _write_all(packer: Any, data: memoryview) -> None:
+    while data:
+        # A raw file may take less than it was given; a packer takes all and need not say so.
+        data = data[packer.write(data) or len(data) :]
+
+
+def _packer(file: Any, codec: str | None) -> Any:
+    if codec == "gzip":
+        return gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0)
+    if codec == "bz2":
+        return bz2.BZ2File(file, "wb")
+    if codec == "xz":
+        return lzma.LZMAFile(file, "wb")
+    if codec == "zstd":
+        return pa.CompressedOutputStream(pa.PythonFile(file, "w"), "zstd")
+    return file

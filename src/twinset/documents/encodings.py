@@ -1,0 +1,69 @@
+"""Text of legacy encodings brought to UTF-8."""
+
+from __future__ import annotations
+
+import codecs
+from typing import Any
+
+import pyarrow as pa
+
+from ..errors import OptionError
+
+# In these, bytes below 128 may be part of other characters, so that rows and fields cannot be split as bytes.
+_SHIFTING = ("utf-7", "utf-16", "utf-32", "iso2022", "hz")
+_EBCDIC = ("cp037", "cp273", "cp424", "cp500", "cp875", "cp1026", "cp1140")
+
+
+def is_utf8(encoding: str) -> bool:
+    """Whether bytes of this encoding are passed on as they are."""
+    return known(encoding) in ("utf-8", "utf-8-sig", "ascii")
+
+
+def known(encoding: str) -> str:
+    """The usual name of an encoding; one that there is not raises `OptionError`."""
+    try:
+        name = codecs.lookup(encoding).name
+        if isinstance(b"".decode(name), str):
+            return name
+    except (LookupError, ValueError):
+        pass
+    raise OptionError(f"encoding: there is no text encoding {encoding!r}; utf-8, latin-1, cp1252 are some")
+
+
+def check_splittable(encoding: str, name: str) -> None:
+    """Raise when rows of this encoding cannot be told apart as bytes."""
+    usual = known(encoding).replace("_", "-")
+    if usual.startswith(_SHIFTING) or usual in _EBCDIC:
+        raise OptionError(
+            f"{name}: rows cannot be split in the encoding {encoding!r}, which is for whole text files only; "
+            "convert the file to utf-8"
+        )
+
+
+def decode(data: bytes, encoding: str) -> tuple[str, bool]:
+    """The text without its byte-order mark, and whether bytes had to be replaced by U+FFFD."""
+    try:
+        text, replaced = data.decode(encoding), False
+    except UnicodeDecodeError:
+        text, replaced = data.decode(encoding, "replace"), True
+    text = text.removeprefix("\ufeff")
+    if not text.isascii():
+        # Some codecs let through half a surrogate pair, which no UTF-8 can hold.
+        clean = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return clean, replaced or clean != text
+    return text, replaced
+
+
+def decode_array(values: Any, encoding: str) -> tuple[Any, list[int]]:
+    """An array of bytes as strings, and the rows in which bytes had to be replaced."""
+    texts: list[str | None] = []
+    rows: list[int] = []
+    for row, value in enumerate(values.to_pylist()):
+        if value is None:
+            texts.append(None)
+            continue
+        text, replaced = decode(value, encoding)
+        texts.append(text)
+        if replaced:
+            rows.append(row)
+    return pa.array(texts, pa.string()), rows

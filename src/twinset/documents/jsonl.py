@@ -1,0 +1,290 @@
+"""JSON lines: split by us, parsed by orjson, kept lines written as they came."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from ..errors import ColumnError, OptionError
+from ..options import ReadOptions
+from .compressed import open_reader
+from .parts import FLAG_NAMES, MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
+from .records import LineScanner, Records, RecordWriter, ending_of, skip_mark, split_records
+
+_PEEKED_ROWS = 1000
+_PEEKED_BYTES = 2**20
+_MISSING = object()
+
+
+class JsonLinesPart(Part):
+    """A file of JSON objects, one a line."""
+
+    format = "jsonl"
+
+    def __init__(
+        self, name: str, source: int, options: ReadOptions, path: Path, codec: str | None = None
+    ) -> None:
+        super().__init__(name, source, options, path)
+        self.codec = codec
+        self._keys: list[str] = []
+        self._kinds: dict[str, str] = {}
+        self.mark = b""
+        self.id_key = options.id
+        first = self._peek()
+        if self.id_key is None and first is not None and type(first.get("id")) in (str, int):
+            self.id_key = "id"
+        if first is not None:
+            self._check_keys()
+
+    def _peek(self) -> dict[str, Any] | None:
+        """Learn the keys of the first rows; gives the first object."""
+        first = None
+        keys: dict[str, None] = {}
+        with open_reader(self.path or "", self.codec, self.name) as stream:
+            self.mark, rest = skip_mark(stream)
+            records = next(split_records(rest, LineScanner(), _PEEKED_BYTES), None)
+        for line in islice(records.lines() if records else (), _PEEKED_ROWS):
+            row = _parsed(line)
+            if isinstance(row, dict):
+                first = row if first is None else first
+                keys.update(dict.fromkeys(row))
+                for key, value in row.items():
+                    if value is not None:
+                        self._kinds.setdefault(key, _kind(value))
+        self._keys = list(keys)
+        return first
+
+    def _check_keys(self) -> None:
+        if self.options.on_error != "skip":
+            self.check_column(self.options.text, "--text")
+            if self.options.id is not None:
+                self.check_column(self.options.id, "--id")
+        if self.options.by is not None:
+            self.check_column(self.options.by, "--by")
+
+    @property
+    def column_names(self) -> list[str]:
+        """Keys of the first rows."""
+        return self._keys
+
+    def check_column(self, name: str, option: str) -> None:
+        """Raise when none of the first rows has such a key; a file without rows has nothing to miss."""
+        if self._keys and name not in self._keys:
+            raise self.no_column(name, option)
+
+    def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
+        """Split into lines."""
+        with open_reader(self.path or "", self.codec, self.name) as stream:
+            _, rest = skip_mark(stream)
+            for records in split_records(rest, LineScanner(), batch_bytes):
+                yield JsonLinesChunk(self, records)
+
+    def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
+        """Open the file of kept lines."""
+        return RecordWriter(out / "kept" / self.kept_name, self.codec, self.mark, _flagged if flag else None)
+
+    def take_rows(self, block: Block, keep: Mask) -> Any:
+        """Ids and texts: objects need not have the same keys."""
+        return self.id_and_text(block, keep)
+
+    def kept_column(self, name: str, values: list[Any]) -> Any:
+        """The values of a column that a keep policy needs, numbers or strings."""
+        kinds = {_kind(value) for value in values if value is not None}
+        expected = self._kinds.get(name) or next(iter(kinds), "null")
+        if kinds - {expected} or expected not in ("number", "string", "null"):
+            odd = next(iter(sorted(kinds - {expected})), expected)
+            raise ColumnError(
+                f"the column {name!r} holds a {odd}"
+                + (f" beside a {expected}" if odd != expected else "")
+                + "; it must hold numbers only or strings only",
+                where=self.name,
+            )
+        if expected == "number":
+            try:
+                return pa.array(
+                    values, pa.int64() if all(type(v) is not float for v in values) else pa.float64()
+                )
+            except (pa.ArrowInvalid, OverflowError):
+                return pa.array([None if v is None else float(v) for v in values], pa.float64())
+        return pa.array(values, pa.string() if expected == "string" else pa.null())
+
+
+class JsonLinesChunk(Chunk):
+    """Some lines, parsed when read."""
+
+    def __init__(self, part: JsonLinesPart, records: Records) -> None:
+        self._part = part
+        self._records = records
+        self.rows = len(records.starts)
+        self.first_row = records.first_row
+
+    def read(self, whole: bool = False, texts_only: bool = False) -> Block:
+        """Parse the lines."""
+        part, options = self._part, self._part.options
+        bad: Unreadable = []
+        texts: list[Any] = []
+        ids: list[str | None] = []
+        groups: list[str | None] = []
+        wanted: dict[str, list[Any]] = {name: [] for name in sorted(part.wanted)}
+        for row, line in enumerate(self._records.lines()):
+            text: Any = None
+            id_ = group = None
+            values: dict[str, Any] = {}
+            try:
+                values = self._object(line)
+                text = _text(values, options.text)
+                if part.id_key is not None:
+                    id_ = _id(values, part.id_key)
+                if options.by is not None:
+                    group = _group(values, options.by)
+            except _Malformed as error:
+                part.bad_row(bad, row, self._records.line_of(row), str(error))
+                text = None
+            texts.append(text)
+            ids.append(id_)
+            groups.append(group)
+            for name, column in wanted.items():
+                column.append(_clean(values, values.get(name)))
+        block = Block(self.rows, self.first_row, _text_array(texts), unreadable=bad)
+        if not texts_only:
+            block.ids = None if part.id_key is None else pa.array(ids, pa.string())
+            block.by = None if options.by is None else pa.array(groups, pa.string())
+            block.columns = {name: part.kept_column(name, column) for name, column in wanted.items()}
+        block.payload = self._records if whole else None
+        return block
+
+    def _object(self, line: memoryview) -> dict[str, Any]:
+        if self._records.too_long:
+            raise _Malformed(f"the line is longer than {MAX_ROW_BYTES // 2**20} MiB, the most that is read")
+        row = _parsed(line)
+        if isinstance(row, _Malformed):
+            raise row
+        if not isinstance(row, dict):
+            raise _Malformed(f"a JSON object is expected on each line, this is a {_kind(row)}")
+        if self._part.flagged:
+            for name in FLAG_NAMES:
+                if name in row:
+                    raise OptionError(
+                        f"{self._part.name}: --flag adds {name!r}, but a row has a key of that name; "
+                        "rename it, or go without --flag"
+                    )
+        return row
+
+
+class _Malformed(Exception):
+    """Why a line cannot be used."""
+
+
+class _Escaped(dict[str, Any]):
+    """A row of a line that is not UTF-8: its strings hold the odd bytes as escapes (`surrogateescape`)."""
+
+
+def _parsed(line: memoryview) -> Any:
+    """The value on a line, or the `_Malformed` that says why there is none."""
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        reason = _Malformed(f"not JSON: {error.msg} at column {error.colno}")
+    data = bytes(line)
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        # Bytes that are not UTF-8 are no reason to refuse a row: they are carried through, to be replaced.
+        try:
+            row = json.loads(data.decode("utf-8", "surrogateescape"), parse_constant=_no_constant)
+        except (ValueError, RecursionError):
+            return reason
+        return _Escaped(row) if isinstance(row, dict) else row
+    return reason
+
+
+def _no_constant(word: str) -> None:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _text(values: dict[str, Any], key: str) -> str | bytes | None:
+    text = values.get(key, _MISSING)
+    if text is None or isinstance(text, str):
+        return _bytes(text) if text is not None and isinstance(values, _Escaped) else text
+    if text is _MISSING:
+        there = ", ".join(map(repr, list(values)[:20])) or "none"
+        raise _Malformed(f"there is no key {key!r}; the keys are {there}: name the text's with --text NAME")
+    raise _Malformed(f"the text {key!r} must be a string, this is a {_kind(text)}")
+
+
+def _clean(values: dict[str, Any], value: Any) -> Any:
+    if isinstance(values, _Escaped) and isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return value
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise _Malformed("not JSON: half of a surrogate pair") from None
+
+
+def _id(values: dict[str, Any], key: str) -> str:
+    value = values.get(key, _MISSING)
+    if type(value) is int:
+        return str(value)
+    if isinstance(value, str):
+        if isinstance(values, _Escaped) and not _encodes(value):
+            raise _Malformed(f"the id {key!r} is not UTF-8")
+        return value
+    came = "there is none" if value is _MISSING else f"this is a {_kind(value)}"
+    raise _Malformed(f"the id {key!r} must be a string or a whole number, {came}")
+
+
+def _group(values: dict[str, Any], key: str) -> str | None:
+    value = values.get(key, _MISSING)
+    if value is _MISSING:
+        raise _Malformed(f"there is no key {key!r}, which --by names")
+    if value is None:
+        return None
+    if isinstance(value, str):
+        if isinstance(values, _Escaped) and not _encodes(value):
+            raise _Malformed(f"the value of {key!r}, which --by names, is not UTF-8")
+        return value
+    if isinstance(value, (bool, int, float)):
+        return str(pa.scalar(value).cast(pa.string()).as_py()) if type(value) is not int else str(value)
+    raise _Malformed(f"--by needs a string or a number in {key!r}, this is a {_kind(value)}")
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, (int, float)):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "null" if value is None else "list" if isinstance(value, list) else "object"
+
+
+def _text_array(texts: list[Any]) -> Any:
+    if any(isinstance(text, bytes) for text in texts):
+        return pa.array([text.encode() if isinstance(text, str) else text for text in texts], pa.binary())
+    return pa.array(texts, pa.string())
+
+
+def _flagged(line: bytes, values: tuple[Any, ...]) -> bytes:
+    """Insert the flags before the closing brace of a line."""
+    flags = orjson.dumps(dict(zip(FLAG_NAMES, values, strict=True)))
+    body = line.rstrip()
+    comma = b"" if body[:-1].rstrip() == b"{" else b","
+    return body[:-1].rstrip() + comma + flags[1:] + ending_of(line)

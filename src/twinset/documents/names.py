@@ -1,0 +1,62 @@
+"""Names of files in the output: those of the input, with as many folders as tell equal names apart."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+Components = tuple[str, ...]
+
+
+def components_of(path: Path | str) -> Components:
+    """The folders and the name of a file, from the root on; without ``..`` or drive nothing can lead out."""
+    whole = Path(os.path.abspath(path))
+    return tuple(part for part in whole.parts if part not in (whole.anchor, "", ".", ".."))
+
+
+def distinct_names(files: Sequence[tuple[Components, int]]) -> list[PurePosixPath]:
+    """Give each file its last components, at least as many as asked for, and more where two would be equal.
+
+    >>> distinct_names([(("a", "x.txt"), 1), (("b", "x.txt"), 1), (("b", "y.txt"), 1)])
+    [PurePosixPath('a/x.txt'), PurePosixPath('b/x.txt'), PurePosixPath('y.txt')]
+    """
+    lengths = [max(1, least) for _, least in files]
+    while True:
+        taken: dict[Components, list[int]] = defaultdict(list)
+        for at, (parts, _) in enumerate(files):
+            taken[parts[-lengths[at] :]].append(at)
+        clashing = [at for owners in taken.values() if len(owners) > 1 for at in owners]
+        clashing += [at for at in _below_files(taken) if at not in clashing]
+        growing = [at for at in clashing if lengths[at] < len(files[at][0])]
+        if not growing:
+            break
+        for at in growing:
+            lengths[at] += 1
+    names: list[PurePosixPath] = [PurePosixPath("file")] * len(files)
+    used = set(taken)
+    for name, owners in taken.items():
+        for count, at in enumerate(owners):
+            names[at] = PurePosixPath(*(name if count == 0 else _numbered(name, used)))
+    return names
+
+
+def _below_files(taken: dict[Components, list[int]]) -> list[int]:
+    """Files whose folder would have the name of another file."""
+    return [
+        at
+        for name, owners in taken.items()
+        if any(name[:length] in taken for length in range(1, len(name)))
+        for at in owners
+    ]
+
+
+def _numbered(name: Components, used: set[Components]) -> Components:
+    """The name of a file that is given once more."""
+    stem, dot, ending = name[-1].partition(".")
+    number = 2
+    while (new := (*name[:-1], f"{stem}-{number}{dot}{ending}")) in used:
+        number += 1
+    used.add(new)
+    return new

@@ -1,0 +1,116 @@
+"""Texts as they come, to texts as they are compared: valid UTF-8, in NFC, lower-cased.
+
+ASCII texts pass untouched (the shingle kernel lower-cases them on its way); only the others are rewritten, and only those that may
+not be in NFC already are normalised, which is by far the slowest of these steps.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from twinset.documents import normalize_kernels as kernels
+from twinset.schema import Bytes, Hashes, Places, Texts
+from twinset.unicode import classes, combining
+
+_ASCII, _LOWER, _NFC, _INVALID = range(4)
+
+
+@dataclass(frozen=True)
+class Normalized:
+    """Texts ready to be shingled, and the rows whose bytes were not UTF-8 and were replaced."""
+
+    texts: list[Texts]
+    replaced: Places
+
+
+def buffers_of(array: pa.Array) -> tuple[Bytes, Places]:
+    """Bytes and offsets of a string or binary array, with no copy where Arrow's layout allows."""
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        array = array.dictionary_decode()
+        kind = array.type
+    if not (pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_string(kind)
+            or pa.types.is_large_binary(kind)):  # fmt: skip
+        array = array.cast(pa.large_binary())
+        kind = array.type
+    wide = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
+    _, offsets_buffer, data_buffer = array.buffers()
+    if len(array) == 0:
+        return np.zeros(0, np.uint8), np.zeros(1, np.int64)
+    offsets = np.frombuffer(offsets_buffer, np.int64 if wide else np.int32)
+    offsets = offsets[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    data = np.zeros(0, np.uint8) if data_buffer is None else np.frombuffer(data_buffer, np.uint8)
+    return data, offsets
+
+
+def normalize(array: pa.Array, *, lowercase: bool = True, nfc: bool = True) -> Normalized:
+    """Bring a batch of texts (null counts as empty) to the form in which they are compared.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> ready = normalize(pa.array(["Plain", "CAFE\\u0301", None, b"\\xff"], pa.binary()))
+    >>> [bytes(t.data[s:e]).decode() for t in ready.texts for s, e in zip(t.starts, t.ends)]
+    ['Plain', '', 'caf\\xe9', '\\ufffd']
+    >>> ready.replaced.tolist()
+    [3]
+    """
+    data, offsets = buffers_of(array)
+    found = np.empty(len(array), np.uint8)
+    kernels.survey(data, offsets, classes(), combining(), found)
+    if array.null_count:
+        found[np.asarray(array.is_null())] = _ASCII
+    others = np.flatnonzero(found != _ASCII)
+    plain = np.flatnonzero(found == _ASCII)
+    starts, ends = offsets[plain], offsets[plain + 1]
+    if array.null_count:
+        ends = np.where(np.asarray(array.is_null())[plain], starts, ends)
+    texts = [Texts(data, starts, ends, plain, ascii=True)] if len(plain) else []
+    replaced = np.flatnonzero(found == _INVALID)
+    if len(others):
+        rewritten = _rewrite(array, others, found[others], lowercase, nfc)
+        new_data, new_offsets = buffers_of(rewritten)
+        texts.append(Texts(new_data, new_offsets[:-1], new_offsets[1:], others, ascii=False))
+    return Normalized(texts, replaced)
+
+
+def _rewrite(array: pa.Array, rows: Places, found: Bytes, lowercase: bool, nfc: bool) -> pa.Array:
+    chosen = array.take(pa.array(rows)).cast(pa.large_binary())
+    invalid = found == _INVALID
+    if invalid.any():
+        mended = [value.as_py().decode("utf-8", "replace").encode() for value in chosen.filter(pa.array(invalid))]
+        chosen = pc.replace_with_mask(chosen, pa.array(invalid), pa.array(mended, pa.large_binary()))
+    text = chosen.cast(pa.large_string())
+    unsettled = found >= _NFC
+    if nfc and unsettled.any():
+        mask = pa.array(unsettled)
+        text = pc.replace_with_mask(text, mask, pc.utf8_normalize(text.filter(mask), form="NFC"))
+    if lowercase:
+        text = pc.utf8_lower(text)
+    return text
+
+
+def hash_values(array: pa.Array, seed: int) -> Hashes:
+    """A 64-bit hash of each value of a column, of whatever type; nulls are equal to each other."""
+    hashes = np.empty(len(array), np.uint64)
+    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
+        array = array.cast(pa.large_string())
+    data, offsets = buffers_of(array)
+    kernels.hash_values(data, offsets, np.uint64(seed), hashes)
+    if array.null_count:
+        hashes[np.asarray(array.is_null())] = np.uint64(0)
+    return hashes
+
+
+def lengths(array: pa.Array) -> Hashes:
+    """The number of characters of each text, 0 for null."""
+    data, offsets = buffers_of(array)
+    counts = np.empty(len(array), np.uint64)
+    kernels.characters(data, offsets, counts)
+    if array.null_count:
+        counts[np.asarray(array.is_null())] = 0
+    return counts

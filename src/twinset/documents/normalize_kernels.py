@@ -1,0 +1,81 @@
+"""What a text needs before it can be shingled."""
+
+import numpy as np
+
+from twinset.bytes_kernels import HIGH, UNSETTLED, U, decode, fmix64, load64
+from twinset.compiled import kernel
+
+
+@kernel("void(read(uint8), int64[::1], uint8[::1], uint8[::1], uint8[::1])")
+def survey(data, offsets, classes, combining, found):  # type: ignore[no-untyped-def]
+    """What each text needs before it is shingled: 0 nothing (ASCII), 1 lower-casing, 2 NFC as well, 3 it is not UTF-8.
+
+    2 means "may not be NFC": the quick check of Unicode Standard Annex 15 over `combining` classes and UNSETTLED code points.
+    """
+    for i in range(len(offsets) - 1):
+        start, end = offsets[i], offsets[i + 1]
+        at = start
+        joined = U(0)
+        while at + 8 <= end:
+            joined |= load64(data, at)
+            at += 8
+        while at < end:
+            joined |= U(data[at])
+            at += 1
+        if joined & HIGH == U(0):
+            found[i] = 0
+            continue
+        found[i] = 1
+        last = np.uint8(0)
+        at = start
+        while at < end:
+            c = data[at]
+            if c < 0x80:
+                last = np.uint8(0)
+                at += 1
+                continue
+            length = 2 if c < 0xE0 else 3 if c < 0xF0 else 4
+            bad = c < 0xC2 or c > 0xF4 or at + length > end
+            for j in range(1, length):
+                bad = bad or (data[at + j] & 0xC0) != 0x80
+            if not bad:
+                point, _ = decode(data, at)
+                bad = (length == 3 and (point < 0x800 or (0xD800 <= point <= 0xDFFF))) or (
+                    length == 4 and (point < 0x10000 or point > 0x10FFFF)
+                )
+            if bad:
+                found[i] = 3
+                break
+            order = combining[point]
+            if (classes[point] & UNSETTLED) or (order != 0 and last > order):
+                found[i] = 2
+            last = order
+            at += length
+
+
+@kernel("void(read(uint8), int64[::1], uint64, uint64[::1])")
+def hash_values(data, offsets, seed, out):  # type: ignore[no-untyped-def]
+    """64-bit hashes of the values data[offsets[i]:offsets[i+1]], for finding equal ones."""
+    for i in range(len(offsets) - 1):
+        value = data[offsets[i] : offsets[i + 1]]
+        h = seed ^ (U(len(value)) * U(0x9E3779B97F4A7C15))
+        at = 0
+        while at + 8 <= len(value):
+            h = (h ^ load64(value, at)) * U(0xD6E8FEB86659FD93)
+            h ^= h >> U(32)
+            at += 8
+        while at < len(value):
+            h = (h ^ U(value[at])) * U(0x9FB21C651E98DF25)
+            h ^= h >> U(29)
+            at += 1
+        out[i] = fmix64(h)
+
+
+@kernel("void(read(uint8), int64[::1], uint64[::1])")
+def characters(data, offsets, out):  # type: ignore[no-untyped-def]
+    """How many characters each text has: bytes that do not continue a UTF-8 sequence."""
+    for i in range(len(offsets) - 1):
+        count = 0
+        for c in data[offsets[i] : offsets[i + 1]]:
+            count += (c & 0xC0) != 0x80
+        out[i] = count

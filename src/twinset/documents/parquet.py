@@ -1,0 +1,278 @@
+"""Parquet files: read by row groups in bounded memory, written back with the same schema and codecs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ..options import ReadOptions
+from .compressed import reading, writing
+from .parts import Block, Chunk, KeptWriter
+from .tables import ColumnsPart, GroupWriter
+
+_BUFFER = 2**20
+_LOOKED_AT = 1024  # rows read at a time where a dictionary is measured
+_KEPT_PIECES = 8  # pieces of a large row group that wait for the thread that asked for them
+_SMALL_VALUE = 256  # longer values on average, and few of them are coded by a dictionary
+_LARGE = 4  # a row group of more than this many batches is streamed
+
+
+class ParquetPart(ColumnsPart):
+    """A Parquet file."""
+
+    format = "parquet"
+
+    def __init__(self, name: str, source: int, options: ReadOptions, path: Path) -> None:
+        with reading(name, "Parquet file"), pq.ParquetFile(path) as file:
+            self.metadata = file.metadata
+            schema = file.schema_arrow
+        super().__init__(name, source, options, schema, path)
+
+    def open(self, **more: Any) -> Any:
+        """Open the file once more: a reader is not shared between threads."""
+        return pq.ParquetFile(
+            self.path,
+            metadata=self.metadata,
+            pre_buffer=False,
+            page_checksum_verification=True,
+            **more,
+        )
+
+    def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
+        """Row groups, small ones together, large ones in pieces."""
+        first_row = rows = held = 0
+        groups: list[int] = []
+        for group in range(self.metadata.num_row_groups):
+            size = self._decoded_bytes(group, batch_bytes)
+            count = self.metadata.row_group(group).num_rows
+            if groups and held + size > batch_bytes:
+                yield GroupsChunk(self, groups, first_row, rows)
+                first_row, rows, held, groups = first_row + rows, 0, 0, []
+            if size > _LARGE * batch_bytes and count > 1:
+                yield from self._pieces(group, first_row, count, max(1, count * batch_bytes // size))
+                first_row += count
+            elif count:
+                groups.append(group)
+                rows, held = rows + count, held + size
+        if groups:
+            yield GroupsChunk(self, groups, first_row, rows)
+
+    def _pieces(self, group: int, first_row: int, count: int, step: int) -> Iterator[Chunk]:
+        stream = _GroupStream(self, group, step)
+        for number, start in enumerate(range(0, count, step)):
+            yield PieceChunk(self, stream, number, first_row + start, min(step, count - start))
+
+    def _decoded_bytes(self, group: int, batch_bytes: int) -> int:
+        """Bytes of a row group once decoded: a dictionary may make much of little."""
+        about = self.metadata.row_group(group)
+        total = int(about.total_byte_size)
+        for at in range(about.num_columns):
+            column = about.column(at)
+            if self._may_swell(column, batch_bytes):
+                total += self._dictionary_bytes(group, column.path_in_schema, column.num_values, batch_bytes)
+        return total
+
+    def _may_swell(self, column: Any, batch_bytes: int) -> bool:
+        """Whether a column is coded by a dictionary and suspiciously small: looking closer is not cheap."""
+        size, count = column.total_uncompressed_size, column.num_values
+        coded = column.physical_type == "BYTE_ARRAY" and column.has_dictionary_page
+        top_level = column.path_in_schema in self.column_names
+        return bool(coded and top_level and size < _SMALL_VALUE * count and size * count > batch_bytes)
+
+    def _dictionary_bytes(self, group: int, name: str, count: int, enough: int) -> int:
+        """Bytes of the rows that are coded by the column's dictionary; they come first in a row group."""
+        total, size = 0, -1
+        with (
+            reading(self.name, "Parquet file"),
+            self.open(read_dictionary=[name], buffer_size=_BUFFER) as file,
+        ):
+            for batch in file.iter_batches(_LOOKED_AT, row_groups=[group], columns=[name], use_threads=False):
+                column = batch.column(0)
+                if not pa.types.is_dictionary(column.type):
+                    break
+                if size < 0:
+                    size = len(column.dictionary)
+                    longest = pc.max(pc.binary_length(column.dictionary)).as_py() or 0
+                    if longest * count <= enough:
+                        return int(longest * count)
+                elif len(column.dictionary) != size:
+                    break  # from here on values are written out: they are in the group's size already
+                total += pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
+        return total
+
+    def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
+        """Open the file of kept rows."""
+        return ParquetWriter(out / "kept" / self.kept_name, self.schema, flag, written_like(self))
+
+    def describe(self) -> dict[str, Any]:
+        """Say what would be read."""
+        return {**super().describe(), "documents": self.metadata.num_rows}
+
+
+class GroupsChunk(Chunk):
+    """One or more whole row groups."""
+
+    def __init__(self, part: ParquetPart, groups: list[int], first_row: int, rows: int) -> None:
+        self._part = part
+        self._groups = groups
+        self.first_row = first_row
+        self.rows = rows
+
+    def read(self, whole: bool = False, texts_only: bool = False) -> Block:
+        """Decode the row groups."""
+        part = self._part
+        columns = None if whole else part.needed(texts_only)
+        with reading(part.name, "Parquet file"), part.open() as file:
+            table = file.read_row_groups(self._groups, columns=columns, use_threads=False)
+        _check_rows(part, table.num_rows, self.rows)
+        return part.block(table, self.first_row, whole, texts_only)
+
+
+class PieceChunk(Chunk):
+    """Some rows of a large row group."""
+
+    def __init__(
+        self, part: ParquetPart, stream: _GroupStream, number: int, first_row: int, rows: int
+    ) -> None:
+        self._part = part
+        self._stream = stream
+        self._number = number
+        self.first_row = first_row
+        self.rows = rows
+
+    def read(self, whole: bool = False, texts_only: bool = False) -> Block:
+        """Decode up to these rows."""
+        part = self._part
+        columns = None if whole else part.needed(texts_only)
+        with reading(part.name, "Parquet file"):
+            table = self._stream.piece(self._number, columns)
+        _check_rows(part, table.num_rows, self.rows)
+        return part.block(table, self.first_row, whole, texts_only)
+
+
+def _check_rows(part: ParquetPart, came: int, expected: int) -> None:
+    if came != expected:
+        with reading(part.name, "Parquet file"):
+            raise pa.ArrowInvalid(f"{expected} rows are announced, {came} are there")
+
+
+class _GroupStream:
+    """One large row group, decoded in order; any thread may ask for any piece, near ones cheaply."""
+
+    def __init__(self, part: ParquetPart, group: int, step: int) -> None:
+        self._part = part
+        self._group = group
+        self._step = step
+        self._lock = threading.Lock()
+        self._columns: list[str] | None = None
+        self._batches: Iterator[Any] | None = None
+        self._next = 0
+        self._left: list[Any] = []
+        self._waiting: dict[int, Any] = {}
+
+    def piece(self, number: int, columns: list[str] | None) -> Any:
+        """The rows of a piece, as a table."""
+        with self._lock:
+            gone = number < self._next and number not in self._waiting
+            if self._batches is None or columns != self._columns or gone:
+                self._start(columns)
+            while self._next <= number:
+                self._waiting[self._next] = self._decode()
+                self._next += 1
+                if len(self._waiting) > _KEPT_PIECES:
+                    del self._waiting[min(self._waiting)]
+            return self._waiting.pop(number)
+
+    def _start(self, columns: list[str] | None) -> None:
+        file = self._part.open(buffer_size=_BUFFER)
+        self._columns = columns
+        self._batches = file.iter_batches(
+            self._step, row_groups=[self._group], columns=columns, use_threads=False
+        )
+        self._next, self._left, self._waiting = 0, [], {}
+
+    def _decode(self) -> Any:
+        """The next piece, of exactly `step` rows unless the group ends; Arrow may give smaller batches."""
+        held = sum(batch.num_rows for batch in self._left)
+        while held < self._step and (batch := next(self._batches or iter(()), None)) is not None:
+            self._left.append(batch)
+            held += batch.num_rows
+        schema = self._left[0].schema if self._left else None
+        table = pa.Table.from_batches(self._left, schema)
+        self._left = table.slice(self._step).to_batches()
+        return table.slice(0, self._step)
+
+
+def written_like(part: ParquetPart) -> dict[str, Any]:
+    """How to write columns so that a file is like the one it came from."""
+    meta = part.metadata
+    schema_metadata = meta.metadata or {}
+    words: dict[str, Any] = {
+        "version": meta.format_version if meta.format_version in ("1.0", "2.4", "2.6") else "2.6",
+        "store_schema": b"ARROW:schema" in schema_metadata,
+    }
+    if not meta.num_row_groups:
+        return words
+    first = meta.row_group(0)
+    columns = [first.column(at) for at in range(first.num_columns)]
+    words["compression"] = {one.path_in_schema: _codec(one.compression) for one in columns}
+    words["use_dictionary"] = [one.path_in_schema for one in columns if _repeats(one)]
+    words["write_statistics"] = [one.path_in_schema for one in columns if _ordered(one)]
+    words["use_deprecated_int96_timestamps"] = any(one.physical_type == "INT96" for one in columns)
+    return words
+
+
+def _codec(name: str) -> str:
+    return {"UNCOMPRESSED": "none", "LZ4_RAW": "lz4"}.get(name, name.lower())
+
+
+def _repeats(column: Any) -> bool:
+    """Whether a dictionary made the column smaller: hashing long unique texts in vain is what costs most."""
+    if not column.has_dictionary_page or not column.num_values:
+        return False
+    return bool(column.total_uncompressed_size / column.num_values < 16)
+
+
+def _ordered(column: Any) -> bool:
+    """Whether least and greatest values were kept, and are short enough to be worth keeping."""
+    if not column.is_stats_set or not column.num_values:
+        return False
+    return bool(column.total_uncompressed_size / column.num_values < 256)
+
+
+class ParquetWriter(GroupWriter):
+    """Writes kept rows as a Parquet file."""
+
+    def __init__(self, path: Path, schema: Any, flag: bool, words: dict[str, Any]) -> None:
+        super().__init__(path, schema, flag)
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = pq.ParquetWriter(path, self.schema, data_page_size=_BUFFER, **words)
+
+    def write_group(self, table: Any) -> None:
+        """Write one row group."""
+        with writing(self.path):
+            self._file.write_table(table.cast(self.schema), row_group_size=np.iinfo(np.int32).max)
+
+    def close(self) -> None:
+        """Write the footer."""
+        super().close()
+        with writing(self.path):
+            self._file.close()
+
+    def abort(self) -> None:
+        """Close and remove the file."""
+        self._held = []
+        try:
+            self._file.close()
+        except (OSError, pa.ArrowException):
+            pass  # the disk may be full: the file goes away in any case
+        finally:
+            super().abort()

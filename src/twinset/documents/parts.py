@@ -1,0 +1,213 @@
+"""What every source is made of: parts (a file, a folder, a table) of chunks, read as blocks of rows."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..errors import ColumnError, OptionError, RowError, SourceError
+from ..options import ReadOptions
+
+MAX_ROW_BYTES = 128 * 2**20
+"""A longer row, line or document cannot be read. It does not follow the memory budget: results never do."""
+
+FLAG_NAMES = ("cluster", "duplicate_of", "similarity")
+FLAG_SCHEMA = pa.schema(
+    [("cluster", pa.string()), ("duplicate_of", pa.string()), ("similarity", pa.float64())]
+)
+
+Mask = npt.NDArray[np.bool_]
+Unreadable = list[tuple[int, str]]
+
+
+@dataclass(slots=True)
+class Block:
+    """Some consecutive rows of a part, in memory.
+
+    `texts` are strings or bytes (bytes may be invalid UTF-8); null for an unreadable row and for a null text.
+    `ids` is None where rows have no id of their own, `sources` where all rows are of the part's own source.
+    `unreadable` names rows, counted from the block's first. `payload` is what a writer needs of the rows.
+    """
+
+    rows: int
+    first_row: int
+    texts: Any
+    ids: Any = None
+    by: Any = None
+    columns: dict[str, Any] = field(default_factory=dict)
+    unreadable: Unreadable = field(default_factory=list)
+    replaced: int = 0
+    sources: npt.NDArray[np.int64] | None = None
+    payload: Any = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the arrays of the block."""
+        arrays = [self.texts, self.ids, self.by, *self.columns.values()]
+        held = sum(array.nbytes for array in arrays if array is not None)
+        return int(held + getattr(self.payload, "nbytes", 0))
+
+
+class Chunk(ABC):
+    """Consecutive rows that are read together; `read` may be called from any thread."""
+
+    rows: int
+    first_row: int
+
+    @abstractmethod
+    def read(self, whole: bool = False, texts_only: bool = False) -> Block:
+        """Read the rows: with what a writer needs (`whole`), or nothing but the texts (`texts_only`)."""
+
+
+class KeptWriter(ABC):
+    """Writes the kept rows of one part in the part's own format."""
+
+    @abstractmethod
+    def write(self, block: Block, keep: Mask, flags: Any = None) -> None:
+        """Write those rows of a whole-read block that `keep` says; `flags` has a row for each of its rows."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Finish the file."""
+
+    @abstractmethod
+    def abort(self) -> None:
+        """Give up and remove what was written."""
+
+
+class Part(ABC):
+    """One file, folder of texts or table, read in order as chunks of rows.
+
+    `name` is the path as given; `source` counts the SOURCE arguments; `kept_name` is where the kept rows go,
+    below ``kept/``.
+    """
+
+    format: str
+
+    def __init__(self, name: str, source: int, options: ReadOptions, path: Path | None = None) -> None:
+        self.name = name
+        self.source = source
+        self.options = options
+        self.path = path
+        self.kept_name = PurePosixPath("unnamed")
+        self.flagged = False
+        self.size, self.mtime_ns = (0, 0) if path is None else _stat(path, name)
+        self._wanted: frozenset[str] = frozenset()
+
+    @property
+    def wanted(self) -> frozenset[str]:
+        """Further columns that blocks shall carry; a name that is no column raises `ColumnError`."""
+        return self._wanted
+
+    @wanted.setter
+    def wanted(self, names: frozenset[str]) -> None:
+        for name in sorted(names):
+            self.check_column(name, "--keep")
+        self._wanted = frozenset(names)
+
+    @property
+    def column_names(self) -> list[str]:
+        """The columns there are, as far as they are known before all is read."""
+        return []
+
+    def check_column(self, name: str, option: str) -> None:
+        """Raise `ColumnError` when there is no such column."""
+        if name not in self.column_names:
+            raise self.no_column(name, option)
+
+    def no_column(self, name: str, option: str) -> ColumnError:
+        """Make the error for a column that is not there."""
+        there = self.column_names
+        known = ", ".join(repr(one) for one in there[:30]) + (", …" if len(there) > 30 else "")
+        return ColumnError(
+            f"there is no column {name!r}; the columns are {known or 'none'}: name one with {option} NAME",
+            where=self.name,
+        )
+
+    @abstractmethod
+    def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
+        """Split into chunks of about this many bytes: cheap, in one thread."""
+
+    @abstractmethod
+    def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
+        """Open the writer of this part's kept rows, below the folder `out`."""
+
+    @abstractmethod
+    def take_rows(self, block: Block, keep: Mask) -> Any:
+        """Give the kept rows of a whole-read block as an Arrow table."""
+
+    def check_flag(self) -> None:
+        """Raise when the columns of ``--flag`` cannot be added; from now on rows with them are refused."""
+        for name in FLAG_NAMES:
+            if name in self.column_names:
+                raise OptionError(
+                    f"{self.name}: --flag adds a column {name!r}, but there is one of that name; "
+                    "rename it, or go without --flag"
+                )
+        self.flagged = True
+
+    def check_unchanged(self) -> None:
+        """Raise `SourceError` when the file is not as it was when opened."""
+        if self.path is not None and _stat(self.path, self.name) != (self.size, self.mtime_ns):
+            raise SourceError("the file was changed while it was being read; run again", where=self.name)
+
+    def digest(self) -> str:
+        """SHA-256 of the source, in hexadecimal."""
+        if self.path is None:
+            raise SourceError("there is no file to take a digest of", where=self.name)
+        return file_digest(self.path, self.name)
+
+    def describe(self) -> dict[str, Any]:
+        """Say what would be read, in plain values."""
+        about = {"name": self.name, "format": self.format, "bytes": self.size, "source": self.source}
+        if self.column_names:
+            about["columns"] = self.column_names
+        return about
+
+    def bad_row(self, found: Unreadable, row: int, place: int | str, reason: str, word: str = "line") -> None:
+        """Refuse a malformed row: raise, or note it in `found` under ``--on-error skip``."""
+        if self.options.on_error != "skip":
+            raise RowError(f"{reason}; --on-error skip leaves such rows out", where=f"{self.name}:{place}")
+        found.append((row, f"{word} {place}: {reason}" if word else reason))
+
+    def row_ids(self, block: Block) -> Any:
+        """The ids of a block, ``file:row`` where rows have none."""
+        if block.ids is not None:
+            return block.ids
+        return pa.array(
+            [f"{self.name}:{block.first_row + row}" for row in range(block.rows)], type=pa.string()
+        )
+
+    def id_and_text(self, block: Block, keep: Mask) -> Any:
+        """Rows as a table of `id` and `text`, for sources without columns."""
+        table = pa.table({"id": self.row_ids(block), "text": block.texts})
+        return table.filter(pa.array(keep))
+
+
+def _stat(path: Path, name: str) -> tuple[int, int]:
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror or error}", where=name) from error
+    return found.st_size, found.st_mtime_ns
+
+
+def file_digest(path: str | Path, name: str) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    digest = hashlib.sha256()
+    try:
+        with open(path, "rb", buffering=0) as file:
+            while piece := file.read(2**20):
+                digest.update(piece)
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror or error}", where=name) from error
+    return digest.hexdigest()

@@ -1,0 +1,302 @@
+"""From what the user names (files, folders, patterns, stdin, objects) to the parts that are read."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ..errors import OptionError, SourceError
+from ..options import ReadOptions
+from .arrow import ArrowPart
+from .compressed import writing
+from .encodings import known
+from .files import chosen, files_in, format_of, is_pattern, matches_of, why_not_text
+from .jsonl import JsonLinesPart
+from .lines import LinesPart
+from .memory import table_part, texts_part
+from .names import Components, components_of, distinct_names
+from .parquet import ParquetPart
+from .parts import Part
+from .separated import SeparatedPart
+from .texts import TextFile, TextPart
+
+
+@dataclass
+class Sources:
+    """The parts to read, in order, and the files that were passed over, each with the reason."""
+
+    parts: list[Part] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+
+    def describe(self) -> dict[str, Any]:
+        """Say what would be read, in plain values."""
+        return {
+            "parts": [part.describe() for part in self.parts],
+            "skipped": [{"name": name, "reason": reason} for name, reason in self.skipped],
+            "bytes": sum(part.size for part in self.parts),
+        }
+
+
+def open_sources(
+    sources: Sequence[object], options: ReadOptions, *, scratch: Path, against: bool = False
+) -> Sources:
+    """Find and open everything that the sources name; nothing but heads and footers is read.
+
+    Parameters
+    ----------
+    sources
+        Paths, patterns, ``"-"`` for JSON lines on stdin, lists of texts, mappings id → text, and objects
+        with Arrow's stream interface.
+    options
+        How to read them.
+    scratch
+        Folder for copies of what can be read only once: stdin and streams.
+    against
+        Whether these are what the others are compared with; texts of lists are then named apart.
+
+    Examples
+    --------
+    >>> found = open_sources([["one text", "another"]], ReadOptions(), scratch=Path("scratch"))
+    >>> [chunk.rows for chunk in found.parts[0].chunks(2**20)]
+    [2]
+    """
+    known(options.encoding)
+    if not sources:
+        raise SourceError("there is no source to read: name a file, a folder, a pattern or - for stdin")
+    opening = _Opening(options, scratch, against, sources)
+    for number, given in enumerate(sources):
+        opening.add(number, given)
+    return opening.finish()
+
+
+@dataclass(slots=True)
+class _Found:
+    """A file to read: how it is shown, where it is, and the least that its name in the output must hold."""
+
+    path: Path
+    shown: str
+    source: int
+    components: Components
+    least: int
+    folder: Path | None = None
+    folder_name: str = ""
+
+    def goes_with(self, other: _Found) -> bool:
+        """Whether two texts are of one part: of the same folder, or both given by their own names."""
+        same = self.folder == other.folder
+        return same and (self.folder is None or self.source == other.source)
+
+
+class _Opening:
+    """What has been found while the sources are gone through."""
+
+    def __init__(self, options: ReadOptions, scratch: Path, against: bool, sources: Sequence[object]) -> None:
+        self.options = options
+        self.scratch = scratch
+        self.prefix = "against-" if against else ""
+        self.alone = sum(isinstance(one, (list, tuple)) for one in sources) == 1 and not against
+        self.found: list[_Found | Part] = []
+        self.skipped: list[tuple[str, str]] = []
+        self.names: set[str] = set()
+
+    def add(self, number: int, given: object) -> None:
+        """Find what one SOURCE names."""
+        if isinstance(given, (str, os.PathLike)):
+            path = os.fspath(given)
+            self._add_path(number, os.fsdecode(path) if isinstance(path, bytes) else path)
+        elif isinstance(given, Mapping):
+            ids = [_mapped_id(key) for key in given]
+            self.found.append(
+                texts_part(list(given.values()), ids, self._name("mapping"), number, self.options)
+            )
+        elif isinstance(given, (list, tuple)):
+            name = self._name("list")
+            numbers = [str(row) for row in range(len(given))] if self.alone else None
+            self.found.append(texts_part(given, numbers, name, number, self.options))
+        elif hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
+            name = self._name("table")
+            spool = self.scratch / f"{name}.arrows"
+            self.found.append(table_part(given, name, number, self.options, spool))
+        else:
+            raise SourceError(
+                f"a {type(given).__name__} cannot be read: give a path, a list of strings, a mapping from id "
+                "to text, or a table with Arrow's stream (pandas, Polars, DuckDB, pyarrow)"
+            )
+
+    def _name(self, kind: str) -> str:
+        """A name for a source without a path, unlike those before."""
+        name, count = self.prefix + kind, 2
+        while name in self.names:
+            name, count = f"{self.prefix}{kind}-{count}", count + 1
+        self.names.add(name)
+        return name
+
+    def _add_path(self, number: int, given: str) -> None:
+        if given == "-":
+            self._add_stdin(number)
+        elif "\0" in given:
+            raise SourceError(f"a path cannot hold a NUL byte: {given!r}")
+        elif os.path.isdir(given):
+            self._add_folder(number, given)
+        elif os.path.isfile(given):
+            self._add_file(number, given)
+        elif os.path.exists(given):
+            raise SourceError("not a file or folder; use - for JSON lines on stdin", where=given)
+        elif is_pattern(given):
+            self._add_pattern(number, given)
+        elif "://" in given:
+            raise SourceError("an address cannot be read, only files on this machine", where=given)
+        else:
+            raise SourceError(
+                "there is no such file or folder; give a path, a pattern, - for JSON lines on stdin "
+                "(in Python, texts themselves go in a list)",
+                where=given if len(given) < 200 else given[:200] + "…",
+            )
+
+    def _add_stdin(self, number: int) -> None:
+        name = self.prefix + "stdin"
+        if name in self.names:
+            raise OptionError("stdin (-) can be read once only; it was named twice")
+        self.names.add(name)
+        spool = self.scratch / f"{name}.jsonl"
+        with writing(spool):
+            spool.parent.mkdir(parents=True, exist_ok=True)
+            with open(spool, "wb") as file:
+                shutil.copyfileobj(sys.stdin.buffer, file, 2**20)
+        part = JsonLinesPart(name, number, self.options, spool)
+        part.kept_name = PurePosixPath("stdin.jsonl")
+        self.found.append(part)
+
+    def _add_folder(self, number: int, given: str) -> None:
+        folder = Path(given)
+        names = files_in(folder, self.options)
+        tables = bool(names) and all(format_of(name)[0] != "text" for name in names)
+        whole = components_of(folder)
+        before = len(self.found)
+        for name in names:
+            path = folder / name
+            shown = path.as_posix()
+            if not tables and (reason := why_not_text(str(path), shown, format_of(name)[1], self.options)):
+                self.skipped.append((shown, reason))
+                continue
+            parts = tuple(name.split("/"))
+            found = _Found(path, shown, number, whole + parts, len(parts))
+            if not tables:
+                found.folder, found.folder_name = folder, folder.as_posix()
+            self.found.append(found)
+        if len(self.found) == before:
+            raise SourceError(self._nothing("folder", bool(names)), where=given)
+
+    def _nothing(self, what: str, passed_over: bool) -> str:
+        looked = (
+            "no documents in this {}: looked for text files, .jsonl, .ndjson, .csv, .tsv, .parquet, .arrow, "
+        )
+        looked += ".feather, not hidden and not links"
+        if self.options.include or self.options.exclude:
+            looked += f", with --include {list(self.options.include)} --exclude {list(self.options.exclude)}"
+        return looked.format(what) + ("; all that is there is binary" if passed_over else "")
+
+    def _add_file(self, number: int, given: str) -> None:
+        path = Path(given)
+        kind, codec = format_of(path.name)
+        if kind == "text" and (reason := why_not_text(given, given, codec, self.options)):
+            raise SourceError(f"not a text: {reason}", where=given)
+        self.found.append(_Found(path, path.as_posix(), number, components_of(path), 1))
+
+    def _add_pattern(self, number: int, given: str) -> None:
+        before, matches = len(self.found), matches_of(given)
+        for match in matches:
+            shown = Path(match).as_posix()
+            if not os.path.isfile(match) or not chosen(shown, self.options):
+                continue
+            kind, codec = format_of(match)
+            if kind == "text" and (reason := why_not_text(match, shown, codec, self.options)):
+                self.skipped.append((shown, reason))
+                continue
+            self.found.append(_Found(Path(match), shown, number, components_of(match), 1))
+        if len(self.found) == before:
+            raise SourceError(
+                self._nothing("pattern", bool(matches)) if matches else "no file fits this pattern",
+                where=given,
+            )
+
+    def finish(self) -> Sources:
+        """Name the outputs and open the parts."""
+        files = [one for one in self.found if isinstance(one, _Found)]
+        taken = [(tuple(one.kept_name.parts), 1) for one in self.found if isinstance(one, Part)]
+        names = distinct_names([*taken, *((one.components, one.least) for one in files)])
+        kept = {id(one): name for one, name in zip(files, names[len(taken) :], strict=True)}
+        parts: list[Part] = []
+        texts: list[tuple[_Found, TextFile]] = []
+        for one in self.found:
+            text = isinstance(one, _Found) and self._is_text(one)
+            if texts and not (text and isinstance(one, _Found) and one.goes_with(texts[0][0])):
+                parts.append(self._text_part(texts))
+                texts = []
+            if isinstance(one, Part):
+                parts.append(one)
+            elif text:
+                texts.append((one, _text_file(one, kept[id(one)])))
+            else:
+                parts.append(self._file_part(one, kept[id(one)]))
+        if texts:
+            parts.append(self._text_part(texts))
+        return Sources(parts, self.skipped)
+
+    def _is_text(self, found: _Found) -> bool:
+        """Whether a file is one document; in a folder of texts every file is."""
+        if self.options.lines:
+            return False
+        return found.folder is not None or format_of(found.path.name)[0] == "text"
+
+    def _text_part(self, texts: list[tuple[_Found, TextFile]]) -> TextPart:
+        first = texts[0][0]
+        files = [file for _, file in texts]
+        name = first.folder_name or files[0].id
+        if first.folder is None and len(files) > 1:
+            name = f"{files[0].id} … {files[-1].id}"
+        return TextPart(name, self.options, files, first.folder)
+
+    def _file_part(self, found: _Found, kept: PurePosixPath) -> Part:
+        kind, codec = format_of(found.path.name)
+        part: Part
+        where = (found.shown, found.source, self.options, found.path)
+        if found.folder is not None or kind == "text":
+            part = LinesPart(*where, codec)
+        elif kind == "jsonl":
+            part = JsonLinesPart(*where, codec)
+        elif kind in ("csv", "tsv"):
+            part = SeparatedPart(*where, kind, codec)
+        elif codec is not None:
+            raise SourceError(f"{kind} is compressed inside; unpack the {codec} around it", where=found.shown)
+        else:
+            part = ParquetPart(*where) if kind == "parquet" else ArrowPart(*where)
+        part.kept_name = kept
+        return part
+
+
+def _text_file(found: _Found, kept: PurePosixPath) -> TextFile:
+    try:
+        about = os.stat(found.path)
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror}", where=found.shown) from error
+    # Without the number that tells copies of a file named twice apart: its id would appear twice, and shall.
+    below = PurePosixPath(*found.components[-len(kept.parts) :])
+    shown = str(below) if found.folder is not None else found.shown
+    # A name that is not UTF-8 cannot be an id as it is; it is shown as Python would.
+    id = shown.encode("utf-8", "backslashreplace").decode()
+    codec = format_of(found.path.name)[1]
+    return TextFile(str(found.path), id, kept, found.source, codec, about.st_size, about.st_mtime_ns)
+
+
+def _mapped_id(key: object) -> str:
+    if isinstance(key, str) or type(key) is int:
+        return str(key)
+    raise SourceError(
+        f"ids in a mapping must be strings or whole numbers, this is {type(key).__name__}: {key!r}"
+    )

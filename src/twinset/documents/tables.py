@@ -1,0 +1,292 @@
+"""Sources with typed columns (Parquet, Arrow, tables): what they share in reading and in writing."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import ColumnError
+from ..options import ReadOptions
+from .parts import FLAG_NAMES, FLAG_SCHEMA, MAX_ROW_BYTES, Block, KeptWriter, Mask, Part, Unreadable
+from .records import null_where
+
+GROUP_BYTES = 32 * 2**20
+"""Size of the groups in which rows are written; fixed, so that the bytes depend on the rows alone."""
+
+_LEAST_ROW = GROUP_BYTES // 2**20  # no row counts less, so that no group has more than 2**20 rows
+_MOST_OFFSET = 2**31 - 1
+
+
+class ColumnsPart(Part):
+    """A part with a schema."""
+
+    def __init__(
+        self, name: str, source: int, options: ReadOptions, schema: Any, path: Path | None = None
+    ) -> None:
+        super().__init__(name, source, options, path)
+        self.schema = schema
+        self.check_column(options.text, "--text")
+        kind = _value_type(schema.field(options.text).type)
+        if not (_is_text(kind) or pa.types.is_null(kind)):
+            raise ColumnError(
+                f"the column {options.text!r} must hold text, it holds {schema.field(options.text).type}; "
+                "name another with --text NAME",
+                where=name,
+            )
+        self.id_name = self._find_id()
+        if options.by is not None:
+            self.check_column(options.by, "--by")
+            if pa.types.is_nested(_value_type(schema.field(options.by).type)):
+                raise ColumnError(f"--by needs strings or numbers, {options.by!r} is nested", where=name)
+
+    def _find_id(self) -> str | None:
+        name = self.options.id or "id"
+        if name not in self.column_names and self.options.id is None:
+            return None
+        self.check_column(name, "--id")
+        kind = _value_type(self.schema.field(name).type)
+        if _is_text(kind) or pa.types.is_integer(kind):
+            return name
+        if self.options.id is None:
+            return None
+        raise ColumnError(
+            f"ids must be strings or whole numbers, {name!r} holds {self.schema.field(name).type}; "
+            "name another with --id NAME",
+            where=self.name,
+        )
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names in the schema."""
+        names: list[str] = self.schema.names
+        return names
+
+    def check_column(self, name: str, option: str) -> None:
+        """Raise when there is no such column, or more than one."""
+        super().check_column(name, option)
+        if self.column_names.count(name) > 1:
+            raise ColumnError(f"there is more than one column {name!r}; rename one", where=self.name)
+
+    def needed(self, texts_only: bool) -> list[str]:
+        """The columns to read when not all are."""
+        more = () if texts_only else (self.id_name, self.options.by, *sorted(self.wanted))
+        return list(dict.fromkeys([self.options.text, *(name for name in more if name is not None)]))
+
+    def block(self, table: Any, first_row: int, whole: bool, texts_only: bool) -> Block:
+        """Make a block of a table of at least the needed columns."""
+        bad: Unreadable = []
+        rows = table.num_rows
+        texts = text_array(table.column(self.options.text))
+        if texts.nbytes > MAX_ROW_BYTES:
+            lengths = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False)
+            for row in np.flatnonzero(lengths > MAX_ROW_BYTES).tolist():
+                reason = f"the text is longer than {MAX_ROW_BYTES // 2**20} MiB, the most that is read"
+                self.bad_row(bad, row, first_row + row, reason, word="row")
+        block = Block(rows, first_row, texts, unreadable=bad)
+        if not texts_only:
+            if self.id_name is not None:
+                block.ids = self._ids(table.column(self.id_name), first_row, bad)
+            if self.options.by is not None:
+                block.by = string_array(table.column(self.options.by))
+            block.columns = {name: one_array(table.column(name)) for name in sorted(self.wanted)}
+        block.texts = null_where(texts, [row for row, _ in bad])
+        block.payload = table if whole else None
+        return block
+
+    def _ids(self, column: Any, first_row: int, bad: Unreadable) -> Any:
+        try:
+            ids = string_array(column)
+        except pa.ArrowInvalid:
+            ids = pa.array([_id_of(value) for value in column.to_pylist()], pa.string())
+        if ids.null_count:
+            known = {row for row, _ in bad}
+            for row in np.flatnonzero(ids.is_null().to_numpy(zero_copy_only=False)).tolist():
+                if row not in known:
+                    reason = f"the id {self.id_name!r} is null or not UTF-8; every row needs one"
+                    self.bad_row(bad, row, first_row + row, reason, word="row")
+        return ids
+
+    def take_rows(self, block: Block, keep: Mask) -> Any:
+        """The kept rows with all their columns."""
+        return block.payload.filter(pa.array(keep))
+
+
+def _id_of(value: Any) -> str | None:
+    try:
+        return value.decode() if isinstance(value, bytes) else None if value is None else str(value)
+    except UnicodeDecodeError:
+        return None
+
+
+def _value_type(kind: Any) -> Any:
+    """The type of the values behind an extension or a dictionary."""
+    while True:
+        if isinstance(kind, pa.BaseExtensionType):
+            kind = kind.storage_type
+        elif pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        else:
+            return kind
+
+
+def _is_text(kind: Any) -> bool:
+    types = pa.types
+    return any(
+        is_kind(kind)
+        for is_kind in (
+            types.is_string,
+            types.is_large_string,
+            types.is_string_view,
+            types.is_binary,
+            types.is_large_binary,
+            types.is_binary_view,
+        )
+    )
+
+
+def one_array(column: Any) -> Any:
+    """A column as a single array."""
+    if isinstance(column, pa.ChunkedArray):
+        if column.num_chunks == 1:
+            return column.chunk(0)
+        column = column.combine_chunks()
+        if isinstance(column, pa.ChunkedArray):  # too long for 32-bit offsets
+            wide = pa.large_string() if pa.types.is_string(column.type) else pa.large_binary()
+            column = column.cast(wide).combine_chunks()
+    return column
+
+
+def _plain(column: Any) -> Any:
+    """A column without extension, dictionary or view."""
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.cast(_storage(column.type))
+    if pa.types.is_dictionary(column.type):
+        held = column.nbytes + _decoded_bytes(column)
+        wide = pa.types.is_string(column.type.value_type) and held > _MOST_OFFSET
+        column = column.cast(pa.large_string() if wide else column.type.value_type)
+    if pa.types.is_string_view(column.type):
+        column = column.cast(pa.large_string())
+    elif pa.types.is_binary_view(column.type):
+        column = column.cast(pa.large_binary())
+    return column
+
+
+def _storage(kind: Any) -> Any:
+    return kind.storage_type
+
+
+def _decoded_bytes(column: Any) -> int:
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    total = 0
+    for chunk in chunks:
+        if _is_text(chunk.type.value_type):
+            total += pc.sum(pc.binary_length(chunk.dictionary).take(chunk.indices)).as_py() or 0
+    return total
+
+
+def text_array(column: Any) -> Any:
+    """The texts as one array of strings or bytes."""
+    column = _plain(column)
+    if pa.types.is_null(column.type):
+        column = column.cast(pa.string())
+    return one_array(column)
+
+
+def string_array(column: Any) -> Any:
+    """Values of any plain type as one array of strings."""
+    column = _plain(column)
+    return one_array(column.cast(pa.string()))
+
+
+def row_sizes(table: Any) -> npt.NDArray[np.int64]:
+    """About how many bytes each row holds; a function of the rows alone."""
+    total = np.zeros(table.num_rows, np.int64)
+    for column in table.columns:
+        at = 0
+        for chunk in column.chunks:
+            total[at : at + len(chunk)] += _sizes(chunk)
+            at += len(chunk)
+    return np.maximum(total, _LEAST_ROW)
+
+
+def _sizes(array: Any) -> Any:
+    kind = array.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _sizes(array.storage)
+    if _is_text(kind):
+        return pc.fill_null(pc.binary_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind):
+        return 16 * np.diff(array.offsets.to_numpy()).astype(np.int64)
+    if pa.types.is_fixed_size_list(kind):
+        return 8 * kind.list_size
+    if pa.types.is_struct(kind):
+        fields = [array.field(at) for at in range(kind.num_fields)]
+        return sum((_sizes(one) for one in fields), start=np.zeros(len(array), np.int64))
+    return 8
+
+
+class GroupWriter(KeptWriter):
+    """Writes rows in groups of about `GROUP_BYTES`, cut by the rows alone and not by how they came."""
+
+    def __init__(self, path: Path, schema: Any, flag: bool) -> None:
+        self.path = path
+        self.schema = schema
+        self._flag = flag
+        self._held: list[Any] = []
+        self._held_bytes = 0
+        if flag:
+            for one in FLAG_SCHEMA:
+                self.schema = self.schema.append(one)
+
+    @abstractmethod
+    def write_group(self, table: Any) -> None:
+        """Write one group; the table has one chunk a column."""
+
+    def write(self, block: Block, keep: Mask, flags: Any = None) -> None:
+        """Take the kept rows of a block."""
+        table = block.payload
+        if self._flag and flags is not None:
+            for at, one in enumerate(FLAG_SCHEMA):
+                table = table.append_column(one, flags.column(FLAG_NAMES[at]).cast(one.type))
+        if not keep.all():
+            table = table.filter(pa.array(keep))
+        if table.num_rows:
+            self._add(table)
+
+    def _add(self, table: Any) -> None:
+        upto = np.cumsum(row_sizes(table))
+        start = before = 0
+        while True:
+            need = before + GROUP_BYTES - self._held_bytes
+            stop = int(np.searchsorted(upto, need)) + 1
+            if stop > table.num_rows:
+                break
+            self._held.append(table.slice(start, stop - start))
+            self._write_held()
+            start, before = stop, int(upto[stop - 1])
+        if start < table.num_rows:
+            self._held.append(table.slice(start))
+            self._held_bytes += int(upto[-1]) - before
+
+    def _write_held(self) -> None:
+        if self._held:
+            table = pa.concat_tables(self._held)
+            if any(pa.types.is_dictionary(one.type) for one in table.schema):
+                table = table.unify_dictionaries()
+            self.write_group(table.combine_chunks())
+        self._held, self._held_bytes = [], 0
+
+    def close(self) -> None:
+        """Write the last group."""
+        self._write_held()
+
+    def abort(self) -> None:
+        """Forget what is held and remove the file."""
+        self._held = []
+        self.path.unlink(missing_ok=True)

@@ -1,0 +1,52 @@
+"""How much memory each thing may take, out of what the run was given."""
+
+import os
+from dataclasses import dataclass
+
+
+def resident_bytes() -> int:
+    """Memory this process holds now."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 200 * 2**20  # not Linux: about what Python, Arrow and the compiled kernels take
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Shares of `free`: what the run was given less what the process itself holds and a reserve for work in hand."""
+
+    total: int
+    free: int
+
+    @classmethod
+    def of(cls, total: int, threads: int, batch_bytes: int) -> "Budget":
+        """Divide `total`. Each thread has a batch or two in hand, decoded, beside its own scratch."""
+        in_hand = (threads + 2) * 3 * batch_bytes
+        return cls(total, max(total // 8, total - resident_bytes() - in_hand))
+
+    @property
+    def texts(self) -> int:
+        """Texts kept from the first reading."""
+        return self.free * 2 // 5
+
+    @property
+    def sketches(self) -> int:
+        """Keys and sketches that are joined at one time."""
+        return self.free // 2
+
+    @property
+    def sets(self) -> int:
+        """Shingle sets loaded for verification."""
+        return self.free // 3
+
+    @property
+    def pairs(self) -> int:
+        """Pairs held for sorting and grouping."""
+        return self.free // 8
+
+    @property
+    def names(self) -> int:
+        """Ids."""
+        return self.free // 10

@@ -1,0 +1,76 @@
+"""The second stage: identical contents are collapsed, and sketches joined band by band into candidates."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from twinset.candidates import banding
+from twinset.engines.budget import Budget
+from twinset.engines.corpus import Corpus
+from twinset.engines.progress import Progress
+from twinset.engines.sketching import READ
+from twinset.engines.spool import Spool
+from twinset.engines.state import State
+from twinset.engines.threads import Threads
+from twinset.plan import Plan
+from twinset.schema import Numbers
+
+STAGE = "candidates"
+_RECORD = 1 << 20  # rows gathered before they are written
+
+
+def first_appearances(corpus: Corpus) -> Numbers:
+    """For each document the first with the same content; documents without shingles, or unread, are alone."""
+    first = np.arange(corpus.documents, dtype=np.uint32)
+    read = np.flatnonzero(corpus.status == READ).astype(np.uint32)
+    first[read] = read[banding.first_of_equals(np.ascontiguousarray(corpus.digests[read]))]
+    return first
+
+
+def candidates(
+    corpus: Corpus, first: Numbers, plan: Plan, budget: Budget, state: State, threads: Threads, progress: Progress
+) -> Spool:
+    """Pairs (lesser number, greater number) of first appearances that share a band and whose sketches do not rule them out."""
+    earlier = state.recall(STAGE)
+    if earlier is not None:
+        return earlier[1]["candidates"]
+    wanted = (first == np.arange(corpus.documents, dtype=np.uint32)) & (corpus.status == READ)
+    spool = state.spool("candidates", "<u4", 2)
+    buffer: list[npt.NDArray[np.uint32]] = []
+    blocks = corpus.sketch_blocks(budget.sketches if budget.sketches >= _all(corpus) else budget.sketches // 2)
+    progress.stage("finding candidates", len(blocks) * (len(blocks) + 1) // 2 * plan.n_bands, "bands")
+    for found in _joined(corpus, blocks, wanted, plan, threads, progress):
+        buffer.append(found)
+        if sum(map(len, buffer)) >= _RECORD:
+            spool.append(np.concatenate(buffer))
+            buffer.clear()
+            if spool.nbytes > budget.pairs:
+                spool.forget()
+    if buffer:
+        spool.append(np.concatenate(buffer))
+    state.finish(STAGE, {}, {"candidates": spool})
+    return spool
+
+
+def _all(corpus: Corpus) -> float:
+    return corpus.bytes_per_document() * corpus.documents
+
+
+def _joined(
+    corpus: Corpus, blocks: list[range], wanted: npt.NDArray[np.bool_], plan: Plan, threads: Threads, progress: Progress
+) -> Iterator[npt.NDArray[np.uint32]]:
+    """Each block with itself and with each later one."""
+    for i, left_spans in enumerate(blocks):
+        left = corpus.banded(left_spans, wanted)
+        for found in threads.map(lambda band: list(banding.within(left, band, plan, corpus.border)), range(plan.n_bands)):  # noqa: B023 - used up before the loop goes on
+            progress.advance(1)
+            yield from found
+        for right_spans in blocks[i + 1 :]:
+            right = corpus.banded(right_spans, wanted)
+            for found in threads.map(
+                lambda band: list(banding.across(left, right, band, plan, corpus.border)),  # noqa: B023 - as above
+                range(plan.n_bands),
+            ):
+                progress.advance(1)
+                yield from found

@@ -1,0 +1,202 @@
+"""One machine: threads, a memory budget, scratch files, and state to go on from after a kill."""
+
+import dataclasses
+import os
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from twinset.documents.parts import Part
+from twinset.documents.sources import Sources, open_sources
+from twinset.engines import joining
+from twinset.engines.budget import Budget
+from twinset.engines.corpus import Corpus
+from twinset.engines.expanding import Copies
+from twinset.engines.progress import Progress
+from twinset.engines.reading import Found, Reading
+from twinset.engines.spool import Spool, cannot_write
+from twinset.engines.state import State, fingerprint
+from twinset.engines.threads import Threads
+from twinset.engines.verifying import Verifying
+from twinset.errors import OptionError
+from twinset.options import DedupOptions, PairsOptions
+from twinset.plan import Plan
+from twinset.schema import HASH_SCHEME
+
+MOST_IDENTICAL = 100_000_000
+STATE_ENDING = ".twinset-state"
+
+
+class Local:
+    """A run on this machine. Used with `with`; its steps are called by the pipeline, in order."""
+
+    def __init__(
+        self, sources: tuple[object, ...], options: PairsOptions | DedupOptions, plan: Plan, output: Path | None,
+        version: str, progress: Progress,
+    ) -> None:  # fmt: skip
+        self.options, self.plan, self.output, self.progress, self.version = options, plan, output, progress, version
+        self.started = time.perf_counter()
+        self.timings: dict[str, float] = {}
+        self._stack: list[Any] = []
+        self._inputs = tempfile.TemporaryDirectory(prefix="twinset-", dir=options.scratch)
+        try:
+            self._open(sources)
+        except BaseException:
+            self._inputs.cleanup()
+            raise
+        self.threads = Threads(options.thread_count)
+        self.budget = Budget.of(options.memory_bytes, options.thread_count, options.batch_bytes)
+
+    def _open(self, sources: tuple[object, ...]) -> None:
+        options, scratch = self.options, Path(self._inputs.name)
+        reading = _without_output(options, self.output, (*sources, *options.against))
+        self.found = open_sources(sources, reading, scratch=scratch)
+        against = open_sources(options.against, reading, scratch=scratch, against=True) if options.against else Sources()
+        self.parts: list[Part] = [*self.found.parts, *against.parts]
+        self.against = len(self.found.parts)
+        self.skipped = [*self.found.skipped, *against.skipped]
+        rules = options.keep_rules if isinstance(options, DedupOptions) else ()
+        columns = frozenset(column for _, column in rules if column is not None)
+        for part in self.found.parts:
+            part.wanted = columns
+            if isinstance(options, DedupOptions) and options.flag:
+                part.check_flag()
+        self.by_length = any(rule == "longest" for rule, _ in rules)
+        folder = Path(f"{self.output}{STATE_ENDING}") if self.output else scratch / "state"
+        spill = Path(options.scratch) if options.scratch else None
+        self.state = State(folder, self._fingerprint(), spill)
+
+    def _fingerprint(self) -> str:
+        return fingerprint(
+            {
+                "version": self.version,
+                "scheme": HASH_SCHEME,
+                "kind": type(self.options).__name__,
+                "options": self.options.to_dict(),
+                "batch": self.options.batch_bytes,
+                "plan": self.plan.to_dict(),
+                "parts": [_stamp(part) for part in self.parts],
+            }
+        )
+
+    def __enter__(self) -> "Local":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self.threads.close()
+        # What a full disk or a lack of memory stopped can go on once there is room; anything else starts anew.
+        goes_on = isinstance(value, (OSError, MemoryError)) or type(value).__name__ == "OutputError"
+        self.state.close(keep=goes_on and self.output is not None)
+        self._inputs.cleanup()
+
+    def timed(self, step: str, since: float) -> None:
+        """Note how long a step took."""
+        self.timings[step] = round(time.perf_counter() - since, 3)
+
+    def read(self, *, whole: bool) -> tuple[Corpus, Found]:
+        """Documents → shingles → sketches."""
+        since = time.perf_counter()
+        reading = Reading(
+            self.parts, self.against, self.options, self.plan, self.budget, self.state, self.threads, self.progress,  # type: ignore[arg-type]
+            batch_bytes=self.options.batch_bytes, whole=whole, by_length=self.by_length,
+        )  # fmt: skip
+        corpus, found = reading.corpus()
+        self.timed("read", since)
+        return corpus, found
+
+    def collapse(self, corpus: Corpus) -> Copies:
+        """Identical contents to one each; refuses a flood of identical pairs that was not asked for as links."""
+        copies = Copies.of(joining.first_appearances(corpus), corpus.status)
+        if (
+            isinstance(self.options, PairsOptions)
+            and self.options.identical == "all"
+            and corpus.border is None
+            and copies.identical_pairs > MOST_IDENTICAL
+        ):
+            raise OptionError(
+                f"identical documents alone make {copies.identical_pairs:,} pairs, more than {MOST_IDENTICAL:,}; "
+                "--identical link ties each copy to its first appearance only"
+            )
+        return copies
+
+    def candidates(self, corpus: Corpus, copies: Copies) -> Spool:
+        """Sketches → candidates."""
+        since = time.perf_counter()
+        found = joining.candidates(
+            corpus, copies.first, self.plan, self.budget, self.state, self.threads, self.progress
+        )
+        self.timed("candidates", since)
+        return found
+
+    def verify(self, corpus: Corpus, candidates: Spool) -> tuple[Spool, Verifying]:
+        """Candidates → pairs, with the exact set sizes of their documents."""
+        since = time.perf_counter()
+        verifying = Verifying(corpus, self.options, self.budget, self.state.scratch, self.threads, self.progress)  # type: ignore[arg-type]
+        earlier = self.state.recall("pairs")
+        if earlier is not None:
+            pairs = earlier[1]["pairs"]
+            verifying.sizes = earlier[1]["sizes"].all()
+        else:
+            pairs = self.state.spool("pairs", "<u4", 3)
+            verifying.verify(candidates, self.options.threshold, pairs)
+            sizes = self.state.spool("sizes", "<u4")
+            sizes.append(verifying.sizes)
+            self.state.finish("pairs", {}, {"pairs": pairs, "sizes": sizes})
+        self.timed("verify", since)
+        return pairs, verifying
+
+    def facts(self) -> dict[str, Any]:
+        """What a summary says of how the run went."""
+        self.timings["total"] = round(time.perf_counter() - self.started, 3)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        return {
+            "options": self.options.to_dict(),
+            "plan": self.plan.to_dict(),
+            "timings": {
+                "seconds": self.timings,
+                "threads": self.threads.count,
+                "memory": self.budget.total,
+                "peak_resident": peak,
+                "resumed": self.state.resumed,
+            },
+            "version": self.version,
+            "hash_scheme": HASH_SCHEME,
+        }
+
+    def room_for_output(self, name: str) -> Path:
+        """An empty place in the state folder, for output in the making."""
+        place = self.state.folder / name
+        if place.is_dir():
+            import shutil
+
+            shutil.rmtree(place)
+        try:
+            if not place.suffix:
+                place.mkdir()
+        except OSError as error:
+            raise cannot_write(place, error) from error
+        return place
+
+
+def _stamp(part: Part) -> list[Any]:
+    """What tells that a part is still the same."""
+    files = getattr(part, "files", None)
+    listed = [[file.id, file.size, file.mtime_ns] for file in files] if files else []
+    return [part.name, part.format, os.path.abspath(part.path) if part.path else None, part.size, part.mtime_ns, listed]
+
+
+def _without_output(options: Any, output: Path | None, sources: tuple[object, ...]) -> Any:
+    """The options with patterns that keep an output below a source folder from being read as a source."""
+    if output is None:
+        return options
+    patterns = []
+    for source in sources:
+        if isinstance(source, (str, os.PathLike)) and os.path.isdir(source):
+            inside = os.path.relpath(os.path.abspath(output), os.path.abspath(source))
+            if not inside.startswith(".."):
+                patterns += [f"{inside}/*", f"{inside}{STATE_ENDING}/*", inside]
+    return dataclasses.replace(options, exclude=(*options.exclude, *patterns)) if patterns else options

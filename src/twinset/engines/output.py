@@ -1,0 +1,194 @@
+"""The result folder of a dedup run, written beside its place and moved there whole."""
+
+import json
+import os
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from twinset.documents.parts import Block, KeptWriter
+from twinset.engines.clustering import Clusters
+from twinset.engines.corpus import Corpus, Span
+from twinset.engines.expanding import SAME, Copies
+from twinset.engines.progress import Progress
+from twinset.engines.sketching import EMPTY, UNREADABLE
+from twinset.engines.sorting import Rows
+from twinset.engines.spool import cannot_write
+from twinset.engines.tables import TableFile
+from twinset.engines.threads import Threads
+from twinset.pairs.verify import Shares, scores
+from twinset.schema import EMPTY as EMPTY_SCHEMA
+from twinset.schema import (
+    CLUSTERS,
+    FLAGS,
+    PAIRS,
+    REMOVED,
+    SOURCES,
+    UNREADABLE as UNREADABLE_SCHEMA,
+    Numbers,
+)
+
+_ROWS = 1 << 17
+
+
+class Results:
+    """Turns document numbers into tables of ids and scores."""
+
+    def __init__(self, corpus: Corpus, copies: Copies, sizes: Numbers) -> None:
+        self.corpus, self.copies, self.sizes = corpus, copies, sizes
+
+    def _scores(self, left: Numbers, right: Numbers, shared: Numbers) -> tuple[Shares, Shares, Shares]:
+        same = shared == SAME
+        lefts, rights = self.sizes[self.copies.first[left]], self.sizes[self.copies.first[right]]
+        ones = np.ones(len(shared), np.uint32)
+        return scores(np.where(same, ones, shared), np.where(same, ones, lefts), np.where(same, ones, rights))
+
+    def pairs(self, rows: Rows) -> pa.Table:
+        """The table of some pairs."""
+        left, right = np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1])
+        names = [self.corpus.take_ids(left), self.corpus.take_ids(right)]
+        return pa.table([*names, *self._scores(left, right, rows[:, 2])], schema=PAIRS)
+
+    def write_pairs(self, path: Path, portions: Any) -> int:
+        """Write pairs as they come; returns how many."""
+        with TableFile(path, PAIRS) as file:
+            for rows in portions:
+                for start in range(0, len(rows), _ROWS):
+                    file.write(self.pairs(rows[start : start + _ROWS]))
+        return file.rows
+
+    def reasons(self, clusters: Clusters, numbers: Numbers) -> tuple[pa.Array, tuple[Shares, Shares, Shares]]:
+        """For removed documents: the id of the kept one, and the scores."""
+        kept = clusters.kept_by[numbers]
+        return self.corpus.take_ids(kept), self._scores(numbers, kept, clusters.shared[numbers])
+
+    def write_removed(self, path: Path, clusters: Clusters) -> None:
+        """One row for each removed document."""
+        removed = np.flatnonzero(clusters.removed).astype(np.uint32)
+        with TableFile(path, REMOVED) as file:
+            for start in range(0, len(removed), _ROWS):
+                numbers = removed[start : start + _ROWS]
+                because, numbers_scores = self.reasons(clusters, numbers)
+                file.write(pa.table([self.corpus.take_ids(numbers), because, *numbers_scores], schema=REMOVED))
+
+    def write_clusters(self, path: Path, clusters: Clusters) -> None:
+        """One row for each document that was read: its cluster is named after the kept document."""
+        members = np.flatnonzero(clusters.kept | clusters.removed).astype(np.uint32)
+        with TableFile(path, CLUSTERS) as file:
+            for start in range(0, len(members), _ROWS):
+                numbers = members[start : start + _ROWS]
+                names = [self.corpus.take_ids(numbers), self.corpus.take_ids(clusters.kept_by[numbers])]
+                file.write(pa.table([*names, pa.array(clusters.kept[numbers])], schema=CLUSTERS))
+
+    def write_left_out(self, folder: Path, unreadable: list[tuple[int, str]]) -> None:
+        """Name the empty documents and the unreadable rows of the sources."""
+        own = np.arange(self.corpus.documents) < self.corpus.own
+        empty = np.flatnonzero((self.corpus.status == EMPTY) & own).astype(np.uint32)
+        with TableFile(folder / "empty.parquet", EMPTY_SCHEMA) as file:
+            for start in range(0, len(empty), _ROWS):
+                file.write(pa.table([self.corpus.take_ids(empty[start : start + _ROWS])], schema=EMPTY_SCHEMA))
+        mine = [(number, reason) for number, reason in unreadable if number < self.corpus.own]
+        with TableFile(folder / "unreadable.parquet", UNREADABLE_SCHEMA) as file:
+            names = self.corpus.take_ids(np.array([number for number, _ in mine], np.uint32))
+            file.write(pa.table([names, pa.array([reason for _, reason in mine], pa.string())], schema=UNREADABLE_SCHEMA))
+
+    def flags(self, clusters: Clusters, span: Span) -> pa.Table:
+        """The columns of --flag for a block of rows."""
+        numbers = np.arange(span.first, span.first + span.rows, dtype=np.uint32)
+        read = self.corpus.status[numbers] != UNREADABLE
+        removed = clusters.removed[numbers]
+        because, (similarity, _, _) = self.reasons(clusters, numbers)
+        nothing = pa.scalar(None, pa.string())
+        return pa.table(
+            [
+                pa.compute.if_else(pa.array(read), because, nothing),
+                pa.compute.if_else(pa.array(removed), because, nothing),
+                pa.array(similarity, mask=~removed),
+            ],
+            schema=FLAGS,
+        )
+
+
+def write_kept(
+    results: Results, clusters: Clusters, out: Path, threads: Threads, progress: Progress, *, flag: bool, copy: bool
+) -> None:
+    """Write the kept rows of every part in the part's own format."""
+    corpus = results.corpus
+    mask: npt.NDArray[np.bool_] = clusters.kept | clusters.removed if flag else clusters.kept
+    progress.stage("writing", corpus.own, "documents")
+    (out / "kept").mkdir()
+    for number, part in enumerate(corpus.parts):
+        if corpus.border is not None and _first(corpus, number) >= corpus.border:
+            continue
+        writer: KeptWriter = part.open_writer(out, flag=flag, copy=copy)
+        try:
+
+            def ready(span: Span, block: Block) -> tuple[Block, pa.Table | None]:
+                return block, results.flags(clusters, span) if flag else None
+
+            for span, (block, flags) in corpus.read(threads, ready, whole=True, parts=range(number, number + 1)):
+                writer.write(block, mask[span.first : span.first + span.rows], flags)
+                progress.advance(span.rows)
+            writer.close()
+        except OSError as error:
+            writer.abort()
+            raise cannot_write(out, error) from error
+        except BaseException:
+            writer.abort()
+            raise
+
+
+def _first(corpus: Corpus, part: int) -> int:
+    return next((span.first for span in corpus.spans if span.part == part), 0)
+
+
+def write_sources(corpus: Corpus, path: Path, against: int, digests: "list[Future[str] | None]") -> None:
+    """Name every source with its size and digest."""
+    rows = [0] * len(corpus.parts)
+    for span in corpus.spans:
+        rows[span.part] += span.rows
+    listed = []
+    for number, (part, digest) in enumerate(zip(corpus.parts, digests, strict=True)):
+        listed.append(
+            {
+                "path": part.name,
+                "format": part.format,
+                "documents": rows[number],
+                "bytes": part.size if digest is not None else None,
+                "sha256": digest.result() if digest is not None else None,
+                "role": "against" if number >= against else "source",
+            }
+        )
+    with TableFile(path, SOURCES) as file:
+        file.write(pa.Table.from_pylist(listed, schema=SOURCES))
+
+
+def write_summary(path: Path, summary: dict[str, Any]) -> None:
+    """Write the summary, flushed to the disk."""
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(summary, file, indent=2, ensure_ascii=False)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def put_in_place(made: Path, place: Path, aside: Path) -> None:
+    """Move what was made to its place; what was there before goes aside first."""
+    try:
+        if place.exists():
+            os.replace(place, aside)
+        os.replace(made, place)
+        folder = os.open(place.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise cannot_write(place, error) from error

@@ -1,0 +1,176 @@
+"""The first stage: every document is read once, shingled and sketched; its text is let go unless there is room for it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from twinset.documents.parts import Block, Chunk, Part
+from twinset.engines.budget import Budget
+from twinset.engines.corpus import Corpus, Span
+from twinset.engines.names import Names
+from twinset.engines.progress import Progress
+from twinset.engines.sketching import UNREADABLE, Sketched, WorkOptions, sketch_block
+from twinset.engines.spool import Spool
+from twinset.engines.state import State
+from twinset.engines.threads import Threads
+from twinset.errors import DuplicateIdError
+from twinset.plan import Plan
+from twinset.schema import Hashes
+
+STAGE = "sketches"
+_SPOOLS = {
+    "status": ("u1", 1), "counts": ("<u4", 1), "digests": ("<u8", 2), "keys": ("<u8", 1), "bytes": ("u1", 1), "names": ("u1", 1),
+    "lengths": ("<u8", 1), "sources": ("<u4", 1),
+}  # fmt: skip
+
+
+@dataclass
+class Found:
+    """What reading found besides the documents: unreadable rows with reasons, replaced bytes, how much text, and whose ids they are."""
+
+    unreadable: list[tuple[int, str]]
+    replaced: int
+    text_bytes: int
+    own_ids: bool
+
+
+class Reading:
+    """Reads parts into a corpus. The parts from `against` on are only compared with, never compared among themselves."""
+
+    def __init__(
+        self, parts: list[Part], against: int, options: WorkOptions, plan: Plan, budget: Budget, state: State,
+        threads: Threads, progress: Progress, *, batch_bytes: int, whole: bool, by_length: bool,
+    ) -> None:  # fmt: skip
+        self.parts, self.against, self.options, self.plan = parts, against, options, plan
+        self.budget, self.state, self.threads, self.progress = budget, state, threads, progress
+        self.batch_bytes, self.whole, self.by_length = batch_bytes, whole, by_length
+        self._held: dict[int, Block] = {}
+        self._holding = True
+        self._held_bytes = 0
+
+    def corpus(self) -> tuple[Corpus, Found]:
+        """The corpus: read now, or taken from an earlier run's state."""
+        earlier = self.state.recall(STAGE)
+        if earlier is not None:
+            facts, spools = earlier
+            self.progress.note("going on from an earlier run: documents were read already")
+            return self._assemble(facts, spools), _found(facts)
+        spools = {name: self.state.spool(name, *kind) for name, kind in _SPOOLS.items()}
+        facts = self._read_all(spools)
+        self.state.finish(STAGE, facts, spools)
+        return self._assemble(facts, spools), _found(facts)
+
+    def _read_all(self, spools: dict[str, Spool]) -> dict[str, object]:
+        for name in ("keys", "bytes"):
+            spools[name].forget()  # by far the largest; they come back when they are joined
+        names = Names(spools["names"], 0)
+        spans: list[list[int]] = []
+        unreadable: list[tuple[int, str]] = []
+        id_hashes: list[Hashes] = []
+        first, replaced, text_bytes, own_ids = 0, 0, 0, True
+        self.progress.stage("reading and sketching", _total_rows(self.parts), "documents")
+        for (number, chunk, block), done in self.threads.map(self._sketch, self._chunks()):
+            spans.append([number, chunk.first_row, first, done.rows])
+            self._hold(len(spans) - 1, block)
+            names.append(done.ids, done.columns)
+            for name, array in (
+                ("status", done.status), ("counts", done.counts), ("digests", done.digests), ("keys", done.keys),
+                ("bytes", done.sketches), ("lengths", done.lengths), ("sources", done.sources),
+            ):  # fmt: skip
+                spools[name].append(array)
+            unreadable += [(first + row, reason) for row, reason in done.unreadable]
+            id_hashes.append(done.id_hashes)
+            replaced += done.replaced
+            text_bytes += done.text_bytes
+            own_ids = own_ids and done.own_ids
+            first += done.rows
+            self.progress.advance(done.rows)
+        facts: dict[str, object] = {
+            "spans": spans, "unreadable": unreadable, "replaced": replaced, "text_bytes": text_bytes, "own_ids": own_ids,
+        }  # fmt: skip
+        self._refuse_equal_ids(facts, spools, id_hashes)
+        for part in self.parts:
+            part.check_unchanged()
+        return facts
+
+    def _chunks(self) -> Iterator[tuple[int, Chunk]]:
+        for number, part in enumerate(self.parts):
+            for chunk in part.chunks(self.batch_bytes):
+                yield number, chunk
+
+    def _sketch(self, task: tuple[int, Chunk]) -> tuple[tuple[int, Chunk, Block | None], Sketched]:
+        number, chunk = task
+        holding = self._holding
+        block = chunk.read(whole=self.whole and holding)
+        done = sketch_block(
+            block, self.parts[number], self.options, self.plan, number >= self.against, self.by_length
+        )
+        return (number, chunk, block if holding else None), done
+
+    def _hold(self, span: int, block: Block | None) -> None:
+        """Keep texts in memory while all of them fit; once they do not, keep none."""
+        if block is None or not self._holding:
+            return
+        self._held[span] = block
+        self._held_bytes += block.nbytes
+        if self._held_bytes > self.budget.texts:
+            self._holding = False
+            self._held.clear()
+
+    def _assemble(self, facts: dict[str, object], spools: dict[str, Spool]) -> Corpus:
+        spans = [Span(*row) for row in facts["spans"]]  # type: ignore[attr-defined]
+        names = Names(spools["names"], self.budget.names)
+        names.finish(np.array([span.first for span in spans], np.int64))
+        own = sum(span.rows for span in spans if span.part < self.against)
+        return Corpus(
+            parts=self.parts,
+            spans=spans,
+            border=own if self.against < len(self.parts) else None,
+            status=spools["status"].all(),
+            counts=spools["counts"].all(),
+            digests=spools["digests"].all().reshape(-1, 2),
+            names=names,
+            keys=spools["keys"],
+            sketches=spools["bytes"],
+            n_bands=self.plan.n_bands,
+            lengths=spools["lengths"].all(),
+            sources=spools["sources"].all(),
+            held=self._held if self._holding else {},
+            batch_bytes=self.batch_bytes,
+        )
+
+    def _refuse_equal_ids(self, facts: dict[str, object], spools: dict[str, Spool], id_hashes: list[Hashes]) -> None:
+        """Equal hashes are rare; where there are some, the ids themselves decide."""
+        hashes = np.concatenate(id_hashes) if id_hashes else np.zeros(0, np.uint64)
+        ordered = np.sort(hashes)
+        twice = ordered[1:][ordered[1:] == ordered[:-1]]
+        if len(twice) == 0:
+            return
+        corpus = self._assemble(facts, spools)
+        unread = corpus.status == UNREADABLE
+        suspects = np.flatnonzero(np.isin(hashes, twice) & ~unread)
+        seen: dict[tuple[bool, str], int] = {}
+        for number, name in zip(suspects.tolist(), corpus.take_ids(suspects).to_pylist(), strict=True):
+            other = seen.setdefault((number >= corpus.own, name), number)
+            if other != number:
+                raise DuplicateIdError(
+                    f"the id {name!r} appears twice: {self._where(corpus, other)} and {self._where(corpus, number)}; "
+                    "name a column of unique ids with --id"
+                )
+
+    def _where(self, corpus: Corpus, number: int) -> str:
+        span = next(span for span in corpus.spans if span.first <= number < span.first + span.rows)
+        return f"{self.parts[span.part].name}:{span.first_row + number - span.first}"
+
+
+def _found(facts: dict[str, object]) -> Found:
+    rows: Callable[[str], object] = facts.__getitem__
+    unreadable = [(int(number), str(reason)) for number, reason in rows("unreadable")]  # type: ignore[attr-defined]
+    return Found(unreadable, int(str(rows("replaced"))), int(str(rows("text_bytes"))), bool(rows("own_ids")))
+
+
+def _total_rows(parts: list[Part]) -> int | None:
+    """How many documents there are, if every part can tell without being read."""
+    known = [getattr(part, "total_rows", None) for part in parts]
+    return sum(known) if all(count is not None for count in known) else None  # type: ignore[arg-type]

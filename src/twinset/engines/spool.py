@@ -1,0 +1,134 @@
+"""Files of records for one run: what a stage hands to the next, and what does not fit in memory.
+
+Every record has a checksum, so that a damaged file is an error that names it, never a wrong answer.
+"""
+
+import errno
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from twinset.errors import OutputError, StateError
+
+Array = npt.NDArray[Any]
+
+
+def cannot_write(path: Path, error: OSError) -> OutputError:
+    """What to tell a person when the system refuses a write."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return OutputError(f"no space left to write {path}: free some, or name another place (--output, --scratch)")
+    return OutputError(f"cannot write {path}: {error.strerror or error}")
+
+
+def packed(batch: pa.RecordBatch) -> npt.NDArray[np.uint8]:
+    """A batch of Arrow data as the bytes of one record."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return np.frombuffer(sink.getvalue(), np.uint8)
+
+
+def unpacked(record: Array) -> pa.RecordBatch:
+    """The reverse of `packed`, without a copy."""
+    return pa.ipc.open_stream(pa.py_buffer(memoryview(record))).read_next_batch()
+
+
+class Spool:
+    """Arrays of one dtype and row width, appended record by record; kept in memory too until `forget` is called."""
+
+    def __init__(self, path: Path, dtype: npt.DTypeLike, columns: int = 1, records: list[list[int]] | None = None) -> None:
+        self.path = path
+        self.dtype = np.dtype(dtype)
+        self.columns = columns
+        self.records = records or []
+        self._held: dict[int, Array] | None = {}
+        self._offsets = list(np.cumsum([0, *(size for size, _ in self.records)]))
+        self._file = None
+
+    def __len__(self) -> int:
+        return int(self._offsets[-1]) // (self.dtype.itemsize * self.columns)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all records."""
+        return int(self._offsets[-1])
+
+    def append(self, array: Array) -> None:
+        """Add a record."""
+        array = np.ascontiguousarray(array, self.dtype)
+        try:
+            if self._file is None:
+                self._file = open(self.path, "wb", buffering=0)  # noqa: SIM115 - closed by close()
+            view = memoryview(array).cast("B") if array.nbytes else b""
+            done = 0
+            while done < array.nbytes:
+                done += self._file.write(view[done:])
+        except OSError as error:
+            raise cannot_write(self.path, error) from error
+        if self._held is not None:
+            self._held[len(self.records)] = array
+        self.records.append([array.nbytes, zlib.crc32(view)])
+        self._offsets.append(self._offsets[-1] + array.nbytes)
+
+    def close(self) -> None:
+        """Finish writing; reading goes on."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def forget(self) -> None:
+        """Let go of the records in memory; from now on they are read from the file."""
+        self._held = None
+
+    def read(self, record: int) -> Array:
+        """One record, flat if there is one column."""
+        if self._held is not None and record in self._held:
+            return self._held[record]
+        size, checksum = self.records[record]
+        raw = np.empty(size, np.uint8)
+        try:
+            with open(self.path, "rb", buffering=0) as file:
+                file.seek(self._offsets[record])
+                done = 0
+                while done < size:
+                    count = file.readinto(memoryview(raw)[done:])
+                    if not count:
+                        break
+                    done += count
+        except OSError as error:
+            raise StateError(f"cannot read {self.path}: {error.strerror}") from error
+        if done < size or zlib.crc32(raw) != checksum:
+            raise StateError(f"{self.path} is damaged; remove {self.path.parent} and start the run again")
+        return self._shaped(raw.view(self.dtype))
+
+    def chunks(self) -> Iterator[Array]:
+        """All records, one after another."""
+        for record in range(len(self.records)):
+            yield self._shaped(self.read(record))
+
+    def all(self) -> Array:
+        """All rows as one array."""
+        if len(self.records) == 1:
+            return self._shaped(self.read(0))
+        whole = np.empty(len(self) * self.columns, self.dtype)
+        at = 0
+        for chunk in self.chunks():
+            whole[at : at + chunk.size] = chunk.reshape(-1)
+            at += chunk.size
+        return self._shaped(whole)
+
+    def _shaped(self, array: Array) -> Array:
+        return array if self.columns == 1 else array.reshape(-1, self.columns)
+
+    def remove(self) -> None:
+        """Delete the file."""
+        self.close()
+        self._held = None
+        if os.path.exists(self.path):
+            os.remove(self.path)

@@ -1,0 +1,39 @@
+"""Work spread over threads, results in the order of the work."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+
+
+class Threads:
+    """A pool of threads. Kernels and Arrow let go of the interpreter lock, so threads do share the work."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._pool = ThreadPoolExecutor(max_workers=count, thread_name_prefix="twinset")
+
+    def map(self, function: Callable[[_In], _Out], work: Iterable[_In]) -> Iterator[_Out]:
+        """function(item) for each item, in order; no more than a few items are taken ahead."""
+        waiting: deque[Future[_Out]] = deque()
+        try:
+            for item in work:
+                waiting.append(self._pool.submit(function, item))
+                if len(waiting) > self.count + 1:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+    def start(self, function: Callable[[], _Out]) -> "Future[_Out]":
+        """Begin something whose result is wanted later."""
+        return self._pool.submit(function)
+
+    def close(self) -> None:
+        """Wait for what is running and drop what is not."""
+        self._pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,124 @@
+"""What Twinset raises.
+
+::
+
+    Exception
+    └── TwinsetError             everything raised on purpose
+        ├── OptionError          a wrong option, or options that do not go together (also a ValueError)
+        ├── SourceError          a source that cannot be read
+        │   ├── ColumnError      a column is missing, or has a type that cannot be used
+        │   ├── RowError         one malformed row
+        │   └── DuplicateIdError an id that appears twice
+        ├── OutputError          the output exists, cannot be written, or there is no space left
+        ├── StateError           a damaged or foreign state or spill file, or one that another run holds
+        └── MissingError         an optional package is not installed
+
+    UserWarning
+    └── PlanWarning              explicit hashes, bands or rows that cannot reach the recall asked for
+
+The library raises these; only the command line catches them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "ColumnError",
+    "DuplicateIdError",
+    "MissingError",
+    "OptionError",
+    "OutputError",
+    "PlanWarning",
+    "RowError",
+    "SourceError",
+    "StateError",
+    "TwinsetError",
+]
+
+
+class TwinsetError(Exception):
+    """Anything that Twinset raises on purpose; its text is one clear line."""
+
+
+class OptionError(TwinsetError, ValueError):
+    """A wrong option, or options that do not go together."""
+
+
+class SourceError(TwinsetError):
+    """A source that cannot be read.
+
+    Parameters
+    ----------
+    message
+        What is wrong, what is allowed and what to do.
+    where
+        The place: ``"file"``, ``"file:row"`` or ``"file:line"``; empty where there is none.
+
+    Examples
+    --------
+    >>> str(SourceError("not a Parquet file", where="news.parquet"))
+    'news.parquet: not a Parquet file'
+    """
+
+    def __init__(self, message: str, where: str = "") -> None:
+        self.where = where
+        self.message = message
+        super().__init__(f"{where}: {message}" if where else message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The default would rebuild from the joined text, and so lose the place.
+        return type(self), (self.message, self.where)
+
+
+class ColumnError(SourceError):
+    """A column is missing, or has a type that cannot be used."""
+
+
+class RowError(SourceError):
+    """One malformed row."""
+
+
+class DuplicateIdError(SourceError):
+    """An id that appears twice.
+
+    Examples
+    --------
+    >>> str(DuplicateIdError.of("a7", "old.jsonl:3", "new.jsonl:0"))
+    "new.jsonl:0: the id 'a7' was already used at old.jsonl:3; ids must differ: name another column with --id"
+    """
+
+    @classmethod
+    def of(cls, id: str, first: str, second: str) -> DuplicateIdError:
+        """Make the error from the id and the two places where it stands."""
+        return cls(
+            f"the id {id!r} was already used at {first}; ids must differ: name another column with --id",
+            where=second,
+        )
+
+
+class OutputError(TwinsetError):
+    """The output exists, cannot be written, or there is no space left."""
+
+
+class StateError(TwinsetError):
+    """A damaged or foreign state or spill file, or one that another run holds."""
+
+
+class MissingError(TwinsetError):
+    """An optional package is not installed.
+
+    Examples
+    --------
+    >>> str(MissingError.of("matplotlib", extra="plots"))
+    'this needs the package matplotlib: pip install "twinset[plots]"'
+    """
+
+    @classmethod
+    def of(cls, package: str, extra: str) -> MissingError:
+        """Make the error with its one install message."""
+        return cls(f'this needs the package {package}: pip install "twinset[{extra}]"')
+
+
+class PlanWarning(UserWarning):
+    """Explicit hashes, bands or rows that cannot reach the recall asked for."""

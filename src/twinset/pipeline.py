@@ -1,0 +1,291 @@
+"""The six steps, in order: documents → shingles → sketches → candidates → pairs → clusters."""
+
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import twinset
+from twinset.documents.sources import open_sources
+from twinset.engines import clustering, output as outputs
+from twinset.engines.clustering import Clusters
+from twinset.engines.expanding import Copies, expanded
+from twinset.engines.local import Local
+from twinset.engines.progress import Progress, Silent
+from twinset.engines.reading import Found
+from twinset.engines.sketching import EMPTY, UNREADABLE, shingle_sets
+from twinset.engines.sorting import Rows, sorted_portions
+from twinset.engines.spool import Spool
+from twinset.engines.tables import check_ending
+from twinset.engines.corpus import Corpus
+from twinset.errors import OptionError, OutputError, TwinsetError
+from twinset.options import CompareOptions, DedupOptions, PairsOptions
+from twinset.pairs.verify import Sets, overlaps
+from twinset.plan import Plan, plan
+from twinset.results import Comparison, DedupResult, PairsResult
+from twinset.schema import Shingles
+from twinset.sketches.minhash import estimate, sketch, standard_error
+
+
+def find_pairs(*sources: object, output: Any = None, progress: Progress | None = None, **words: Any) -> PairsResult:
+    """Find every pair of documents at least as similar as the threshold.
+
+    Parameters
+    ----------
+    *sources
+        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface.
+    output
+        A file for the pairs, ending in .parquet, .csv or .jsonl; without it they are kept in memory.
+    progress
+        Told how the work goes.
+    **words
+        The options of `twinset pairs`, by the same words.
+
+    Returns
+    -------
+    PairsResult
+        With `.pairs` (an Arrow table), `.summary` and `.plan`.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> rose = "a rose is a rose is a rose in any garden of the town"
+    >>> found = twinset.find_pairs([rose, rose + " hall", "something else"], shingle="word:3")
+    >>> found.pairs.select(["left", "right"]).to_pylist()
+    [{'left': '0', 'right': '1'}]
+    """
+    options = PairsOptions.of(**words)
+    chosen = _plan_of(options)
+    place = Path(output) if output is not None else None
+    if place is not None:
+        check_ending(place)
+    with Local(sources, options, chosen, place, twinset.__version__, progress or Silent()) as run:
+        corpus, found = run.read(whole=False)
+        copies = run.collapse(corpus)
+        candidates = run.candidates(corpus, copies)
+        pairs, verifying = run.verify(corpus, candidates)
+        results = outputs.Results(corpus, copies, verifying.sizes)
+        since = time.perf_counter()
+        run.progress.stage("writing", None, "pairs")
+        made = run.room_for_output(f"out{place.suffix if place else '.parquet'}")
+        link = options.identical == "link"
+        count = results.write_pairs(made, _document_pairs(run, corpus, copies, pairs, link))
+        run.timed("write", since)
+        summary = {**_counts(corpus, copies, found, run), "pairs": count, "candidates": len(candidates), **run.facts()}
+        table = None if place is not None else pa.parquet.read_table(made)
+        if place is not None:
+            outputs.put_in_place(made, place, run.state.folder / "old")
+    return PairsResult(summary, chosen, place, table)
+
+
+def dedup(*sources: object, output: Any = None, progress: Progress | None = None, **words: Any) -> DedupResult:
+    """Remove near-duplicates, and say why for each.
+
+    Parameters
+    ----------
+    *sources
+        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface.
+    output
+        A folder for the result; without it the tables are kept in memory.
+    progress
+        Told how the work goes.
+    **words
+        The options of `twinset dedup`, by the same words.
+
+    Returns
+    -------
+    DedupResult
+        With `.kept`, `.removed`, `.clusters`, `.pairs` (Arrow tables), `.summary` and `.plan`.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> rose = "a rose is a rose is a rose in any garden of the town"
+    >>> done = twinset.dedup({"a": rose, "b": rose + " hall", "c": "something else"}, shingle="word:3")
+    >>> done.kept["id"].to_pylist(), done.removed["because_of"].to_pylist()
+    (['a', 'c'], ['a'])
+    """
+    options = DedupOptions.of(**words)
+    chosen = _plan_of(options)
+    place = Path(output) if output is not None else None
+    _check_place(place, options.force)
+    with Local(sources, options, chosen, place, twinset.__version__, progress or Silent()) as run:
+        corpus, found = run.read(whole=True)
+        copies = run.collapse(corpus)
+        candidates = run.candidates(corpus, copies)
+        pairs, verifying = run.verify(corpus, candidates)
+        clusters = _clusters(run, corpus, copies, found, pairs, verifying)
+        results = outputs.Results(corpus, copies, verifying.sizes)
+        since = time.perf_counter()
+        made = run.room_for_output("out")
+        digests = [run.threads.start(part.digest) if part.path is not None and place is not None else None for part in run.parts]
+        if place is not None:
+            outputs.write_kept(
+                results, clusters, made, run.threads, run.progress, flag=options.flag, copy=options.copy
+            )
+        count = results.write_pairs(made / "pairs.parquet", _document_pairs(run, corpus, copies, pairs, link=True))
+        results.write_removed(made / "removed.parquet", clusters)
+        results.write_clusters(made / "clusters.parquet", clusters)
+        results.write_left_out(made, found.unreadable)
+        outputs.write_sources(corpus, made / "sources.parquet", run.against, digests)
+        run.timed("write", since)
+        summary = {**_dedup_counts(corpus, copies, clusters, found, run), "pairs": count, "candidates": len(candidates), **run.facts()}
+        outputs.write_summary(made / "summary.json", summary)
+        result = DedupResult(summary, chosen, place)
+        if place is None:
+            result.load(made, _kept_table(run, corpus, clusters))
+        else:
+            outputs.put_in_place(made, place, run.state.folder / "old")
+    return result
+
+
+def compare(left: str, right: str, **words: Any) -> Comparison:
+    """Compare two texts exactly.
+
+    Parameters
+    ----------
+    left, right
+        The texts.
+    **words
+        The options of `twinset compare`, by the same words.
+
+    Returns
+    -------
+    Comparison
+        Exact Jaccard similarity, containment both ways, the estimate of a sketch, and shingle counts.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> twinset.compare("Nadal", "Nadia", shingle="char:2").similarity
+    0.3333333333333333
+    """
+    options = CompareOptions.of(**words)
+    texts = pa.array([left, right], pa.large_string())
+    by_row: dict[int, Any] = {}
+    for portion in shingle_sets(texts, options):
+        for place, row in enumerate(portion.rows.tolist()):
+            by_row[row] = portion.hashes[portion.offsets[place] : portion.offsets[place + 1]]
+    hashes = np.concatenate([by_row[0], by_row[1]])
+    both = Shingles(np.arange(2), np.array([0, len(by_row[0]), len(hashes)]), hashes)
+    sets = Sets.with_room(np.diff(both.offsets))
+    sets.fill(both, np.arange(2), np.arange(2))
+    shared = int(overlaps(sets, np.array([0], np.uint32), np.array([1], np.uint32), 0.0)[0])
+    sketches = sketch(both, options.sketch, options.n_hashes, options.seed)
+    n_left, n_right = sets.sizes.tolist()
+    union = n_left + n_right - shared
+    similarity = shared / union if union else 0.0
+    return Comparison(
+        similarity=similarity,
+        distance=1.0 - similarity,
+        left_in_right=shared / n_left if n_left else 0.0,
+        right_in_left=shared / n_right if n_right else 0.0,
+        estimate=estimate(sketches[0], sketches[1]),
+        standard_error=standard_error(similarity, options.n_hashes),
+        shared=shared,
+        left_shingles=n_left,
+        right_shingles=n_right,
+        shingle=options.shingle,
+        n_hashes=options.n_hashes,
+    )
+
+
+def dry_run(sources: Any, options: PairsOptions | DedupOptions) -> dict[str, Any]:
+    """Say what would be read and planned, and read nothing but heads and footers."""
+    chosen = _plan_of(options)
+    with Local(tuple(sources), options, chosen, None, twinset.__version__, Silent()) as run:
+        return {
+            "sources": run.found.describe(),
+            "against": [part.describe() for part in run.parts[run.against :]],
+            "plan": chosen.to_dict(),
+            "options": options.to_dict(),
+            "threads": run.threads.count,
+            "memory": run.budget.total,
+        }
+
+
+def _plan_of(options: PairsOptions | DedupOptions) -> Plan:
+    return plan(options.threshold, options.recall, options.n_hashes, options.n_bands, options.rows_per_band)
+
+
+def _check_place(place: Path | None, force: bool) -> None:
+    if place is None:
+        return
+    if place.exists() and not force:
+        raise OutputError(f"{place} exists; choose another output, or replace it with --force")
+    if place.exists() and not place.is_dir():
+        raise OutputError(f"{place} is a file, and the output is a folder; choose another output")
+
+
+def _document_pairs(run: Local, corpus: Corpus, copies: Copies, pairs: Spool, link: bool) -> Iterator[Rows]:
+    """Pairs of documents, sorted by input order."""
+    against = corpus.border is not None
+    if copies.extra:
+        every = Spool(run.state.scratch / "documents", "<u4", 3)
+        for rows in expanded(copies, pairs, link=link, one_sided=against):
+            every.append(rows)
+            if every.nbytes > run.budget.pairs:
+                every.forget()
+        every.close()
+        pairs = every
+    yield from sorted_portions(pairs, corpus.documents, run.budget.pairs)
+
+
+def _clusters(run: Local, corpus: Corpus, copies: Copies, found: Found, pairs: Spool, verifying: Any) -> Clusters:
+    since = time.perf_counter()
+    options = run.options
+    if not isinstance(options, DedupOptions):
+        raise OptionError("clusters are made by dedup only")
+    run.progress.stage("clustering", None, "documents")
+    rank = clustering.ranks(corpus, options.keep_rules, found.own_ids)
+    clusters = clustering.grouped(corpus, copies, pairs, rank, options.cluster, run.budget)
+    if options.cluster == "components":
+        scratch, out = (Spool(run.state.scratch / name, "<u4", columns) for name, columns in (("apart", 2), ("why", 3)))
+        clusters = clustering.with_reasons(clusters, copies, verifying, scratch, out)
+    run.timed("cluster", since)
+    return clusters
+
+
+def _counts(corpus: Corpus, copies: Copies, found: Found, run: Local) -> dict[str, Any]:
+    status = corpus.status[: corpus.own]
+    return {
+        "documents": corpus.own,
+        "empty": int(np.count_nonzero(status == EMPTY)),
+        "unreadable": int(np.count_nonzero(status == UNREADABLE)),
+        "identical": copies.extra,
+        "replaced": found.replaced,
+        "skipped": [list(one) for one in run.skipped],
+        "against": corpus.documents - corpus.own,
+        "text_bytes": found.text_bytes,
+    }
+
+
+def _dedup_counts(corpus: Corpus, copies: Copies, clusters: Clusters, found: Found, run: Local) -> dict[str, Any]:
+    counts = _counts(corpus, copies, found, run)
+    kept, removed = int(np.count_nonzero(clusters.kept)), int(np.count_nonzero(clusters.removed))
+    if kept + removed + counts["unreadable"] != counts["documents"]:
+        raise TwinsetError(
+            f"rows were lost: {kept} kept + {removed} removed + {counts['unreadable']} unreadable are not "
+            f"{counts['documents']} documents; please report this, and do not use the result"
+        )
+    counts["clusters"] = len(np.unique(clusters.kept_by[clusters.removed]))
+    first = {"documents": counts["documents"], "kept": kept, "removed": removed}
+    return {**first, **counts}
+
+
+def _kept_table(run: Local, corpus: Corpus, clusters: Clusters) -> pa.Table:
+    tables = []
+    for number in range(run.against):
+        part = run.parts[number]
+        read = corpus.read(run.threads, lambda span, block: block, whole=True, parts=range(number, number + 1))
+        tables += [
+            part.take_rows(block, clusters.kept[span.first : span.first + span.rows]) for span, block in read
+        ]
+    return DedupResult.joined(tables)
+
+
+__all__ = ["compare", "dedup", "dry_run", "find_pairs", "open_sources", "shutil"]

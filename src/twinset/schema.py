@@ -1,0 +1,80 @@
+"""Where the six nouns meet: the Arrow schemas of the tables and the shapes of the buffers that pass between steps."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+HASH_SCHEME = 1
+"""Version of every value that hashing gives: tokens, shingles, sketches, band keys. Golden values in the tests hold it fast."""
+
+PAIRS = pa.schema(
+    [
+        pa.field("left", pa.string(), nullable=False),
+        pa.field("right", pa.string(), nullable=False),
+        pa.field("similarity", pa.float64(), nullable=False),
+        pa.field("left_in_right", pa.float64(), nullable=False),
+        pa.field("right_in_left", pa.float64(), nullable=False),
+    ]
+)
+REMOVED = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("because_of", pa.string(), nullable=False),
+        pa.field("similarity", pa.float64(), nullable=False),
+        pa.field("in_kept", pa.float64(), nullable=False),
+        pa.field("of_kept", pa.float64(), nullable=False),
+    ]
+)
+CLUSTERS = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("cluster", pa.string(), nullable=False),
+        pa.field("kept", pa.bool_(), nullable=False),
+    ]
+)
+EMPTY = pa.schema([pa.field("id", pa.string(), nullable=False)])
+UNREADABLE = pa.schema(
+    [pa.field("id", pa.string(), nullable=False), pa.field("reason", pa.string(), nullable=False)]
+)
+SOURCES = pa.schema(
+    [
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("format", pa.string(), nullable=False),
+        pa.field("documents", pa.int64(), nullable=False),
+        pa.field("bytes", pa.int64()),
+        pa.field("sha256", pa.string()),
+        pa.field("role", pa.string(), nullable=False),
+    ]
+)
+FLAGS = pa.schema(
+    [pa.field("cluster", pa.string()), pa.field("duplicate_of", pa.string()), pa.field("similarity", pa.float64())]
+)
+
+Bytes = npt.NDArray[np.uint8]
+Places = npt.NDArray[np.int64]
+Hashes = npt.NDArray[np.uint64]
+Sketches = npt.NDArray[np.uint32]
+Numbers = npt.NDArray[np.uint32]
+"""Documents by their number: the order in which they were read, from 0."""
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts ready to be shingled: text i is data[starts[i]:ends[i]] and belongs to row rows[i] of its batch."""
+
+    data: Bytes
+    starts: Places
+    ends: Places
+    rows: Places
+    ascii: bool
+
+
+@dataclass(frozen=True)
+class Shingles:
+    """Shingle hashes of some rows of a batch: those of rows[i] are hashes[offsets[i]:offsets[i+1]]."""
+
+    rows: Places
+    offsets: Places
+    hashes: Hashes

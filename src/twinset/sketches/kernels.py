@@ -1,0 +1,127 @@
+"""Shingle hashes to MinHash sketches: k slots of 32 bits, each the least of its kind over the document's shingles.
+
+Slots are true minima, so a sketch depends neither on the order nor on repeats of shingles, and two sketches of one scheme merge slot
+by slot. A document without shingles has EMPTY in every slot.
+"""
+
+import numpy as np
+
+from twinset.compiled import inlined, kernel
+
+U = np.uint64
+V = np.uint32
+EMPTY = V(0xFFFFFFFF)
+ROUND_MIX = U(0xE7037ED1A0B428DB)
+ROUND_SEED = U(0x8EBC6AF09C88C6E3)
+DIGEST_MIX = U(0x589965CC75374CC3)
+
+
+@inlined
+def fill_round(hashes, k, number, slots):  # type: ignore[no-untyped-def]
+    """One bucket round: each shingle bids for one slot. The round number above a 30-bit fraction lets earlier rounds win."""
+    n_slots = U(k)
+    tag = V(number) << V(30)
+    salt = U(number) * ROUND_SEED
+    for i in range(len(hashes)):
+        h = hashes[i]
+        if number > 0:  # in the first round the shingle hash itself serves: it is mixed already
+            h = (h ^ salt) * ROUND_MIX
+            h ^= h >> U(32)
+        slot = ((h & U(0xFFFFFFFF)) * n_slots) >> U(32)
+        bid = V(h >> U(34)) | tag
+        slots[slot] = min(slots[slot], bid)
+
+
+@kernel("void(uint64[::1], int64[::1], uint32[:, ::1])")
+def fss(hashes, offsets, sketches):  # type: ignore[no-untyped-def]
+    """Fast similarity sketching (Dahlgaard, Knudsen, Thorup, FOCS 2017), three bucket rounds, then a permutation for each slot left.
+
+    hashes uint64 (all shingles), offsets int64 (n+1), sketches uint32 (n, k), written.
+    """
+    k = sketches.shape[1]
+    for row in range(len(offsets) - 1):
+        slots = sketches[row]
+        shingles = hashes[offsets[row] : offsets[row + 1]]
+        for j in range(k):
+            slots[j] = EMPTY
+        if len(shingles) == 0:
+            continue
+        number = 0
+        unfilled = True
+        while number < 3 and unfilled:
+            fill_round(shingles, k, number, slots)
+            number += 1
+            largest = V(0)
+            for j in range(k):
+                largest = max(largest, slots[j])
+            unfilled = largest == EMPTY
+        if unfilled:
+            for j in range(k):
+                if slots[j] == EMPTY:
+                    salt = U(j + 4) * ROUND_SEED
+                    least = V(0x3FFFFFFF)
+                    for i in range(len(shingles)):
+                        h = (shingles[i] ^ salt) * ROUND_MIX
+                        h ^= h >> U(32)
+                        h *= DIGEST_MIX
+                        least = min(least, V(h >> U(34)))
+                    slots[j] = least | V(0xC0000000)
+                    if slots[j] == EMPTY:
+                        slots[j] = EMPTY - V(1)
+
+
+@kernel("void(uint64[::1], int64[::1], uint32[::1], uint32[:, ::1])")
+def kperm(hashes, offsets, salts, sketches):  # type: ignore[no-untyped-def]
+    """The textbook: one hash function a slot, here fmix32 of (shingle XOR the slot's salt): XOR first, mix after.
+
+    hashes uint64, offsets int64 (n+1), salts uint32 (k), sketches uint32 (n, k), written.
+    """
+    k = sketches.shape[1]
+    for row in range(len(offsets) - 1):
+        slots = sketches[row]
+        for j in range(k):
+            slots[j] = EMPTY
+        for shingle in hashes[offsets[row] : offsets[row + 1]]:
+            x = V(V(shingle >> U(32)) ^ V(shingle))
+            for j in range(k):
+                h = V(x ^ salts[j])  # V( ) throughout: Numba would go on in 64 bits
+                h = V(V(h ^ (h >> V(16))) * V(0x85EBCA6B))
+                h = V(V(h ^ (h >> V(13))) * V(0xC2B2AE35))
+                h = V(h ^ (h >> V(16)))
+                slots[j] = min(slots[j], h)
+
+
+@kernel("void(uint64[::1], int64[::1], uint64[:, ::1])")
+def digest(hashes, offsets, digests):  # type: ignore[no-untyped-def]
+    """128 bits that are equal for equal bags of shingles: two sums of differently mixed hashes.
+
+    hashes uint64, offsets int64 (n+1), digests uint64 (n, 2), written.
+    """
+    for row in range(len(offsets) - 1):
+        first = U(0)
+        second = U(0)
+        for x in hashes[offsets[row] : offsets[row + 1]]:
+            first += x
+            y = x * DIGEST_MIX
+            y ^= y >> U(32)
+            second += y * ROUND_MIX
+        digests[row, 0] = first
+        digests[row, 1] = second
+
+
+@kernel("void(uint32[:, ::1], uint8[:, ::1])")
+def low_bytes(sketches, out):  # type: ignore[no-untyped-def]
+    """The low eight bits of each slot: enough to estimate similarity, a quarter of the room."""
+    for row in range(sketches.shape[0]):
+        for j in range(sketches.shape[1]):
+            out[row, j] = np.uint8(sketches[row, j] & V(0xFF))
+
+
+@kernel("int64(uint32[::1], uint32[::1])")
+def agreeing(left, right):  # type: ignore[no-untyped-def]
+    """How many slots agree and are not empty."""
+    count = 0
+    for j in range(len(left)):
+        if left[j] == right[j] and left[j] != EMPTY:
+            count += 1
+    return count

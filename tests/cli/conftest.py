@@ -1,0 +1,47 @@
+"""The command, run as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run ``twinset`` with words, in a folder of its own."""
+
+    def call(*words: object, **more: Any) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "twinset", *(str(word) for word in words)]
+        environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", **more.pop("env", {})}
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False, **more
+        )
+
+    return call
+
+
+WORDS = [f"{a}{b}" for a in "bdfgklmnprst" for b in ("a", "e", "i", "o", "u", "an", "er", "il")]
+
+
+def text(seed: int, length: int = 60) -> str:
+    """Make a text of words that no other seed makes."""
+    return " ".join(f"{WORDS[(seed * 31 + i * i * 7 + i) % len(WORDS)]}{seed}" for i in range(length))
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """Six documents: two the same, one a near copy of them, one unrelated, one of one word, one empty."""
+    near = text(1).replace(" ", " and ", 1)
+    texts = {"a": text(1), "b": text(2), "c": text(1), "d": near, "e": "hello", "f": ""}
+    file = tmp_path / "corpus.jsonl"
+    file.write_text("".join(json.dumps({"id": id, "text": t}) + "\n" for id, t in texts.items()))
+    return file

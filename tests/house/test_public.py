@@ -1,0 +1,88 @@
+"""The public names: exactly those, each documented with an example that runs."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import re
+from pathlib import Path
+from types import FunctionType, ModuleType
+
+import pytest
+
+import twinset
+from twinset import errors, plan, textbook
+
+from .source import ROOT, modules, name_of
+
+EXACTLY = {
+    "Plan",
+    "__version__",
+    "compare",
+    "dedup",
+    "find_pairs",
+    "plan",
+    *errors.__all__,
+}
+FUNCTIONS = [
+    (module, name) for module in (twinset, textbook) for name in module.__all__ if name[0].islower()
+]
+
+
+def test_the_public_names_are_exactly_these() -> None:
+    assert set(twinset.__all__) >= EXACTLY
+    assert list(twinset.__all__) == sorted(twinset.__all__)
+    assert dir(twinset) == sorted(twinset.__all__)
+    for name in twinset.__all__:
+        assert getattr(twinset, name) is not None
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        twinset.nonsense  # noqa: B018 - asking for it is the test
+
+
+def test_the_version_is_written_once() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", twinset.__version__)
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    assert 'dynamic = ["version"]' in project
+    assert twinset.__version__ not in re.sub(r'".*[<>=].*"', "", project)
+
+
+@pytest.mark.parametrize(("module", "name"), FUNCTIONS, ids=[name for _, name in FUNCTIONS])
+def test_every_public_function_is_documented_with_an_example(module: ModuleType, name: str) -> None:
+    function = getattr(module, name)
+    assert isinstance(function, FunctionType)
+    text = inspect.getdoc(function) or ""
+    assert ">>>" in text
+    assert "Examples\n--------" in text
+    assert all(p.annotation is not p.empty for p in inspect.signature(function).parameters.values())
+
+
+def test_the_plan_takes_the_words_of_its_options() -> None:
+    assert set(inspect.signature(plan).parameters) <= {name for name, _ in _plan_options().words()}
+
+
+def _plan_options() -> type:
+    from twinset.options import PlanOptions
+
+    return PlanOptions
+
+
+def test_the_tree_of_errors_is_drawn() -> None:
+    assert isinstance(errors, ModuleType)
+    for name in errors.__all__:
+        kind = getattr(errors, name)
+        assert name in (errors.__doc__ or "")
+        assert issubclass(kind, (errors.TwinsetError, UserWarning))
+
+
+@pytest.mark.parametrize("path", [path for path in modules() if path.stem != "__main__"], ids=str)
+def test_examples_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = importlib.import_module(name_of(path))
+    finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    for test in finder.find(module, module.__name__):
+        runner.run(test)
+    assert runner.failures == 0
