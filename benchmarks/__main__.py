@@ -17,9 +17,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--name", help="folder of the results below --results (default: full, or quick)")
     parser.add_argument("--only", help=f"parts to measure: {','.join(report.PARTS)} (default: all)")
-    parser.add_argument(
-        "--quick", action="store_true", help="small corpora, a few minutes, to check the harness"
-    )
+    parser.add_argument("--quick", action="store_true", help="small corpora, a few minutes, to check the harness")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each; the best counts (default: 3)")
     parser.add_argument("--memory", help="the limit of the memory part (default: 1GB, quick: 256MB)")
     parser.add_argument("--mccormick", type=Path, metavar="FOLDER", help="folder of articles_1000.*")
@@ -57,6 +55,7 @@ def main() -> int:
     for name in arguments.parts:
         title, measure, _, _ = report.PARTS[name]
         say(f"{title} ({name})")
+        load = machine.others_load()
         start = time.perf_counter()
         try:
             part = measure(setting)
@@ -64,7 +63,11 @@ def main() -> int:
             say(f"  failed: {error}")
             failed = True
             continue
-        part["commit"], part["took"] = machine.commit(), time.perf_counter() - start
+        took = time.perf_counter() - start
+        load = max(load, machine.others_load())
+        if load > machine.QUIET:
+            say(f"  other programs keep {load:.1f} cores busy: times are too high")
+        part |= {"commit": machine.commit(), "others_load": load, "took": took}
         results["parts"][name] = part
         report.write(folder, results)
         say(f"  done in {part['took']:.0f} s")

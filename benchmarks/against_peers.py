@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.corpora import generated, sampled, text_bytes
 from benchmarks.environments import PEERS, Peer, interpreter
-from benchmarks.measure import BenchmarkError, Setting, dedup, run_program, say, time_command, twinset
+from benchmarks.measure import BenchmarkError, Setting, run_program, say, time_command, time_dedup, twinset
 from benchmarks.truth import load_truth
 
 GOALS = {"rensa": 6, "gaoya": 3, "datasketch": 40, "text-dedup": 60, "datatrove": 300}
@@ -31,6 +31,8 @@ def measure(setting: Setting) -> dict[str, Any]:
     for peer in PEERS:
         try:
             contestants.append(_measure_peer(setting, peer, corpus, documents))
+            if peer.name == "text-dedup":
+                contestants[-1]["command"] = _time_text_dedup(setting, peer, corpus, documents)
         except BenchmarkError as error:
             say(f"  {peer.name} left out: {error}")
             contestants.append({"name": peer.name, "failed": str(error)})
@@ -47,12 +49,11 @@ def measure(setting: Setting) -> dict[str, Any]:
 
 
 def _measure_own(setting: Setting, corpus: Path, truth: pa.Table) -> dict[str, Any]:
-    out = setting.fresh("dedup")
-    time_command(dedup(corpus, out))  # compiles, and brings the corpus into the page cache
-    timing = time_command(dedup(corpus, out), setting.repeat)
+    time_dedup(setting, corpus)  # compiles, and brings the corpus into the page cache
+    timing = time_dedup(setting, corpus, repeat=setting.repeat)
     say(f"  twinset dedup {timing.best:.2f} s")
     listing = setting.fresh("pairs.parquet")
-    words = ["--threshold", "0.8", "--recall", "0.99", "-o", str(listing), "--quiet", "--force"]
+    words = ["--threshold", "0.8", "--recall", "0.99", "-o", str(listing), "--quiet"]
     time_command([twinset(), "pairs", str(corpus), *words])
     table = pq.read_table(listing, columns=["left", "right"])
     found = np.column_stack([_row_numbers(table["left"]), _row_numbers(table["right"])])
@@ -77,9 +78,7 @@ def _measure_peer(setting: Setting, peer: Peer, corpus: Path, documents: int) ->
     truth = load_truth(sample)
     python = interpreter(peer, setting.venvs)
     listing = setting.fresh(f"{peer.name}.parquet")
-    result = run_program(
-        python, peer.module, str(sample), "--pairs", str(listing), "--repeat", str(setting.repeat)
-    )
+    result = run_program(python, peer.module, str(sample), "--pairs", str(listing), "--repeat", str(setting.repeat))
     best = min(result["seconds"])
     scaled = best * documents / result["documents"]
     say(f"  {peer.name} {best:.2f} s for {result['documents']:,} documents, {scaled:.1f} s for all")
@@ -97,6 +96,22 @@ def _measure_peer(setting: Setting, peer: Peer, corpus: Path, documents: int) ->
         **result,
         **score(found, truth),
     }
+
+
+def _time_text_dedup(setting: Setting, peer: Peer, corpus: Path, documents: int) -> dict[str, Any]:
+    """Its command as a whole, Parquet to a clean data set: the one peer that does the same job."""
+    sample = sampled(corpus, peer.documents // 10 if setting.quick else peer.documents)
+    seconds = []
+    for _ in range(setting.repeat):
+        cache = setting.fresh("text-dedup")  # an empty one each time, or it would find its own results again
+        words = ["--path", "parquet", "--data_files", str(sample), "--split", "train", "--column", "text"]
+        words += ["--num_perm", "128", "--threshold", "0.8"]
+        words += ["--cache_dir", str(cache / "cache"), "--output", str(cache / "out")]
+        command = [str(interpreter(peer, setting.venvs)), "-m", "text_dedup.minhash", *words]
+        seconds.append(time_command(command, env={"HF_HOME": str(cache / "home")}).best)
+    scaled = min(seconds) * documents / pq.read_metadata(sample).num_rows
+    say(f"  text-dedup, whole command: {min(seconds):.2f} s, {scaled:.1f} s for all")
+    return {"seconds": seconds, "scaled": scaled}
 
 
 def score(found: npt.NDArray[np.int64], truth: pa.Table) -> dict[str, Any]:
@@ -152,4 +167,7 @@ def table(result: dict[str, Any]) -> str:
             f" | {one['recall']:.4f} | {one['recall_near']:.4f} | {one['precision']:.4f}"
             f" | {one['documents']:,} | {one['cores']} | {one['setup']} |"
         )
+    for seconds in (one["command"]["scaled"] for one in result["contestants"] if "command" in one):
+        times = seconds / result["contestants"][0]["scaled"]
+        lines += ["", f"text-dedup's whole command, file to clean data set: {seconds:.1f} s, {times:.1f}×."]
     return "\n".join(lines)

@@ -29,9 +29,7 @@ def sampled(corpus: Path, documents: int) -> Path:
 
 
 def identical(setting: Setting, documents: int) -> Path:
-    return _once(
-        setting.work / f"identical-{documents}.parquet", lambda path: write_identical(path, documents)
-    )
+    return _once(setting.work / f"identical-{documents}.parquet", lambda path: write_identical(path, documents))
 
 
 def filled_forms(setting: Setting, documents: int, similarities: tuple[float, ...]) -> Path:

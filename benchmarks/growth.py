@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from benchmarks.corpora import generated, text_bytes
-from benchmarks.measure import Setting, dedup, say, time_command
+from benchmarks.measure import Setting, say, time_dedup
 
 FULL = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 QUICK = (2_000, 5_000, 20_000, 50_000)
@@ -18,7 +18,7 @@ def measure(setting: Setting) -> dict[str, Any]:
         corpus = generated(setting, documents)
         size = text_bytes(corpus)  # reads the whole file, so that it is in the page cache for every run
         budget = _available() // 2
-        timing = time_command(dedup(corpus, setting.fresh("growth")), setting.repeat)
+        timing = time_dedup(setting, corpus, repeat=setting.repeat)
         say(f"  {documents:,} documents: {timing.best:.2f} s, {timing.peak / 1e9:.2f} GB")
         points.append({"documents": documents, "bytes": size, "budget": budget, **timing.to_dict()})
     return {"points": points}
@@ -28,9 +28,8 @@ def measure_limited(setting: Setting) -> dict[str, Any]:
     documents = (QUICK if setting.quick else FULL)[-1]
     corpus = generated(setting, documents)
     size = text_bytes(corpus)
-    free = time_command(dedup(corpus, setting.fresh("limited")), setting.repeat)
-    words = dedup(corpus, setting.fresh("limited"), "--memory", setting.memory)
-    limited = time_command(words, setting.repeat)
+    free = time_dedup(setting, corpus, repeat=setting.repeat)
+    limited = time_dedup(setting, corpus, "--memory", setting.memory, repeat=setting.repeat)
     say(f"  no limit: {free.best:.2f} s, {free.peak / 1e9:.2f} GB")
     say(f"  {setting.memory}: {limited.best:.2f} s, {limited.peak / 1e9:.2f} GB")
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.corpora import filled_forms, generated, identical, text_bytes
-from benchmarks.measure import Setting, dedup, say, time_command
+from benchmarks.measure import Setting, say, time_dedup
 
 FIVE_FORMS = (0.3, 0.38, 0.45, 0.52, 0.6)
 MOST = 3.0
@@ -23,7 +23,7 @@ def measure(setting: Setting) -> dict[str, Any]:
     results: list[dict[str, Any]] = []
     for name, corpus, baseline in cases:
         size = text_bytes(corpus)
-        timing = time_command(dedup(corpus, setting.fresh("hot")), setting.repeat)
+        timing = time_dedup(setting, corpus, repeat=setting.repeat)
         say(f"  {name}: {timing.best:.2f} s")
         results.append({"name": name, "bytes": size, "baseline": baseline, **timing.to_dict()})
     for result in results:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+import time
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from benchmarks.measure import ROOT
+
+QUIET = 0.1  # cores that other programs may use before a measurement is called noisy
 
 
 def describe() -> dict[str, Any]:
@@ -19,6 +22,23 @@ def describe() -> dict[str, Any]:
         "system": platform.platform(),
         "python": platform.python_version(),
     }
+
+
+def others_load(seconds: float = 1.0) -> float:
+    """Cores kept busy by other programs, watched for a moment while this one sleeps; -1 where that is unknown."""
+    try:
+        first = _busy_ticks()
+        time.sleep(seconds)
+        return (_busy_ticks() - first) / os.sysconf("SC_CLK_TCK") / seconds
+    except (OSError, ValueError):
+        return -1.0
+
+
+def _busy_ticks() -> int:
+    with open("/proc/stat", encoding="ascii") as lines:
+        ticks = [int(word) for word in lines.readline().split()[1:]]
+    idle, waiting = ticks[3], ticks[4]
+    return sum(ticks[:8]) - idle - waiting
 
 
 def versions() -> dict[str, str]:

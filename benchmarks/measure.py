@@ -63,9 +63,7 @@ def twinset() -> str:
     """The command of the environment that runs the benchmarks."""
     command = Path(sys.executable).with_name("twinset")
     if not command.exists():
-        raise BenchmarkError(
-            f"{command} is not there; install Twinset into this environment: pip install -e ."
-        )
+        raise BenchmarkError(f"{command} is not there; install Twinset into this environment: pip install -e .")
     return str(command)
 
 
@@ -87,36 +85,35 @@ def _launch(command: Sequence[str], env: Mapping[str, str] | None) -> dict[str, 
         words = [sys.executable, "-m", "benchmarks.launch", str(report), *command]
         environment = {**os.environ, **(env or {}), "PYTHONPATH": str(ROOT)}
         done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-        result: dict[str, Any] = (
-            json.loads(report.read_text()) if report.exists() else {"code": done.returncode}
-        )
+        result: dict[str, Any] = json.loads(report.read_text()) if report.exists() else {"code": done.returncode}
     if result["code"] != 0:
         said = (done.stderr.strip() or done.stdout.strip())[-2000:]
         raise BenchmarkError(f"exit code {result['code']} of {' '.join(command)}\n{said}")
     return {**result, "errors": done.stderr}
 
 
-def run_program(
-    python: Path | str, module: str, *words: str, env: Mapping[str, str] | None = None
-) -> dict[str, Any]:
+def run_program(python: Path | str, module: str, *words: str, env: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Run one of our programs under some interpreter; it prints one JSON line, which is returned."""
     environment = {**os.environ, **(env or {}), "PYTHONPATH": str(ROOT)}
     command = [str(python), "-m", module, *words]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise BenchmarkError(
-            f"exit code {done.returncode} of {' '.join(command)}\n{done.stderr.strip()[-2000:]}"
-        )
+        raise BenchmarkError(f"exit code {done.returncode} of {' '.join(command)}\n{done.stderr.strip()[-2000:]}")
     result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return result
 
 
-def dedup(source: Path, out: Path, *words: str) -> list[str]:
-    """The command line whose time counts as ours."""
-    return [
-        twinset(), "dedup", str(source), "--threshold", "0.8", "--recall", "0.99",
-        "-o", str(out), "--quiet", "--force", *words,
-    ]  # fmt: skip
+def time_dedup(setting: Setting, source: Path, *words: str, repeat: int = 1) -> Timing:
+    """Time `twinset dedup` from start to exit, each time into a folder that is not there yet."""
+    runs = []
+    for _ in range(repeat):
+        out = setting.fresh("dedup")
+        os.sync()  # what an earlier run wrote is not to be written to disk during this one
+        options = ["--threshold", "0.8", "--recall", "0.99", "-o", str(out), "--quiet", *words]
+        runs.append(time_command([twinset(), "dedup", str(source), *options]))
+    best = min(runs, key=lambda run: run.best)
+    seconds = tuple(run.best for run in runs)
+    return Timing(seconds, best.cpu, max(run.peak for run in runs), runs[-1].errors)
 
 
 def say(text: str) -> None:

@@ -1,7 +1,10 @@
-"""Twinset, one thread: raw bytes in memory to 128-slot sketches, and to hashed words alone.
+"""Twinset, one thread: raw bytes in memory to 128-slot sketches, and to words alone.
 
 The only place of the benchmarks that calls the product's steps directly; everything else runs the command.
 """
+
+# Pieces of kernels carry no types: Numba infers them.
+# mypy: disable-error-code="no-untyped-call"
 
 from __future__ import annotations
 
@@ -9,19 +12,29 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from benchmarks.writing import kernel
 from twinset.documents.normalize import normalize
 from twinset.options import ShingleOptions
+from twinset.schema import Texts
+from twinset.shingles.kernels import ascii_borders, hash_token, unicode_borders
 from twinset.shingles.shingle import shingle
 from twinset.sketches.minhash import sketch
+from twinset.unicode import classes
 
 N_HASHES = 128
 SEED = 1
+_LOW_MASK = np.array([(1 << (8 * min(n, 8))) - 1 for n in range(17)], np.uint64)
+_HIGH_MASK = np.array([(1 << (8 * max(n - 8, 0))) - 1 for n in range(17)], np.uint64)
 
 
 def sketch_texts(texts: pa.Array) -> int:
@@ -34,11 +47,49 @@ def sketch_texts(texts: pa.Array) -> int:
     return made
 
 
-def tokenise_texts(texts: pa.Array) -> int:
-    """The number of words of `texts`, each found, lower-cased and hashed: shingles of one word."""
-    options = ShingleOptions.of(shingle="word:1")
-    portions = (shingle(group, options, SEED) for group in normalize(texts).texts)
-    return sum(len(one.hashes) for group in portions for one in group)
+def tokenise_texts(texts: pa.Array, hashed: bool) -> int:
+    """The number of words of `texts`, each found and lower-cased, and hashed too if wanted."""
+    return sum(_count_words(group, hashed) for group in normalize(texts).texts)
+
+
+def _count_words(texts: Texts, hashed: bool) -> int:
+    longest = int((texts.ends - texts.starts).max())
+    text = np.empty(longest + 80, np.uint8)
+    borders = np.empty(2 * longest + 80, np.int32)
+    words = np.empty(longest + 1, np.uint64)
+    places = (texts.data, texts.starts, texts.ends, texts.ascii, hashed)
+    return int(tokenise(*places, classes(), _LOW_MASK, _HIGH_MASK, text, borders, words))
+
+
+@kernel
+def tokenise(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+    ascii_only: bool,
+    hashed: bool,
+    kinds: npt.NDArray[np.uint8],
+    low_mask: npt.NDArray[np.uint64],
+    high_mask: npt.NDArray[np.uint64],
+    text: npt.NDArray[np.uint8],
+    borders: npt.NDArray[np.int32],
+    words: npt.NDArray[np.uint64],
+) -> Any:
+    """The shingle kernel's way as far as the words, with its own pieces; returns how many there are."""
+    total = 0
+    for i in range(len(starts)):
+        document = data[starts[i] : ends[i]]
+        if ascii_only:
+            n = ascii_borders(document, True, text, borders) >> 1
+        else:
+            n = unicode_borders(document, kinds, True, text, borders) >> 1
+        if hashed:
+            for j in range(n):
+                first = np.int64(borders[2 * j])
+                length = np.int64(borders[2 * j + 1]) - first
+                words[j] = hash_token(text, first, length, low_mask, high_mask)
+        total += n
+    return total
 
 
 def time_batches(step: Callable[[pa.Array], int], batches: list[pa.Array], repeat: int) -> list[float]:
@@ -47,7 +98,7 @@ def time_batches(step: Callable[[pa.Array], int], batches: list[pa.Array], repea
         start = time.perf_counter()
         for batch in batches:
             step(batch)
-        if turn:  # the first turn warms up
+        if turn:  # the first turn compiles and warms up
             seconds.append(time.perf_counter() - start)
     return seconds
 
@@ -59,12 +110,13 @@ def main() -> None:
     arguments = parser.parse_args()
     column = pq.read_table(arguments.corpus, columns=["text"])["text"]
     batches = [column.slice(first, 5_000).combine_chunks() for first in range(0, len(column), 5_000)]
-    result = {
-        "sketch": time_batches(sketch_texts, batches, arguments.repeat),
-        "tokenise": time_batches(tokenise_texts, batches, arguments.repeat),
-        "bytes": int(pc.sum(pc.binary_length(column)).as_py()),
+    steps: dict[str, Callable[[pa.Array], int]] = {
+        "sketch": sketch_texts,
+        "tokenise": partial(tokenise_texts, hashed=True),
+        "split": partial(tokenise_texts, hashed=False),
     }
-    print(json.dumps(result))
+    result: dict[str, Any] = {name: time_batches(step, batches, arguments.repeat) for name, step in steps.items()}
+    print(json.dumps({**result, "bytes": int(pc.sum(pc.binary_length(column)).as_py())}))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks import against_peers, growth, hot_buckets, known_truth, sketching, startup
+from benchmarks import against_peers, growth, hot_buckets, known_truth, machine, sketching, startup
 
 PARTS = {
     "peers": ("Against its peers", against_peers.measure, against_peers.table, against_peers.goals),
@@ -44,18 +44,21 @@ def _goals(results: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
 
 
 def _page(results: dict[str, Any]) -> str:
-    machine = results["machine"]
+    computer = results["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     commits = sorted({part["commit"] for part in results["parts"].values()})
     lines = [
         "# Benchmarks",
         "",
-        f"{machine['cpu']}, {machine['cores']} cores, {machine['memory'] / 1e9:.0f} GB, {machine['system']},"
-        f" Python {machine['python']}. {versions}. Commit {', '.join(commits)}.",
+        f"{computer['cpu']}, {computer['cores']} cores, {computer['memory'] / 1e9:.0f} GB, {computer['system']},"
+        f" Python {computer['python']}. {versions}. Commit {', '.join(commits)}.",
         "",
         f"Best of {results['repeat']} after the kernels are compiled; word:5, threshold 0.8, recall 0.99;"
         " times of whole processes, from start to exit.",
     ]
+    noisy = [name for name, part in results["parts"].items() if part["others_load"] > machine.QUIET]
+    if noisy:
+        lines += ["", f"Other programs were running while these parts were measured: {', '.join(noisy)}."]
     if results["quick"]:
         lines += ["", "Measured with `--quick`: small corpora, to check the harness, no figures to quote."]
     lines += ["", "| measure | goal | measured | |", "|---|---|---|---|"]

@@ -122,9 +122,7 @@ def move_sentence(random: Random, source: Tokens, n: int, target: Tokens) -> Non
 
 
 @kernel
-def edit_words(
-    random: Random, source: Tokens, n: int, rate: float, keep: Tokens, alias: Tokens, target: Tokens
-) -> int:
+def edit_words(random: Random, source: Tokens, n: int, rate: float, keep: Tokens, alias: Tokens, target: Tokens) -> int:
     """Replace, insert or delete a word at each place with probability `rate`; return the new length."""
     at = 0
     for i in range(n):

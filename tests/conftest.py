@@ -3,10 +3,36 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 
 # Kernels compile on first use, and machines differ in speed: no example has a deadline.
 settings.register_profile("twinset", deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("search", deadline=None, max_examples=2000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "twinset"))
+
+IN_CI = os.environ.get("CI", "").lower() in ("true", "1")
+MISSING = ("could not import", "is missing", "is no git checkout")
+
+
+def _fail_if_missing(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """In continuous integration a test that lacks a component has failed: nobody reads what was skipped."""
+    if IN_CI and report.skipped and any(words in str(report.longrepr) for words in MISSING):
+        report.outcome = "failed"
+        report.longrepr = f"in CI nothing may be missing: {report.longrepr}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report: pytest.TestReport = yield  # type: ignore[misc]
+    _fail_if_missing(report)
+    return report  # type: ignore[return-value]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    report: pytest.CollectReport = yield  # type: ignore[misc]
+    _fail_if_missing(report)
+    return report  # type: ignore[return-value]

@@ -1,7 +1,7 @@
 """What every peer's program shares: the same documents in memory, the same clock, the same report.
 
-A program calls `run(find)`, where `find(texts, folder)` is what is timed, after a warm-up; it returns a function
-that lists the candidate pairs, called after the clock has stopped. One JSON line is printed.
+A program calls `run(find)`, where `find(texts, folder)` is what is timed, after a warm-up; it returns a
+function that lists the candidate pairs, called after the clock has stopped. One JSON line is printed.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import datasets
 import numpy as np
-from text_dedup.minhash import INDEX_COLUMN, RNG, SIGNATURE_COLUMN, embed_func
+from text_dedup.minhash import INDEX_COLUMN, SEED, SIGNATURE_COLUMN, embed_func
 from text_dedup.utils import UnionFind, optimal_param, sha1_hash
 
 from benchmarks.peers.contest import N_HASHES, THRESHOLD, Pairs, pairs_of_groups, run
@@ -26,9 +26,10 @@ PROCESSES = 2
 def find(texts: list[str], folder: Path) -> Callable[[], Pairs]:
     bands, rows = optimal_param(THRESHOLD, N_HASHES, false_positive_weight=0.5, false_negative_weight=0.5)
     prime = np.uint64((1 << 61) - 1)
+    random = np.random.RandomState(SEED)  # as its command draws them
     permutations = (
-        RNG.randint(1, prime, size=(N_HASHES,), dtype=np.uint64),
-        RNG.randint(0, prime, size=(N_HASHES,), dtype=np.uint64),
+        random.randint(1, prime, size=(N_HASHES,), dtype=np.uint64),
+        random.randint(0, prime, size=(N_HASHES,), dtype=np.uint64),
     )
     documents = datasets.Dataset.from_dict({"text": texts, INDEX_COLUMN: range(len(texts))})
     embedded = documents.map(

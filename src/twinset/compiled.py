@@ -10,7 +10,7 @@ import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 from numba.core import config as _numba_config
@@ -50,7 +50,7 @@ def _cache_folder() -> Path:
 
 
 _folder = _cache_folder()
-_numba_config.CACHE_DIR = str(_folder)
+setattr(_numba_config, "CACHE_DIR", str(_folder))  # noqa: B010 - Numba's types do not know it
 _cached = {path.name.rsplit("-", 1)[0] for path in _folder.rglob("*.nbi")}
 
 
@@ -72,13 +72,13 @@ def kernel(signature: str) -> Callable[[_F], _F]:
     def compile_now(function: _F) -> _F:
         if f"{function.__module__.rsplit('.', 1)[-1]}.{function.__qualname__}" not in _cached:
             _announce()
-        compiled: _F = numba.njit(signature, nogil=True, cache=True, error_model="numpy")(function)
-        return compiled
+        compiled: Any = numba.njit(signature, nogil=True, cache=True, error_model="numpy")(function)
+        return cast(_F, compiled)
 
     return compile_now
 
 
 def inlined(function: _F) -> _F:
     """A piece of a kernel: compiled into whichever kernel calls it."""
-    piece: _F = numba.njit(inline="always", error_model="numpy")(function)
-    return piece
+    piece: Any = numba.njit(inline="always", error_model="numpy")(function)
+    return cast(_F, piece)

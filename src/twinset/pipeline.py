@@ -1,6 +1,5 @@
 """The six steps, in order: documents → shingles → sketches → candidates → pairs → clusters."""
 
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 import twinset
-from twinset.documents.sources import open_sources
-from twinset.engines import clustering, output as outputs
+from twinset.engines import clustering
+from twinset.engines import output as outputs
 from twinset.engines.clustering import Clusters
+from twinset.engines.corpus import Corpus
 from twinset.engines.expanding import Copies, expanded
 from twinset.engines.local import Local
 from twinset.engines.progress import Progress, Silent
@@ -21,7 +21,6 @@ from twinset.engines.sketching import EMPTY, UNREADABLE, shingle_sets
 from twinset.engines.sorting import Rows, sorted_portions
 from twinset.engines.spool import Spool
 from twinset.engines.tables import check_ending
-from twinset.engines.corpus import Corpus
 from twinset.errors import OptionError, OutputError, TwinsetError
 from twinset.options import CompareOptions, DedupOptions, PairsOptions
 from twinset.pairs.verify import Sets, overlaps
@@ -75,7 +74,12 @@ def find_pairs(*sources: object, output: Any = None, progress: Progress | None =
         link = options.identical == "link"
         count = results.write_pairs(made, _document_pairs(run, corpus, copies, pairs, link))
         run.timed("write", since)
-        summary = {**_counts(corpus, copies, found, run), "pairs": count, "candidates": len(candidates), **run.facts()}
+        summary = {
+            **_counts(corpus, copies, found, run),
+            "pairs": count,
+            "candidates": len(candidates),
+            **run.facts(),
+        }
         table = None if place is not None else pa.parquet.read_table(made)
         if place is not None:
             outputs.put_in_place(made, place, run.state.folder / "old")
@@ -122,18 +126,22 @@ def dedup(*sources: object, output: Any = None, progress: Progress | None = None
         results = outputs.Results(corpus, copies, verifying.sizes)
         since = time.perf_counter()
         made = run.room_for_output("out")
-        digests = [run.threads.start(part.digest) if part.path is not None and place is not None else None for part in run.parts]
+        digests = [
+            run.threads.start(part.digest) if part.path is not None and place is not None else None
+            for part in run.parts
+        ]
+        tables = run.threads.start(lambda: _write_tables(run, results, clusters, pairs, found, made))
         if place is not None:
-            outputs.write_kept(
-                results, clusters, made, run.threads, run.progress, flag=options.flag, copy=options.copy
-            )
-        count = results.write_pairs(made / "pairs.parquet", _document_pairs(run, corpus, copies, pairs, link=True))
-        results.write_removed(made / "removed.parquet", clusters)
-        results.write_clusters(made / "clusters.parquet", clusters)
-        results.write_left_out(made, found.unreadable)
+            outputs.write_kept(results, clusters, made, run.threads, run.progress, flag=options.flag, copy=options.copy)
+        count = tables.result()
         outputs.write_sources(corpus, made / "sources.parquet", run.against, digests)
         run.timed("write", since)
-        summary = {**_dedup_counts(corpus, copies, clusters, found, run), "pairs": count, "candidates": len(candidates), **run.facts()}
+        summary = {
+            **_dedup_counts(corpus, copies, clusters, found, run),
+            "pairs": count,
+            "candidates": len(candidates),
+            **run.facts(),
+        }
         outputs.write_summary(made / "summary.json", summary)
         result = DedupResult(summary, chosen, place)
         if place is None:
@@ -165,13 +173,9 @@ def compare(left: str, right: str, **words: Any) -> Comparison:
     0.3333333333333333
     """
     options = CompareOptions.of(**words)
-    texts = pa.array([left, right], pa.large_string())
-    by_row: dict[int, Any] = {}
-    for portion in shingle_sets(texts, options):
-        for place, row in enumerate(portion.rows.tolist()):
-            by_row[row] = portion.hashes[portion.offsets[place] : portion.offsets[place + 1]]
-    hashes = np.concatenate([by_row[0], by_row[1]])
-    both = Shingles(np.arange(2), np.array([0, len(by_row[0]), len(hashes)]), hashes)
+    ours, theirs = shingle_sets(pa.array([left, right], pa.large_string()), options, options.seed)
+    hashes = np.concatenate([ours, theirs])
+    both = Shingles(np.arange(2), np.array([0, len(ours), len(hashes)]), hashes)
     sets = Sets.with_room(np.diff(both.offsets))
     sets.fill(both, np.arange(2), np.arange(2))
     shared = int(overlaps(sets, np.array([0], np.uint32), np.array([1], np.uint32), 0.0)[0])
@@ -277,15 +281,22 @@ def _dedup_counts(corpus: Corpus, copies: Copies, clusters: Clusters, found: Fou
     return {**first, **counts}
 
 
+def _write_tables(
+    run: Local, results: outputs.Results, clusters: Clusters, pairs: Spool, found: Found, made: Path
+) -> int:
+    """Every table of the result folder but the sources; returns the number of pairs."""
+    every = _document_pairs(run, results.corpus, results.copies, pairs, link=True)
+    count = results.write_pairs(made / "pairs.parquet", every)
+    results.write_removed(made / "removed.parquet", clusters)
+    results.write_clusters(made / "clusters.parquet", clusters)
+    results.write_left_out(made, found.unreadable)
+    return count
+
+
 def _kept_table(run: Local, corpus: Corpus, clusters: Clusters) -> pa.Table:
     tables = []
     for number in range(run.against):
         part = run.parts[number]
         read = corpus.read(run.threads, lambda span, block: block, whole=True, parts=range(number, number + 1))
-        tables += [
-            part.take_rows(block, clusters.kept[span.first : span.first + span.rows]) for span, block in read
-        ]
+        tables += [part.take_rows(block, clusters.kept[span.first : span.first + span.rows]) for span, block in read]
     return DedupResult.joined(tables)
-
-
-__all__ = ["compare", "dedup", "dry_run", "find_pairs", "open_sources", "shutil"]

@@ -92,7 +92,10 @@ class DedupResult:
 
     @property
     def kept(self) -> pa.Table:
-        """The kept rows with their columns; ids only where the result is a folder on disk (the rows are in its kept/)."""
+        """The kept rows with their columns.
+
+        Ids only where the result is a folder on disk (the rows are in its kept/).
+        """
         if "kept" not in self._tables:
             self._tables["kept"] = self.clusters.filter(pc.field("kept")).select(["id"])
         return self._tables["kept"]

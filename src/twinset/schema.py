@@ -7,7 +7,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 HASH_SCHEME = 1
-"""Version of every value that hashing gives: tokens, shingles, sketches, band keys. Golden values in the tests hold it fast."""
+"""Version of every value that hashing gives: tokens, shingles, sketches, band keys.
+
+Golden values in the tests hold it fast.
+"""
 
 PAIRS = pa.schema(
     [
@@ -35,9 +38,7 @@ CLUSTERS = pa.schema(
     ]
 )
 EMPTY = pa.schema([pa.field("id", pa.string(), nullable=False)])
-UNREADABLE = pa.schema(
-    [pa.field("id", pa.string(), nullable=False), pa.field("reason", pa.string(), nullable=False)]
-)
+UNREADABLE = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("reason", pa.string(), nullable=False)])
 SOURCES = pa.schema(
     [
         pa.field("path", pa.string(), nullable=False),
@@ -49,7 +50,11 @@ SOURCES = pa.schema(
     ]
 )
 FLAGS = pa.schema(
-    [pa.field("cluster", pa.string()), pa.field("duplicate_of", pa.string()), pa.field("similarity", pa.float64())]
+    [
+        pa.field("cluster", pa.string()),
+        pa.field("duplicate_of", pa.string()),
+        pa.field("similarity", pa.float64()),
+    ]
 )
 
 Bytes = npt.NDArray[np.uint8]

@@ -1,7 +1,8 @@
 """What Twinset knows of each code point, from a table that ships with it.
 
-The table is a file, not the running Python's `unicodedata`, so that the same text has the same words and the same hashes whatever
-Python it meets. `python -m twinset.unicode` writes the table anew from the running Python; that is a change of the hash scheme.
+The table is a file, not the running Python's `unicodedata`, so that the same text has the same words and the same
+hashes whatever Python it meets. `python -m twinset.unicode` writes the table anew from the running Python; that is a
+change of the hash scheme.
 """
 
 import functools

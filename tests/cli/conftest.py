@@ -22,9 +22,8 @@ def run(tmp_path: Path) -> Run:
     def call(*words: object, **more: Any) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "twinset", *(str(word) for word in words)]
         environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", **more.pop("env", {})}
-        return subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False, **more
-        )
+        more = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 300, "check": False, **more}
+        return subprocess.run(command, env=environment, **more)
 
     return call
 

@@ -60,9 +60,12 @@ def test_shortened_text_fits(width: int) -> None:
         assert short.isprintable()
 
 
-def test_a_table_fits_a_narrow_window(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_fits_a_narrow_window(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "60")
-    row = {"left": "a" * 90, "right": "[b]" * 30, "similarity": 0.9, "left_in_right": 1.0, "right_in_left": 0.9}
+    numbers = {"similarity": 0.9, "left_in_right": 1.0, "right_in_left": 0.9}
+    row = {"left": "a" * 90, "right": "[b]" * 30, **numbers}
     show.pairs_table([row] * 3, total=1234)
     lines = capsys.readouterr().out.splitlines()
     assert all(len(line) <= 60 for line in lines)

@@ -44,7 +44,7 @@ def read_all(parts: Sources | list[Part], batch_bytes: int = 2**20, **how: bool)
             assert chunk.first_row == block.first_row == at
             assert chunk.rows == block.rows == len(block.texts)
             assert block.nbytes >= 0
-            rows.texts += [t.encode() if isinstance(t, str) else t for t in block.texts.to_pylist()]
+            rows.texts += block.texts.cast(pa.large_binary()).to_pylist()
             rows.ids += part.row_ids(block).to_pylist()
             rows.by += block.by.to_pylist() if block.by is not None else []
             for name, column in block.columns.items():

@@ -150,7 +150,7 @@ def test_what_is_no_source(given: object, says: str) -> None:
 
 
 def test_nothing_to_read(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="no documents in this folder: looked for text files, .jsonl"):
+    with pytest.raises(SourceError, match=r"no documents in this folder: looked for text files, \.jsonl"):
         opened(tmp_path)
     (tmp_path / "a.bin").write_bytes(b"\0")
     with pytest.raises(SourceError, match="all that is there is binary"):
@@ -184,7 +184,9 @@ def test_equal_names_keep_their_folders(tmp_path: Path, monkeypatch: pytest.Monk
     fill(tmp_path, "three/b.jsonl")
     (tmp_path / "cwd").mkdir()
     monkeypatch.chdir(tmp_path / "cwd")
-    sources = opened("../one/data/a.jsonl", "../two/data/a.jsonl", "../three/a.jsonl", "../three/b.jsonl", on_error="skip")
+    sources = opened(
+        "../one/data/a.jsonl", "../two/data/a.jsonl", "../three/a.jsonl", "../three/b.jsonl", on_error="skip"
+    )
     names = [str(part.kept_name) for part in sources.parts]
     assert names == ["one/data/a.jsonl", "two/data/a.jsonl", "three/a.jsonl", "b.jsonl"]
     assert str(opened("../one/data/a.jsonl").parts[0].kept_name) == "a.jsonl"
@@ -209,7 +211,9 @@ def test_folders_with_equal_names_inside(tmp_path: Path) -> None:
 def test_hostile_ids_name_no_files(tmp_path: Path) -> None:
     path = tmp_path / "in" / "a.jsonl"
     path.parent.mkdir()
-    path.write_bytes(b'{"text":"a","id":"../../evil"}\n{"text":"b","id":"/etc/passwd"}\n{"text":"c","id":"a\\u0000b"}\n')
+    path.write_bytes(
+        b'{"text":"a","id":"../../evil"}\n{"text":"b","id":"/etc/passwd"}\n{"text":"c","id":"a\\u0000b"}\n'
+    )
     sources = opened(path)
     assert read_all(sources).ids == ["../../evil", "/etc/passwd", "a\0b"]
     write_all(sources, tmp_path / "out")
@@ -228,7 +232,6 @@ def test_names_stay_inside_and_differ(paths: list[str]) -> None:
     for name in names:
         assert not name.is_absolute()
         assert ".." not in name.parts
-        assert not any(other != name and name in other.parents for other in names if files.count(files[0]) == 1) or True
 
 
 def test_a_file_name_that_is_not_utf8(tmp_path: Path) -> None:

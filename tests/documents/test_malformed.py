@@ -1,4 +1,4 @@
-"""Input of every wrong kind is refused with its place, or counted and named; nothing is lost, nothing crashes."""
+"""Input of every wrong kind is refused with its place, or counted and named; nothing is lost or crashes."""
 
 from __future__ import annotations
 
@@ -29,6 +29,14 @@ BAD_ROWS = {
     "list_text": (b'{"text":["a"]}\n', "must be a string, this is a list"),
     "missing": (b'{"txt":"a"}\n', "no key 'text'; the keys are 'txt'"),
 }
+
+
+def refusal(path: Path) -> SourceError | None:
+    try:
+        read_all(opened(path))
+    except SourceError as error:
+        return error
+    return None
 
 
 @pytest.mark.parametrize("batch", [64, 2**20])
@@ -122,14 +130,12 @@ def test_damaged_compressed_files(tmp_path: Path, ending: str, damage: str) -> N
         data = data[:-3]
     path = tmp_path / f"in.jsonl{ending}"
     path.write_bytes(data)
-    try:
-        texts = read_all(opened(path)).texts
-    except SourceError as error:
+    error = refusal(path)
+    if error is None:
+        assert (damage, ending) == ("flip", ".zst")  # Arrow writes Zstandard without checksums
+    else:
         assert error.where.startswith(path.as_posix())
         assert "\n" not in str(error)
-    else:
-        # A gzip or Zstandard file of no bytes is a file of no rows; Arrow writes Zstandard without checksums.
-        assert (damage == "empty" and texts == []) or (damage == "flip" and ending == ".zst")
 
 
 def test_gzip_with_a_wrong_checksum(tmp_path: Path) -> None:
@@ -152,7 +158,9 @@ def test_a_damaged_text_is_one_unreadable_document(tmp_path: Path) -> None:
     assert len(rows.unreadable) == 1
 
 
-@pytest.mark.parametrize("content", [b"", b"PAR1", b"not parquet at all, but some text", b"PAR1" + b"\0" * 60 + b"PAR1"])
+@pytest.mark.parametrize(
+    "content", [b"", b"PAR1", b"not parquet at all, but some text", b"PAR1" + b"\0" * 60 + b"PAR1"]
+)
 @pytest.mark.parametrize("ending", ["parquet", "arrow"])
 def test_files_that_are_not_what_their_name_says(tmp_path: Path, ending: str, content: bytes) -> None:
     path = tmp_path / f"in.{ending}"
@@ -182,21 +190,17 @@ def test_every_truncation_and_many_flips(tmp_path: Path, ending: str) -> None:
         flipped = bytearray(data)
         flipped[at] ^= 1 << at % 8
         path.write_bytes(flipped)
-        try:
-            read_all(opened(path))  # without checksums a flip inside a text cannot be seen
-        except SourceError as error:
-            assert error.where.startswith(path.as_posix())
+        error = refusal(path)  # without checksums a flip inside a text cannot be seen
+        assert error is None or error.where.startswith(path.as_posix())
 
 
 def test_a_flip_in_a_parquet_page_with_a_checksum(tmp_path: Path) -> None:
     path = tmp_path / "in.parquet"
     texts = [f"unmistakable {row}" for row in range(500)]
-    pq.write_table(
-        pa.table({"text": texts}), path, write_page_checksum=True, compression="none", use_dictionary=False
-    )
+    pq.write_table(pa.table({"text": texts}), path, write_page_checksum=True, compression="none", use_dictionary=False)
     data = path.read_bytes()
     path.write_bytes(data.replace(b"unmistakable 77", b"unmistakeble 77"))
-    with pytest.raises(SourceError, match="CRC|checksum"):
+    with pytest.raises(SourceError, match=r"CRC|checksum"):
         read_all(opened(path))
 
 
@@ -228,7 +232,7 @@ def test_missing_columns(tmp_path: Path, kind: str, words: dict[str, Any]) -> No
         pq.write_table(table, path)
     else:
         pa.feather.write_feather(table, path)
-    (option, name), = words.items()
+    ((option, name),) = words.items()
     with pytest.raises(ColumnError, match=f"no column '{name}'; the columns are 'text', 'other'.*--{option}") as error:
         opened(path, **words)
     assert error.value.where == path.as_posix()

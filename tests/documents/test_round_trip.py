@@ -30,7 +30,9 @@ BATCHES = [64, 1000, 2**20]
 
 
 def jsonl() -> bytes:
-    rows = [json.dumps({"id": id, "n": 1.50, "text": text}, ensure_ascii=False) for id, text in zip(IDS, TEXTS)]
+    rows = [
+        json.dumps({"id": id, "n": 1.50, "text": text}, ensure_ascii=False) for id, text in zip(IDS, TEXTS, strict=True)
+    ]
     return "".join(f"  {row} \n" if at % 3 else f"{row}\r\n\n" for at, row in enumerate(rows)).encode()
 
 
@@ -38,7 +40,7 @@ def separated(delimiter: str) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\r\n")
     writer.writerow(["id", "n", "text"])
-    writer.writerows([[id, "01.50", text_] for id, text_ in zip(IDS, TEXTS)])
+    writer.writerows([[id, "01.50", text_] for id, text_ in zip(IDS, TEXTS, strict=True)])
     return text.getvalue().encode()
 
 
@@ -181,7 +183,12 @@ def test_several_sources_of_different_formats(tmp_path: Path) -> None:
     sources = opened(tmp_path / "c.parquet", tmp_path / "a.jsonl", tmp_path / "b.csv", ["d"])
     rows = read_all(sources)
     assert rows.texts == [b"c", b"a", b"b", b"d"]
-    assert rows.ids == [f"{(tmp_path / 'c.parquet').as_posix()}:0", "7", f"{(tmp_path / 'b.csv').as_posix()}:0", "0"]
+    assert rows.ids == [
+        f"{(tmp_path / 'c.parquet').as_posix()}:0",
+        "7",
+        f"{(tmp_path / 'b.csv').as_posix()}:0",
+        "0",
+    ]
     assert [part.source for part in sources.parts] == [0, 1, 2, 3]
 
 

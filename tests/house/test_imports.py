@@ -20,6 +20,7 @@ LEVELS: tuple[set[str], ...] = (
     {"plan"},
     set(NOUNS),
     {"engines", "index"},
+    {"results"},
     {"evaluate", "report"},
     {"pipeline"},
     {"cli", "web"},

@@ -1,0 +1,1 @@
+"""Sketches to candidates: which pairs of documents are worth comparing."""

@@ -1,7 +1,7 @@
 """Sketches to candidates by banding: documents that agree in all slots of at least one band.
 
-Work is done on blocks of documents, a block with itself or with another, so that the sketches in memory are those of two blocks at
-most. Which pairs come out does not depend on how the documents are cut into blocks.
+Work is done on blocks of documents, a block with itself or with another, so that the sketches in memory are those of
+two blocks at most. Which pairs come out does not depend on how the documents are cut into blocks.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,8 @@ _LEAST_ROOM = 1 << 16
 class Banded:
     """Sketches of some documents, in ascending order of their numbers, cut into bands.
 
-    numbers uint32 (m); keys uint64 (bands, m); sketches uint8 (m, width): the low bytes of the slots, padded to a multiple of 8.
+    numbers uint32 (m); keys uint64 (bands, m); sketches uint8 (m, width): the low bytes of the slots, padded to a
+    multiple of 8.
     """
 
     numbers: Numbers
@@ -54,7 +55,10 @@ def sorted_words(keys: Hashes) -> tuple[Hashes, np.uint64]:
 
 
 def within(block: Banded, band: int, plan: Plan, border: int | None = None) -> Iterator[CandidatePairs]:
-    """Candidates that `band` is the first to bring together. With `border`, only pairs from both sides of that document number."""
+    """Candidates that `band` is the first to bring together.
+
+    With `border`, only pairs from both sides of that document number.
+    """
     words, mask = sorted_words(block.keys[band])
     state = np.zeros(2, np.int64)
     room = max(_LEAST_ROOM, len(words))
@@ -62,9 +66,7 @@ def within(block: Banded, band: int, plan: Plan, border: int | None = None) -> I
     least = plan.min_matches + block.sketches.shape[1] - plan.n_hashes
     place = -1 if border is None else int(np.searchsorted(block.numbers, border))
     while state[0] >= 0 and len(words):
-        count = kernels.join_within(
-            words, state, mask, block.keys, block.sketches, band, least, place, lefts, rights
-        )
+        count = kernels.join_within(words, state, mask, block.keys, block.sketches, band, least, place, lefts, rights)
         if count:
             yield np.stack([block.numbers[lefts[:count]], block.numbers[rights[:count]]], axis=1)
 
@@ -105,7 +107,10 @@ def _sides(left: Banded, right: Banded, border: int | None) -> tuple[Banded, Ban
 
 
 def first_of_equals(digests: Hashes) -> Numbers:
-    """For each document the number of the first with an equal digest: identical contents, collapsed before any pairing."""
+    """For each document the number of the first with an equal digest.
+
+    Identical contents, collapsed before any pairing.
+    """
     first = np.empty(len(digests), np.uint32)
     if len(digests):
         words, mask = sorted_words(np.ascontiguousarray(digests[:, 0]))

@@ -1,8 +1,8 @@
 """Sketches to candidates: band keys, and the joins that find documents with an equal key.
 
-Keys are joined by sorting. A sorted word holds the high bits of a key above the document's position, so that a plain sort of numbers
-does the work; what shares those high bits is compared in full, so nothing rests on them. Candidates are compared by their sketches
-where they are found, before they take any room.
+Keys are joined by sorting. A sorted word holds the high bits of a key above the document's position, so that a plain
+sort of numbers does the work; what shares those high bits is compared in full, so nothing rests on them. Candidates are
+compared by their sketches where they are found, before they take any room.
 """
 
 import numpy as np
@@ -16,7 +16,10 @@ SLOT_MIX = U(0x9FB21C651E98DF25)
 
 @kernel("void(uint32[:, ::1], uint64[::1], int64, int64, uint64[:, ::1])")
 def band_keys(sketches, salts, n_bands, n_rows, keys):  # type: ignore[no-untyped-def]
-    """keys[band, i]: 64-bit hash of the band's number, the `n_rows` slots of document i in it, and the document's salt."""
+    """keys[band, i].
+
+    64-bit hash of the band's number, the `n_rows` slots of document i in it, and the document's salt.
+    """
     for i in range(sketches.shape[0]):
         slots = sketches[i]
         for band in range(n_bands):
@@ -46,21 +49,22 @@ def equal_bytes(left, right):  # type: ignore[no-untyped-def]
 @inlined
 def met_before(left_keys, right_keys, left, right, band):  # type: ignore[no-untyped-def]
     """Whether an earlier band has brought these two together already."""
-    for earlier in range(band):
+    for earlier in range(band):  # noqa: SIM110 - Numba does not compile any()
         if left_keys[U(earlier), left] == right_keys[U(earlier), right]:
             return True
     return False
 
 
 @kernel(
-    "int64(uint64[::1], int64[::1], uint64, uint64[:, ::1], uint8[:, ::1], int64, int64, int64, uint32[::1], uint32[::1])"
+    "int64(uint64[::1], int64[::1], uint64, uint64[:, ::1], uint8[:, ::1], int64, int64, int64, uint32[::1],"
+    "uint32[::1])"
 )
 def join_within(words, state, mask, keys, sketches, band, least, border, lefts, rights):  # type: ignore[no-untyped-def]
     """Pairs of positions of one block that share a key of `band` and agree in at least `least` sketch bytes.
 
-    words uint64, sorted: key & ~mask | position. Positions below `border` pair only with those from it on (border < 0: any with any).
-    Fills lefts and rights (longer than any run) and returns how many; when they are full, state holds [start of run, member] to go on
-    from, else state[0] is -1.
+    words uint64, sorted: key & ~mask | position. Positions below `border` pair only with those from it on (border < 0:
+    any with any). Fills lefts and rights (longer than any run) and returns how many; when they are full, state holds
+    [start of run, member] to go on from, else state[0] is -1.
     """
     count = 0
     at, member = state[0], state[1]
@@ -101,7 +105,8 @@ def join_within(words, state, mask, keys, sketches, band, least, border, lefts, 
     "int64, int64, uint32[::1], uint32[::1])"
 )
 def join_across(
-    left_words, right_words, state, mask, left_keys, right_keys, left_sketches, right_sketches, band, least, lefts, rights
+    left_words, right_words, state, mask, left_keys, right_keys, left_sketches, right_sketches, band, least,
+    lefts, rights,
 ):  # type: ignore[no-untyped-def]  # fmt: skip
     """As `join_within` for two blocks: positions in the left block with positions in the right block."""
     count = 0

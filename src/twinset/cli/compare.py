@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ..errors import OptionError
+from ..errors import OptionError, SourceError
 from ..options import CompareOptions
 from . import flags, show
 
@@ -31,14 +30,15 @@ def command(files: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **v
             f"to compare are {show.count(len(files), 'file')} and {show.count(len(strings), 'string')}; "
             "allowed are two files, or --string twice"
         )
+    left, right = strings or [_text(name, options.encoding) for name in files]
     import twinset
 
-    left, right = strings or (Path(files[0]), Path(files[1]))
     found = twinset.compare(left, right, **words)
-    error = math.sqrt(found.similarity * (1 - found.similarity) / options.n_hashes)
     if as_json:
-        show.as_json({**found.to_dict(), "standard_error": error, "options": options.to_dict()})
+        show.as_json({**found.to_dict(), "options": options.to_dict()})
         return
+    hashes = show.count(options.n_hashes, "hash", "hashes")
+    estimate = f"{found.estimate:.4f} ± {found.standard_error:.4f} ({hashes})"
     names = [show.shortened(name, 40) for name in files] or ["the first string", "the second string"]
     show.facts(
         [
@@ -48,6 +48,16 @@ def command(files: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **v
             ("Jaccard similarity", f"{found.similarity:.6f}"),
             (f"of {names[0]} in the other", f"{found.left_in_right:.6f}"),
             (f"of {names[1]} in the other", f"{found.right_in_left:.6f}"),
-            ("estimated by the sketches", f"{found.estimate:.4f} ± {error:.4f} ({options.n_hashes} hashes)"),
+            ("estimated by the sketches", estimate),
         ]
     )
+
+
+def _text(name: str, encoding: str) -> str:
+    """Read a file as one text; bytes that do not decode are replaced, as in every run."""
+    try:
+        text = Path(name).read_bytes().decode(encoding, "replace")
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise SourceError(f"{reason}; allowed is the path of a file that can be read", where=name) from error
+    return text.removeprefix("\ufeff")

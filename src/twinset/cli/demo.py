@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from ..options import DedupOptions
+from ..textbook import normalize
 from . import flags, running, show
 
 SAMPLE = "articles.jsonl"
@@ -27,13 +28,13 @@ def command(output: str | None, as_json: bool) -> None:
     with as_file(files(__package__) / "sample" / SAMPLE) as source, _folder(output) as out:
         if not as_json:
             _introduce(source)
-        summary, removed, clusters, pairs = _run(source, out, quiet=as_json)
+        summary, removed, pairs = _run(source, out, quiet=as_json)
         if as_json:
             show.as_json(summary)
             return
         texts = {row["id"]: row for row in map(json.loads, source.read_text("utf-8").splitlines())}
         _explain_pairs(pairs, texts)
-        _explain_removals(removed, clusters, texts)
+        _explain_removals(removed, summary["clusters"], texts)
         _explain_rest(summary, texts)
         _say_what_next(output)
 
@@ -47,14 +48,12 @@ def _folder(output: str | None) -> Iterator[Path]:
         yield Path(folder) / "OUT"
 
 
-def _run(source: Path, out: Path, quiet: bool) -> tuple[dict[str, Any], list[Any], list[Any], list[Any]]:
+def _run(source: Path, out: Path, quiet: bool) -> tuple[dict[str, Any], list[Any], list[Any]]:
     import twinset
 
     with running.followed(DedupOptions(), quiet) as progress:
         result = twinset.dedup(source, output=out, progress=progress)
-    tables = (result.removed, result.clusters, result.pairs)
-    removed, clusters, pairs = (table.to_pylist() for table in tables)
-    return dict(result.summary), removed, clusters, pairs
+    return dict(result.summary), result.removed.to_pylist(), result.pairs.to_pylist()
 
 
 def _heading(text: str) -> None:
@@ -84,6 +83,10 @@ def _difference(left: str, right: str) -> str:
 
     if left == right:
         return "(the same text)"
+    if normalize(left, lowercase=False) == normalize(right, lowercase=False):
+        return "(the same text in another Unicode form)"
+    if normalize(left) == normalize(right):
+        return "(only upper and lower case differ)"
     a, b = left.split(), right.split()
     if len(a) < 2:
         a, b = list(left), list(right)
@@ -95,9 +98,8 @@ def _difference(left: str, right: str) -> str:
     return "(only white space differs)"
 
 
-def _explain_removals(removed: list[Any], clusters: list[Any], texts: dict[str, Any]) -> None:
-    sizes = {row["cluster"] for row in clusters}
-    _heading(f"Clusters: {len(sizes)}; the first document of each is kept, {len(removed)} others are removed")
+def _explain_removals(removed: list[Any], clusters: int, texts: dict[str, Any]) -> None:
+    _heading(f"Clusters: {clusters}; the first document of each is kept, {len(removed)} others are removed")
     reasons: dict[str, list[Any]] = {}
     for row in removed:
         reasons.setdefault(row["because_of"], []).append(row)

@@ -57,7 +57,7 @@ def command(
             _print_table(file, summary["pairs"])
         else:
             with file.open("rb") as written:
-                shutil.copyfileobj(written, click.get_binary_stream("stdout"))
+                shutil.copyfileobj(written, sys.stdout.buffer)
     if not quiet:
         click.echo(f"{show.count(summary['pairs'], 'pair')} of {_read(summary)}", err=True)
 

@@ -1,7 +1,8 @@
 """Pairs to clusters: `leader` (the default), `complete` and `components`.
 
-A cluster is a kept document and the documents removed because of it. Leaders never chain: whatever is removed has a verified pair with
-the document that is kept. Only plain connected components, offered because others use them, may tie documents that are not alike.
+A cluster is a kept document and the documents removed because of it. Leaders never chain: whatever is removed has a
+verified pair with the document that is kept. Only plain connected components, offered because others use them, may tie
+documents that are not alike.
 """
 
 from collections.abc import Iterable
@@ -35,7 +36,10 @@ class Grouping:
         self._tally: Numbers = np.zeros(documents if method == "complete" else 0, np.uint32)
 
     def add(self, portions: Iterable[Edges]) -> "Grouping":
-        """Take in edges, sorted by (later rank, earlier rank) over all portions; one document's edges stay in one portion."""
+        """Take in edges, sorted by (later rank, earlier rank) over all portions.
+
+        One document's edges stay in one portion.
+        """
         for edges in portions:
             later, earlier, shared = (np.ascontiguousarray(column) for column in edges.T)
             if self.method == "components":

@@ -1,8 +1,8 @@
 """Which document of a cluster is kept: the order in which documents are considered, best first.
 
-Rules in a chain: `source` (earlier sources win), `longest` (in characters), `newest:COLUMN` and `highest:COLUMN` (nulls last), `first`
-(input order). The last tie goes to the earlier row where the policy names order, or where rows have no ids of their own; else to the
-lesser id, so that shuffling the input changes nothing.
+Rules in a chain: `source` (earlier sources win), `longest` (in characters), `newest:COLUMN` and `highest:COLUMN` (nulls
+last), `first` (input order). The last tie goes to the earlier row where the policy names order, or where rows have no
+ids of their own; else to the lesser id, so that shuffling the input changes nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,10 @@ def ranking(
     key_of: Callable[[str, str | None], Key],
     id_order: Callable[[], Key] | None,
 ) -> Numbers:
-    """The rank of each document. `key_of(rule, column)` gives numbers of which the least is best; `id_order` breaks the last tie."""
+    """The rank of each document.
+
+    `key_of(rule, column)` gives numbers of which the least is best; `id_order` breaks the last tie.
+    """
     keys = []
     for rule, column in rules:
         if rule == "first":
@@ -40,7 +43,10 @@ def ranking(
 
 
 def descending(column: pa.ChunkedArray, name: str) -> Key:
-    """Numbers of which the least stands for the highest value of a column; nulls and NaN come last. Text is ordered as text."""
+    """Numbers of which the least stands for the highest value of a column; nulls and NaN come last.
+
+    Text is ordered as text.
+    """
     kind = column.type
     if pa.types.is_null(kind):
         return np.zeros(len(column), np.int64)

@@ -12,10 +12,11 @@ from ..errors import SourceError
 from ..options import ReadOptions
 from .compressed import reading, writing
 from .parts import Block, Chunk, KeptWriter
-from .tables import ColumnsPart, GroupWriter
+from .tables import ColumnsPart, GroupWriter, without_views
 
 _FILE_MAGIC = b"ARROW1"
 _FEATHER_1 = b"FEA1"
+_LOOKED_AT = 2**20
 _PACKED = {b"\x04\x22\x4d\x18": "lz4", b"\x28\xb5\x2f\xfd": "zstd"}
 
 
@@ -63,11 +64,11 @@ class ArrowPart(ColumnsPart):
                     batch = reader.get_batch(number)
                     yield (None, checked(batch)) if packed else (number, batch)
 
-    def rows_at(self, number: int, start: int, rows: int) -> Any:
+    def rows_at(self, number: int, start: int, rows: int, columns: list[str]) -> Any:
         """Some rows of a batch, copied: pages of a mapped file count as memory for as long as it is open."""
         with reading(self.name, "Arrow file"), pa.memory_map(str(self.path)) as file:
-            batch = pa.ipc.open_file(file).get_batch(number)
-            return copied(pa.Table.from_batches([checked(batch.slice(start, rows))]))
+            batch = pa.ipc.open_file(file).get_batch(number).slice(start, rows).select(columns)
+            return copied(pa.Table.from_batches([checked(batch)]))
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
         """Open the file of kept rows."""
@@ -75,19 +76,15 @@ class ArrowPart(ColumnsPart):
         return ArrowWriter(path, self.schema, flag, self.stream, self._compression())
 
     def _compression(self) -> str | None:
-        """How the first batch's buffers are packed: each starts with its length and the packer's magic."""
-        with reading(self.name, "Arrow file"), pa.memory_map(str(self.path)) as file:
-            if not self.stream:
-                file.seek(8)
-            for message in pa.ipc.MessageReader.open_stream(file):
-                if message.type == "record batch" and message.body is not None:
-                    body = message.body
-                    for at in range(0, min(body.size, 2**16) - 12, 8):
-                        magic = body.slice(at + 8, 4).to_pybytes()
-                        length = int.from_bytes(body.slice(at, 8).to_pybytes(), "little", signed=True)
-                        if magic in _PACKED and 0 < length < 2**40:
-                            return _PACKED[magic]
-                    return None
+        """How buffers are packed, if they are: each starts with its length and the packer's magic number."""
+        with reading(self.name, "Arrow file"), open(self.path or "", "rb") as file:
+            head = file.read(_LOOKED_AT)
+        for magic, packer in _PACKED.items():
+            at = head.find(magic)
+            while at >= 8:
+                if at % 8 == 0 and 0 < int.from_bytes(head[at - 8 : at], "little", signed=True) < 2**40:
+                    return packer
+                at = head.find(magic, at + 1)
         return None
 
 
@@ -105,7 +102,7 @@ def checked(batch: Any) -> Any:
 
 def copied(table: Any) -> Any:
     """The table in memory of its own."""
-    return table.take(pa.array(range(table.num_rows), pa.int64()))
+    return without_views(table).take(pa.array(range(table.num_rows), pa.int64()))
 
 
 class ArrowChunk(Chunk):
@@ -122,7 +119,8 @@ class ArrowChunk(Chunk):
         part = self._part
         if isinstance(self._piece, tuple):
             number, start = self._piece
-            table = part.rows_at(number, start, self.rows)
+            columns = part.column_names if whole else part.needed(texts_only)
+            table = part.rows_at(number, start, self.rows, columns)
         else:
             table = pa.Table.from_batches([self._piece])
         return part.block(table, self.first_row, whole, texts_only)

@@ -6,6 +6,7 @@ import bz2
 import errno
 import gzip
 import lzma
+import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -87,6 +88,8 @@ def open_reader(path: str | Path, codec: str | None, name: str) -> Iterator[Read
 
 
 def _reader(path: str, codec: str | None) -> Reader:
+    if codec is not None and os.path.getsize(path) == 0:
+        raise EOFError("there are no bytes in it")
     if codec == "gzip":
         return gzip.GzipFile(path, "rb")
     if codec == "bz2":
@@ -152,8 +155,6 @@ class _XzReader:
                 break
             self._left = self._file.read(_PIECE)
             if not self._left:
-                if not self._started:
-                    raise EOFError("the file is empty")
                 return False
         self._started = True
         self._decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)

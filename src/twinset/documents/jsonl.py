@@ -27,9 +27,7 @@ class JsonLinesPart(Part):
 
     format = "jsonl"
 
-    def __init__(
-        self, name: str, source: int, options: ReadOptions, path: Path, codec: str | None = None
-    ) -> None:
+    def __init__(self, name: str, source: int, options: ReadOptions, path: Path, codec: str | None = None) -> None:
         super().__init__(name, source, options, path)
         self.codec = codec
         self._keys: list[str] = []
@@ -107,9 +105,7 @@ class JsonLinesPart(Part):
             )
         if expected == "number":
             try:
-                return pa.array(
-                    values, pa.int64() if all(type(v) is not float for v in values) else pa.float64()
-                )
+                return pa.array(values, pa.int64() if all(type(v) is not float for v in values) else pa.float64())
             except (pa.ArrowInvalid, OverflowError):
                 return pa.array([None if v is None else float(v) for v in values], pa.float64())
         return pa.array(values, pa.string() if expected == "string" else pa.null())

@@ -22,9 +22,7 @@ class LinesPart(Part):
 
     format = "lines"
 
-    def __init__(
-        self, name: str, source: int, options: ReadOptions, path: Path, codec: str | None = None
-    ) -> None:
+    def __init__(self, name: str, source: int, options: ReadOptions, path: Path, codec: str | None = None) -> None:
         super().__init__(name, source, options, path)
         self.codec = codec
         check_splittable(options.encoding, name)

@@ -27,9 +27,8 @@ def distinct_names(files: Sequence[tuple[Components, int]]) -> list[PurePosixPat
         taken: dict[Components, list[int]] = defaultdict(list)
         for at, (parts, _) in enumerate(files):
             taken[parts[-lengths[at] :]].append(at)
-        clashing = [at for owners in taken.values() if len(owners) > 1 for at in owners]
-        clashing += [at for at in _below_files(taken) if at not in clashing]
-        growing = [at for at in clashing if lengths[at] < len(files[at][0])]
+        clashing = {at for owners in taken.values() if len(owners) > 1 for at in owners}
+        growing = [at for at in clashing | _below_files(taken) if lengths[at] < len(files[at][0])]
         if not growing:
             break
         for at in growing:
@@ -42,14 +41,14 @@ def distinct_names(files: Sequence[tuple[Components, int]]) -> list[PurePosixPat
     return names
 
 
-def _below_files(taken: dict[Components, list[int]]) -> list[int]:
+def _below_files(taken: dict[Components, list[int]]) -> set[int]:
     """Files whose folder would have the name of another file."""
-    return [
+    return {
         at
         for name, owners in taken.items()
         if any(name[:length] in taken for length in range(1, len(name)))
         for at in owners
-    ]
+    }
 
 
 def _numbered(name: Components, used: set[Components]) -> Components:

@@ -1,12 +1,13 @@
 """Texts as they come, to texts as they are compared: valid UTF-8, in NFC, lower-cased.
 
-ASCII texts pass untouched (the shingle kernel lower-cases them on its way); only the others are rewritten, and only those that may
-not be in NFC already are normalised, which is by far the slowest of these steps.
+ASCII texts pass untouched (the shingle kernel lower-cases them on its way); only the others are rewritten, and only
+those that may not be in NFC already are normalised, which is by far the slowest of these steps.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -41,14 +42,16 @@ def buffers_of(array: pa.Array) -> tuple[Bytes, Places]:
     _, offsets_buffer, data_buffer = array.buffers()
     if len(array) == 0:
         return np.zeros(0, np.uint8), np.zeros(1, np.int64)
-    offsets = np.frombuffer(offsets_buffer, np.int64 if wide else np.int32)
-    offsets = offsets[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    held: Places = np.frombuffer(offsets_buffer, np.int64 if wide else np.int32)
+    offsets = held[array.offset : array.offset + len(array) + 1].astype(np.int64)
     data = np.zeros(0, np.uint8) if data_buffer is None else np.frombuffer(data_buffer, np.uint8)
     return data, offsets
 
 
-def normalize(array: pa.Array, *, lowercase: bool = True, nfc: bool = True) -> Normalized:
-    """Bring a batch of texts (null counts as empty) to the form in which they are compared.
+def normalize(
+    array: pa.Array, *, lowercase: bool = True, nfc: bool = True, wanted: npt.NDArray[np.bool_] | None = None
+) -> Normalized:
+    """Bring a batch of texts (null counts as empty), or the wanted ones of it, to the form in which they are compared.
 
     Examples
     --------
@@ -64,8 +67,9 @@ def normalize(array: pa.Array, *, lowercase: bool = True, nfc: bool = True) -> N
     kernels.survey(data, offsets, classes(), combining(), found)
     if array.null_count:
         found[np.asarray(array.is_null())] = _ASCII
-    others = np.flatnonzero(found != _ASCII)
-    plain = np.flatnonzero(found == _ASCII)
+    chosen = np.ones(len(array), np.bool_) if wanted is None else wanted
+    others = np.flatnonzero((found != _ASCII) & chosen)
+    plain = np.flatnonzero((found == _ASCII) & chosen)
     starts, ends = offsets[plain], offsets[plain + 1]
     if array.null_count:
         ends = np.where(np.asarray(array.is_null())[plain], starts, ends)

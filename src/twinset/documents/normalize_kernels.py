@@ -10,7 +10,8 @@ from twinset.compiled import kernel
 def survey(data, offsets, classes, combining, found):  # type: ignore[no-untyped-def]
     """What each text needs before it is shingled: 0 nothing (ASCII), 1 lower-casing, 2 NFC as well, 3 it is not UTF-8.
 
-    2 means "may not be NFC": the quick check of Unicode Standard Annex 15 over `combining` classes and UNSETTLED code points.
+    2 means "may not be NFC": the quick check of Unicode Standard Annex 15 over `combining` classes and UNSETTLED code
+    points.
     """
     for i in range(len(offsets) - 1):
         start, end = offsets[i], offsets[i + 1]

@@ -138,9 +138,7 @@ class GroupsChunk(Chunk):
 class PieceChunk(Chunk):
     """Some rows of a large row group."""
 
-    def __init__(
-        self, part: ParquetPart, stream: _GroupStream, number: int, first_row: int, rows: int
-    ) -> None:
+    def __init__(self, part: ParquetPart, stream: _GroupStream, number: int, first_row: int, rows: int) -> None:
         self._part = part
         self._stream = stream
         self._number = number
@@ -193,9 +191,7 @@ class _GroupStream:
     def _start(self, columns: list[str] | None) -> None:
         file = self._part.open(buffer_size=_BUFFER)
         self._columns = columns
-        self._batches = file.iter_batches(
-            self._step, row_groups=[self._group], columns=columns, use_threads=False
-        )
+        self._batches = file.iter_batches(self._step, row_groups=[self._group], columns=columns, use_threads=False)
         self._next, self._left, self._waiting = 0, [], {}
 
     def _decode(self) -> Any:
@@ -225,6 +221,7 @@ def written_like(part: ParquetPart) -> dict[str, Any]:
     words["compression"] = {one.path_in_schema: _codec(one.compression) for one in columns}
     words["use_dictionary"] = [one.path_in_schema for one in columns if _repeats(one)]
     words["write_statistics"] = [one.path_in_schema for one in columns if _ordered(one)]
+    words["use_compliant_nested_type"] = not any(".list.item" in one.path_in_schema for one in columns)
     words["use_deprecated_int96_timestamps"] = any(one.physical_type == "INT96" for one in columns)
     return words
 

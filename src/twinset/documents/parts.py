@@ -21,9 +21,7 @@ MAX_ROW_BYTES = 128 * 2**20
 """A longer row, line or document cannot be read. It does not follow the memory budget: results never do."""
 
 FLAG_NAMES = ("cluster", "duplicate_of", "similarity")
-FLAG_SCHEMA = pa.schema(
-    [("cluster", pa.string()), ("duplicate_of", pa.string()), ("similarity", pa.float64())]
-)
+FLAG_SCHEMA = pa.schema([("cluster", pa.string()), ("duplicate_of", pa.string()), ("similarity", pa.float64())])
 
 Mask = npt.NDArray[np.bool_]
 Unreadable = list[tuple[int, str]]
@@ -183,9 +181,7 @@ class Part(ABC):
         """The ids of a block, ``file:row`` where rows have none."""
         if block.ids is not None:
             return block.ids
-        return pa.array(
-            [f"{self.name}:{block.first_row + row}" for row in range(block.rows)], type=pa.string()
-        )
+        return pa.array([f"{self.name}:{block.first_row + row}" for row in range(block.rows)], type=pa.string())
 
     def id_and_text(self, block: Block, keep: Mask) -> Any:
         """Rows as a table of `id` and `text`, for sources without columns."""

@@ -18,8 +18,8 @@ from .encodings import known
 from .files import chosen, files_in, format_of, is_pattern, matches_of, why_not_text
 from .jsonl import JsonLinesPart
 from .lines import LinesPart
-from .memory import table_part, texts_part
 from .names import Components, components_of, distinct_names
+from .objects import table_part, texts_part
 from .parquet import ParquetPart
 from .parts import Part
 from .separated import SeparatedPart
@@ -42,9 +42,7 @@ class Sources:
         }
 
 
-def open_sources(
-    sources: Sequence[object], options: ReadOptions, *, scratch: Path, against: bool = False
-) -> Sources:
+def open_sources(sources: Sequence[object], options: ReadOptions, *, scratch: Path, against: bool = False) -> Sources:
     """Find and open everything that the sources name; nothing but heads and footers is read.
 
     Parameters
@@ -111,9 +109,7 @@ class _Opening:
             self._add_path(number, os.fsdecode(path) if isinstance(path, bytes) else path)
         elif isinstance(given, Mapping):
             ids = [_mapped_id(key) for key in given]
-            self.found.append(
-                texts_part(list(given.values()), ids, self._name("mapping"), number, self.options)
-            )
+            self.found.append(texts_part(list(given.values()), ids, self._name("mapping"), number, self.options))
         elif isinstance(given, (list, tuple)):
             name = self._name("list")
             numbers = [str(row) for row in range(len(given))] if self.alone else None
@@ -193,9 +189,7 @@ class _Opening:
             raise SourceError(self._nothing("folder", bool(names)), where=given)
 
     def _nothing(self, what: str, passed_over: bool) -> str:
-        looked = (
-            "no documents in this {}: looked for text files, .jsonl, .ndjson, .csv, .tsv, .parquet, .arrow, "
-        )
+        looked = "no documents in this {}: looked for text files, .jsonl, .ndjson, .csv, .tsv, .parquet, .arrow, "
         looked += ".feather, not hidden and not links"
         if self.options.include or self.options.exclude:
             looked += f", with --include {list(self.options.include)} --exclude {list(self.options.exclude)}"
@@ -297,6 +291,4 @@ def _text_file(found: _Found, kept: PurePosixPath) -> TextFile:
 def _mapped_id(key: object) -> str:
     if isinstance(key, str) or type(key) is int:
         return str(key)
-    raise SourceError(
-        f"ids in a mapping must be strings or whole numbers, this is {type(key).__name__}: {key!r}"
-    )
+    raise SourceError(f"ids in a mapping must be strings or whole numbers, this is {type(key).__name__}: {key!r}")

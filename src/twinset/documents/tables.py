@@ -26,9 +26,7 @@ _MOST_OFFSET = 2**31 - 1
 class ColumnsPart(Part):
     """A part with a schema."""
 
-    def __init__(
-        self, name: str, source: int, options: ReadOptions, schema: Any, path: Path | None = None
-    ) -> None:
+    def __init__(self, name: str, source: int, options: ReadOptions, schema: Any, path: Path | None = None) -> None:
         super().__init__(name, source, options, path)
         self.schema = schema
         self.check_column(options.text, "--text")
@@ -93,8 +91,10 @@ class ColumnsPart(Part):
             if self.id_name is not None:
                 block.ids = self._ids(table.column(self.id_name), first_row, bad)
             if self.options.by is not None:
-                block.by = string_array(table.column(self.options.by))
-            block.columns = {name: one_array(table.column(name)) for name in sorted(self.wanted)}
+                block.by = _replaced(table.column(self.options.by))
+            for name in sorted(self.wanted):
+                column = one_array(table.column(name))
+                block.columns[name] = _replaced(column) if _is_text(_value_type(column.type)) else column
         block.texts = null_where(texts, [row for row, _ in bad])
         block.payload = table if whole else None
         return block
@@ -103,7 +103,7 @@ class ColumnsPart(Part):
         try:
             ids = string_array(column)
         except pa.ArrowInvalid:
-            ids = pa.array([_id_of(value) for value in column.to_pylist()], pa.string())
+            ids = pa.array([_id_of(value) for value in _bytes_of(one_array(_plain(column)))], pa.string())
         if ids.null_count:
             known = {row for row, _ in bad}
             for row in np.flatnonzero(ids.is_null().to_numpy(zero_copy_only=False)).tolist():
@@ -114,12 +114,12 @@ class ColumnsPart(Part):
 
     def take_rows(self, block: Block, keep: Mask) -> Any:
         """The kept rows with all their columns."""
-        return block.payload.filter(pa.array(keep))
+        return without_views(block.payload).filter(pa.array(keep))
 
 
-def _id_of(value: Any) -> str | None:
+def _id_of(value: bytes | None) -> str | None:
     try:
-        return value.decode() if isinstance(value, bytes) else None if value is None else str(value)
+        return None if value is None else value.decode()
     except UnicodeDecodeError:
         return None
 
@@ -199,9 +199,55 @@ def text_array(column: Any) -> Any:
 
 
 def string_array(column: Any) -> Any:
-    """Values of any plain type as one array of strings."""
-    column = _plain(column)
-    return one_array(column.cast(pa.string()))
+    """Values of any plain type as one array of strings; bytes that are not UTF-8 raise `ArrowInvalid`."""
+    array = one_array(_plain(column))
+    # Arrow takes strings at their word; only the cast from bytes looks at them.
+    if pa.types.is_string(array.type):
+        array = array.view(pa.binary())
+    elif pa.types.is_large_string(array.type):
+        array = array.view(pa.large_binary())
+    return array.cast(pa.string())
+
+
+def _replaced(column: Any) -> Any:
+    """Values as one array of strings, what is not UTF-8 replaced."""
+    try:
+        return string_array(column)
+    except pa.ArrowInvalid:
+        values = _bytes_of(one_array(_plain(column)))
+        return pa.array([None if one is None else one.decode("utf-8", "replace") for one in values], pa.string())
+
+
+def _bytes_of(array: Any) -> list[bytes | None]:
+    values: list[bytes | None] = array.cast(pa.large_binary()).to_pylist()
+    return values
+
+
+def without_views(table: Any) -> Any:
+    """The table with views as plain strings or bytes: Arrow can hardly do anything with views."""
+    plain = [_without_view(one.type) for one in table.schema]
+    if all(new.equals(old.type) for new, old in zip(plain, table.schema, strict=True)):
+        return table
+    fields = [one.with_type(kind) for one, kind in zip(table.schema, plain, strict=True)]
+    return table.cast(pa.schema(fields, table.schema.metadata))
+
+
+def _without_view(kind: Any) -> Any:
+    types = pa.types
+    if types.is_string_view(kind):
+        return pa.large_string()
+    if types.is_binary_view(kind):
+        return pa.large_binary()
+    if types.is_struct(kind):
+        return pa.struct([one.with_type(_without_view(one.type)) for one in kind])
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        item = kind.value_field.with_type(_without_view(kind.value_type))
+        if types.is_fixed_size_list(kind):
+            return pa.list_(item, kind.list_size)
+        return pa.list_(item) if types.is_list(kind) else pa.large_list(item)
+    if types.is_map(kind):
+        return pa.map_(_without_view(kind.key_type), kind.item_field.with_type(_without_view(kind.item_type)))
+    return kind
 
 
 def row_sizes(table: Any) -> npt.NDArray[np.int64]:
@@ -250,7 +296,7 @@ class GroupWriter(KeptWriter):
 
     def write(self, block: Block, keep: Mask, flags: Any = None) -> None:
         """Take the kept rows of a block."""
-        table = block.payload
+        table = without_views(block.payload)
         if self._flag and flags is not None:
             for at, one in enumerate(FLAG_SCHEMA):
                 table = table.append_column(one, flags.column(FLAG_NAMES[at]).cast(one.type))

@@ -44,9 +44,7 @@ class TextPart(Part):
 
     format = "text"
 
-    def __init__(
-        self, name: str, options: ReadOptions, files: Sequence[TextFile], folder: Path | None
-    ) -> None:
+    def __init__(self, name: str, options: ReadOptions, files: Sequence[TextFile], folder: Path | None) -> None:
         super().__init__(name, files[0].source, options)
         self.path = folder
         self.files = list(files)

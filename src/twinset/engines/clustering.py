@@ -21,7 +21,10 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Clusters:
-    """For each document the one it was removed because of (itself: it is kept) and the shingles the two share (SAME: all)."""
+    """For each document the one it was removed because of (itself: it is kept) and the shingles the two share (SAME.
+
+    All).
+    """
 
     kept_by: Numbers
     shared: Numbers
@@ -52,7 +55,10 @@ def ranks(corpus: Corpus, rules: tuple[tuple[str, str | None], ...], own_ids: bo
 
 
 def grouped(corpus: Corpus, copies: Copies, pairs: Spool, rank: Numbers, method: str, budget: Budget) -> Clusters:
-    """Clusters of all documents. A content stands or falls as one: it is ranked by its best copy, and the others go with that."""
+    """Clusters of all documents.
+
+    A content stands or falls as one: it is ranked by its best copy, and the others go with that.
+    """
     best = rank.copy()  # of each first appearance, the best rank of its copies
     np.minimum.at(best, copies.first, rank)
 

@@ -1,7 +1,7 @@
 """The documents of a run by number: what was found out about each when it was read, and a way to read its text again.
 
-Texts stay in memory while they fit; else the sources are read again when texts are needed. Sketches stay in memory while they fit; else
-they are read block by block from their file.
+Texts stay in memory while they fit; else the sources are read again when texts are needed. Sketches stay in memory
+while they fit; else they are read block by block from their file.
 """
 
 import itertools
@@ -91,7 +91,9 @@ class Corpus:
         numbers = (np.flatnonzero(wanted[first:last]) + first).astype(np.uint32)
         width = self.sketches.nbytes // max(1, self.documents)
         banded = Banded(
-            numbers, np.empty((self.n_bands, len(numbers)), np.uint64), np.empty((len(numbers), width), np.uint8)
+            numbers,
+            np.empty((self.n_bands, len(numbers)), np.uint64),
+            np.empty((len(numbers), width), np.uint8),
         )
         at = 0
         for index in block:
@@ -99,8 +101,11 @@ class Corpus:
             chosen = np.flatnonzero(wanted[span.first : span.first + span.rows])
             if len(chosen) == 0:
                 continue
-            banded.keys[:, at : at + len(chosen)] = self.keys.read(index).reshape(self.n_bands, span.rows)[:, chosen]
-            banded.sketches[at : at + len(chosen)] = self.sketches.read(index).reshape(span.rows, width)[chosen]
+            keys = self.keys.read(index).reshape(self.n_bands, span.rows)
+            for band in range(self.n_bands):
+                np.take(keys[band], chosen, out=banded.keys[band, at : at + len(chosen)], mode="clip")
+            rows = self.sketches.read(index).reshape(span.rows, width)
+            np.take(rows, chosen, axis=0, out=banded.sketches[at : at + len(chosen)], mode="clip")
             at += len(chosen)
         return banded
 
@@ -113,7 +118,10 @@ class Corpus:
         whole: bool = False,
         parts: range | None = None,
     ) -> Iterator[tuple[Span, _Out]]:
-        """work(span, block) for each block that has a wanted document, in order; `whole` for writing, else texts only."""
+        """work(span, block) for each block that has a wanted document, in order.
+
+        `whole` for writing, else texts only.
+        """
 
         def run(task: tuple[Span, Callable[[], Block]]) -> tuple[Span, _Out]:
             span, get = task

@@ -1,4 +1,7 @@
-"""From pairs of distinct contents to pairs of documents: identical copies have all the pairs of their first appearance."""
+"""From pairs of distinct contents to pairs of documents.
+
+Identical copies have all the pairs of their first appearance.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +22,10 @@ _AT_ONCE = 1 << 20
 
 @dataclass(frozen=True)
 class Copies:
-    """Documents by content: those with the content of document f are members[starts[f]:starts[f] + counts[f]], f being the first."""
+    """Documents by content.
+
+    Those with the content of document f are members[starts[f]:starts[f] + counts[f]], f being the first.
+    """
 
     first: Numbers
     members: Numbers
@@ -51,8 +57,8 @@ class Copies:
 def expanded(copies: Copies, pairs: Spool, *, link: bool, one_sided: bool) -> Iterator[Rows]:
     """Rows (left, right, shared) of documents, in no order.
 
-    With `link`, each copy is tied to its first appearance only. With `one_sided` (a source against another) identical documents of one
-    side are no pairs of each other, and with `link` only the copies on the right are left out.
+    With `link`, each copy is tied to its first appearance only. With `one_sided` (a source against another) identical
+    documents of one side are no pairs of each other, and with `link` only the copies on the right are left out.
     """
     if not one_sided:
         yield from _identical(copies, link)
@@ -82,7 +88,11 @@ def _identical(copies: Copies, link: bool) -> Iterator[Rows]:
 
 
 def _exploded(
-    copies: Copies, lefts: Numbers, starts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], shared: Numbers
+    copies: Copies,
+    lefts: Numbers,
+    starts: npt.NDArray[np.int64],
+    counts: npt.NDArray[np.int64],
+    shared: Numbers,
 ) -> Iterator[Rows]:
     """Each left with the members from its start on, so many as its count says; about a million rows at a time."""
     reach = np.cumsum(counts)
@@ -93,7 +103,14 @@ def _exploded(
         rights = copies.members[_ranges(starts[at:end], counts[at:end])]
         left = np.repeat(lefts[at:end], counts[at:end])
         if len(left):
-            yield np.stack([np.minimum(left, rights), np.maximum(left, rights), np.repeat(shared[at:end], counts[at:end])], axis=1)
+            yield np.stack(
+                [
+                    np.minimum(left, rights),
+                    np.maximum(left, rights),
+                    np.repeat(shared[at:end], counts[at:end]),
+                ],
+                axis=1,
+            )
         at = end
 
 

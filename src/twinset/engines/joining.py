@@ -1,11 +1,13 @@
 """The second stage: identical contents are collapsed, and sketches joined band by band into candidates."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from twinset.candidates import banding
+from twinset.candidates.banding import Banded, CandidatePairs
 from twinset.engines.budget import Budget
 from twinset.engines.corpus import Corpus
 from twinset.engines.progress import Progress
@@ -29,9 +31,15 @@ def first_appearances(corpus: Corpus) -> Numbers:
 
 
 def candidates(
-    corpus: Corpus, first: Numbers, plan: Plan, budget: Budget, state: State, threads: Threads, progress: Progress
+    corpus: Corpus,
+    first: Numbers,
+    plan: Plan,
+    budget: Budget,
+    state: State,
+    threads: Threads,
+    progress: Progress,
 ) -> Spool:
-    """Pairs (lesser number, greater number) of first appearances that share a band and whose sketches do not rule them out."""
+    """Pairs of first appearances that share a band and whose sketches do not rule them out, the lesser number first."""
     earlier = state.recall(STAGE)
     if earlier is not None:
         return earlier[1]["candidates"]
@@ -58,19 +66,30 @@ def _all(corpus: Corpus) -> float:
 
 
 def _joined(
-    corpus: Corpus, blocks: list[range], wanted: npt.NDArray[np.bool_], plan: Plan, threads: Threads, progress: Progress
+    corpus: Corpus,
+    blocks: list[range],
+    wanted: npt.NDArray[np.bool_],
+    plan: Plan,
+    threads: Threads,
+    progress: Progress,
 ) -> Iterator[npt.NDArray[np.uint32]]:
     """Each block with itself and with each later one."""
+    bands = range(plan.n_bands)
     for i, left_spans in enumerate(blocks):
         left = corpus.banded(left_spans, wanted)
-        for found in threads.map(lambda band: list(banding.within(left, band, plan, corpus.border)), range(plan.n_bands)):  # noqa: B023 - used up before the loop goes on
-            progress.advance(1)
-            yield from found
-        for right_spans in blocks[i + 1 :]:
-            right = corpus.banded(right_spans, wanted)
-            for found in threads.map(
-                lambda band: list(banding.across(left, right, band, plan, corpus.border)),  # noqa: B023 - as above
-                range(plan.n_bands),
-            ):
+        inside = partial(_found_within, left, plan, corpus.border)
+        for right_spans in [None, *blocks[i + 1 :]]:
+            join = inside
+            if right_spans is not None:
+                join = partial(_found_across, left, corpus.banded(right_spans, wanted), plan, corpus.border)
+            for found in threads.map(join, bands):
                 progress.advance(1)
                 yield from found
+
+
+def _found_within(block: Banded, plan: Plan, border: int | None, band: int) -> list[CandidatePairs]:
+    return list(banding.within(block, band, plan, border))
+
+
+def _found_across(left: Banded, right: Banded, plan: Plan, border: int | None, band: int) -> list[CandidatePairs]:
+    return list(banding.across(left, right, band, plan, border))

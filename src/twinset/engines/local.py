@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import resource
+import shutil
 import sys
 import tempfile
 import time
@@ -38,10 +39,15 @@ class Local:
         self, sources: tuple[object, ...], options: PairsOptions | DedupOptions, plan: Plan, output: Path | None,
         version: str, progress: Progress,
     ) -> None:  # fmt: skip
-        self.options, self.plan, self.output, self.progress, self.version = options, plan, output, progress, version
+        self.options, self.plan, self.output, self.progress, self.version = (
+            options,
+            plan,
+            output,
+            progress,
+            version,
+        )
         self.started = time.perf_counter()
         self.timings: dict[str, float] = {}
-        self._stack: list[Any] = []
         self._inputs = tempfile.TemporaryDirectory(prefix="twinset-", dir=options.scratch)
         try:
             self._open(sources)
@@ -55,7 +61,9 @@ class Local:
         options, scratch = self.options, Path(self._inputs.name)
         reading = _without_output(options, self.output, (*sources, *options.against))
         self.found = open_sources(sources, reading, scratch=scratch)
-        against = open_sources(options.against, reading, scratch=scratch, against=True) if options.against else Sources()
+        against = (
+            open_sources(options.against, reading, scratch=scratch, against=True) if options.against else Sources()
+        )
         self.parts: list[Part] = [*self.found.parts, *against.parts]
         self.against = len(self.found.parts)
         self.skipped = [*self.found.skipped, *against.skipped]
@@ -86,7 +94,9 @@ class Local:
     def __enter__(self) -> "Local":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.threads.close()
         # What a full disk or a lack of memory stopped can go on once there is room; anything else starts anew.
         goes_on = isinstance(value, (OSError, MemoryError)) or type(value).__name__ == "OutputError"
@@ -101,7 +111,7 @@ class Local:
         """Documents → shingles → sketches."""
         since = time.perf_counter()
         reading = Reading(
-            self.parts, self.against, self.options, self.plan, self.budget, self.state, self.threads, self.progress,  # type: ignore[arg-type]
+            self.parts, self.against, self.options, self.plan, self.budget, self.state, self.threads, self.progress,
             batch_bytes=self.options.batch_bytes, whole=whole, by_length=self.by_length,
         )  # fmt: skip
         corpus, found = reading.corpus()
@@ -135,7 +145,7 @@ class Local:
     def verify(self, corpus: Corpus, candidates: Spool) -> tuple[Spool, Verifying]:
         """Candidates → pairs, with the exact set sizes of their documents."""
         since = time.perf_counter()
-        verifying = Verifying(corpus, self.options, self.budget, self.state.scratch, self.threads, self.progress)  # type: ignore[arg-type]
+        verifying = Verifying(corpus, self.options, self.budget, self.state.scratch, self.threads, self.progress)
         earlier = self.state.recall("pairs")
         if earlier is not None:
             pairs = earlier[1]["pairs"]
@@ -171,8 +181,6 @@ class Local:
         """An empty place in the state folder, for output in the making."""
         place = self.state.folder / name
         if place.is_dir():
-            import shutil
-
             shutil.rmtree(place)
         try:
             if not place.suffix:
@@ -186,7 +194,14 @@ def _stamp(part: Part) -> list[Any]:
     """What tells that a part is still the same."""
     files = getattr(part, "files", None)
     listed = [[file.id, file.size, file.mtime_ns] for file in files] if files else []
-    return [part.name, part.format, os.path.abspath(part.path) if part.path else None, part.size, part.mtime_ns, listed]
+    return [
+        part.name,
+        part.format,
+        os.path.abspath(part.path) if part.path else None,
+        part.size,
+        part.mtime_ns,
+        listed,
+    ]
 
 
 def _without_output(options: Any, output: Path | None, sources: tuple[object, ...]) -> Any:

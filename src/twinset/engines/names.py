@@ -53,9 +53,11 @@ class Names:
         return joined.take(pa.array(back))
 
     def _recent_ids(self, index: int) -> pa.Array:
-        if self._recent[0] != index:
-            self._recent = (index, self._block(index).column("id"))
-        return self._recent[1]
+        number, ids = self._recent  # one look: another thread may put its own block here
+        if number != index:
+            ids = self._block(index).column("id")
+            self._recent = (index, ids)
+        return ids
 
     def all(self) -> pa.ChunkedArray:
         """All ids."""

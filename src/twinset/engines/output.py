@@ -21,15 +21,17 @@ from twinset.engines.spool import cannot_write
 from twinset.engines.tables import TableFile
 from twinset.engines.threads import Threads
 from twinset.pairs.verify import Shares, scores
-from twinset.schema import EMPTY as EMPTY_SCHEMA
 from twinset.schema import (
     CLUSTERS,
     FLAGS,
     PAIRS,
     REMOVED,
     SOURCES,
-    UNREADABLE as UNREADABLE_SCHEMA,
     Numbers,
+)
+from twinset.schema import EMPTY as EMPTY_SCHEMA
+from twinset.schema import (
+    UNREADABLE as UNREADABLE_SCHEMA,
 )
 
 _ROWS = 1 << 17
@@ -94,7 +96,9 @@ class Results:
         mine = [(number, reason) for number, reason in unreadable if number < self.corpus.own]
         with TableFile(folder / "unreadable.parquet", UNREADABLE_SCHEMA) as file:
             names = self.corpus.take_ids(np.array([number for number, _ in mine], np.uint32))
-            file.write(pa.table([names, pa.array([reason for _, reason in mine], pa.string())], schema=UNREADABLE_SCHEMA))
+            file.write(
+                pa.table([names, pa.array([reason for _, reason in mine], pa.string())], schema=UNREADABLE_SCHEMA)
+            )
 
     def flags(self, clusters: Clusters, span: Span) -> pa.Table:
         """The columns of --flag for a block of rows."""
@@ -114,7 +118,14 @@ class Results:
 
 
 def write_kept(
-    results: Results, clusters: Clusters, out: Path, threads: Threads, progress: Progress, *, flag: bool, copy: bool
+    results: Results,
+    clusters: Clusters,
+    out: Path,
+    threads: Threads,
+    progress: Progress,
+    *,
+    flag: bool,
+    copy: bool,
 ) -> None:
     """Write the kept rows of every part in the part's own format."""
     corpus = results.corpus

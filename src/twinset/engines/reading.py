@@ -1,7 +1,11 @@
-"""The first stage: every document is read once, shingled and sketched; its text is let go unless there is room for it."""
+"""The first stage: every document is read once, shingled and sketched.
 
-from collections.abc import Callable, Iterator
+Its text is let go unless there is room for it.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,14 +24,17 @@ from twinset.schema import Hashes
 
 STAGE = "sketches"
 _SPOOLS = {
-    "status": ("u1", 1), "counts": ("<u4", 1), "digests": ("<u8", 2), "keys": ("<u8", 1), "bytes": ("u1", 1), "names": ("u1", 1),
-    "lengths": ("<u8", 1), "sources": ("<u4", 1),
+    "status": ("u1", 1), "counts": ("<u4", 1), "digests": ("<u8", 2), "keys": ("<u8", 1), "bytes": ("u1", 1),
+    "names": ("u1", 1), "lengths": ("<u8", 1), "sources": ("<u4", 1),
 }  # fmt: skip
 
 
 @dataclass
 class Found:
-    """What reading found besides the documents: unreadable rows with reasons, replaced bytes, how much text, and whose ids they are."""
+    """What reading found besides the documents.
+
+    Unreadable rows with reasons, replaced bytes, how much text, and whose ids they are.
+    """
 
     unreadable: list[tuple[int, str]]
     replaced: int
@@ -36,7 +43,10 @@ class Found:
 
 
 class Reading:
-    """Reads parts into a corpus. The parts from `against` on are only compared with, never compared among themselves."""
+    """Reads parts into a corpus.
+
+    The parts from `against` on are only compared with, never compared among themselves.
+    """
 
     def __init__(
         self, parts: list[Part], against: int, options: WorkOptions, plan: Plan, budget: Budget, state: State,
@@ -61,7 +71,7 @@ class Reading:
         self.state.finish(STAGE, facts, spools)
         return self._assemble(facts, spools), _found(facts)
 
-    def _read_all(self, spools: dict[str, Spool]) -> dict[str, object]:
+    def _read_all(self, spools: dict[str, Spool]) -> dict[str, Any]:
         for name in ("keys", "bytes"):
             spools[name].forget()  # by far the largest; they come back when they are joined
         names = Names(spools["names"], 0)
@@ -86,8 +96,9 @@ class Reading:
             own_ids = own_ids and done.own_ids
             first += done.rows
             self.progress.advance(done.rows)
-        facts: dict[str, object] = {
-            "spans": spans, "unreadable": unreadable, "replaced": replaced, "text_bytes": text_bytes, "own_ids": own_ids,
+        facts: dict[str, Any] = {
+            "spans": spans, "unreadable": unreadable, "replaced": replaced, "text_bytes": text_bytes,
+            "own_ids": own_ids,
         }  # fmt: skip
         self._refuse_equal_ids(facts, spools, id_hashes)
         for part in self.parts:
@@ -103,9 +114,7 @@ class Reading:
         number, chunk = task
         holding = self._holding
         block = chunk.read(whole=self.whole and holding)
-        done = sketch_block(
-            block, self.parts[number], self.options, self.plan, number >= self.against, self.by_length
-        )
+        done = sketch_block(block, self.parts[number], self.options, self.plan, number >= self.against, self.by_length)
         return (number, chunk, block if holding else None), done
 
     def _hold(self, span: int, block: Block | None) -> None:
@@ -118,8 +127,8 @@ class Reading:
             self._holding = False
             self._held.clear()
 
-    def _assemble(self, facts: dict[str, object], spools: dict[str, Spool]) -> Corpus:
-        spans = [Span(*row) for row in facts["spans"]]  # type: ignore[attr-defined]
+    def _assemble(self, facts: dict[str, Any], spools: dict[str, Spool]) -> Corpus:
+        spans = [Span(*row) for row in facts["spans"]]
         names = Names(spools["names"], self.budget.names)
         names.finish(np.array([span.first for span in spans], np.int64))
         own = sum(span.rows for span in spans if span.part < self.against)
@@ -140,7 +149,7 @@ class Reading:
             batch_bytes=self.batch_bytes,
         )
 
-    def _refuse_equal_ids(self, facts: dict[str, object], spools: dict[str, Spool], id_hashes: list[Hashes]) -> None:
+    def _refuse_equal_ids(self, facts: dict[str, Any], spools: dict[str, Spool], id_hashes: list[Hashes]) -> None:
         """Equal hashes are rare; where there are some, the ids themselves decide."""
         hashes = np.concatenate(id_hashes) if id_hashes else np.zeros(0, np.uint64)
         ordered = np.sort(hashes)
@@ -164,13 +173,12 @@ class Reading:
         return f"{self.parts[span.part].name}:{span.first_row + number - span.first}"
 
 
-def _found(facts: dict[str, object]) -> Found:
-    rows: Callable[[str], object] = facts.__getitem__
-    unreadable = [(int(number), str(reason)) for number, reason in rows("unreadable")]  # type: ignore[attr-defined]
-    return Found(unreadable, int(str(rows("replaced"))), int(str(rows("text_bytes"))), bool(rows("own_ids")))
+def _found(facts: dict[str, Any]) -> Found:
+    unreadable = [(number, reason) for number, reason in facts["unreadable"]]
+    return Found(unreadable, facts["replaced"], facts["text_bytes"], facts["own_ids"])
 
 
 def _total_rows(parts: list[Part]) -> int | None:
     """How many documents there are, if every part can tell without being read."""
-    known = [getattr(part, "total_rows", None) for part in parts]
-    return sum(known) if all(count is not None for count in known) else None  # type: ignore[arg-type]
+    known = [part.describe().get("documents") for part in parts]
+    return None if None in known else sum(int(count) for count in known if count is not None)

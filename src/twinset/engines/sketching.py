@@ -11,9 +11,9 @@ from twinset.candidates import banding
 from twinset.documents.normalize import Normalized, hash_values, lengths, normalize
 from twinset.documents.parts import Block, Part
 from twinset.errors import RowError
-from twinset.options import PlanOptions, ReadOptions, ShingleOptions
+from twinset.options import DedupOptions, PairsOptions, ReadOptions, ShingleOptions
 from twinset.plan import Plan
-from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles, Sketches
+from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles
 from twinset.shingles.shingle import shingle
 from twinset.sketches import kernels as sketch_kernels
 from twinset.sketches.minhash import sketch
@@ -25,8 +25,8 @@ _ID_SEED, _BY_SEED = 0x1D, 0xB1
 _OTHER_SIDE = np.uint64(0x5851F42D4C957F2D)
 
 
-class WorkOptions(ReadOptions, ShingleOptions, PlanOptions):
-    """The options that the map steps look at."""
+WorkOptions = PairsOptions | DedupOptions
+"""The options that the map steps look at: those of either kind of run."""
 
 
 @dataclass
@@ -50,7 +50,9 @@ class Sketched:
     unreadable: list[tuple[int, str]] = field(default_factory=list)
 
 
-def sketch_block(block: Block, part: Part, options: WorkOptions, plan: Plan, other_side: bool, by_length: bool) -> Sketched:
+def sketch_block(
+    block: Block, part: Part, options: WorkOptions, plan: Plan, other_side: bool, by_length: bool
+) -> Sketched:
     """All that later stages need of a block, but for its texts."""
     ready = normalize(block.texts, lowercase=options.lowercase, nfc=options.nfc)
     _refuse_replaced(ready, block, part, options)
@@ -93,12 +95,13 @@ def sketch_block(block: Block, part: Part, options: WorkOptions, plan: Plan, oth
     )
 
 
-def shingle_sets(texts: pa.Array, options: WorkOptions) -> "npt.NDArray[np.object_] | list[Shingles]":
-    """Shingles of a few texts, copied: for comparing two documents."""
-    found = []
-    for part in normalize(texts, lowercase=options.lowercase, nfc=options.nfc).texts:
-        for portion in shingle(part, options, options.seed):
-            found.append(Shingles(portion.rows.copy(), portion.offsets.copy(), portion.hashes.copy()))
+def shingle_sets(texts: pa.Array, options: ShingleOptions, seed: int) -> list[Hashes]:
+    """Shingle hashes of each of a few texts: for comparing documents outside a run."""
+    found = [np.empty(0, np.uint64)] * len(texts)
+    for ready in normalize(texts, lowercase=options.lowercase, nfc=options.nfc).texts:
+        for portion in shingle(ready, options, seed):
+            for place, row in enumerate(portion.rows):
+                found[row] = portion.hashes[portion.offsets[place] : portion.offsets[place + 1]].copy()
     return found
 
 
@@ -147,6 +150,3 @@ def _sources(block: Block, part: Part) -> Numbers:
     if block.sources is not None:
         return block.sources.astype(np.uint32)
     return np.full(block.rows, part.source, np.uint32)
-
-
-__all__ = ["EMPTY", "READ", "UNREADABLE", "Sketched", "Sketches", "WorkOptions", "shingle_sets", "sketch_block"]

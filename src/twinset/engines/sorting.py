@@ -13,11 +13,15 @@ Rows = npt.NDArray[np.uint32]
 _IN_HAND = 6  # times the size of the rows themselves, while they are being sorted
 
 
-def sorted_portions(spool: Spool, values: int, limit: int, change: Callable[[Rows], Rows] | None = None) -> Iterator[Rows]:
-    """All rows, sorted by their first two columns, in portions; rows that agree in the first column stay in one portion.
+def sorted_portions(
+    spool: Spool, values: int, limit: int, change: Callable[[Rows], Rows] | None = None
+) -> Iterator[Rows]:
+    """All rows, sorted by their first two columns, in portions.
 
-    `change` is applied to each record first; afterwards the first column lies below `values`. What does not fit is picked out of the
-    spool range by range, one pass for each.
+    Rows that agree in the first column stay in one portion.
+
+    `change` is applied to each record first; afterwards the first column lies below `values`. What does not fit is
+    picked out of the spool range by range, one pass for each.
     """
 
     def records() -> Iterator[Rows]:

@@ -7,6 +7,7 @@ import errno
 import os
 import zlib
 from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ import pyarrow as pa
 
 from twinset.errors import OutputError, StateError
 
-Array = npt.NDArray[Any]
+Array = Any
+"""A NumPy array of whichever dtype a spool has."""
 
 
 def cannot_write(path: Path, error: OSError) -> OutputError:
@@ -42,14 +44,16 @@ def unpacked(record: Array) -> pa.RecordBatch:
 class Spool:
     """Arrays of one dtype and row width, appended record by record; kept in memory too until `forget` is called."""
 
-    def __init__(self, path: Path, dtype: npt.DTypeLike, columns: int = 1, records: list[list[int]] | None = None) -> None:
+    def __init__(
+        self, path: Path, dtype: npt.DTypeLike, columns: int = 1, records: list[list[int]] | None = None
+    ) -> None:
         self.path = path
         self.dtype = np.dtype(dtype)
         self.columns = columns
         self.records = records or []
         self._held: dict[int, Array] | None = {}
         self._offsets = list(np.cumsum([0, *(size for size, _ in self.records)]))
-        self._file = None
+        self._file: FileIO | None = None
 
     def __len__(self) -> int:
         return int(self._offsets[-1]) // (self.dtype.itemsize * self.columns)
@@ -91,7 +95,7 @@ class Spool:
         if self._held is not None and record in self._held:
             return self._held[record]
         size, checksum = self.records[record]
-        raw = np.empty(size, np.uint8)
+        raw: Any = np.empty(size, np.uint8)
         try:
             with open(self.path, "rb", buffering=0) as file:
                 file.seek(self._offsets[record])

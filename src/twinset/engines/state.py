@@ -1,7 +1,8 @@
 """What a run leaves beside its output while it works, so that a killed run can go on from its last finished stage.
 
-The folder holds one file a kind of record, and `manifest.json`, which names the finished stages, what they found and the checksums of
-their files. It is bound to its run by a fingerprint of the sources, the options and the version; anything else starts anew.
+The folder holds one file a kind of record, and `manifest.json`, which names the finished stages, what they found and
+the checksums of their files. It is bound to its run by a fingerprint of the sources, the options and the version;
+anything else starts anew.
 """
 
 import fcntl

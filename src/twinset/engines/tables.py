@@ -1,4 +1,7 @@
-"""Result tables as files: Parquet, CSV or JSON lines by the file's ending, the same bytes for any portioning of the rows."""
+"""Result tables as files.
+
+Parquet, CSV or JSON lines by the file's ending, the same bytes for any portioning of the rows.
+"""
 
 import os
 from pathlib import Path
@@ -79,7 +82,9 @@ class TableFile:
     def __enter__(self) -> "TableFile":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if kind is None:
             self.close()
         else:

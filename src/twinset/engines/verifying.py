@@ -1,8 +1,9 @@
 """The third stage: candidates are compared exactly, on the full shingle sets of both documents.
 
-Where the sets of all candidates fit in memory, one reading fills them. Where they do not, documents that may belong together are put into
-the same portion, their texts are written to one scratch file a portion, and portions are verified one after another; pairs across two
-portions, which only a very large family of documents has, are verified with both loaded.
+Where the sets of all candidates fit in memory, one reading fills them. Where they do not, documents that may belong
+together are put into the same portion, their texts are written to one scratch file a portion, and portions are verified
+one after another; pairs across two portions, which only a very large family of documents has, are verified with both
+loaded.
 """
 
 from collections.abc import Iterator
@@ -34,7 +35,13 @@ class Verifying:
     """Verifies candidates of a corpus; remembers the exact set size of every document it met."""
 
     def __init__(
-        self, corpus: Corpus, options: WorkOptions, budget: Budget, scratch: Path, threads: Threads, progress: Progress
+        self,
+        corpus: Corpus,
+        options: WorkOptions,
+        budget: Budget,
+        scratch: Path,
+        threads: Threads,
+        progress: Progress,
     ) -> None:
         self.corpus, self.options, self.budget = corpus, options, budget
         self.scratch, self.threads, self.progress = scratch, threads, progress
@@ -63,18 +70,26 @@ class Verifying:
         wanted[numbers] = True
 
         def fill(span: Span, block: Block) -> None:
-            rows = np.flatnonzero(wanted[span.first : span.first + span.rows])
-            self._fill(sets, numbers, block.texts.take(pa.array(rows)) if len(rows) < span.rows else block.texts, rows + span.first)
+            rows = np.arange(span.first, span.first + span.rows)
+            self._fill(sets, numbers, block.texts, rows, wanted[span.first : span.first + span.rows])
 
         for _ in self.corpus.read(self.threads, fill, wanted=wanted):
             pass
         self.sizes[numbers] = sets.sizes
         return sets
 
-    def _fill(self, sets: Sets, numbers: Places, texts: pa.Array, theirs: Places) -> None:
-        """Shingle the texts of the documents `theirs` (ascending) into their sets."""
+    def _fill(
+        self,
+        sets: Sets,
+        numbers: Places,
+        texts: pa.Array,
+        theirs: Places,
+        wanted: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Shingle the texts of the documents `theirs` (ascending), or the wanted of them, into their sets."""
         places = np.searchsorted(numbers, theirs)
-        for ready in normalize(texts, lowercase=self.options.lowercase, nfc=self.options.nfc).texts:
+        options = self.options
+        for ready in normalize(texts, lowercase=options.lowercase, nfc=options.nfc, wanted=wanted).texts:
             for portion in shingle(ready, self.options, self.options.seed):
                 sets.fill(portion, np.arange(len(portion.rows)), places[portion.rows])
 
@@ -111,7 +126,10 @@ class Verifying:
             file.remove()
 
     def _portions(self, candidates: Spool, numbers: Places) -> tuple[npt.NDArray[np.int32], int]:
-        """A portion for each needed document: those that hang together through candidates side by side, cut where memory ends."""
+        """A portion for each needed document.
+
+        Those that hang together through candidates side by side, cut where memory ends.
+        """
         family = components(self.corpus.documents, candidates.chunks())
         order = numbers[np.argsort(family[numbers], kind="stable")]
         # both portions of a pair may have to be in memory at once, with the texts that one is being made from
@@ -145,9 +163,7 @@ class Verifying:
 
     def _load(self, texts: Spool) -> tuple[Places, Sets]:
         """The sets of the documents whose texts are in a scratch file."""
-        numbers = np.concatenate(
-            [np.asarray(unpacked(record).column(0)) for record in texts.chunks()]
-        ).astype(np.int64)
+        numbers = np.concatenate([np.asarray(unpacked(record).column(0)) for record in texts.chunks()]).astype(np.int64)
         sets = Sets.with_room(self.corpus.counts[numbers])
 
         def fill(record: int) -> None:

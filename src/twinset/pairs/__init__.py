@@ -1,0 +1,1 @@
+"""Candidates to pairs: exact similarity and containment."""

@@ -1,4 +1,7 @@
-"""Candidates to pairs: exact set sizes and overlaps of shingle sets, through small hash tables that stay in the processor's cache."""
+"""Candidates to pairs.
+
+Exact set sizes and overlaps of shingle sets, through small hash tables that stay in the processor's cache.
+"""
 
 import numpy as np
 
@@ -21,8 +24,8 @@ def table_mask(n, places):  # type: ignore[no-untyped-def]
 def distinct(hashes, offsets, chosen, sets, starts, sizes, places):  # type: ignore[no-untyped-def]
     """Write the distinct hashes of each chosen row to sets[starts[i]:], and how many to sizes[i].
 
-    hashes uint64, offsets int64, chosen int64 (rows), sets uint64, starts int64, sizes uint32, places uint64: scratch, a power of two
-    over twice the longest row.
+    hashes uint64, offsets int64, chosen int64 (rows), sets uint64, starts int64, sizes uint32, places uint64: scratch,
+    a power of two over twice the longest row.
     """
     for i in range(len(chosen)):
         row = hashes[offsets[chosen[i]] : offsets[chosen[i] + 1]]
@@ -40,14 +43,14 @@ def distinct(hashes, offsets, chosen, sets, starts, sizes, places):  # type: ign
         sizes[i] = count
 
 
-@kernel(
-    "void(uint32[::1], uint32[::1], uint64[::1], int64[::1], uint32[::1], float64, uint64[::1], uint32[::1])"
-)
+@kernel("void(uint32[::1], uint32[::1], uint64[::1], int64[::1], uint32[::1], float64, uint64[::1], uint32[::1])")
 def overlaps(lefts, rights, sets, starts, sizes, threshold, places, shared):  # type: ignore[no-untyped-def]
-    """shared[i]: how many hashes the sets of lefts[i] and rights[i] have in common, or 0 where Jaccard is below `threshold`.
+    """shared[i].
 
-    lefts, rights uint32: places of the sets, equal lefts together; set j is sets[starts[j]:starts[j]+sizes[j]]; places uint64: scratch,
-    a power of two over twice the largest set. With threshold 0 every overlap is counted.
+    How many hashes the sets of lefts[i] and rights[i] have in common, or 0 where Jaccard is below `threshold`.
+
+    lefts, rights uint32: places of the sets, equal lefts together; set j is sets[starts[j]:starts[j]+sizes[j]]; places
+    uint64: scratch, a power of two over twice the largest set. With threshold 0 every overlap is counted.
     """
     loaded = -1
     mask = U(0)
@@ -78,6 +81,5 @@ def overlaps(lefts, rights, sets, starts, sizes, threshold, places, shared):  # 
                 spare -= 1
                 if spare < 0:
                     break
-        if spare >= 0 and count >= threshold * (n_left + n_right - count) * (1.0 - 1e-12):
-            if count / (n_left + n_right - count) >= threshold:
-                shared[i] = count
+        if spare >= 0 and count / (n_left + n_right - count) >= threshold:
+            shared[i] = count

@@ -25,7 +25,10 @@ _scratch = _Scratch()
 
 @dataclass(frozen=True)
 class Sets:
-    """Shingle sets of some documents: set j is hashes[starts[j]:starts[j]+sizes[j]]. Room is made first, then `fill` is called."""
+    """Shingle sets of some documents: set j is hashes[starts[j]:starts[j]+sizes[j]].
+
+    Room is made first, then `fill` is called.
+    """
 
     hashes: Hashes
     starts: Places
@@ -39,7 +42,10 @@ class Sets:
         return cls(np.empty(starts[-1], np.uint64), starts, np.zeros(len(counts), np.uint32))
 
     def fill(self, shingles: Shingles, chosen: Places, sets: Places) -> None:
-        """Make the sets `sets` of the rows shingles.rows[chosen]; repeats are dropped. Different sets may be filled by different threads."""
+        """Make the sets `sets` of the rows shingles.rows[chosen]; repeats are dropped.
+
+        Different sets may be filled by different threads.
+        """
         lengths = np.diff(shingles.offsets)[chosen]
         places = _scratch.fit(int(lengths.max(initial=0)))
         sizes = np.empty(len(chosen), np.uint32)
@@ -48,7 +54,9 @@ class Sets:
 
 
 def overlaps(sets: Sets, lefts: Numbers, rights: Numbers, threshold: float) -> Numbers:
-    """Shared shingles of each pair of sets, 0 where Jaccard similarity is below the threshold. Quickest with equal `lefts` together.
+    """Shared shingles of each pair of sets, 0 where Jaccard similarity is below the threshold.
+
+    Quickest with equal `lefts` together.
 
     Examples
     --------
@@ -58,12 +66,11 @@ def overlaps(sets: Sets, lefts: Numbers, rights: Numbers, threshold: float) -> N
     >>> three.fill(both, np.arange(2), np.arange(2))
     >>> overlaps(three, np.array([0], np.uint32), np.array([1], np.uint32), 0.5).tolist()
     [2]
+
     """
     shared = np.empty(len(lefts), np.uint32)
     longest = int(sets.sizes.max(initial=0))
-    kernels.overlaps(
-        lefts, rights, sets.hashes, sets.starts, sets.sizes, threshold, _scratch.fit(longest), shared
-    )
+    kernels.overlaps(lefts, rights, sets.hashes, sets.starts, sets.sizes, threshold, _scratch.fit(longest), shared)
     return shared
 
 

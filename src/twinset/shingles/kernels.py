@@ -1,16 +1,29 @@
 """Texts to shingle hashes.
 
-A text becomes token hashes (words or code points), and n consecutive token hashes become one 64-bit shingle hash: a polynomial in
-the token hashes, seeded, then finished with fmix64 (Appleby, MurmurHash3) so that every bit of the input reaches every bit of the
-output. Nothing is ever joined into a string.
+A text becomes token hashes (words or code points), and n consecutive token hashes become one 64-bit shingle hash: a
+polynomial in the token hashes, seeded, then finished with fmix64 (Appleby, MurmurHash3) so that every bit of the input
+reaches every bit of the output. Nothing is ever joined into a string.
 
-Words of ASCII texts are found eight bytes at a time: arithmetic within a 64-bit register classifies and lower-cases eight bytes at
-once, a multiplication gathers their classes into a bit mask, and the places where the mask changes are the word borders.
+Words of ASCII texts are found eight bytes at a time: arithmetic within a 64-bit register classifies and lower-cases
+eight bytes at once, a multiplication gathers their classes into a bit mask, and the places where the mask changes are
+the word borders.
 """
 
 import numpy as np
 
-from twinset.bytes_kernels import HIGH, SINGLE, SPACE, WORD, U, decode, fmix64, load64, ones, store64, trailing_zeros
+from twinset.bytes_kernels import (
+    HIGH,
+    SINGLE,
+    SPACE,
+    WORD,
+    U,
+    decode,
+    fmix64,
+    load64,
+    ones,
+    store64,
+    trailing_zeros,
+)
 from twinset.compiled import inlined, kernel
 
 # Changing any constant below changes every hash: raise HASH_SCHEME in schema.py with it.
@@ -20,7 +33,6 @@ POWER_2 = U(0x9E3779B97F4A7C15**2 % 2**64)
 POWER_3 = U(0x9E3779B97F4A7C15**3 % 2**64)
 POWER_4 = U(0x9E3779B97F4A7C15**4 % 2**64)
 WHOLE = U(0xA0761D6478BD642F)
-
 
 
 @inlined
@@ -96,7 +108,10 @@ def ascii_borders(data, lower, text, borders):  # type: ignore[no-untyped-def]
 
 @inlined
 def unicode_borders(data, classes, split, text, borders):  # type: ignore[no-untyped-def]
-    """As `ascii_borders` for any valid UTF-8, already lower-cased; with `split` a SINGLE code point is a token of its own."""
+    """As `ascii_borders` for any valid UTF-8, already lower-cased.
+
+    With `split` a SINGLE code point is a token of its own.
+    """
     size = len(data)
     count = 0
     inside = False
@@ -201,7 +216,10 @@ def combine(tokens, n, size, seed):  # type: ignore[no-untyped-def]
 
 @inlined
 def number_repeats(hashes, n, keys, counts):  # type: ignore[no-untyped-def]
-    """A bag as a set: the j-th repeat of a shingle gets a hash of (shingle, j). `keys` and `counts` have a power of two places, over 2n."""
+    """A bag as a set: the j-th repeat of a shingle gets a hash of (shingle, j).
+
+    `keys` and `counts` have a power of two places, over 2n.
+    """
     places = 4
     while places < 2 * n:
         places *= 2
@@ -223,17 +241,19 @@ def number_repeats(hashes, n, keys, counts):  # type: ignore[no-untyped-def]
 
 
 @kernel(
-    "void(read(uint8), int64[::1], int64[::1], boolean, boolean, boolean, boolean, boolean, boolean, int64, uint64, uint8[::1],"
-    "uint64[::1], uint64[::1], uint8[::1], int32[::1], uint64[::1], int32[::1], uint64[::1], int64[::1])"
+    "void(read(uint8), int64[::1], int64[::1], boolean, boolean, boolean, boolean, boolean, boolean, int64, uint64,"
+    "uint8[::1], uint64[::1], uint64[::1], uint8[::1], int32[::1], uint64[::1], int32[::1], uint64[::1], int64[::1])"
 )
 def shingle_hashes(
     data, starts, ends, words, ascii_only, lower, split, squeeze, bag, size, seed, classes,
     low_mask, high_mask, text, borders, keys, counts, hashes, offsets,
 ):  # type: ignore[no-untyped-def]  # fmt: skip
-    """Shingle hashes of the texts data[starts[i]:ends[i]] one after another in `hashes`, text i at offsets[i]:offsets[i+1].
+    """Shingle hashes of many texts, one text after another.
 
-    `ascii_only` texts are lower-cased here; others must be valid UTF-8 and already lower-cased. Scratch: `text` longest text + 80 bytes,
-    `borders` twice that, `keys` and `counts` a power of two over twice the longest text (bags only), `hashes` all texts' bytes together.
+    Text i is data[starts[i]:ends[i]]; its hashes are hashes[offsets[i]:offsets[i+1]]. `ascii_only` texts are
+    lower-cased here; others must be valid UTF-8 and already lower-cased. Scratch: `text` longest text + 80 bytes,
+    `borders` twice that, `keys` and `counts` a power of two over twice the longest text (bags only). `hashes` has room
+    for as many as the texts have bytes.
     """
     offsets[0] = 0
     for i in range(len(starts)):

@@ -1,7 +1,7 @@
 """Texts to shingle hashes, a few documents at a time.
 
-`word:5` (runs of five words) is the default, `char:9` runs of nine code points. A document with fewer tokens than that has one
-shingle, all of it; a document without any token has none.
+`word:5` (runs of five words) is the default, `char:9` runs of nine code points. A document with fewer tokens than that
+has one shingle, all of it; a document without any token has none.
 """
 
 import threading

@@ -1,0 +1,1 @@
+"""Shingles to sketches: a few numbers that stand for a whole set."""

@@ -1,7 +1,7 @@
 """Shingle hashes to MinHash sketches: k slots of 32 bits, each the least of its kind over the document's shingles.
 
-Slots are true minima, so a sketch depends neither on the order nor on repeats of shingles, and two sketches of one scheme merge slot
-by slot. A document without shingles has EMPTY in every slot.
+Slots are true minima, so a sketch depends neither on the order nor on repeats of shingles, and two sketches of one
+scheme merge slot by slot. A document without shingles has EMPTY in every slot.
 """
 
 import numpy as np
@@ -18,7 +18,10 @@ DIGEST_MIX = U(0x589965CC75374CC3)
 
 @inlined
 def fill_round(hashes, k, number, slots):  # type: ignore[no-untyped-def]
-    """One bucket round: each shingle bids for one slot. The round number above a 30-bit fraction lets earlier rounds win."""
+    """One bucket round: each shingle bids for one slot.
+
+    The round number above a 30-bit fraction lets earlier rounds win.
+    """
     n_slots = U(k)
     tag = V(number) << V(30)
     salt = U(number) * ROUND_SEED
@@ -34,7 +37,9 @@ def fill_round(hashes, k, number, slots):  # type: ignore[no-untyped-def]
 
 @kernel("void(uint64[::1], int64[::1], uint32[:, ::1])")
 def fss(hashes, offsets, sketches):  # type: ignore[no-untyped-def]
-    """Fast similarity sketching (Dahlgaard, Knudsen, Thorup, FOCS 2017), three bucket rounds, then a permutation for each slot left.
+    """Fast similarity sketching: three bucket rounds, then a permutation for each slot still empty.
+
+    Dahlgaard, Knudsen, Thorup: Fast Similarity Sketching, FOCS 2017 (arXiv 1704.04370).
 
     hashes uint64 (all shingles), offsets int64 (n+1), sketches uint32 (n, k), written.
     """

@@ -1,4 +1,7 @@
-"""Shingles to MinHash sketches: `fss` (fast similarity sketching, the default) and `kperm` (k permutations, the textbook's)."""
+"""Shingles to MinHash sketches.
+
+`fss` (fast similarity sketching, the default) and `kperm` (k permutations, the textbook's).
+"""
 
 import math
 

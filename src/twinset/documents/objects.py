@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ..errors import SourceError
 from ..options import ReadOptions
-from .arrow import ArrowPart, copied
+from .arrow import ArrowPart
 from .compressed import reading, writing
 from .parquet import ParquetWriter
 from .parts import Block, Chunk, KeptWriter
@@ -120,9 +120,7 @@ class SpooledPart(ArrowPart):
         return ParquetWriter(out / "kept" / self.kept_name, self.schema, flag, {})
 
 
-def table_part(
-    given: Any, name: str, source: int, options: ReadOptions, spool: Path
-) -> TablePart | SpooledPart:
+def table_part(given: Any, name: str, source: int, options: ReadOptions, spool: Path) -> TablePart | SpooledPart:
     """Make a part of anything that offers Arrow's stream."""
     if isinstance(given, pa.RecordBatch):
         given = pa.Table.from_batches([given])
@@ -176,9 +174,7 @@ def texts_part(
                 held[row] = None
     if any(isinstance(text, bytes) for text in held):
         held = [text.encode() if isinstance(text, str) else text for text in held]
-    column = pa.array(
-        held, pa.large_binary() if any(isinstance(text, bytes) for text in held) else pa.large_string()
-    )
+    column = pa.array(held, pa.large_binary() if any(isinstance(text, bytes) for text in held) else pa.large_string())
     table = pa.table({"id": pa.array(known, pa.string()), "text": column})
     plain = type(options).of(**{**_words(options), "text": "text", "id": "id"})
     return TablePart(name, source, plain, table, unreadable)
@@ -186,6 +182,3 @@ def texts_part(
 
 def _words(options: ReadOptions) -> dict[str, Any]:
     return {name: getattr(options, name) for name, _ in options.words()}
-
-
-__all__ = ["SpooledPart", "TablePart", "copied", "table_part", "texts_part"]

@@ -1,0 +1,112 @@
+"""Separated values are split and parsed as Python's csv module does, however the bytes are cut up."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.documents.reading import opened, read_all, write_all
+from twinset.errors import ColumnError
+
+MESSY = st.lists(st.sampled_from(['"', '""', ",", "\n", "\r\n", "\r", "a", "é", " ", '",', ',"']), max_size=40)
+
+
+def records_of(text: str) -> list[list[str]]:
+    return [record for record in csv.reader(io.StringIO(text, newline="")) if record]
+
+
+@settings(max_examples=300, deadline=None)
+@given(MESSY.map("".join), st.sampled_from([64, 65, 2**20]))
+def test_any_bytes_are_split_as_python_splits_them(body: str, batch: int) -> None:
+    expected = records_of(body)
+    unclosed = _is_unclosed(body)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "in.csv"
+        path.write_bytes(b"text,x\n" + body.encode())
+        rows = read_all(opened(path, on_error="skip"), batch)
+    assert len(rows.texts) == len(expected)
+    for row, record in enumerate(expected):
+        if len(record) == 2 and not (unclosed and row == len(expected) - 1):
+            assert rows.texts[row] == record[0].encode()
+        else:
+            assert rows.texts[row] is None
+
+
+def _is_unclosed(body: str) -> bool:
+    """Whether the last record ends inside quotes: then one more line is read into it."""
+    return len(records_of(body + "\n|")) == len(records_of(body)) and bool(body)
+
+
+FIELDS = st.text(st.characters(blacklist_categories=("Cs",)), max_size=12)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(FIELDS, FIELDS, FIELDS), max_size=30),
+    st.sampled_from([",", "\t"]),
+    st.sampled_from(["\r\n", "\n"]),
+    st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    st.integers(0, 2**32 - 1),
+)
+def test_what_python_writes_is_read_and_kept(
+    rows: list[tuple[str, str, str]], delimiter: str, ending: str, quoting: int, seed: int
+) -> None:
+    if ending == "\n" and quoting == csv.QUOTE_MINIMAL:  # Python before 3.13 then leaves CR unquoted
+        rows = [tuple(field.replace("\r", "") for field in row) for row in rows]  # type: ignore[misc]
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter=delimiter, lineterminator=ending, quoting=quoting)
+    writer.writerow(["x", "text", "y"])
+    writer.writerows(rows)
+    keep = np.random.default_rng(seed).random(len(rows)) < 0.6
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"in.{'csv' if delimiter == ',' else 'tsv'}"
+        path.write_bytes(text.getvalue().encode())
+        sources = opened(path)
+        assert read_all(sources, 64).texts == [row[1].encode() for row in rows]
+        write_all(sources, Path(folder) / "out", lambda part, row: keep[row], 64)
+        kept = (Path(folder) / "out/kept" / path.name).read_bytes().decode()
+    back = list(csv.reader(io.StringIO(kept, newline=""), delimiter=delimiter))
+    assert back == [["x", "text", "y"], *(list(row) for row, kept_ in zip(rows, keep, strict=True) if kept_)]
+
+
+def test_values_are_never_typed_anew(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(b"id,text,when\n007,1e3,2020-01-01\n008,NA,\n")
+    sources = opened(path, by="when")
+    sources.parts[0].wanted = frozenset(["when"])
+    rows = read_all(sources)
+    assert rows.ids == ["007", "008"]
+    assert rows.texts == [b"1e3", b"NA"]
+    assert rows.by == rows.columns["when"] == ["2020-01-01", ""]
+    chunk = next(iter(sources.parts[0].chunks(2**20)))
+    kept = sources.parts[0].take_rows(chunk.read(whole=True), np.array([False, True]))
+    assert kept.to_pylist() == [{"id": "008", "text": "NA", "when": ""}]
+
+
+def test_blank_lines_are_no_rows_and_quoted_nothing_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(b'\r\ntext\n\n\na\n""\n\r\nb')
+    assert read_all(opened(path)).texts == [b"a", b"", b"b"]
+
+
+def test_header_alone_quoted_and_doubled(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(b'"id","te""xt\nname"')
+    assert read_all(opened(path, text='te"xt\nname')).texts == []
+    path.write_bytes(b"text,text\na,b\n")
+    with pytest.raises(ColumnError, match="more than once"):
+        opened(path)
+
+
+def test_ids_that_are_not_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(b"id,text\n\xff,a\nb,\xff\n")
+    rows = read_all(opened(path, on_error="skip"))
+    assert (rows.texts, [row for row, _ in rows.unreadable]) == ([None, b"\xff"], [0])
