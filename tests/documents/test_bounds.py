@@ -47,9 +47,10 @@ def test_a_line_of_a_gigabyte(tmp_path: Path, kind: str) -> None:
     head, tail = {"csv": (b"text\n", b"\nfine\n"), "txt": (b"x" * 8192, b"\nfine\n")}.get(
         kind, (b"", b'\n{"text":"fine"}\n')
     )
+    size = 2**30 if kind == "jsonl" else 2**28
     with open(path, "wb") as file:
         file.write(head)
-        file.truncate(len(head) + 2**30)  # a hole: it reads as zeros and takes no room on the disk
+        file.truncate(len(head) + size)  # a hole: it reads as zeros and takes no room on the disk
         file.seek(0, os.SEEK_END)
         file.write(tail)
     rows, bad, mebibytes = measured(path, "lines" if kind == "txt" else "")
@@ -67,7 +68,7 @@ def test_bombs(tmp_path: Path, kind: str, ending: str) -> None:
         if ending == ".gz"
         else pa.CompressedOutputStream(str(path), "zstd") as file
     ):
-        for _ in range(600):
+        for _ in range(300):
             file.write(piece)
     assert path.stat().st_size < 2**22
     rows, bad, mebibytes = measured(path)

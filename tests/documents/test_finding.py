@@ -96,6 +96,14 @@ def test_a_folder_of_tables(tmp_path: Path) -> None:
     assert len(opened(tmp_path, exclude=("*.md",)).parts) == 3
 
 
+def test_markers_beside_tables(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"text": ["p"]}), tmp_path / "part-0.parquet")
+    (tmp_path / "_SUCCESS").write_bytes(b"")
+    sources = opened(tmp_path)
+    assert read_all(sources).texts == [b"p"]
+    assert sources.skipped == [((tmp_path / "_SUCCESS").as_posix(), "a marker beside tables")]
+
+
 def test_lines_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "a.txt").write_bytes(b"1\n2\n")

@@ -125,6 +125,11 @@ def test_what_a_list_must_hold() -> None:
     assert (rows.texts, [row for row, _ in rows.unreadable]) == ([b"a", None], [1])
 
 
+def test_a_frame_that_is_no_table(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="table: "):
+        opened(pd.DataFrame({"text": ["a", 3.5]}), scratch=tmp_path)
+
+
 def test_taking_rows_of_every_kind(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(b'{"text":"a"}\n{"text":"b"}\n')
     (tmp_path / "b.txt").write_text("words")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -152,8 +153,8 @@ class ArrowWriter(GroupWriter):
 
     def abort(self) -> None:
         """Close and remove the file."""
-        self._held = []
-        try:
+        with suppress(OSError, pa.ArrowException):  # it writes when closed, and the disk may be full
+            self._file.close()
+        with suppress(OSError, pa.ArrowException):
             self._sink.close()
-        finally:
-            super().abort()
+        super().abort()

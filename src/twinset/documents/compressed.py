@@ -9,7 +9,7 @@ import lzma
 import os
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -172,7 +172,8 @@ class ByteWriter:
         self._held = bytearray()
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = open(path, "wb", buffering=0)  # noqa: SIM115 - closed by close() and abort()
+            # Buffered: an unbuffered file may take less than it is given, and packers do not look.
+            self._file = open(path, "wb")  # noqa: SIM115 - closed by close() and abort()
             self._packer = _packer(self._file, codec)
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
@@ -181,16 +182,14 @@ class ByteWriter:
         if len(self._held) >= _PIECE:
             with writing(self.path):
                 whole = len(self._held) - len(self._held) % _PIECE
-                view = memoryview(self._held)
                 for start in range(0, whole, _PIECE):
-                    _write_all(self._packer, view[start : start + _PIECE])
-                view.release()
+                    self._packer.write(bytes(self._held[start : start + _PIECE]))
                 del self._held[:whole]
 
     def close(self) -> None:
         """Write what is held and finish the file."""
         with writing(self.path):
-            _write_all(self._packer, memoryview(bytes(self._held)))
+            self._packer.write(bytes(self._held))
             self._held.clear()
             if self._packer is not self._file:
                 self._packer.close()
@@ -198,16 +197,12 @@ class ByteWriter:
 
     def abort(self) -> None:
         """Close and remove the file."""
-        try:
+        self._held.clear()
+        with suppress(OSError, ValueError, pa.ArrowException):  # a packer writes when closed, and the disk may be full
+            self._packer.close()
+        with suppress(OSError):
             self._file.close()
-        finally:
-            self.path.unlink(missing_ok=True)
-
-
-def _write_all(packer: Any, data: memoryview) -> None:
-    while data:
-        # A raw file may take less than it was given; a packer takes all and need not say so.
-        data = data[packer.write(data) or len(data) :]
+        self.path.unlink(missing_ok=True)
 
 
 def _packer(file: Any, codec: str | None) -> Any:

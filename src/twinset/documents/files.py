@@ -35,6 +35,12 @@ def format_of(name: str) -> tuple[str, str | None]:
     return FORMATS.get(os.path.splitext(plain)[1].lower(), "text"), codec
 
 
+def is_marker(name: str) -> bool:
+    """Whether a file is one that Spark and others leave beside the tables they write."""
+    last = name.rsplit("/", 1)[-1]
+    return last in ("_SUCCESS", "_metadata", "_common_metadata") or last.startswith(("_started_", "_committed_"))
+
+
 def files_in(folder: Path, options: ReadOptions) -> list[str]:
     """Paths of the files below a folder, relative to it, in order; hidden ones and links are left out."""
     found = [name for name in _walk(str(folder), "") if chosen(name, options)]

@@ -60,11 +60,11 @@ class JsonLinesPart(Part):
 
     def _check_keys(self) -> None:
         if self.options.on_error != "skip":
-            self.check_column(self.options.text, "--text")
+            self.check_column(self.options.text, "--text NAME")
             if self.options.id is not None:
-                self.check_column(self.options.id, "--id")
+                self.check_column(self.options.id, "--id NAME")
         if self.options.by is not None:
-            self.check_column(self.options.by, "--by")
+            self.check_column(self.options.by, "--by NAME")
 
     @property
     def column_names(self) -> list[str]:

@@ -62,6 +62,8 @@ def normalize(
     >>> ready.replaced.tolist()
     [3]
     """
+    if pa.types.is_string_view(array.type) or pa.types.is_binary_view(array.type):
+        array = array.cast(pa.large_binary())  # Arrow cannot pick rows out of views
     data, offsets = buffers_of(array)
     found = np.empty(len(array), np.uint8)
     kernels.survey(data, offsets, classes(), combining(), found)

@@ -134,7 +134,8 @@ def table_part(given: Any, name: str, source: int, options: ReadOptions, spool: 
             return TablePart(name, source, options, reader.read_all())
         with writing(spool):
             spool.parent.mkdir(parents=True, exist_ok=True)
-        with reader, pa.OSFile(str(spool), "wb") as sink, pa.ipc.new_stream(sink, reader.schema) as file:
+            sink = pa.OSFile(str(spool), "wb")
+        with reader, sink, pa.ipc.new_stream(sink, reader.schema) as file:
             for batch in reader:
                 with writing(spool):
                     file.write_batch(batch)
@@ -146,10 +147,12 @@ def _stream_of(given: Any, options: ReadOptions) -> Any:
         return given
     try:
         return pa.RecordBatchReader.from_stream(given)
-    except (pa.ArrowInvalid, TypeError, ValueError):
-        # A series is a stream of values, not of rows.
-        column = pa.chunked_array(given)
-        return pa.table({options.text: column}).to_reader()
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        try:
+            # A series is a stream of values, not of rows.
+            return pa.table({options.text: pa.chunked_array(given)}).to_reader()
+        except (pa.ArrowException, TypeError, ValueError):
+            raise pa.ArrowInvalid(str(error)) from error
 
 
 def texts_part(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from ..options import ReadOptions
 from .compressed import reading, writing
 from .parts import Block, Chunk, KeptWriter
+from .row_groups import RowGroups
 from .tables import ColumnsPart, GroupWriter
 
 _BUFFER = 2**20
@@ -109,7 +110,8 @@ class ParquetPart(ColumnsPart):
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
         """Open the file of kept rows."""
-        return ParquetWriter(out / "kept" / self.kept_name, self.schema, flag, written_like(self))
+        workers = getattr(self.options, "thread_count", 1)
+        return ParquetWriter(out / "kept" / self.kept_name, self.schema, flag, written_like(self), workers)
 
     def describe(self) -> dict[str, Any]:
         """Say what would be read."""
@@ -247,16 +249,16 @@ def _ordered(column: Any) -> bool:
 class ParquetWriter(GroupWriter):
     """Writes kept rows as a Parquet file."""
 
-    def __init__(self, path: Path, schema: Any, flag: bool, words: dict[str, Any]) -> None:
+    def __init__(self, path: Path, schema: Any, flag: bool, words: dict[str, Any], workers: int = 1) -> None:
         super().__init__(path, schema, flag)
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = pq.ParquetWriter(path, self.schema, data_page_size=_BUFFER, **words)
+            self._file = RowGroups(path, self.schema, workers, {"data_page_size": _BUFFER, **words})
 
     def write_group(self, table: Any) -> None:
         """Write one row group."""
         with writing(self.path):
-            self._file.write_table(table.cast(self.schema), row_group_size=np.iinfo(np.int32).max)
+            self._file.write(table)
 
     def close(self) -> None:
         """Write the footer."""
@@ -266,10 +268,6 @@ class ParquetWriter(GroupWriter):
 
     def abort(self) -> None:
         """Close and remove the file."""
-        self._held = []
-        try:
-            self._file.close()
-        except (OSError, pa.ArrowException):
-            pass  # the disk may be full: the file goes away in any case
-        finally:
-            super().abort()
+        with suppress(OSError):  # what is still in the buffer is written, and the disk may be full
+            self._file.abort()
+        super().abort()

@@ -109,7 +109,7 @@ class Part(ABC):
     @wanted.setter
     def wanted(self, names: frozenset[str]) -> None:
         for name in sorted(names):
-            self.check_column(name, "--keep")
+            self.check_column(name, "--keep newest:NAME or highest:NAME")
         self._wanted = frozenset(names)
 
     @property
@@ -127,7 +127,7 @@ class Part(ABC):
         there = self.column_names
         known = ", ".join(repr(one) for one in there[:30]) + (", …" if len(there) > 30 else "")
         return ColumnError(
-            f"there is no column {name!r}; the columns are {known or 'none'}: name one with {option} NAME",
+            f"there is no column {name!r}; the columns are {known or 'none'}: name one with {option}",
             where=self.name,
         )
 

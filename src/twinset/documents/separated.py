@@ -59,14 +59,14 @@ class SeparatedPart(Part):
         self.format = format
         self.codec = codec
         self.delimiter = DELIMITERS[format]
-        self.encoding = options.encoding
+        self.encoding = "utf-8" if is_utf8(options.encoding) else options.encoding
         check_splittable(options.encoding, name)
         with open_reader(path, codec, name) as stream:
             self.mark, self.header, _ = self._open_header(stream)
         self._names = self._parse_header()
         self.id_name = options.id or ("id" if "id" in self._names else None)
-        self.check_column(options.text, "--text")
-        for column, option in ((options.id, "--id"), (options.by, "--by")):
+        self.check_column(options.text, "--text NAME")
+        for column, option in ((options.id, "--id NAME"), (options.by, "--by NAME")):
             if column is not None:
                 self.check_column(column, option)
 

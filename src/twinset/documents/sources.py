@@ -15,7 +15,7 @@ from ..options import ReadOptions
 from .arrow import ArrowPart
 from .compressed import writing
 from .encodings import known
-from .files import chosen, files_in, format_of, is_pattern, matches_of, why_not_text
+from .files import chosen, files_in, format_of, is_marker, is_pattern, matches_of, why_not_text
 from .jsonl import JsonLinesPart
 from .lines import LinesPart
 from .names import Components, components_of, distinct_names
@@ -171,12 +171,17 @@ class _Opening:
     def _add_folder(self, number: int, given: str) -> None:
         folder = Path(given)
         names = files_in(folder, self.options)
-        tables = bool(names) and all(format_of(name)[0] != "text" for name in names)
+        markers = {name for name in names if is_marker(name)}
+        others = [name for name in names if name not in markers]
+        tables = bool(others) and all(format_of(name)[0] != "text" for name in others)
         whole = components_of(folder)
         before = len(self.found)
         for name in names:
             path = folder / name
             shown = path.as_posix()
+            if tables and name in markers:
+                self.skipped.append((shown, "a marker beside tables"))
+                continue
             if not tables and (reason := why_not_text(str(path), shown, format_of(name)[1], self.options)):
                 self.skipped.append((shown, reason))
                 continue

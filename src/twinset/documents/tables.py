@@ -29,7 +29,7 @@ class ColumnsPart(Part):
     def __init__(self, name: str, source: int, options: ReadOptions, schema: Any, path: Path | None = None) -> None:
         super().__init__(name, source, options, path)
         self.schema = schema
-        self.check_column(options.text, "--text")
+        self.check_column(options.text, "--text NAME")
         kind = _value_type(schema.field(options.text).type)
         if not (_is_text(kind) or pa.types.is_null(kind)):
             raise ColumnError(
@@ -39,7 +39,7 @@ class ColumnsPart(Part):
             )
         self.id_name = self._find_id()
         if options.by is not None:
-            self.check_column(options.by, "--by")
+            self.check_column(options.by, "--by NAME")
             if pa.types.is_nested(_value_type(schema.field(options.by).type)):
                 raise ColumnError(f"--by needs strings or numbers, {options.by!r} is nested", where=name)
 
@@ -47,7 +47,7 @@ class ColumnsPart(Part):
         name = self.options.id or "id"
         if name not in self.column_names and self.options.id is None:
             return None
-        self.check_column(name, "--id")
+        self.check_column(name, "--id NAME")
         kind = _value_type(self.schema.field(name).type)
         if _is_text(kind) or pa.types.is_integer(kind):
             return name

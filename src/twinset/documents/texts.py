@@ -47,6 +47,7 @@ class TextPart(Part):
     def __init__(self, name: str, options: ReadOptions, files: Sequence[TextFile], folder: Path | None) -> None:
         super().__init__(name, files[0].source, options)
         self.path = folder
+        self.kept_name = PurePosixPath(".")
         self.files = list(files)
         self.size = sum(file.size for file in files)
         self.mtime_ns = max(file.mtime_ns for file in files)

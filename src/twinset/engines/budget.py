@@ -3,6 +3,9 @@
 import os
 from dataclasses import dataclass
 
+_IN_HAND = 3  # a batch as it came, decoded and shingled
+_LEAST_BATCH = 1 << 16
+
 
 def resident_bytes() -> int:
     """Memory this process holds now."""
@@ -11,6 +14,12 @@ def resident_bytes() -> int:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
         return 200 * 2**20  # not Linux: about what Python, Arrow and the compiled kernels take
+
+
+def batch_within(asked: int, total: int, threads: int) -> int:
+    """A batch as asked for, or the largest power of two of which an eighth of `total` holds what is in hand."""
+    most = total // (8 * _IN_HAND * (threads + 2))
+    return min(asked, max(_LEAST_BATCH, 1 << (most.bit_length() - 1)))
 
 
 @dataclass(frozen=True)
@@ -23,7 +32,7 @@ class Budget:
     @classmethod
     def of(cls, total: int, threads: int, batch_bytes: int) -> "Budget":
         """Divide `total`. Each thread has a batch or two in hand, decoded, beside its own scratch."""
-        in_hand = (threads + 2) * 3 * batch_bytes
+        in_hand = (threads + 2) * _IN_HAND * batch_bytes
         return cls(total, max(total // 8, total - resident_bytes() - in_hand))
 
     @property

@@ -1,6 +1,7 @@
 """One machine: threads, a memory budget, scratch files, and state to go on from after a kill."""
 
 import dataclasses
+import glob
 import os
 import resource
 import shutil
@@ -14,7 +15,7 @@ from typing import Any
 from twinset.documents.parts import Part
 from twinset.documents.sources import Sources, open_sources
 from twinset.engines import joining
-from twinset.engines.budget import Budget
+from twinset.engines.budget import Budget, batch_within
 from twinset.engines.corpus import Corpus
 from twinset.engines.expanding import Copies
 from twinset.engines.progress import Progress
@@ -23,7 +24,7 @@ from twinset.engines.spool import Spool, cannot_write
 from twinset.engines.state import State, fingerprint
 from twinset.engines.threads import Threads
 from twinset.engines.verifying import Verifying
-from twinset.errors import OptionError
+from twinset.errors import OptionError, OutputError
 from twinset.options import DedupOptions, PairsOptions
 from twinset.plan import Plan
 from twinset.schema import HASH_SCHEME
@@ -48,6 +49,7 @@ class Local:
         )
         self.started = time.perf_counter()
         self.timings: dict[str, float] = {}
+        self.batch_bytes = batch_within(options.batch_bytes, options.memory_bytes, options.thread_count)
         self._inputs = tempfile.TemporaryDirectory(prefix="twinset-", dir=options.scratch)
         try:
             self._open(sources)
@@ -55,7 +57,7 @@ class Local:
             self._inputs.cleanup()
             raise
         self.threads = Threads(options.thread_count)
-        self.budget = Budget.of(options.memory_bytes, options.thread_count, options.batch_bytes)
+        self.budget = Budget.of(options.memory_bytes, options.thread_count, self.batch_bytes)
 
     def _open(self, sources: tuple[object, ...]) -> None:
         options, scratch = self.options, Path(self._inputs.name)
@@ -67,6 +69,7 @@ class Local:
         self.parts: list[Part] = [*self.found.parts, *against.parts]
         self.against = len(self.found.parts)
         self.skipped = [*self.found.skipped, *against.skipped]
+        _refuse_to_replace(self.output, self.parts)
         rules = options.keep_rules if isinstance(options, DedupOptions) else ()
         columns = frozenset(column for _, column in rules if column is not None)
         for part in self.found.parts:
@@ -85,7 +88,7 @@ class Local:
                 "scheme": HASH_SCHEME,
                 "kind": type(self.options).__name__,
                 "options": self.options.to_dict(),
-                "batch": self.options.batch_bytes,
+                "batch": self.batch_bytes,
                 "plan": self.plan.to_dict(),
                 "parts": [_stamp(part) for part in self.parts],
             }
@@ -112,7 +115,7 @@ class Local:
         since = time.perf_counter()
         reading = Reading(
             self.parts, self.against, self.options, self.plan, self.budget, self.state, self.threads, self.progress,
-            batch_bytes=self.options.batch_bytes, whole=whole, by_length=self.by_length,
+            batch_bytes=self.batch_bytes, whole=whole, by_length=self.by_length,
         )  # fmt: skip
         corpus, found = reading.corpus()
         self.timed("read", since)
@@ -201,6 +204,7 @@ def _stamp(part: Part) -> list[Any]:
         part.size,
         part.mtime_ns,
         listed,
+        None if listed or part.path else os.urandom(16).hex(),  # what is only in memory may be anything
     ]
 
 
@@ -212,6 +216,21 @@ def _without_output(options: Any, output: Path | None, sources: tuple[object, ..
     for source in sources:
         if isinstance(source, (str, os.PathLike)) and os.path.isdir(source):
             inside = os.path.relpath(os.path.abspath(output), os.path.abspath(source))
-            if not inside.startswith(".."):
-                patterns += [f"{inside}/*", f"{inside}{STATE_ENDING}/*", inside]
+            if inside != ".." and not inside.startswith("../"):
+                name = glob.escape(inside)
+                patterns += [f"{name}/*", f"{name}{STATE_ENDING}/*"]
+                # A folder's own name alone would leave out every folder of that name, wherever it is.
+                patterns += [name] if isinstance(options, PairsOptions) else []
     return dataclasses.replace(options, exclude=(*options.exclude, *patterns)) if patterns else options
+
+
+def _refuse_to_replace(output: Path | None, parts: list[Part]) -> None:
+    """An output takes the place of what is there: that must not be, or hold, a source."""
+    if output is None or not output.exists():
+        return
+    place = os.path.realpath(output)
+    for part in parts:
+        paths = [file.path for file in getattr(part, "files", [])] or [part.path]
+        for path in paths:
+            if path is not None and os.path.commonpath([place, os.path.realpath(path)]) == place:
+                raise OutputError(f"{output} would be replaced, and {path} is read from there; choose another output")

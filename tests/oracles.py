@@ -1,0 +1,257 @@
+"""A slow, obvious version of every kernel, in plain Python.
+
+Definitions that the textbook has are taken from `twinset.textbook`. The rest stands here: the values of the hash scheme, written
+with whole numbers; sketches, joins and clusters, written with sets and loops.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from twinset import textbook
+
+BITS_32, BITS_64 = 2**32 - 1, 2**64 - 1
+MIX_A, MIX_B, WHOLE = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F
+ROUND_MIX, ROUND_SEED, DIGEST_MIX = 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3, 0x589965CC75374CC3
+BAND_MIX, SLOT_MIX = 0xA24BAED4963EE407, 0x9FB21C651E98DF25
+EMPTY_SLOT = BITS_32
+
+# Shingles
+
+
+def text_of(raw: str | bytes | None) -> str:
+    """A null is empty, and bytes that are not UTF-8 are replaced."""
+    if raw is None:
+        return ""
+    return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
+
+
+def shingle_list(raw: str | bytes | None, shingle: str = "word:5", **words: bool) -> list[textbook.Shingle]:
+    """The shingles of a text in order, under the options' own words."""
+    steps = {"squeezed" if name == "squeeze" else name: on for name, on in words.items() if name != "bag"}
+    return textbook.shingle_list(text_of(raw), shingle, **steps)
+
+
+def shingle_set(
+    raw: str | bytes | None, shingle: str = "word:5", **words: bool
+) -> frozenset[tuple[Hashable, int]]:
+    """The shingles of a text as a set; those of a bag with their occurrence number."""
+    found = shingle_list(raw, shingle, **words)
+    return textbook.bag_as_set(found if words.get("bag") else set(found))
+
+
+def fmix64(h: int) -> int:
+    """The finaliser of MurmurHash3."""
+    h = (h ^ h >> 33) * 0xFF51AFD7ED558CCD & BITS_64
+    h = (h ^ h >> 33) * 0xC4CEB9FE1A85EC53 & BITS_64
+    return h ^ h >> 33
+
+
+def word_hash(word: str) -> int:
+    """Eight bytes at a time while more than 16 are left, then the last one to sixteen."""
+    data = word.encode()
+    h = len(data) * MIX_B & BITS_64
+    while len(data) > 16:
+        h = (h ^ int.from_bytes(data[:8], "little")) * MIX_A & BITS_64
+        h ^= h >> 29
+        data = data[8:]
+    h = (h ^ int.from_bytes(data[:8], "little")) * MIX_A & BITS_64
+    h ^= h >> 32
+    h = (h + int.from_bytes(data[8:], "little")) * MIX_B & BITS_64
+    return h ^ h >> 32
+
+
+def character_hash(character: str) -> int:
+    h = (ord(character) + MIX_A) * MIX_B & BITS_64
+    return h ^ h >> 32
+
+
+def shingle_hash(shingle: textbook.Shingle, size: int, seed: int) -> int:
+    """A polynomial in the token hashes, finished; a text shorter than `size` tokens is marked as whole."""
+    tokens = [word_hash(w) for w in shingle] if isinstance(shingle, tuple) else [*map(character_hash, shingle)]
+    h = 0
+    for token in tokens:
+        h = (h * MIX_A + token) & BITS_64
+    if len(tokens) < size:
+        h ^= len(tokens) * WHOLE & BITS_64
+    return fmix64(h ^ seed) or 1
+
+
+def shingle_hashes(
+    raw: str | bytes | None, seed: int = 1, shingle: str = "word:5", **words: bool
+) -> list[int]:
+    """The hashes of a text's shingles, in order; of a bag, repeats are numbered."""
+    size = int(shingle.split(":")[1])
+    seen: Counter[int] = Counter()
+    hashes = []
+    for one in shingle_list(raw, shingle, **words):
+        h = shingle_hash(one, size, seed)
+        repeat = seen[h]
+        seen[h] += 1
+        hashes.append((fmix64((h + repeat * MIX_B) & BITS_64) or 1) if words.get("bag") and repeat else h)
+    return hashes
+
+
+# Sketches
+
+
+def fss(hashes: Iterable[int], k: int) -> list[int]:
+    """Three rounds in which each shingle bids for one slot, then a permutation for each slot nobody bid for."""
+    shingles = list(hashes)
+    slots = [EMPTY_SLOT] * k
+    if not shingles:
+        return slots
+    for number in range(3):
+        if EMPTY_SLOT not in slots:
+            return slots
+        for x in shingles:
+            h = x
+            if number:
+                h = (x ^ number * ROUND_SEED & BITS_64) * ROUND_MIX & BITS_64
+                h ^= h >> 32
+            slot = (h & BITS_32) * k >> 32
+            slots[slot] = min(slots[slot], h >> 34 | number << 30)
+    for j in range(k):
+        if slots[j] == EMPTY_SLOT:
+            least = min(_left_over(x, j) for x in shingles)
+            slots[j] = min(least | 3 << 30, EMPTY_SLOT - 1)
+    return slots
+
+
+def _left_over(x: int, slot: int) -> int:
+    h = (x ^ (slot + 4) * ROUND_SEED & BITS_64) * ROUND_MIX & BITS_64
+    h ^= h >> 32
+    return (h * DIGEST_MIX & BITS_64) >> 34
+
+
+def kperm(hashes: Iterable[int], k: int, seed: int) -> list[int]:
+    """The least value of each of k hash functions."""
+    shingles = [(x >> 32 ^ x) & BITS_32 for x in hashes]
+    return [min((_fmix32(x ^ _salt(j, seed)) for x in shingles), default=EMPTY_SLOT) for j in range(k)]
+
+
+def _fmix32(h: int) -> int:
+    h = (h ^ h >> 16) * 0x85EBCA6B & BITS_32
+    h = (h ^ h >> 13) * 0xC2B2AE35 & BITS_32
+    return h ^ h >> 16
+
+
+def _salt(slot: int, seed: int) -> int:
+    h = ((slot + 1 + seed) & BITS_64) * 0x9E3779B97F4A7C15 & BITS_64
+    h = (h ^ h >> 30) * 0xBF58476D1CE4E5B9 & BITS_64
+    h = (h ^ h >> 27) * 0x94D049BB133111EB & BITS_64
+    return h >> 32
+
+
+def digest(hashes: Iterable[int]) -> tuple[int, int]:
+    first = second = 0
+    for x in hashes:
+        y = x * DIGEST_MIX & BITS_64
+        y ^= y >> 32
+        first, second = (first + x) & BITS_64, (second + y * ROUND_MIX) & BITS_64
+    return first, second
+
+
+# Candidates
+
+
+def band_key(slots: Sequence[int], band: int, rows: int, salt: int = 0) -> int:
+    h = (band + 1) * BAND_MIX & BITS_64 ^ salt
+    for slot in slots[band * rows : (band + 1) * rows]:
+        h = (h ^ slot) * SLOT_MIX & BITS_64
+        h ^= h >> 31
+    return fmix64(h)
+
+
+def candidates(
+    slots: Sequence[Sequence[int]], salts: Sequence[int], bands: int, rows: int, least: int, border: int | None
+) -> set[tuple[int, int]]:
+    """Pairs of positions of equal salt that agree in a whole band and in the low bytes of at least `least` slots."""
+    found = set()
+    for left, right in combinations(range(len(slots)), 2):
+        apart = border is not None and not left < border <= right
+        equal = sum(a & 0xFF == b & 0xFF for a, b in zip(slots[left], slots[right], strict=True))
+        met = any(
+            list(slots[left][b * rows : (b + 1) * rows]) == list(slots[right][b * rows : (b + 1) * rows])
+            for b in range(bands)
+        )
+        if not apart and met and equal >= least and salts[left] == salts[right]:
+            found.add((left, right))
+    return found
+
+
+# Pairs
+
+Scores = tuple[float, float, float]
+
+
+def scores(left: frozenset[Any], right: frozenset[Any]) -> Scores:
+    """Jaccard similarity, containment of left in right and of right in left."""
+    return textbook.jaccard(left, right), textbook.containment(left, right), textbook.containment(right, left)
+
+
+def pairs(texts: Mapping[str, str | bytes | None], threshold: float, **words: Any) -> dict[tuple[str, str], Scores]:
+    """Every two documents compared; those at or above the threshold, left before right in the mapping's order."""
+    sets = {name: shingle_set(text, **words) for name, text in texts.items()}
+    return pairs_of_sets(sets, threshold)
+
+
+def pairs_of_sets(sets: Mapping[str, frozenset[Any]], threshold: float) -> dict[tuple[str, str], Scores]:
+    """As `textbook.all_pairs`, but only sets that share something are compared, so that thousands can be."""
+    holders: dict[Any, list[str]] = {}
+    met: Counter[tuple[str, str]] = Counter()
+    for right, items in sets.items():
+        for item in items:
+            held = holders.setdefault(item, [])
+            met.update((left, right) for left in held)
+            held.append(right)
+    found = {}
+    for (left, right), shared in met.items():
+        if shared / (len(sets[left]) + len(sets[right]) - shared) >= threshold:
+            found[left, right] = scores(sets[left], sets[right])
+    return found
+
+
+# Clusters: documents are ranks, an edge is (later rank, earlier rank).
+
+Edge = tuple[int, int]
+
+
+def leaders(documents: int, edges: Iterable[Edge]) -> list[int]:
+    """Each document falls to the first kept one it has an edge with; without one it is kept."""
+    near = set(edges)
+    leader: list[int] = []
+    for this in range(documents):
+        leader.append(next((r for r in range(this) if leader[r] == r and (this, r) in near), this))
+    return leader
+
+
+def complete(documents: int, edges: Iterable[Edge]) -> list[int]:
+    """Each document joins the first cluster with every member of which it has an edge."""
+    near = set(edges)
+    members: dict[int, list[int]] = {}
+    leader: list[int] = []
+    for this in range(documents):
+        fits = (head for head, group in members.items() if all((this, one) in near for one in group))
+        head = next(fits, this)
+        members.setdefault(head, []).append(this)
+        leader.append(head)
+    return leader
+
+
+def components(documents: int, edges: Iterable[Edge]) -> list[int]:
+    """The least document that each hangs together with, spread along the edges until nothing changes."""
+    least = list(range(documents))
+    known = list(edges)
+    changed = True
+    while changed:
+        changed = False
+        for a, b in known:
+            low = min(least[a], least[b])
+            if least[a] != low or least[b] != low:
+                least[a] = least[b] = low
+                changed = True
+    return least
