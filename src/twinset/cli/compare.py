@@ -9,7 +9,7 @@ import click
 
 from ..errors import OptionError, SourceError
 from ..options import CompareOptions
-from . import flags, show
+from . import flags, running, show
 
 
 @click.command("compare", cls=flags.Command)
@@ -33,6 +33,7 @@ def command(files: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **v
     left, right = strings or [_text(name, options.encoding) for name in files]
     import twinset
 
+    running.load(lambda text: click.echo(text, err=True))
     found = twinset.compare(left, right, **words)
     if as_json:
         show.as_json({**found.to_dict(), "options": options.to_dict()})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,13 +20,25 @@ def plan_of(options: PlanOptions) -> Plan:
     )
 
 
+def load(say: Callable[[str], None]) -> None:
+    """Load what does the work, and say so where that takes a while."""
+    from ..compiled import on_compile
+
+    on_compile(lambda: say("compiling for this machine: once, for about 20 seconds"))
+    from .. import pipeline  # noqa: F401 - kernels are compiled when they are imported
+
+
 @contextmanager
 def followed(options: PlanOptions, quiet: bool) -> Iterator[Progress]:
     """Follow a run: its plan first, then its progress."""
     chosen = plan_of(options)
     shown = progress(quiet)
+    if getattr(options, "memory", None) is None:
+        # Arrow's allocator gives memory back after 10 ms and asks for it again; with memory to spare that is only work.
+        os.environ.setdefault("MIMALLOC_PURGE_DELAY", "1000")
     try:
         shown.note(f"plan: {chosen}")
+        load(shown.note)
         yield shown
     finally:
         shown.close()

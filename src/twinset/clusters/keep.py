@@ -45,18 +45,35 @@ def ranking(
 def descending(column: pa.ChunkedArray, name: str) -> Key:
     """Numbers of which the least stands for the highest value of a column; nulls and NaN come last.
 
-    Text is ordered as text.
+    Text is ordered as text, but as numbers where every value is one: in CSV files all is text.
     """
     kind = column.type
     if pa.types.is_null(kind):
         return np.zeros(len(column), np.int64)
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        column = _numbers(column)
+        kind = column.type
     if pa.types.is_floating(kind):
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
     try:
-        rank = pc.rank(column, sort_keys="descending", null_placement="at_end", tiebreaker="dense")
+        rank = pc.rank(column, sort_keys="descending", tiebreaker="dense")  # nulls last, its default
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
         raise ColumnError(f"--keep cannot order column {name!r}, which is of type {kind}: {error}") from error
     return np.asarray(rank).astype(np.int64)
+
+
+def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of text as whole numbers or as floats, empty values as nulls; as it is if some value is no number."""
+    filled = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
+    for kind in (pa.int64(), pa.float64()):
+        try:
+            return filled.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    return column
 
 
 def by_id(ids: pa.ChunkedArray) -> Key:

@@ -36,7 +36,8 @@ class RowGroups:
     def __init__(self, path: Path, schema: Any, workers: int, words: dict[str, Any]) -> None:
         self._schema, self._words, self._workers = schema, words, workers
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="twinset-parquet")
-        self._waiting: deque[Future[bytes]] = deque()
+        self._waiting: deque[Future[pa.Buffer]] = deque()
+        self._spare: list[pa.Buffer] = []
         self._footer: Struct = {}
         self._file = open(path, "wb")  # noqa: SIM115 - closed by close()
         self._file.write(_MAGIC)
@@ -47,20 +48,35 @@ class RowGroups:
         while len(self._waiting) > self._workers:
             self._append(self._waiting.popleft().result())
 
-    def _encoded(self, *tables: Any) -> bytes:
-        sink = pa.BufferOutputStream()
+    def _encoded(self, *tables: Any) -> pa.Buffer:
+        """A Parquet file of its own, in a buffer that is used again: fresh memory costs more than it seems."""
+        room = sum(table.nbytes for table in tables) * 5 // 4 + 2**20
+        buffer = self._spare.pop() if self._spare else None
+        if buffer is None or buffer.size < room:
+            buffer = pa.allocate_buffer(room)
+        sink = pa.FixedSizeBufferWriter(buffer)
+        try:
+            return buffer.slice(0, self._encode(sink, tables))
+        except (pa.ArrowInvalid, OSError):  # a codec that makes things larger: let the buffer grow
+            sink = pa.BufferOutputStream()
+            self._encode(sink, tables)
+            return sink.getvalue()
+
+    def _encode(self, sink: Any, tables: tuple[Any, ...]) -> int:
         with pq.ParquetWriter(sink, self._schema, **self._words) as writer:
             for table in tables:
                 writer.write_table(table.cast(self._schema), row_group_size=max(1, table.num_rows))
-        whole: bytes = memoryview(sink.getvalue())  # type: ignore[assignment]
-        return whole
+        return int(sink.tell())
 
-    def _append(self, whole: bytes) -> None:
+    def _append(self, encoded: pa.Buffer) -> None:
         """Put the body of a small file at the end, and its row groups into the footer."""
+        whole = memoryview(encoded)
         length = int.from_bytes(whole[-8:-4], "little")
         footer, _ = read_struct(bytes(whole[-8 - length : -8]), 0)
         shift = self._file.tell() - len(_MAGIC)
         self._file.write(whole[len(_MAGIC) : -8 - length])
+        if encoded.parent is not None:
+            self._spare.append(encoded.parent)
         groups = footer[_FILE_GROUPS][1][1] if _FILE_GROUPS in footer else []
         for group in groups:
             move_group(group, shift)

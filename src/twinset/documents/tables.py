@@ -167,6 +167,7 @@ def _plain(column: Any) -> Any:
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.cast(_storage(column.type))
     if pa.types.is_dictionary(column.type):
+        column = _without_views(column)
         held = column.nbytes + _decoded_bytes(column)
         wide = pa.types.is_string(column.type.value_type) and held > _MOST_OFFSET
         column = column.cast(pa.large_string() if wide else column.type.value_type)
@@ -175,6 +176,17 @@ def _plain(column: Any) -> Any:
     elif pa.types.is_binary_view(column.type):
         column = column.cast(pa.large_binary())
     return column
+
+
+def _without_views(column: Any) -> Any:
+    """A dictionary of views, as Polars' categories are, as one of plain values: Arrow cannot decode the former."""
+    values = column.type.value_type
+    if not (pa.types.is_string_view(values) or pa.types.is_binary_view(values)):
+        return column
+    wide = pa.large_string() if pa.types.is_string_view(values) else pa.large_binary()
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    made = [pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(wide)) for chunk in chunks]
+    return pa.chunked_array(made, pa.dictionary(column.type.index_type, wide))
 
 
 def _storage(kind: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -194,6 +195,7 @@ def put_in_place(made: Path, place: Path, aside: Path) -> None:
     """Move what was made to its place; what was there before goes aside first."""
     try:
         if place.exists():
+            shutil.rmtree(aside, ignore_errors=True)  # a run that was killed here left it
             os.replace(place, aside)
         os.replace(made, place)
         folder = os.open(place.parent, os.O_RDONLY)

@@ -106,7 +106,8 @@ class Spool:
                         break
                     done += count
         except OSError as error:
-            raise StateError(f"cannot read {self.path}: {error.strerror}") from error
+            reason = f"cannot be read ({error.strerror})"
+            raise StateError(f"{self.path} {reason}; remove {self.path.parent} and start the run again") from error
         if done < size or zlib.crc32(raw) != checksum:
             raise StateError(f"{self.path} is damaged; remove {self.path.parent} and start the run again")
         return self._shaped(raw.view(self.dtype))

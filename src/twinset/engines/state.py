@@ -118,7 +118,7 @@ def _finished_stages(folder: Path, mark: str) -> dict[str, Any]:
             raise ValueError("checksum")
         manifest = json.loads(body)
         stages: dict[str, Any] = manifest["stages"] if manifest["fingerprint"] == mark else {}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StateError(f"{path} is damaged; remove {folder} and start the run again") from error
     return stages
 

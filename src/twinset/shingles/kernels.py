@@ -51,42 +51,52 @@ def hash_token(text, start, length, low_mask, high_mask):  # type: ignore[no-unt
 
 
 @inlined
-def ascii_borders(data, lower, text, borders):  # type: ignore[no-untyped-def]
-    """Copy ASCII `data` to `text`, lower-cased if `lower`, and list where words begin and end, in turn.
+def ascii_words(data, at, case_mask, text):  # type: ignore[no-untyped-def]
+    """Copy 64 ASCII bytes to `text`, with upper case changed by `case_mask`, and give the bits of word characters.
 
-    `x + (128 - c)` in every byte of a word sets the byte's top bit where the byte is at least c.
+    `x + (128 - c)` in every byte of x sets the byte's top bit where the byte is at least c.
     """
+    mask = U(0)
+    for j in range(8):
+        x = load64(data, at + 8 * j)
+        upper = ((x + U(0x3F3F3F3F3F3F3F3F)) & ~(x + U(0x2525252525252525)) & HIGH) >> U(2)
+        store64(text, at + 8 * j, x | (upper & case_mask))
+        folded = x | upper
+        word = (
+            ((folded + U(0x1F1F1F1F1F1F1F1F)) & ~(folded + U(0x0505050505050505)))
+            | ((x + U(0x5050505050505050)) & ~(x + U(0x4646464646464646)))
+            | ((x + U(0x2121212121212121)) & ~(x + U(0x2020202020202020)))
+        )
+        word = (word & HIGH) >> U(7)
+        mask |= ((word * U(0x0102040810204080)) >> U(56)) << U(8 * j)
+    return mask
+
+
+@inlined
+def add_borders(changes, at, count, borders):  # type: ignore[no-untyped-def]
+    """Append the places of the set bits; eight at a time, beyond the end if need be: `borders` has room."""
+    end = count + ones(changes)
+    while count < end:
+        for j in range(8):
+            borders[count + j] = at + trailing_zeros(changes)
+            changes &= changes - U(1)
+        count += 8
+    return end
+
+
+@inlined
+def ascii_borders(data, lower, text, borders):  # type: ignore[no-untyped-def]
+    """Copy ASCII `data` to `text`, lower-cased if `lower`, and list where words begin and end, in turn."""
     size = len(data)
     count = 0
     carry = U(0)
-    case_bit = U(0x20) if lower else U(0)
-    case_shift = U(2)
-    case_mask = case_bit * U(0x0101010101010101)
+    case_mask = U(0x2020202020202020) if lower else U(0)
     whole = size & ~63
     at = 0
     while at < whole:
-        mask = U(0)
-        for j in range(8):
-            x = load64(data, at + 8 * j)
-            upper = (x + U(0x3F3F3F3F3F3F3F3F)) & ~(x + U(0x2525252525252525)) & HIGH
-            store64(text, at + 8 * j, x | ((upper >> case_shift) & case_mask))
-            folded = x | (upper >> case_shift)
-            word = (
-                ((folded + U(0x1F1F1F1F1F1F1F1F)) & ~(folded + U(0x0505050505050505)))
-                | ((x + U(0x5050505050505050)) & ~(x + U(0x4646464646464646)))
-                | ((x + U(0x2121212121212121)) & ~(x + U(0x2020202020202020)))
-            )
-            word = (word & HIGH) >> U(7)
-            mask |= ((word * U(0x0102040810204080)) >> U(56)) << U(8 * j)
-        changes = mask ^ ((mask << U(1)) | carry)
+        mask = ascii_words(data, at, case_mask, text)
+        count = add_borders(mask ^ ((mask << U(1)) | carry), at, count, borders)
         carry = mask >> U(63)
-        end = count + ones(changes)
-        while count < end:  # eight at a time, beyond the end if need be: `borders` has room
-            for j in range(8):
-                borders[count + j] = at + trailing_zeros(changes)
-                changes &= changes - U(1)
-            count += 8
-        count = end
         at += 64
     mask = U(0)
     for j in range(size - whole):
@@ -95,11 +105,7 @@ def ascii_borders(data, lower, text, borders):  # type: ignore[no-untyped-def]
         text[whole + j] = c + 32 if is_upper and lower else c
         if is_upper or (c >= 97 and c <= 122) or (c >= 48 and c <= 57) or c == 95:
             mask |= U(1) << U(j)
-    changes = mask ^ ((mask << U(1)) | carry)
-    while changes:
-        borders[count] = whole + trailing_zeros(changes)
-        changes &= changes - U(1)
-        count += 1
+    count = add_borders(mask ^ ((mask << U(1)) | carry), whole, count, borders)
     if count & 1:
         borders[count] = size
         count += 1
@@ -108,37 +114,45 @@ def ascii_borders(data, lower, text, borders):  # type: ignore[no-untyped-def]
 
 @inlined
 def unicode_borders(data, classes, split, text, borders):  # type: ignore[no-untyped-def]
-    """As `ascii_borders` for any valid UTF-8, already lower-cased.
+    """As `ascii_borders` for any valid UTF-8, already lower-cased; with `split` a SINGLE code point is a token.
 
-    With `split` a SINGLE code point is a token of its own.
+    Stretches of 64 ASCII bytes, of which most texts have many, are taken at once.
     """
     size = len(data)
     count = 0
     inside = False
     at = 0
     while at < size:
-        point, length = decode(data, at)
-        kind = classes[point]
-        if split and (kind & SINGLE):
-            if inside:
+        high = U(0)
+        if at + 64 <= size:
+            for j in range(8):
+                high |= load64(data, at + 8 * j)
+            if high & HIGH == U(0):
+                mask = ascii_words(data, at, U(0), text)
+                carry = U(1) if inside else U(0)
+                count = add_borders(mask ^ ((mask << U(1)) | carry), at, count, borders)
+                inside = mask >> U(63) != U(0)
+                at += 64
+                continue
+        until = min(size, at + 64)
+        while at < until:
+            point, length = decode(data, at)
+            kind = classes[point]
+            if split and (kind & SINGLE):
+                if inside:
+                    borders[count] = at
+                    count += 1
+                    inside = False
+                borders[count] = at
+                borders[count + 1] = at + length
+                count += 2
+            elif (kind & WORD != 0) != inside:
                 borders[count] = at
                 count += 1
-                inside = False
-            borders[count] = at
-            borders[count + 1] = at + length
-            count += 2
-        elif kind & WORD:
-            if not inside:
-                borders[count] = at
-                count += 1
-                inside = True
-        elif inside:
-            borders[count] = at
-            count += 1
-            inside = False
-        for j in range(length):
-            text[at + j] = data[at + j]
-        at += length
+                inside = not inside
+            for j in range(length):
+                text[at + j] = data[at + j]
+            at += length
     if inside:
         borders[count] = size
         count += 1

@@ -1,0 +1,112 @@
+"""Clusters against slow oracles, and what each kind promises."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import oracles
+from twinset.clusters.group import Edges, Grouping, components
+
+ORACLES = {"leader": oracles.leaders, "complete": oracles.complete, "components": oracles.components}
+methods = pytest.mark.parametrize("method", list(ORACLES))
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]]]:
+    """Ranks, and edges (later, earlier), sorted."""
+    documents = draw(st.integers(1, 16))
+    possible = [(later, earlier) for later in range(documents) for earlier in range(later)]
+    dense = draw(st.sampled_from([0.1, 0.3, 0.6, 0.9]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    return documents, [edge for edge in possible if rng.random() < dense]
+
+
+def shared_by(edge: tuple[int, int]) -> int:
+    return 1000 + edge[0] * 100 + edge[1]
+
+
+def edges_of(edges: list[tuple[int, int]]) -> Edges:
+    return np.array([(*edge, shared_by(edge)) for edge in edges], np.uint32).reshape(-1, 3)
+
+
+def cut_between_documents(edges: list[tuple[int, int]], at: int) -> list[Edges]:
+    """Two portions; all edges of one later document stay in one."""
+    return [edges_of([edge for edge in edges if edge[0] < at]), edges_of([edge for edge in edges if edge[0] >= at])]
+
+
+@methods
+@given(graph=graphs())
+def test_equals_its_oracle(method: str, graph: tuple[int, list[tuple[int, int]]]) -> None:
+    documents, edges = graph
+    grouping = Grouping(documents, method).add([edges_of(edges)])
+    assert grouping.leader.tolist() == ORACLES[method](documents, edges)
+
+
+@methods
+@given(graph=graphs(), at=st.integers(0, 16))
+def test_portions_do_not_matter(method: str, graph: tuple[int, list[tuple[int, int]]], at: int) -> None:
+    documents, edges = graph
+    whole = Grouping(documents, method).add([edges_of(edges)])
+    parted = Grouping(documents, method).add(cut_between_documents(edges, at))
+    one_by_one = Grouping(documents, method)
+    for later in range(documents):
+        one_by_one.add([edges_of([edge for edge in edges if edge[0] == later])])
+    assert whole.leader.tolist() == parted.leader.tolist() == one_by_one.leader.tolist()
+    assert whole.shared.tolist() == parted.shared.tolist() == one_by_one.shared.tolist()
+
+
+@pytest.mark.parametrize("method", ["leader", "complete"])
+@given(graph=graphs())
+def test_every_removal_has_an_edge_and_its_count(method: str, graph: tuple[int, list[tuple[int, int]]]) -> None:
+    documents, edges = graph
+    grouping = Grouping(documents, method).add([edges_of(edges)])
+    for this, leader in enumerate(grouping.leader.tolist()):
+        assert grouping.leader[leader] == leader
+        if leader != this:
+            assert (this, leader) in edges
+            assert grouping.shared[this] == shared_by((this, leader))
+
+
+@given(graphs())
+def test_no_two_kept_documents_are_near(graph: tuple[int, list[tuple[int, int]]]) -> None:
+    documents, edges = graph
+    leader = Grouping(documents, "leader").add([edges_of(edges)]).leader
+    kept = {this for this in range(documents) if leader[this] == this}
+    assert not [edge for edge in edges if set(edge) <= kept]
+
+
+@given(graphs())
+def test_all_members_of_a_complete_cluster_are_near(graph: tuple[int, list[tuple[int, int]]]) -> None:
+    documents, edges = graph
+    leader = Grouping(documents, "complete").add([edges_of(edges)]).leader
+    for later in range(documents):
+        for earlier in range(later):
+            assert leader[later] != leader[earlier] or (later, earlier) in edges
+
+
+@given(graphs(), st.randoms(use_true_random=False))
+def test_components_in_any_order_of_edges(graph: tuple[int, list[tuple[int, int]]], rng: object) -> None:
+    documents, edges = graph
+    shuffled = [edge if i % 2 else edge[::-1] for i, edge in enumerate(edges)]
+    rng.shuffle(shuffled)  # type: ignore[attr-defined]
+    columns = np.array(shuffled, np.uint32).reshape(-1, 2)
+    assert components(documents, [columns[:3], columns[3:]]).tolist() == oracles.components(documents, edges)
+
+
+def test_a_long_chain() -> None:
+    """Leaders take every other link, components the whole chain; neither runs out of stack or time."""
+    n = 100_000
+    chain = np.array([(i, i - 1, 5) for i in range(1, n)], np.uint32)
+    assert Grouping(n, "leader").add([chain]).leader.tolist() == [i - i % 2 for i in range(n)]
+    assert not Grouping(n, "components").add([chain]).leader.any()
+    assert not components(n, [chain[::-1]]).any()
+
+
+@methods
+def test_nothing_to_group(method: str) -> None:
+    assert Grouping(3, method).add([edges_of([])]).leader.tolist() == [0, 1, 2]
+    assert Grouping(3, method).add([]).leader.tolist() == [0, 1, 2]
+    assert Grouping(0, method).add([]).leader.tolist() == []

@@ -1,0 +1,138 @@
+"""Exact verification: set sizes and overlaps equal Python's sets, and the threshold is inclusive to the last digit."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from twinset.pairs.verify import Sets, overlaps, scores
+from twinset.schema import Shingles
+
+# Few values, some of them equal in their low bits, so that places in the hash table are fought for.
+hashes = st.one_of(st.integers(1, 12), st.integers(1, 40).map(lambda n: n << 40), st.integers(1, 2**64 - 1))
+rows_of_hashes = st.lists(st.lists(hashes, max_size=30), min_size=1, max_size=6)
+
+
+def sets_of(rows: list[list[int]]) -> Sets:
+    offsets = np.cumsum([0, *map(len, rows)])
+    packed = Shingles(np.arange(len(rows)), offsets, np.array([x for row in rows for x in row], np.uint64))
+    sets = Sets.with_room(np.diff(offsets))
+    everything = np.arange(len(rows))
+    sets.fill(packed, everything, everything)
+    return sets
+
+
+def overlap(rows: list[list[int]], pairs: list[tuple[int, int]], threshold: float) -> list[int]:
+    lefts, rights = (np.array([pair[side] for pair in pairs], np.uint32) for side in (0, 1))
+    return overlaps(sets_of(rows), lefts, rights, threshold).tolist()
+
+
+@given(rows_of_hashes)
+def test_distinct_equals_sets(rows: list[list[int]]) -> None:
+    sets = sets_of(rows)
+    for i, row in enumerate(rows):
+        found = sets.hashes[sets.starts[i] : sets.starts[i] + sets.sizes[i]].tolist()
+        assert len(found) == len(set(found))
+        assert set(found) == set(row)
+
+
+@given(rows_of_hashes, st.randoms(use_true_random=False))
+def test_sets_may_be_filled_piece_by_piece_in_any_order(rows: list[list[int]], rng: object) -> None:
+    offsets = np.cumsum([0, *map(len, rows)])
+    packed = Shingles(np.arange(len(rows)), offsets, np.array([x for row in rows for x in row], np.uint64))
+    order = list(range(len(rows)))
+    rng.shuffle(order)  # type: ignore[attr-defined]
+    place_of = {row: place for place, row in enumerate(order)}
+    sets = Sets.with_room(np.array([len(rows[row]) for row in order]))
+    for row in range(len(rows)):
+        sets.fill(packed, np.array([row]), np.array([place_of[row]]))
+    for row, place in place_of.items():
+        found = sets.hashes[sets.starts[place] : sets.starts[place] + sets.sizes[place]].tolist()
+        assert set(found) == set(rows[row])
+
+
+@given(rows_of_hashes, st.sampled_from([0.0, 0.1, 0.25, 1 / 3, 0.5, 0.6, 2 / 3, 0.8, 0.9, 0.95, 1.0]))
+def test_overlaps_equal_sets(rows: list[list[int]], threshold: float) -> None:
+    pairs = list(product(range(len(rows)), repeat=2))
+    expected = []
+    for left, right in pairs:
+        a, b = set(rows[left]), set(rows[right])
+        reached = bool(a | b) and len(a & b) / len(a | b) >= threshold
+        expected.append(len(a & b) if reached or threshold == 0 else 0)
+    assert overlap(rows, pairs, threshold) == expected
+
+
+def test_lefts_in_any_order() -> None:
+    """Quickest with equal lefts together, right in any order."""
+    rng = np.random.default_rng(4)
+    rows = [rng.integers(1, 60, 40).tolist() for _ in range(12)]
+    pairs = [(int(a), int(b)) for a, b in rng.integers(0, 12, (300, 2))]
+    expected = [len(set(rows[a]) & set(rows[b])) for a, b in pairs]
+    assert overlap(rows, pairs, 0.0) == expected
+
+
+@pytest.mark.parametrize(
+    "share",
+    [Fraction(4, 5), Fraction(3, 5), Fraction(2, 3), Fraction(1, 3), Fraction(7, 10), Fraction(9, 10), Fraction(19, 20)]
+    + [Fraction(1, 2), Fraction(1, 1), Fraction(1, 7), Fraction(99, 100), Fraction(17, 19)],
+    ids=str,
+)
+@pytest.mark.parametrize("times", [1, 2, 3, 7, 50, 333])
+def test_the_threshold_is_inclusive(share: Fraction, times: int) -> None:
+    """Exactly at the threshold a pair counts; one shingle less and it does not."""
+    shared, union = share.numerator * times, share.denominator * times
+    threshold = share.numerator / share.denominator
+    for only_left in {0, (union - shared) // 2, union - shared}:
+        left = list(range(1, 1 + shared + only_left))
+        right = list(range(1, 1 + shared)) + list(range(10**6, 10**6 + union - shared - only_left))
+        assert overlap([left, right], [(0, 1), (1, 0)], threshold) == [shared, shared]
+        longer = [*left, 10**7]
+        assert overlap([longer, right], [(0, 1), (1, 0)], threshold) == [0, 0]
+        above = np.nextafter(threshold, 2.0)
+        assert overlap([left, right], [(0, 1)], float(above)) == [0]
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95])
+def test_every_small_overlap_at_decimal_thresholds(threshold: float) -> None:
+    """All sizes up to 24 with all overlaps: kept where shared / union is at least the threshold, as Python divides."""
+    rows, pairs, expected = [], [], []
+    for n_left, n_right in product(range(1, 25), repeat=2):
+        for shared in range(min(n_left, n_right) + 1):
+            pairs.append((len(rows), len(rows) + 1))
+            rows.append(list(range(1, 1 + n_left)))
+            rows.append(list(range(1 + n_left - shared, 1 + n_left - shared + n_right)))
+            expected.append(shared if shared / (n_left + n_right - shared) >= threshold else 0)
+    assert overlap(rows, pairs, threshold) == expected
+
+
+def test_threshold_zero_counts_everything() -> None:
+    assert overlap([[1, 2, 3], [3, 4], [9], []], [(0, 1), (0, 2), (0, 3), (3, 3)], 0.0) == [1, 0, 0, 0]
+
+
+def test_large_sets_after_small_ones() -> None:
+    """The table's scratch grows, and what a smaller set left in it is not found again."""
+    rng = np.random.default_rng(8)
+    rows = [rng.integers(1, 2**64, n, np.uint64).tolist() for n in (3, 5000, 10, 40000, 1)]
+    rows += [rows[3][::2], rows[1][:2500] + rows[3][:10], rows[0]]
+    pairs = list(pairwise([0, 1, 2, 3, 4, 5, 3, 6, 1, 7, 0]))
+    expected = [len(set(rows[a]) & set(rows[b])) for a, b in pairs]
+    assert overlap(rows, pairs, 0.0) == expected
+
+
+def test_scores() -> None:
+    shared, left, right = (np.array(column, np.uint32) for column in zip((3, 4, 6), (5, 5, 6), strict=True))
+    similarity, in_right, in_left = scores(shared, left, right)
+    assert similarity.tolist() == [3 / 7, 5 / 6]
+    assert in_right.tolist() == [3 / 4, 1.0]
+    assert in_left.tolist() == [3 / 6, 5 / 6]
+
+
+def test_scores_of_sets_as_large_as_they_come() -> None:
+    """Sizes that sum to more than 32 bits."""
+    large = np.array([2**32 - 1], np.uint32)
+    assert [one.tolist() for one in scores(large, large, large)] == [[1.0]] * 3
