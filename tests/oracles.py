@@ -1,7 +1,7 @@
 """A slow, obvious version of every kernel, in plain Python.
 
-Definitions that the textbook has are taken from `twinset.textbook`. The rest stands here: the values of the hash scheme, written
-with whole numbers; sketches, joins and clusters, written with sets and loops.
+Definitions that the textbook has are taken from `twinset.textbook`. The rest stands here: the values of the hash
+scheme, written with whole numbers; sketches, joins and clusters, written with sets and loops.
 """
 
 from __future__ import annotations
@@ -35,9 +35,7 @@ def shingle_list(raw: str | bytes | None, shingle: str = "word:5", **words: bool
     return textbook.shingle_list(text_of(raw), shingle, **steps)
 
 
-def shingle_set(
-    raw: str | bytes | None, shingle: str = "word:5", **words: bool
-) -> frozenset[tuple[Hashable, int]]:
+def shingle_set(raw: str | bytes | None, shingle: str = "word:5", **words: bool) -> frozenset[tuple[Hashable, int]]:
     """The shingles of a text as a set; those of a bag with their occurrence number."""
     found = shingle_list(raw, shingle, **words)
     return textbook.bag_as_set(found if words.get("bag") else set(found))
@@ -80,9 +78,7 @@ def shingle_hash(shingle: textbook.Shingle, size: int, seed: int) -> int:
     return fmix64(h ^ seed) or 1
 
 
-def shingle_hashes(
-    raw: str | bytes | None, seed: int = 1, shingle: str = "word:5", **words: bool
-) -> list[int]:
+def shingle_hashes(raw: str | bytes | None, seed: int = 1, shingle: str = "word:5", **words: bool) -> list[int]:
     """The hashes of a text's shingles, in order; of a bag, repeats are numbered."""
     size = int(shingle.split(":")[1])
     seen: Counter[int] = Counter()

@@ -21,7 +21,7 @@ POINTS = [point for point in range(0x110000) if not 0xD800 <= point <= 0xDFFF]
 
 
 def known_to_python(character: str) -> bool:
-    """Whether the running Python's Unicode is the table's, or the character was there in the oldest one that Twinset may meet."""
+    """Whether the table and the running Python agree on a character: one version, or assigned long ago."""
     return unicodedata.unidata_version == TABLE_VERSION or unicodedata.category(character) != "Cn"
 
 
@@ -108,7 +108,9 @@ def test_every_two_characters_that_compose_are_noticed() -> None:
     assert [pair for pair in unnoticed if not unicodedata.is_normalized("NFC", pair)] == []
 
 
-@pytest.mark.parametrize("text", ["naïve café", "ελληνικά", "русский", "日本語テキスト", "한국어", "ภาษาไทย", "العربية", "हिन्दी", "🙂"])
+@pytest.mark.parametrize(
+    "text", ["naïve café", "ελληνικά", "русский", "日本語テキスト", "한국어", "ภาษาไทย", "العربية", "हिन्दी", "🙂"]
+)
 def test_ordinary_text_is_settled(text: str) -> None:
     assert survey([text]) == [1]
 

@@ -21,7 +21,7 @@ from twinset.engines.sketching import EMPTY, UNREADABLE, shingle_sets
 from twinset.engines.sorting import Rows, sorted_portions
 from twinset.engines.spool import Spool
 from twinset.engines.tables import check_ending
-from twinset.errors import OptionError, OutputError, TwinsetError
+from twinset.errors import OptionError, OutputError, SourceError, TwinsetError
 from twinset.options import CompareOptions, DedupOptions, PairsOptions
 from twinset.pairs.verify import Sets, overlaps
 from twinset.plan import Plan, plan
@@ -173,7 +173,14 @@ def compare(left: str, right: str, **words: Any) -> Comparison:
     0.3333333333333333
     """
     options = CompareOptions.of(**words)
-    ours, theirs = shingle_sets(pa.array([left, right], pa.large_string()), options, options.seed)
+    try:
+        texts = pa.array([left, right], pa.large_string())
+    except UnicodeEncodeError as error:
+        raise SourceError(
+            f"a text to compare holds half of a surrogate pair ({error.object[error.start]!r} at {error.start}), "
+            "which no UTF-8 can hold; take it out, or decode the text another way"
+        ) from error
+    ours, theirs = shingle_sets(texts, options, options.seed)
     hashes = np.concatenate([ours, theirs])
     both = Shingles(np.arange(2), np.array([0, len(ours), len(hashes)]), hashes)
     sets = Sets.with_room(np.diff(both.offsets))

@@ -1,8 +1,9 @@
-"""Candidates: exactly the pairs that share a band and enough slots, each once, however the documents are cut into blocks."""
+"""Candidates: exactly the pairs that share a band and enough slots, each once, into whatever blocks documents are cut."""
 
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +36,7 @@ def joined(
     """All candidates by position, the documents cut into blocks at `cuts`; numbers are positions times `stride`."""
     edges = [0, *sorted(cuts), len(slots)]
     blocks = []
-    for first, last in zip(edges, edges[1:], strict=False):
+    for first, last in pairwise(edges):
         numbers = np.arange(first, last, dtype=np.uint32) * np.uint32(stride)
         blocks.append(banded(slots[first:last], salts[first:last], plan, numbers))
     limit = None if border is None else border * stride
@@ -171,7 +172,9 @@ def test_every_value_of_a_byte_is_told_from_every_other() -> None:
     found = joined(slots, np.zeros(256, np.uint64), plan_of(2, 1, 1, least=2), [])
     assert not found
     twice = np.concatenate([slots, slots])
-    assert set(joined(twice, np.zeros(512, np.uint64), plan_of(2, 1, 1, least=2), [])) == {(i, i + 256) for i in range(256)}
+    assert set(joined(twice, np.zeros(512, np.uint64), plan_of(2, 1, 1, least=2), [])) == {
+        (i, i + 256) for i in range(256)
+    }
 
 
 def test_no_documents_and_one() -> None:
@@ -202,5 +205,5 @@ def test_equal_bags_have_equal_digests_and_are_found() -> None:
     rows = [[5, 6, 7], [7, 6, 5], [5, 6], [5, 6, 6], [5, 6, 7]]
     offsets = np.cumsum([0, *map(len, rows)])
     digests = np.empty((5, 2), np.uint64)
-    sketch_kernels.digest(np.array(sum(rows, []), np.uint64), offsets, digests)
+    sketch_kernels.digest(np.array([*chain(*rows)], np.uint64), offsets, digests)
     assert first_of_equals(digests).tolist() == [0, 0, 2, 3, 0]

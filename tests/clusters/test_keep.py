@@ -39,9 +39,11 @@ rule_chains = st.lists(
 )
 
 
-@given(st.lists(st.tuples(small, small, small, small, st.text("abé", max_size=2)), max_size=12), rule_chains, st.booleans())
+@given(
+    st.lists(st.tuples(small, small, small, small, st.text("abé", max_size=2)), max_size=12), rule_chains, st.booleans()
+)
 def test_chains(rows: list[Any], rules: list[tuple[str, str | None]], own_ids: bool) -> None:
-    """Against Python's own sort: the rules in turn, then the id if rows have their own and the policy does not name order, then the row."""
+    """Against Python's own sort: the rules in turn, then the id (own ids, and no rule that names order), then the row."""
     names = ["source", "longest", "day", "score"]
     columns = {name: [row[i] for row in rows] for i, name in enumerate(names)}
     ids = [f"{row[4]}{i:02}" for i, row in enumerate(rows)]
@@ -76,7 +78,7 @@ def best_first(values: list[Any], kind: pa.DataType | None = None) -> list[int]:
     return np.argsort(descending(pa.chunked_array([pa.array(values, kind)]), "c"), kind="stable").tolist()
 
 
-DAY = datetime.date
+DAY, MOMENT = datetime.date, datetime.datetime
 COLUMNS: list[tuple[list[Any], pa.DataType | None]] = [
     ([3, None, 10, -1, 10], None),
     ([3.5, None, 10.0, -1.0, 10.0], None),
@@ -84,7 +86,7 @@ COLUMNS: list[tuple[list[Any], pa.DataType | None]] = [
     (["b", None, "c", "", "c"], None),
     (["b", None, "c", "", "c"], pa.large_string()),
     ([DAY(2020, 5, 1), None, DAY(2021, 1, 1), DAY(1969, 1, 1), DAY(2021, 1, 1)], None),
-    ([datetime.datetime(2020, 5, d) for d in (2, 3, 1)][:1] + [None] + [datetime.datetime(2021, 1, 1), datetime.datetime(1969, 1, 1)] + [datetime.datetime(2021, 1, 1)], None),
+    ([MOMENT(2020, 5, 1, 7), None, MOMENT(2021, 1, 1), MOMENT(1969, 1, 1), MOMENT(2021, 1, 1)], None),
     ([decimal.Decimal("9.5"), None, decimal.Decimal("10.25"), decimal.Decimal("-1"), decimal.Decimal("10.25")], None),
     ([datetime.time(5), None, datetime.time(6), datetime.time(1), datetime.time(6)], None),
 ]

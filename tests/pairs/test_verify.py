@@ -78,8 +78,7 @@ def test_lefts_in_any_order() -> None:
 
 @pytest.mark.parametrize(
     "share",
-    [Fraction(4, 5), Fraction(3, 5), Fraction(2, 3), Fraction(1, 3), Fraction(7, 10), Fraction(9, 10), Fraction(19, 20)]
-    + [Fraction(1, 2), Fraction(1, 1), Fraction(1, 7), Fraction(99, 100), Fraction(17, 19)],
+    [Fraction(one) for one in "4/5 3/5 2/3 1/3 7/10 9/10 19/20 1/2 1 1/7 99/100 17/19".split()],
     ids=str,
 )
 @pytest.mark.parametrize("times", [1, 2, 3, 7, 50, 333])

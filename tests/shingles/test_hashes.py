@@ -33,9 +33,7 @@ texts = st.one_of(
     st.text("abAB01_ .\t\n\x00é日🙂́", max_size=90),
 )
 specs = st.builds(lambda kind, size: f"{kind}:{size}", st.sampled_from(["word", "char"]), st.integers(1, 12))
-switches = st.fixed_dictionaries(
-    {name: st.booleans() for name in ("bag", "lowercase", "nfc", "squeeze", "split")}
-)
+switches = st.fixed_dictionaries({name: st.booleans() for name in ("bag", "lowercase", "nfc", "squeeze", "split")})
 
 
 @given(st.lists(st.none() | texts, max_size=6), specs, switches, st.integers(0, 2**64 - 1))
@@ -57,9 +55,7 @@ def test_every_script(spec: str, name: str) -> None:
 
 
 @given(st.lists(texts, min_size=1, max_size=5), specs, switches)
-def test_equal_shingles_and_only_they_have_equal_hashes(
-    given_texts: list[str], spec: str, on: dict[str, bool]
-) -> None:
+def test_equal_shingles_and_only_they_have_equal_hashes(given_texts: list[str], spec: str, on: dict[str, bool]) -> None:
     hashes = hashes_of(given_texts, shingle=spec, **on)
     one_to_one: dict[Any, int] = {}
     for text, found in zip(given_texts, hashes, strict=True):
@@ -112,7 +108,9 @@ def test_words_of_any_length_at_any_place(length: int) -> None:
     assert hashes_of([given_texts[7]], shingle="word:1") == [expected[7]]
 
 
-@pytest.mark.parametrize("separators", [" " * n for n in (0, 1, 7, 8, 9, 63, 64, 65, 128)] + ["\x00", ".,;\n" * 40, "—…"])
+@pytest.mark.parametrize(
+    "separators", [" " * n for n in (0, 1, 7, 8, 9, 63, 64, 65, 128)] + ["\x00", ".,;\n" * 40, "—…"]
+)
 def test_only_separators(separators: str) -> None:
     assert hashes_of([separators], shingle="word:2") == [[]]
     assert hashes_of([" \t" + " " * len(separators)], shingle="char:2") == [[]]

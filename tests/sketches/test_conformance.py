@@ -1,12 +1,12 @@
-"""Both sketches against the bar that any sketch must clear: no bias, no more variance than k permutations, bands on the S-curve.
+"""Both sketches against the bar for any: no bias, no more variance than k permutations, bands on the S-curve.
 
 Seeds are fixed, so nothing here fails by chance from one run to the next. What the bounds allow for:
 
 - bias: the mean of 3,000 estimates lies within 3 of its own standard errors of the true similarity;
-- variance: 3,000 pairs give the variance to within 2.6 % (one standard error), so a sketch exactly as good as k independent
-  permutations lies 4 standard errors below the bound of 1.1;
-- S-curve: with 10,000 pairs a share has a standard error of 0.005 at most, so ±0.02 is 4 of them. For `kperm` at n = 10,000 there
-  are 3,000 pairs, one standard error is up to 0.0091, and ±0.03 is asked for.
+- variance: 3,000 pairs give the variance to within 2.6 % (one standard error), so a sketch exactly as good as
+  k independent permutations lies 4 standard errors below the bound of 1.1;
+- S-curve: with 10,000 pairs a share has a standard error of 0.005 at most, so ±0.02 is 4 of them. For `kperm` at
+  n = 10,000 there are 3,000 pairs, one standard error is up to 0.0091, and ±0.03 is asked for.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ def test_s_curve_of_fss_for_long_documents(similarity: float) -> None:
 def test_shingles_of_text_are_as_good_as_random_numbers(method: str, spec: str) -> None:
     """Words that differ in a digit or two, numbered on: what a poor hash of words would fall over.
 
-    Similarity is measured on the hashed sets, so that the sketch alone is judged; the sum of squared, standardised errors of 3,000
-    pairs has a standard error of 2.6 %.
+    Similarity is measured on the hashed sets, so that the sketch alone is judged; the mean of the squared,
+    standardised errors of 3,000 pairs has a standard error of 2.6 %.
     """
     texts = []
     for pair in range(PAIRS):

@@ -1,4 +1,7 @@
-"""Values that hashing gave when the scheme was fixed. Another value is another scheme: raise `schema.HASH_SCHEME` and record anew."""
+"""Values that hashing gave when the scheme was fixed.
+
+Another value is another scheme: raise `schema.HASH_SCHEME` and record the values anew beside the old ones.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,9 @@ FOX = "The quick brown fox jumps over the lazy dog"
 MANY = "Ελληνικά 東京タワー 🙂 naïve"
 LONG = "antidisestablishmentarianism"
 
-WORD_HASHES = {1: {"fox": 0xEFB69808731F371B, "quick": 0x2589150C5175A11D, "naïve": 0x915F30010A6E1F82, LONG: 0x8F9865E6B7230169}}
+WORD_HASHES = {
+    1: {"fox": 0xEFB69808731F371B, "quick": 0x2589150C5175A11D, "naïve": 0x915F30010A6E1F82, LONG: 0x8F9865E6B7230169}
+}
 SHINGLES = {
     1: {
         ("word:1", FOX): [0x1E3674A78E712682, 0xC79E1F112788808F, 0x46784F58543A4091],

@@ -126,5 +126,8 @@ def test_low_bytes() -> None:
 def test_large_values_survive() -> None:
     """Values at the top of 64 bits, where a float would lose digits."""
     row: Hashes = np.array([2**64 - 1, 2**64 - 2, 2**63, 2**53 + 1], np.uint64)
-    for method, oracle in (("fss", oracles.fss(row.tolist(), 32)), ("kperm", oracles.kperm(row.tolist(), 32, 2**64 - 1))):
+    for method, oracle in (
+        ("fss", oracles.fss(row.tolist(), 32)),
+        ("kperm", oracles.kperm(row.tolist(), 32, 2**64 - 1)),
+    ):
         assert sketched([row.tolist()], method, 32, 2**64 - 1)[0].tolist() == oracle

@@ -49,10 +49,19 @@ class Block:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by the arrays of the block."""
+        """Bytes that the block holds; what texts and payload share counts once."""
         arrays = [self.texts, self.ids, self.by, *self.columns.values()]
-        held = sum(array.nbytes for array in arrays if array is not None)
-        return int(held + getattr(self.payload, "nbytes", 0))
+        if isinstance(self.payload, pa.Table):
+            arrays += [chunk for column in self.payload.columns for chunk in column.chunks]
+        buffers = {
+            buffer.address: buffer.size
+            for array in arrays
+            if array is not None
+            for buffer in array.buffers()
+            if buffer is not None
+        }
+        packed = 0 if isinstance(self.payload, pa.Table) else getattr(self.payload, "nbytes", 0)
+        return int(sum(buffers.values()) + packed)
 
 
 class Chunk(ABC):

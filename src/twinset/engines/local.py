@@ -50,7 +50,7 @@ class Local:
         self.started = time.perf_counter()
         self.timings: dict[str, float] = {}
         self.batch_bytes = batch_within(options.batch_bytes, options.memory_bytes, options.thread_count)
-        self._inputs = tempfile.TemporaryDirectory(prefix="twinset-", dir=options.scratch)
+        self._inputs = _temporary_folder(options.scratch)
         try:
             self._open(sources)
         except BaseException:
@@ -191,6 +191,16 @@ class Local:
         except OSError as error:
             raise cannot_write(place, error) from error
         return place
+
+
+def _temporary_folder(scratch: str | None) -> "tempfile.TemporaryDirectory[str]":
+    try:
+        if scratch is not None:
+            os.makedirs(scratch, exist_ok=True)
+        return tempfile.TemporaryDirectory(prefix="twinset-", dir=scratch)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(f"cannot make a temporary folder ({reason}); name a place for it with --scratch") from error
 
 
 def _stamp(part: Part) -> list[Any]:

@@ -1,0 +1,78 @@
+"""An output appears whole or not at all, replaces only when told to, and is never taken for a source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.reliability.command import STATE, bytes_of, documents, twinset, write_lines
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return write_lines(tmp_path / "in.jsonl", documents(60))
+
+
+def test_an_output_that_exists_is_refused_and_untouched(tmp_path: Path, source: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "mine.txt").write_text("precious")
+    twinset("dedup", source, "-o", out).refused(str(out), "--force")
+    assert [path.name for path in out.iterdir()] == ["mine.txt"]
+    assert not Path(f"{out}{STATE}").exists()
+    assert twinset("dedup", source, "-o", out, "--force").code == 0
+    assert not (out / "mine.txt").exists()
+    assert twinset("dedup", source, "-o", tmp_path / "clean").code == 0
+    assert bytes_of(out) == bytes_of(tmp_path / "clean")
+
+
+def test_a_file_where_the_folder_should_be(tmp_path: Path, source: Path) -> None:
+    (tmp_path / "out").write_text("precious")
+    twinset("dedup", source, "-o", tmp_path / "out", "--force").refused("is a file")
+    assert (tmp_path / "out").read_text() == "precious"
+
+
+def test_an_output_that_holds_its_source_is_refused(tmp_path: Path, source: Path) -> None:
+    before = source.read_bytes()
+    twinset("dedup", source, "-o", tmp_path, "--force").refused("would be replaced", "in.jsonl")
+    twinset("dedup", source, "-o", source.parent / "." / "..", "--force").refused("would be replaced")
+    assert source.read_bytes() == before
+    table = tmp_path / "in.csv"
+    table.write_text("text\none two three\none two three\n")
+    twinset("pairs", table, "-o", table).refused("would be replaced")
+    assert table.read_text().startswith("text\n")
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    folder = tmp_path / "texts"
+    for number, row in enumerate(documents(24)):
+        path = folder / ("deep/out" if number % 5 == 0 else ".") / f"{number:02d}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(row["text"] + "\n")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["out", "deep/new", "out [1]*", "..out"])
+def test_an_output_inside_the_source_is_not_read(texts: Path, name: str) -> None:
+    """And a folder elsewhere that happens to have the output's name is."""
+    out = texts / name
+    first = twinset("dedup", texts, "-o", out, "--copy", "--json")
+    assert first.code == 0, first.err
+    before = bytes_of(out)
+    second = twinset("dedup", texts, "-o", out, "--copy", "--json", "--force")
+    assert first.summary["documents"] == second.summary["documents"] == 24
+    assert bytes_of(out) == before
+
+
+def test_pairs_inside_the_source_are_not_read(texts: Path) -> None:
+    out = texts / "pairs.csv"
+    first = twinset("pairs", texts, "-o", out, "--json").summary
+    assert first["documents"] == twinset("pairs", texts, "-o", out, "--json").summary["documents"] == 24
+
+
+def test_folders_on_the_way_are_made(tmp_path: Path, source: Path) -> None:
+    assert twinset("dedup", source, "-o", tmp_path / "a" / "b" / "out").code == 0
+    assert (tmp_path / "a/b/out/summary.json").exists()
+    assert [path.name for path in (tmp_path / "a/b").iterdir()] == ["out"]
