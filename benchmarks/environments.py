@@ -51,8 +51,13 @@ PEERS = (
     ),
     Peer(
         "text-dedup", ("text-dedup==0.4.0", ARROW), "benchmarks.peers.text_dedup_minhash", 20_000, 2,
-        "fingerprint and cluster steps of its minhash command, 128 hashes, 9×13 (its choice), 2 processes",
+        "fingerprint and cluster steps of its minhash command, 128 hashes, 9×13 (its choice), sha1 (its default), "
+        "2 processes",
         _found(9, 13),
+    ),
+    Peer(
+        "text-dedup xxh3", ("text-dedup==0.4.0", ARROW), "benchmarks.peers.text_dedup_xxh3", 20_000, 2,
+        "the same with the faster of its hashes, xxh3", _found(9, 13),
     ),
     Peer(
         "datatrove", ("datatrove[processing]==0.10.1", "spacy==3.8.18", ARROW),

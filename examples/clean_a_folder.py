@@ -10,6 +10,7 @@ LETTERS = Path(__file__).parent / "letters"
 
 
 def main() -> None:
+    """Clean a copy of the folder `letters`."""
     with tempfile.TemporaryDirectory() as scratch:
         folder, out = Path(scratch, "letters"), Path(scratch, "clean")
         shutil.copytree(LETTERS, folder)

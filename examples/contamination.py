@@ -11,15 +11,17 @@ TEST = {
 TRAINING = {
     "page-1": "Homework of the week! Explain in your own words why ice floats on water while most other solids sink in "
     "their own liquid, and name one consequence of this for the life of fish in a pond that freezes over in winter.",
-    "page-2": "Trains were invented in the early nineteenth century and changed how fast people and goods could travel.",
-    "page-3": "Trains were invented in the early nineteenth century and changed how fast people and goods could travel.",
+    "page-2": "Trains were invented in the early nineteenth century and changed how fast people and goods could move.",
+    "page-3": "Trains were invented in the early nineteenth century and changed how fast people and goods could move.",
 }
 
 
 def main() -> None:
+    """Find the training texts that give a question away, and leave them out."""
     found = twinset.find_pairs(TRAINING, against=TEST, threshold=0.7)
     for row in found.pairs.to_pylist():
-        print(f"{row['left']} is {row['similarity']:.2f} like {row['right']}; {row['right_in_left']:.0%} of that is in it")
+        share = f"it holds {row['right_in_left']:.0%} of it"
+        print(f"{row['left']} is {row['similarity']:.2f} like {row['right']}: {share}")
 
     # page-2 and page-3 are the same, and both stay: they were never compared with each other.
     clean = twinset.dedup(TRAINING, against=TEST, threshold=0.7)

@@ -10,7 +10,8 @@ NEWS = Path(__file__).parent / "news.jsonl"
 
 
 def main() -> None:
-    frame = pd.read_json(NEWS, lines=True, convert_dates=False)
+    """Keep the newest of each cluster."""
+    frame = pd.read_json(NEWS, lines=True, dtype=False)
     frame["letters"] = frame["text"].str.len()
 
     result = twinset.dedup(frame, keep="newest:date")

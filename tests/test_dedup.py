@@ -28,7 +28,7 @@ policies = pytest.mark.parametrize(
 
 
 def table_of_families(seed: int = 1, families: int = 15, members: int = 9) -> pa.Table:
-    """Versions of texts, each made from the one before it: families are chains, with copies, empty texts, ties and nulls."""
+    """Versions of texts, each made from the one before it: chains, with copies, empty texts, ties and nulls."""
     rng = random.Random(seed)
     rows: list[dict[str, Any]] = []
     for family in range(families):

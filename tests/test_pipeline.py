@@ -65,7 +65,7 @@ def edited(rng: random.Random, text: list[str], kind: int, times: int) -> list[s
 
 
 def corpus(seed: int, count: int, most_edits: int = 14) -> dict[str, str]:
-    """`count` texts and a near copy of each, in no order. Pairs share no text, so they are found or missed independently."""
+    """`count` texts and a near copy of each, in no order. Pairs share no text, so they are found independently."""
     rng = random.Random(seed)
     texts = {}
     for i in range(count):
@@ -92,7 +92,7 @@ def check(texts: dict[str, str], threshold: float, **options: Any) -> tuple[int,
 
 
 def least(pairs: int, recall: float) -> float:
-    """How many of `pairs` are found, each with probability `recall`, but for a chance of 0.2 % (2.9 standard errors)."""
+    """How many of `pairs` are found, each with probability `recall`, but for a chance of 0.2 %: 2.9 standard errors."""
     return pairs * recall - 2.9 * math.sqrt(pairs * recall * (1 - recall))
 
 

@@ -23,7 +23,7 @@ from benchmarks.peers.contest import N_HASHES, THRESHOLD, Pairs, pairs_of_groups
 PROCESSES = 2
 
 
-def find(texts: list[str], folder: Path) -> Callable[[], Pairs]:
+def find(texts: list[str], folder: Path, hash_func: Callable[..., int] = sha1_hash) -> Callable[[], Pairs]:
     bands, rows = optimal_param(THRESHOLD, N_HASHES, false_positive_weight=0.5, false_negative_weight=0.5)
     prime = np.uint64((1 << 61) - 1)
     random = np.random.RandomState(SEED)  # as its command draws them
@@ -40,7 +40,7 @@ def find(texts: list[str], folder: Path) -> Callable[[], Pairs]:
             "ngram_size": 5,
             "min_length": 5,
             "permutations": permutations,
-            "hash_func": sha1_hash,
+            "hash_func": hash_func,
             "dtype": np.uint64,
             "max_hash": np.uint32((1 << 32) - 1),
             "modulo_prime": prime,

@@ -1,4 +1,4 @@
-"""Candidates: exactly the pairs that share a band and enough slots, each once, into whatever blocks documents are cut."""
+"""Candidates: exactly the pairs that share a band and enough slots, each once, in whatever blocks they come."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ rule_chains = st.lists(
     st.lists(st.tuples(small, small, small, small, st.text("abé", max_size=2)), max_size=12), rule_chains, st.booleans()
 )
 def test_chains(rows: list[Any], rules: list[tuple[str, str | None]], own_ids: bool) -> None:
-    """Against Python's own sort: the rules in turn, then the id (own ids, and no rule that names order), then the row."""
+    """Against Python's own sort: the rules in turn, then the id (own ids, no rule that names order), then the row."""
     names = ["source", "longest", "day", "score"]
     columns = {name: [row[i] for row in rows] for i, name in enumerate(names)}
     ids = [f"{row[4]}{i:02}" for i, row in enumerate(rows)]

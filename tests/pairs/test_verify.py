@@ -78,7 +78,10 @@ def test_lefts_in_any_order() -> None:
 
 @pytest.mark.parametrize(
     "share",
-    [Fraction(one) for one in "4/5 3/5 2/3 1/3 7/10 9/10 19/20 1/2 1 1/7 99/100 17/19".split()],
+    [
+        Fraction(one)
+        for one in ["4/5", "3/5", "2/3", "1/3", "7/10", "9/10", "19/20", "1/2", "1", "1/7", "99/100", "17/19"]
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("times", [1, 2, 3, 7, 50, 333])

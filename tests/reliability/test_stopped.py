@@ -27,16 +27,11 @@ def stopped(done: Done) -> None:
 
 
 MOMENTS = [
-    ("pyarrow/", 5),
     ("numba/core/", 20),
-    (f"result{STATE}", 1),
-    ("in.jsonl", 1),
     ("in.jsonl", 3),
     (f"result{STATE}/keys", 1),
     ("manifest.json", 1),
-    ("manifest.json", 2),
     ("manifest.json", 3),
-    ("/out/kept", 1),
     ("/out/kept/in.jsonl", 1),
     ("/out/pairs.parquet", 1),
     ("/out/summary.json", 1),

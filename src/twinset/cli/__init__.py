@@ -11,7 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -78,6 +78,18 @@ def main(arguments: list[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return PIPE_CLOSED
     return code
+
+
+def script() -> NoReturn:
+    """Be the command: run, and leave at once.
+
+    Taking the interpreter, its compiled kernels and a gigabyte of texts apart piece by piece is a good part of a short
+    run. By now every file is closed and every thread has ended.
+    """
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _outcome(words: list[str]) -> int:

@@ -1,0 +1,122 @@
+"""Memory stays within the budget given: a large corpus, files that unpack to far more than they are, rows without end."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.reliability.command import environment
+from twinset.documents.parts import MAX_ROW_BYTES
+
+MB = 10**6
+
+
+def peak_of(*words: object, code: int = 0) -> tuple[int, str]:
+    """The most memory a run held, in bytes, and what it said."""
+    command = [sys.executable, "-m", "twinset", *(str(word) for word in words)]
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(None))
+    assert run.stdout is not None
+    said = run.stdout.read().decode()
+    run.stdout.close()
+    _, status, used = os.wait4(run.pid, 0)
+    run.returncode = os.waitstatus_to_exitcode(status)
+    assert run.returncode == code, said
+    return used.ru_maxrss * (1 if sys.platform == "darwin" else 1024), said
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """About 150 MB of text, a third of it near copies, as JSON lines and as Parquet."""
+    folder = tmp_path_factory.mktemp("memory")
+    dice = np.random.default_rng(7)
+    pool = [f"{number:05x}" for number in range(60_000)]
+    rows = []
+    for number in range(56_000):
+        if number % 3 != 2:
+            words = [pool[at] for at in dice.integers(0, len(pool), int(dice.integers(250, 650)))]
+        else:
+            words[len(words) // 2] = "changed"
+        rows.append({"id": f"d{number}", "text": " ".join(words)})
+    with open(folder / "in.jsonl", "w", encoding="ascii") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    pq.write_table(pa.Table.from_pylist(rows), folder / "in.parquet", row_group_size=8000)
+    assert (folder / "in.jsonl").stat().st_size > 140 * MB
+    return folder
+
+
+@pytest.mark.parametrize("name", ["in.jsonl", "in.parquet"])
+def test_half_a_gigabyte_is_kept(tmp_path: Path, corpus: Path, name: str) -> None:
+    peak, _ = peak_of("dedup", corpus / name, "-o", tmp_path / "out", "--memory", "512MB", "--threads", "2")
+    assert peak <= 1.4 * 512 * MB
+
+
+@pytest.mark.parametrize("name", ["in.jsonl", "in.parquet"])
+def test_the_least_budget(tmp_path: Path, corpus: Path, name: str) -> None:
+    """Python, Arrow and the kernels alone are about 200 MB: little is left to work with, and little more is taken."""
+    peak, _ = peak_of("dedup", corpus / name, "-o", tmp_path / "out", "--memory", "256MB", "--threads", "2")
+    assert peak <= 2 * 256 * MB
+
+
+def packed(path: Path, pieces: int, piece: bytes) -> Path:
+    """Write a compressed file of many equal pieces, in little time and memory: gzip and zstd members may follow each other."""
+    if path.suffix == ".gz":
+        member = gzip.compress(piece * 64, 9)
+    else:
+        member = pa.compress(piece * 64, "zstd", asbytes=True)
+    with open(path, "wb") as file:
+        for _ in range(pieces // 64):
+            file.write(member)
+    return path
+
+
+def zeros(path: Path) -> Path:
+    return packed(path, 2048, b"\0" * 2**20)
+
+
+def one_line(path: Path) -> Path:
+    return packed(path, 320, b"word " * 200_000)
+
+
+@pytest.mark.parametrize("bomb", [zeros, one_line])
+@pytest.mark.parametrize("name", ["in.jsonl.gz", "in.jsonl.zst", "in.csv.gz", "in.txt.gz"])
+def test_decompression_bombs(tmp_path: Path, name: str, bomb: Callable[[Path], Path]) -> None:
+    path = bomb(tmp_path / name)
+    assert path.stat().st_size < 4 * MB
+    peak, said = peak_of("dedup", path, "-o", tmp_path / "out", "--memory", "512MB", code=2)
+    assert "in." in said
+    assert "Traceback" not in said
+    assert peak <= 512 * MB
+    assert not (tmp_path / "out").exists()
+
+
+def test_rows_of_almost_nothing(tmp_path: Path) -> None:
+    """A million rows of a few bytes: what is kept of a row is more than the row."""
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(b'{"text":""}\n' * 1_000_000)
+    peak, _ = peak_of("dedup", path, "-o", tmp_path / "out", "--memory", "512MB", "--threads", "2")
+    assert peak <= 1.4 * 512 * MB
+
+
+def test_a_line_just_short_enough_and_one_too_long(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    with open(path, "wb") as file:
+        for size in (MAX_ROW_BYTES - 100, MAX_ROW_BYTES + 100):
+            file.write(b'{"text":"' + b"one two three " * (size // 14) + b'"}\n')
+        file.write(b'{"text":"last"}\n')
+    words = ["dedup", path, "-o", tmp_path / "out", "--memory", "2GB", "--json", "--quiet"]
+    _, said = peak_of(*words, code=2)
+    assert f"in.jsonl:2: the line is longer than {MAX_ROW_BYTES // 2**20} MiB" in said
+    peak, said = peak_of(*words, "--on-error", "skip")
+    counts = json.loads(said)
+    assert (counts["documents"], counts["kept"], counts["unreadable"]) == (3, 2, 1)
+    assert peak <= 1.4 * 2000 * MB
