@@ -108,6 +108,19 @@ def test_every_two_characters_that_compose_are_noticed() -> None:
     assert [pair for pair in unnoticed if not unicodedata.is_normalized("NFC", pair)] == []
 
 
+def test_marks_in_the_wrong_order_are_noticed() -> None:
+    """Two marks of each two combining classes, none of which composes with anything: only their order can tell."""
+    settled = (unicode.classes() & UNSETTLED) == 0
+    one_of_each: dict[int, str] = {}
+    for point in np.flatnonzero(settled & (unicode.combining() > 0)).tolist():
+        one_of_each.setdefault(int(unicode.combining()[point]), chr(point))
+    assert len(one_of_each) > 30
+    both = [(a, b) for a in one_of_each for b in one_of_each]
+    texts = ["x" + one_of_each[a] + one_of_each[b] for a, b in both]
+    assert survey(texts) == [2 if a > b else 1 for a, b in both]
+    assert survey([f"x{one_of_each[230]}y{one_of_each[220]}", f"x{one_of_each[230]}é{one_of_each[220]}"]) == [1, 1]
+
+
 @pytest.mark.parametrize(
     "text", ["naïve café", "ελληνικά", "русский", "日本語テキスト", "한국어", "ภาษาไทย", "العربية", "हिन्दी", "🙂"]
 )

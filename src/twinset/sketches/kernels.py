@@ -23,16 +23,20 @@ def fill_round(hashes, k, number, slots):  # type: ignore[no-untyped-def]
     The round number above a 30-bit fraction lets earlier rounds win.
     """
     n_slots = U(k)
+    if number == 0:  # the shingle hash itself serves: it is mixed already
+        for i in range(len(hashes)):
+            h = hashes[i]
+            slot = ((h & U(0xFFFFFFFF)) * n_slots) >> U(32)
+            slots[slot] = min(slots[slot], V(h >> U(34)))
+        return
     tag = V(number) << V(30)
     salt = U(number) * ROUND_SEED
     for i in range(len(hashes)):
-        h = hashes[i]
-        if number > 0:  # in the first round the shingle hash itself serves: it is mixed already
-            h = (h ^ salt) * ROUND_MIX
-            h ^= h >> U(32)
+        h = (hashes[i] ^ salt) * ROUND_MIX
+        h ^= h >> U(32)
         slot = ((h & U(0xFFFFFFFF)) * n_slots) >> U(32)
-        bid = V(h >> U(34)) | tag
-        slots[slot] = min(slots[slot], bid)
+        if slots[slot] >= tag:  # few slots are left by now, so this is rare and well predicted
+            slots[slot] = min(slots[slot], V(V(h >> U(34)) | tag))
 
 
 @kernel("void(uint64[::1], int64[::1], uint32[:, ::1])")
