@@ -364,3 +364,11 @@ def test_pairs_in_a_file_are_the_pairs_in_memory(tmp_path: Any, ending: str) -> 
 def test_half_a_surrogate_is_an_error_of_our_own() -> None:
     with pytest.raises(twinset.TwinsetError, match="surrogate"):
         twinset.compare("fine", "half \ud83d")
+
+
+def test_a_flood_of_identical_pairs_across_two_sources_is_refused_too() -> None:
+    text = " ".join(f"word{n}" for n in range(20))
+    with pytest.raises(twinset.OptionError, match="121,000,000 pairs.*--identical link"):
+        twinset.find_pairs([text] * 11_000, against=[[text] * 11_000])
+    linked = twinset.find_pairs([text] * 11_000, against=[[text] * 11_000], identical="link")
+    assert linked.summary["pairs"] == 11_000

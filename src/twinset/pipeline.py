@@ -67,6 +67,8 @@ def find_pairs(*sources: object, output: Any = None, progress: Progress | None =
         copies = run.collapse(corpus)
         candidates = run.candidates(corpus, copies)
         pairs, verifying = run.verify(corpus, candidates)
+        if corpus.border is not None:
+            run.refuse_flood(copies.identical_across(pairs, verifying.sizes))
         results = outputs.Results(corpus, copies, verifying.sizes)
         since = time.perf_counter()
         run.progress.stage("writing", None, "pairs")

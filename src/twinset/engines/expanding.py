@@ -48,6 +48,15 @@ class Copies:
         counts = self.counts.astype(np.int64)
         return int((counts * (counts - 1) // 2).sum())
 
+    def identical_across(self, pairs: Spool, sizes: Numbers) -> int:
+        """How many pairs documents of equal shingle sets on two sides make."""
+        total = 0
+        for rows in pairs.chunks():
+            left, right, shared = rows.T
+            same = (shared == sizes[left]) & (shared == sizes[right])
+            total += int((self.counts[left[same]].astype(np.int64) * self.counts[right[same]]).sum())
+        return total
+
     @property
     def extra(self) -> int:
         """Documents that are not the first of their content."""

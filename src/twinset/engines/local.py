@@ -124,17 +124,18 @@ class Local:
     def collapse(self, corpus: Corpus) -> Copies:
         """Identical contents to one each; refuses a flood of identical pairs that was not asked for as links."""
         copies = Copies.of(joining.first_appearances(corpus), corpus.status)
-        if (
-            isinstance(self.options, PairsOptions)
-            and self.options.identical == "all"
-            and corpus.border is None
-            and copies.identical_pairs > MOST_IDENTICAL
-        ):
+        if corpus.border is None:
+            self.refuse_flood(copies.identical_pairs)
+        return copies
+
+    def refuse_flood(self, identical: int) -> None:
+        """Stop where identical documents alone make more pairs than anyone wants listed, unless links were asked for."""
+        listed = isinstance(self.options, PairsOptions) and self.options.identical == "all"
+        if listed and identical > MOST_IDENTICAL:
             raise OptionError(
-                f"identical documents alone make {copies.identical_pairs:,} pairs, more than {MOST_IDENTICAL:,}; "
+                f"identical documents alone make {identical:,} pairs, more than {MOST_IDENTICAL:,}; "
                 "--identical link ties each copy to its first appearance only"
             )
-        return copies
 
     def candidates(self, corpus: Corpus, copies: Copies) -> Spool:
         """Sketches → candidates."""
