@@ -129,7 +129,7 @@ class Local:
         return copies
 
     def refuse_flood(self, identical: int) -> None:
-        """Stop where identical documents alone make more pairs than anyone wants listed, unless links were asked for."""
+        """Stop where identical documents alone make more pairs than anyone wants, unless links were asked for."""
         listed = isinstance(self.options, PairsOptions) and self.options.identical == "all"
         if listed and identical > MOST_IDENTICAL:
             raise OptionError(
