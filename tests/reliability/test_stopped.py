@@ -10,7 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.reliability.command import STATE, Done, at_once, documents, environment, nothing_left, struck, twinset, write_lines
+from tests.reliability.command import (
+    STATE,
+    Done,
+    at_once,
+    documents,
+    environment,
+    nothing_left,
+    struck,
+    twinset,
+    write_lines,
+)
 
 
 @pytest.fixture(scope="module")

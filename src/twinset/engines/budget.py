@@ -1,6 +1,8 @@
 """How much memory each thing may take, out of what the run was given."""
 
 import os
+import resource
+import sys
 from dataclasses import dataclass
 
 _IN_HAND = 3  # a batch as it came, decoded and shingled
@@ -14,6 +16,17 @@ def resident_bytes() -> int:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
         return 200 * 2**20  # not Linux: about what Python, Arrow and the compiled kernels take
+
+
+def peak_bytes() -> int:
+    """The most memory this process has held."""
+    try:
+        with open("/proc/self/status", encoding="ascii") as lines:
+            return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
+    except (OSError, ValueError, StopIteration):
+        # Elsewhere this must do; on Linux it would count what the process held that started this one.
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most * (1 if sys.platform == "darwin" else 1024)
 
 
 def batch_within(asked: int, total: int, threads: int) -> int:

@@ -3,9 +3,7 @@
 import dataclasses
 import glob
 import os
-import resource
 import shutil
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -15,7 +13,7 @@ from typing import Any
 from twinset.documents.parts import Part
 from twinset.documents.sources import Sources, open_sources
 from twinset.engines import joining
-from twinset.engines.budget import Budget, batch_within
+from twinset.engines.budget import Budget, batch_within, peak_bytes
 from twinset.engines.corpus import Corpus
 from twinset.engines.expanding import Copies
 from twinset.engines.progress import Progress
@@ -166,7 +164,6 @@ class Local:
     def facts(self) -> dict[str, Any]:
         """What a summary says of how the run went."""
         self.timings["total"] = round(time.perf_counter() - self.started, 3)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
         return {
             "options": self.options.to_dict(),
             "plan": self.plan.to_dict(),
@@ -174,7 +171,7 @@ class Local:
                 "seconds": self.timings,
                 "threads": self.threads.count,
                 "memory": self.budget.total,
-                "peak_resident": peak,
+                "peak_resident": peak_bytes(),
                 "resumed": self.state.resumed,
             },
             "version": self.version,
