@@ -234,8 +234,7 @@ def test_categories_of_a_frame_can_be_ordered() -> None:
 # Against another source
 
 
-@methods
-def test_against_removes_what_the_other_source_has_and_nothing_else(method: str) -> None:
+def test_against_removes_what_the_other_source_has_and_nothing_else() -> None:
     ours = {
         "a": LINE + " x",
         "b": LINE + " y",
@@ -246,14 +245,20 @@ def test_against_removes_what_the_other_source_has_and_nothing_else(method: str)
         "g": "",
     }
     theirs = {"a": LINE, "far": "something else", "g": ""}
-    result = run(ours, against=[theirs], cluster=method)
+    result = run(ours, against=[theirs])
     assert result.kept["id"].to_pylist() == ["d", "e", "f", "g"]
     assert result.removed["because_of"].to_pylist() == ["a", "a", "a"]
     assert result.removed["similarity"].to_pylist() == [39 / 40] * 3
     assert (result.summary["documents"], result.summary["against"]) == (7, 3)
     assert set(clusters_of(result)) == set(ours)
-    nothing = run(ours, against=[{"far": "something else"}], cluster=method)
+    nothing = run(ours, against=[{"far": "something else"}])
     assert nothing.summary["removed"] == 0
+
+
+@pytest.mark.parametrize("words", [{"keep": "longest"}, {"cluster": "complete"}, {"cluster": "components"}])
+def test_options_that_would_do_nothing_with_against_are_refused(words: dict[str, str]) -> None:
+    with pytest.raises(twinset.OptionError, match="no meaning with --against"):
+        run({"a": LINE}, against=[{"b": LINE}], **words)
 
 
 # Rows that cannot be read, flags, results on disk

@@ -328,6 +328,15 @@ class DedupOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
     )
     force: bool = option(False, "Replace an output that exists.", checks.switch, result=False)
 
+    def _check_together(self) -> None:
+        super()._check_together()
+        if self.against and (self.keep != "first" or self.cluster != "leader"):
+            came = f"--keep {self.keep}" if self.keep != "first" else f"--cluster {self.cluster}"
+            raise OptionError(
+                f"{came} has no meaning with --against: documents are compared with those of the other source only, "
+                "which are always kept; leave one of the two out"
+            )
+
     @property
     def keep_rules(self) -> tuple[tuple[str, str | None], ...]:
         """The keep policy, as rules each with the column it needs."""

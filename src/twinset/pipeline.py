@@ -78,6 +78,7 @@ def find_pairs(*sources: object, output: Any = None, progress: Progress | None =
         run.timed("write", since)
         summary = {
             **_counts(corpus, copies, found, run),
+            "named": _named(corpus, found),
             "pairs": count,
             "candidates": len(candidates),
             **run.facts(),
@@ -232,6 +233,10 @@ def _check_place(place: Path | None, force: bool) -> None:
         raise OutputError(f"{place} exists; choose another output, or replace it with --force")
     if place.exists() and not place.is_dir():
         raise OutputError(f"{place} is a file, and the output is a folder; choose another output")
+    if place.exists() and any(place.iterdir()) and not (place / "summary.json").is_file():
+        raise OutputError(
+            f"{place} is no result of an earlier run, so --force does not replace it; choose another output"
+        )
 
 
 def _document_pairs(run: Local, corpus: Corpus, copies: Copies, pairs: Spool, link: bool) -> Iterator[Rows]:
@@ -275,6 +280,15 @@ def _counts(corpus: Corpus, copies: Copies, found: Found, run: Local) -> dict[st
         "against": corpus.documents - corpus.own,
         "text_bytes": found.text_bytes,
     }
+
+
+def _named(corpus: Corpus, found: Found) -> dict[str, Any]:
+    """The first thousand ids of what has no pairs because it could not be read, or holds no token."""
+    empty = np.flatnonzero(corpus.status[: corpus.own] == EMPTY)[:1000].astype(np.uint32)
+    unreadable = [(number, reason) for number, reason in found.unreadable if number < corpus.own][:1000]
+    ids = corpus.take_ids(np.array([number for number, _ in unreadable], np.uint32)).to_pylist()
+    reasons = [reason for _, reason in unreadable]
+    return {"empty": corpus.take_ids(empty).to_pylist(), "unreadable": [*zip(ids, reasons, strict=True)]}
 
 
 def _dedup_counts(corpus: Corpus, copies: Copies, clusters: Clusters, found: Found, run: Local) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class PairsResult:
         if self.path.suffix == ".csv":
             kinds = pa.csv.ConvertOptions(column_types=PAIRS, strings_can_be_null=False)
             return pa.csv.read_csv(self.path, convert_options=kinds)
-        if self.path.suffix == ".jsonl":
+        if self.path.suffix in (".jsonl", ".ndjson"):
             return _json_lines(self.path)
         return pq.read_table(self.path)
 

@@ -1,4 +1,4 @@
-"""Input of every malformed kind, through the command line: an error that says where and what to do, or counted and named."""
+"""Input of every malformed kind, through the command line: an error that says where, or counted and named."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "not UTF-8": Kind(lines(b'{"id":"x","text":"some \xff\xfe bytes"}'), "", "in.jsonl:1", "", 0),
+    "not UTF-8": Kind(lines(b'{"id":"x","text":"some \xff\xfe bytes"}'), "", "in.jsonl: the text of row 1", "", 0),
     "an id not UTF-8": Kind(lines(b'{"id":"\xff","text":"some"}'), "in.jsonl:2", "in.jsonl:2", ""),
     "a lone surrogate": Kind(lines(b'{"id":"x","text":"half \\ud800 a pair"}'), "in.jsonl:2", "in.jsonl:2", ""),
     "a NUL escaped": Kind(lines(b'{"id":"x","text":"a NUL \\u0000 in the text"}'), "", "", "", 0),

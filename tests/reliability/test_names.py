@@ -12,8 +12,10 @@ import pytest
 from tests.reliability.command import twinset, write_lines
 
 IDS = [
-    "../../etc/passwd", "/etc/passwd", "..", ".", "", " ", "a\nb", "a\r\nb\tc", "nul\0nul", "'; DROP TABLE documents; --",
-    '" OR 1=1 --', "`id`", "$(id)", "%s%n{0}", "\\", "-rf", "--force", "emoji 👩‍👩‍👧 🇩🇪", "e\u0301 é", "שלום", "\ufeffmark",
+    "../../etc/passwd", "/etc/passwd", "..", ".", "", " ", "a\nb", "a\r\nb\tc", "nul\0nul",
+    "'; DROP TABLE documents; --",
+    '" OR 1=1 --', "`id`", "$(id)", "%s%n{0}", "\\", "-rf", "--force", "emoji 👩‍👩‍👧 🇩🇪", "e\u0301 é",
+    "שלום", "\ufeffmark",
     "<script>alert(1)</script>", "null", "NaN", "=1+1", "a,b", 'quote"quote', "x" * 1024, "\U0010ffff", "\u2028line",
     "CON", "file:0", "../in.jsonl:0",
 ]  # fmt: skip

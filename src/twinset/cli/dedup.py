@@ -55,7 +55,7 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
         (words, summary[name])
         for name, words in (
             ("empty", "empty (kept)"),
-            ("unreadable", "unreadable (left out, named in summary.json)"),
+            ("unreadable", "unreadable (left out, named in unreadable.parquet)"),
             ("replaced", "with bytes that are not text (replaced)"),
             ("clusters", "clusters"),
             ("pairs", "pairs"),
@@ -66,5 +66,8 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
     for words, value in rows:
         click.echo(f"  {value:>{width},}  {words}")
     folder = Path(output)
-    click.echo(f"clean data: {folder / 'kept'}")
-    click.echo(f"a reason for every removal: {folder / 'removed.parquet'}")
+    if any((folder / "kept").iterdir()):
+        click.echo(f"{'all rows, flagged' if options.flag else 'clean data'}: {folder / 'kept'}")
+    if (folder / "kept.txt").exists():
+        click.echo(f"the files to keep: {folder / 'kept.txt'}")
+    click.echo(f"a reason for every {'flag' if options.flag else 'removal'}: {folder / 'removed.parquet'}")

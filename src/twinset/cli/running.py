@@ -24,7 +24,7 @@ def load(say: Callable[[str], None]) -> None:
     """Load what does the work, and say so where that takes a while."""
     from ..compiled import on_compile
 
-    on_compile(lambda: say("compiling for this machine: once, for about 20 seconds"))
+    on_compile(lambda: say("compiling for this machine: once, for 10 to 20 seconds"))
     from .. import pipeline  # noqa: F401 - kernels are compiled when they are imported
 
 

@@ -66,8 +66,6 @@ def grouped(corpus: Corpus, copies: Copies, pairs: Spool, rank: Numbers, method:
         ranks = np.sort(best[rows[:, :2]], axis=1)
         return np.stack([ranks[:, 1], ranks[:, 0], rows[:, 2]], axis=1)
 
-    if corpus.border is not None and method == "complete":
-        method = "leader"  # the members a cluster would gather are of one source, never compared with each other
     grouping = Grouping(corpus.documents, method)
     grouping.add(sorted_portions(pairs, corpus.documents, budget.pairs, by_rank))
     numbers = np.empty(corpus.documents, np.uint32)

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from twinset.documents.files import format_of
 from twinset.documents.parts import Part
 from twinset.documents.sources import Sources, open_sources
 from twinset.engines import joining
@@ -29,6 +30,7 @@ from twinset.schema import HASH_SCHEME
 
 MOST_IDENTICAL = 100_000_000
 STATE_ENDING = ".twinset-state"
+_TOLD = 5
 
 
 class Local:
@@ -68,6 +70,7 @@ class Local:
         self.against = len(self.found.parts)
         self.skipped = [*self.found.skipped, *against.skipped]
         _refuse_to_replace(self.output, self.parts)
+        self._tell()
         rules = options.keep_rules if isinstance(options, DedupOptions) else ()
         columns = frozenset(column for _, column in rules if column is not None)
         for part in self.found.parts:
@@ -78,6 +81,20 @@ class Local:
         folder = Path(f"{self.output}{STATE_ENDING}") if self.output else scratch / "state"
         spill = Path(options.scratch) if options.scratch else None
         self.state = State(folder, self._fingerprint(), spill)
+
+    def _tell(self) -> None:
+        """Say what a person might not expect: files passed over, and tables taken for texts."""
+        for name, reason in self.skipped[:_TOLD]:
+            self.progress.note(f"skipped {name}: {reason}")
+        if len(self.skipped) > _TOLD:
+            self.progress.note(f"skipped {len(self.skipped) - _TOLD:,} more files, all named in the summary")
+        for part in self.parts:
+            tables = [file.id for file in getattr(part, "files", []) if format_of(file.path)[0] != "text"]
+            if tables:
+                self.progress.note(
+                    f"{part.name}: {len(tables):,} tables among texts, such as {tables[0]!r}, are read as one text "
+                    "each: to read their rows, name them or choose them with --include"
+                )
 
     def _fingerprint(self) -> str:
         return fingerprint(

@@ -109,7 +109,7 @@ class Spool:
             reason = f"cannot be read ({error.strerror})"
             raise StateError(f"{self.path} {reason}; remove {self.path.parent} and start the run again") from error
         if done < size or zlib.crc32(raw) != checksum:
-            raise StateError(f"{self.path} is damaged; remove {self.path.parent} and start the run again")
+            raise StateError(f"{self.path} is damaged; start the run again")
         return self._shaped(raw.view(self.dtype))
 
     def chunks(self) -> Iterator[Array]:

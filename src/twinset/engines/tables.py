@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from twinset.engines.spool import cannot_write
 from twinset.errors import OptionError
 
-ENDINGS = (".parquet", ".csv", ".jsonl")
+ENDINGS = (".parquet", ".csv", ".jsonl", ".ndjson")
 _ROW_GROUP = 1 << 17
 
 
