@@ -62,6 +62,8 @@ def find_pairs(*sources: object, output: Any = None, progress: Progress | None =
     place = Path(output) if output is not None else None
     if place is not None:
         check_ending(place)
+        if place.is_dir():
+            raise OutputError(f"{place} is a folder, and the pairs go into a file; choose another output")
     with Local(sources, options, chosen, place, twinset.__version__, progress or Silent()) as run:
         corpus, found = run.read(whole=False)
         copies = run.collapse(corpus)

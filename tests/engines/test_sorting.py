@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from pathlib import Path
 
@@ -39,7 +40,7 @@ def test_any_limit_gives_the_rows_in_order(records: list[list[tuple[int, int]]],
     every = [(left, right) for record in records for left, right in record]
     assert found == sorted((*pair, number) for number, pair in enumerate(every))
     firsts = [set(portion[:, 0].tolist()) for portion in portions]
-    for one, other in zip(firsts, firsts[1:], strict=False):
+    for one, other in itertools.pairwise(firsts):
         assert max(one) < min(other)
     spool.remove()
 

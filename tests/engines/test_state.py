@@ -60,7 +60,7 @@ def test_every_flipped_bit_and_every_cut_is_noticed(tmp_path: Path) -> None:
 
 
 def test_a_spool_in_a_place_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="cannot write .*No such file"):
+    with pytest.raises(OutputError, match=r"cannot write .*No such file"):
         Spool(tmp_path / "none" / "spool", "u1").append(np.zeros(1, np.uint8))
 
 

@@ -47,10 +47,10 @@ def test_an_error_stops_the_work() -> None:
         return number
 
     pool = Threads(1)
-    found = []
+    found: list[int] = []
+    results = pool.map(work, range(1000))
     with pytest.raises(ValueError, match="three"):
-        for number in pool.map(work, range(1000)):
-            found.append(number)
+        found.extend(results)
     gate.set()
     pool.close()
     assert found == [0, 1, 2]

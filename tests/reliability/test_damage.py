@@ -76,9 +76,11 @@ def damages(data: bytes) -> Iterator[bytes]:
         yield data[:at] + bytes([data[at] ^ (1 << at % 8)]) + data[at + 1 :]
 
 
-@pytest.mark.parametrize("stage", ["sketches", "candidates", "pairs"])
-@pytest.mark.parametrize("name", FILES)
-def test_every_file_cut_and_flipped(case: Case, name: str, stage: str) -> None:
+@pytest.mark.parametrize(
+    ("stage", "name"),
+    [*(("pairs", name) for name in FILES), ("sketches", "keys"), ("sketches", "bytes"), ("candidates", "candidates")],
+)
+def test_every_file_cut_and_flipped(case: Case, stage: str, name: str) -> None:
     whole = case.left[stage] / name
     data = whole.read_bytes() if whole.exists() else b""
     noticed = []
@@ -86,8 +88,9 @@ def test_every_file_cut_and_flipped(case: Case, name: str, stage: str) -> None:
         case.put_back(stage)
         (case.state / name).write_bytes(damaged)
         noticed.append(case.run(name))
-    if data and (stage, name) in (("pairs", "pairs"), ("candidates", "candidates"), ("sketches", "keys")):
-        assert any(noticed)
+    # What a later stage made superfluous is not read again, and may be damaged without harm.
+    if (stage, name) not in (("pairs", "keys"), ("pairs", "bytes"), ("pairs", "candidates")):
+        assert any(noticed) or not data
 
 
 @pytest.mark.parametrize("name", FILES)

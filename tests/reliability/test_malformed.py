@@ -96,6 +96,8 @@ KINDS = {
     "no such file": Kind(lambda folder: folder / "none.jsonl", "no such file", "no such file", "no such file"),
 }  # fmt: skip
 
+STOPPED = ("not UTF-8", "a NUL escaped", "very deep", "not JSON")
+CASES = [(name, on_error) for name in KINDS for on_error in ("default", "skip")] + [(name, "stop") for name in STOPPED]
 Outcome = tuple[Done, Path]
 
 
@@ -109,12 +111,10 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], 
         how = [] if on_error == "default" else ["--on-error", on_error]
         return twinset("dedup", source, "-o", folder / "out", "--json", "--quiet", *how), folder / "out"
 
-    cases = [(name, on_error) for name in KINDS for on_error in ("default", "stop", "skip")]
-    return dict(zip(cases, at_once([lambda case=case: run(*case) for case in cases]), strict=True))
+    return dict(zip(CASES, at_once([lambda case=case: run(*case) for case in CASES]), strict=True))
 
 
-@pytest.mark.parametrize("on_error", ["default", "stop", "skip"])
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize(("name", "on_error"), CASES)
 def test_malformed(outcomes: dict[tuple[str, str], Outcome], name: str, on_error: str) -> None:
     done, out = outcomes[name, on_error]
     said: str = getattr(KINDS[name], on_error)

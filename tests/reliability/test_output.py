@@ -21,10 +21,18 @@ def test_an_output_that_exists_is_refused_and_untouched(tmp_path: Path, source: 
     twinset("dedup", source, "-o", out).refused(str(out), "--force")
     assert [path.name for path in out.iterdir()] == ["mine.txt"]
     assert not Path(f"{out}{STATE}").exists()
+    twinset("dedup", source, "-o", out, "--force").refused(str(out), "no result of an earlier run")
+    assert [path.name for path in out.iterdir()] == ["mine.txt"]
+
+
+def test_an_earlier_result_is_replaced_whole(tmp_path: Path, source: Path) -> None:
+    out, clean = tmp_path / "out", tmp_path / "clean"
+    assert twinset("dedup", source, "-o", out, "--threshold", "0.5").code == 0
+    (out / "mine.txt").write_text("left in a result")
     assert twinset("dedup", source, "-o", out, "--force").code == 0
-    assert not (out / "mine.txt").exists()
-    assert twinset("dedup", source, "-o", tmp_path / "clean").code == 0
-    assert bytes_of(out) == bytes_of(tmp_path / "clean")
+    assert twinset("dedup", source, "-o", clean).code == 0
+    assert bytes_of(out) == bytes_of(clean)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["clean", "in.jsonl", "out"]
 
 
 def test_a_file_where_the_folder_should_be(tmp_path: Path, source: Path) -> None:
@@ -34,10 +42,13 @@ def test_a_file_where_the_folder_should_be(tmp_path: Path, source: Path) -> None
 
 
 def test_an_output_that_holds_its_source_is_refused(tmp_path: Path, source: Path) -> None:
-    before = source.read_bytes()
-    twinset("dedup", source, "-o", tmp_path, "--force").refused("would be replaced", "in.jsonl")
-    twinset("dedup", source, "-o", source.parent / "." / "..", "--force").refused("would be replaced")
-    assert source.read_bytes() == before
+    out = tmp_path / "out"
+    assert twinset("dedup", source, "-o", out).code == 0
+    kept = out / "kept/in.jsonl"
+    before = bytes_of(out)
+    twinset("dedup", kept, "-o", out, "--force").refused("would be replaced", "in.jsonl")
+    twinset("dedup", source, "--against", kept, "-o", out / "." / "kept" / "..", "--force").refused("would be replaced")
+    assert bytes_of(out) == before
     table = tmp_path / "in.csv"
     table.write_text("text\none two three\none two three\n")
     twinset("pairs", table, "-o", table).refused("would be replaced")

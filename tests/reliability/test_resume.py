@@ -217,9 +217,7 @@ def test_a_second_run_on_the_same_output_is_refused(tmp_path: Path, dedup: Undis
 @pytest.mark.soak
 def test_killed_before_every_single_act(tmp_path: Path, dedup: Undisturbed) -> None:
     last = dedup.number_of("/result")
-    at_once(
-        [lambda at=at: killed_then_run_again(dedup, tmp_path / str(at), "result", at) for at in range(1, last + 1)]
-    )
+    at_once([lambda at=at: killed_then_run_again(dedup, tmp_path / str(at), "result", at) for at in range(1, last + 1)])
 
 
 @pytest.mark.soak

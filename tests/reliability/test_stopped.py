@@ -14,6 +14,7 @@ from tests.reliability.command import (
     STATE,
     Done,
     at_once,
+    bytes_of,
     documents,
     environment,
     nothing_left,
@@ -103,9 +104,9 @@ def test_stopped_again_and_again_while_it_cleans_up(tmp_path: Path, source: Path
 
 def test_stopping_a_run_that_replaces_leaves_the_old_output(tmp_path: Path, source: Path) -> None:
     out = tmp_path / "result"
-    out.mkdir()
-    (out / "mine.txt").write_text("precious")
+    assert twinset("dedup", source, "-o", out, "--threshold", "0.5").code == 0
+    before = bytes_of(out)
     done = struck("INT", 1, "/out/summary.json", "dedup", source, "-o", out, "--force")
     stopped(done)
-    assert (out / "mine.txt").read_text() == "precious"
+    assert bytes_of(out) == before
     assert not Path(f"{out}{STATE}").exists()

@@ -40,6 +40,8 @@ class Names:
         """The ids of these documents, as strings."""
         if self._ids is not None:
             return self._ids.take(pa.array(numbers)).cast(pa.string())
+        if len(numbers) == 0:
+            return pa.array([], pa.string())
         block_of = np.searchsorted(self._firsts, numbers, side="right") - 1
         pieces, order = [], np.argsort(block_of, kind="stable")
         edges = np.flatnonzero(np.diff(block_of[order], prepend=-1))
@@ -49,8 +51,7 @@ class Names:
             pieces.append(self._recent_ids(index).take(pa.array(within)))
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
-        joined = pa.concat_arrays(pieces) if pieces else pa.array([], pa.string())
-        return joined.take(pa.array(back))
+        return pa.concat_arrays(pieces).take(pa.array(back))
 
     def _recent_ids(self, index: int) -> pa.Array:
         number, ids = self._recent  # one look: another thread may put its own block here

@@ -123,8 +123,8 @@ def _refuse_replaced(ready: Normalized, block: Block, part: Part, options: ReadO
     if options.on_error == "stop" and (len(ready.replaced) or block.replaced):
         row = int(ready.replaced[0]) + block.first_row if len(ready.replaced) else block.first_row
         raise RowError(
-            f"the text of row {row} (counted from 0) holds bytes that are not UTF-8; name its encoding with --encoding, or let them be replaced "
-            "(--on-error replace)",
+            f"the text of row {row} (counted from 0) holds bytes that are not UTF-8; name its encoding with "
+            "--encoding, or let them be replaced (--on-error replace)",
             where=part.name,
         )
 

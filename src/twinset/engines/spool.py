@@ -68,7 +68,7 @@ class Spool:
         array = np.ascontiguousarray(array, self.dtype)
         try:
             if self._file is None:
-                self._file = open(self.path, "wb", buffering=0)  # noqa: SIM115 - closed by close()
+                self._file = open(self.path, "ab" if self.records else "wb", buffering=0)  # noqa: SIM115 - closed by close()
             view = memoryview(array).cast("B") if array.nbytes else b""
             done = 0
             while done < array.nbytes:

@@ -28,6 +28,7 @@ from twinset.shingles.shingle import shingle
 
 Pairs = npt.NDArray[np.uint32]
 _SLICE = 1 << 14  # pairs that a thread verifies at a time
+_OPEN_FILES = 200  # at one time; a process may often have a thousand
 _TEXTS = pa.schema([("number", pa.uint32()), ("text", pa.large_binary())])
 
 
@@ -136,8 +137,8 @@ class Verifying:
         limit = max(1, self.budget.sets // 2)
         reach = np.cumsum(self.corpus.counts[order].astype(np.int64) * 8)
         portion_of = np.full(self.corpus.documents, -1, np.int32)
-        portion_of[order] = (reach - 1) // limit
-        return portion_of, int((reach[-1] - 1) // limit) + 1
+        numbered, portion_of[order] = np.unique((reach - 1) // limit, return_inverse=True)
+        return portion_of, len(numbered)
 
     def _write_texts(self, portion_of: npt.NDArray[np.int32], count: int) -> list[Spool]:
         spools = [Spool(self.scratch / f"texts-{number}", "u1") for number in range(count)]
@@ -157,6 +158,8 @@ class Verifying:
         for _, pieces in self.corpus.read(self.threads, split, wanted=portion_of >= 0):
             for portion, record in pieces:
                 spools[portion].append(record)
+                if count > _OPEN_FILES:
+                    spools[portion].close()
         for spool in spools:
             spool.close()
         return spools
