@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 
 STRUCK = str(Path(__file__).parent / "struck.py")
 STATE = ".twinset-state"
+_LEFT_BEHIND = tempfile.TemporaryDirectory(prefix="left-behind-")  # a killed run cannot remove its temporary folder
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in ("a", "e", "i", "o", "u", "an", "er") for c in ("", "n", "ta")]
 
 
@@ -49,11 +51,9 @@ class Done(NamedTuple):
 
 def environment(scratch: Path | None, **more: str) -> dict[str, str]:
     """The variables of a run; `scratch` is where it puts temporary files, so that what is left there is seen."""
-    found = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", **more}
-    if scratch is not None:
-        scratch.mkdir(exist_ok=True)
-        found["TMPDIR"] = str(scratch)
-    return found
+    scratch = scratch or Path(_LEFT_BEHIND.name)
+    scratch.mkdir(exist_ok=True)
+    return {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "TMPDIR": str(scratch), **more}
 
 
 def twinset(*words: object, scratch: Path | None = None, env: dict[str, str] | None = None, **more: Any) -> Done:

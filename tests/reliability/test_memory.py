@@ -93,7 +93,7 @@ def one_line(path: Path) -> Path:
 
 
 @pytest.mark.parametrize("bomb", [zeros, one_line])
-@pytest.mark.parametrize("name", ["in.jsonl.gz", "in.jsonl.zst", "in.txt.gz"])
+@pytest.mark.parametrize("name", ["in.jsonl.zst", "in.txt.gz"])
 def test_decompression_bombs(tmp_path: Path, name: str, bomb: Callable[[Path], Path]) -> None:
     path = bomb(tmp_path / name)
     assert path.stat().st_size < 4 * MB

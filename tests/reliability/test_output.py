@@ -65,7 +65,7 @@ def texts(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", ["out", "deep/new", "out [1]*", "..out"])
+@pytest.mark.parametrize("name", ["out", "out [1]*"])
 def test_an_output_inside_the_source_is_not_read(texts: Path, name: str) -> None:
     """And a folder elsewhere that happens to have the output's name is."""
     out = texts / name
