@@ -13,7 +13,7 @@ from .source import NOUNS, imports_of, modules, name_of, part_of, parts
 # From the bottom of the house to its top. A part may import what is below it, not what is beside or above it.
 GROUND = {
     *("errors", "checks", "machine", "options", "schema", "textbook"),
-    *("compiled", "bytes_kernels", "unicode"),
+    *("compiled", "bytes_kernels", "digests", "unicode"),
 }
 LEVELS: tuple[set[str], ...] = (
     GROUND,

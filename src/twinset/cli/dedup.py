@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from .. import digests
 from ..errors import OptionError
 from ..options import DedupOptions
 from . import flags, running, show
@@ -35,6 +36,7 @@ def command(
         raise OptionError("there is no output; name a folder for the result with -o OUT")
     import twinset
 
+    digests.begin(sources)
     with running.followed(options, quiet) as progress:
         result = twinset.dedup(*sources, output=output, progress=progress, **words)
     if as_json:

@@ -35,7 +35,7 @@ def followed(options: PlanOptions, quiet: bool) -> Iterator[Progress]:
     shown = progress(quiet)
     if getattr(options, "memory", None) is None:
         # Arrow's allocator gives memory back after 10 ms and asks for it again; with memory to spare that is only work.
-        os.environ.setdefault("MIMALLOC_PURGE_DELAY", "1000")
+        os.environ.setdefault("MIMALLOC_PURGE_DELAY", "-1")
     try:
         shown.note(f"plan: {chosen}")
         load(shown.note)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from ..errors import SourceError
 from ..options import ReadOptions
 from .compressed import reading, writing
-from .parts import Block, Chunk, KeptWriter
+from .parts import LEAST_ROW, Block, Chunk, KeptWriter
 from .tables import ColumnsPart, GroupWriter, without_views
 
 _FILE_MAGIC = b"ARROW1"
@@ -42,7 +42,7 @@ class ArrowPart(ColumnsPart):
         """Record batches, large ones in pieces."""
         first_row = 0
         for number, batch in self._batches():
-            size = max(batch.nbytes, 1)
+            size = max(batch.nbytes, batch.num_rows * LEAST_ROW, 1)
             step = max(1, batch.num_rows * batch_bytes // size)
             for start in range(0, batch.num_rows, step):
                 rows = min(step, batch.num_rows - start)

@@ -14,7 +14,7 @@ from ..options import ReadOptions
 from .arrow import ArrowPart
 from .compressed import reading, writing
 from .parquet import ParquetWriter
-from .parts import Block, Chunk, KeptWriter
+from .parts import LEAST_ROW, Block, Chunk, KeptWriter
 from .tables import ColumnsPart
 
 # Their tables lie in memory for as long as the caller holds them; other streams may be read once only.
@@ -43,7 +43,7 @@ class TablePart(ColumnsPart):
     def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
         """Runs of rows."""
         rows = self.table.num_rows
-        step = max(1, rows * batch_bytes // max(self.table.nbytes, 1))
+        step = max(1, rows * batch_bytes // max(self.table.nbytes, rows * LEAST_ROW, 1))
         for start in range(0, rows, step):
             yield TableChunk(self, start, min(step, rows - start))
 

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 
 from ..options import ReadOptions
 from .compressed import reading, writing
-from .parts import Block, Chunk, KeptWriter
+from .parts import LEAST_ROW, Block, Chunk, KeptWriter
 from .row_groups import RowGroups
-from .tables import ColumnsPart, GroupWriter
+from .tables import GROUP_BYTES, ColumnsPart, GroupWriter
 
 _BUFFER = 2**20
 _LOOKED_AT = 1024  # rows read at a time where a dictionary is measured
@@ -51,8 +51,8 @@ class ParquetPart(ColumnsPart):
         first_row = rows = held = 0
         groups: list[int] = []
         for group in range(self.metadata.num_row_groups):
-            size = self._decoded_bytes(group, batch_bytes)
             count = self.metadata.row_group(group).num_rows
+            size = max(self._decoded_bytes(group, batch_bytes), count * LEAST_ROW)
             if groups and held + size > batch_bytes:
                 yield GroupsChunk(self, groups, first_row, rows)
                 first_row, rows, held, groups = first_row + rows, 0, 0, []
@@ -110,7 +110,9 @@ class ParquetPart(ColumnsPart):
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
         """Open the file of kept rows."""
-        workers = getattr(self.options, "thread_count", 1)
+        # a group in the making takes about three times its size; a quarter of the memory is for them
+        room = getattr(self.options, "memory_bytes", 0) // (12 * GROUP_BYTES)
+        workers = max(1, min(getattr(self.options, "thread_count", 1), room))
         return ParquetWriter(out / "kept" / self.kept_name, self.schema, flag, written_like(self), workers)
 
     def describe(self) -> dict[str, Any]:

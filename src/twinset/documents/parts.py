@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -14,11 +13,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..digests import file_digest
 from ..errors import ColumnError, OptionError, RowError, SourceError
 from ..options import ReadOptions
 
 MAX_ROW_BYTES = 128 * 2**20
 """A longer row, line or document cannot be read. It does not follow the memory budget: results never do."""
+
+LEAST_ROW = 256
+"""Bytes that even a short row counts for when rows are read together: what is found out about it takes as much."""
 
 FLAG_NAMES = ("cluster", "duplicate_of", "similarity")
 FLAG_SCHEMA = pa.schema([("cluster", pa.string()), ("duplicate_of", pa.string()), ("similarity", pa.float64())])
@@ -204,15 +207,3 @@ def _stat(path: Path, name: str) -> tuple[int, int]:
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror or error}", where=name) from error
     return found.st_size, found.st_mtime_ns
-
-
-def file_digest(path: str | Path, name: str) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    digest = hashlib.sha256()
-    try:
-        with open(path, "rb", buffering=0) as file:
-            while piece := file.read(2**20):
-                digest.update(piece)
-    except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror or error}", where=name) from error
-    return digest.hexdigest()

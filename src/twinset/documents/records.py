@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from .compressed import ByteWriter, Reader
 from .kernels import gather_rows
-from .parts import MAX_ROW_BYTES, Block, KeptWriter, Mask
+from .parts import LEAST_ROW, MAX_ROW_BYTES, Block, KeptWriter, Mask
 
 Numbers = npt.NDArray[np.int64]
 FlagEncoder = Callable[[bytes, tuple[Any, ...]], bytes]
@@ -94,11 +94,13 @@ class _Splitter:
         self.ends: list[Numbers] = []
         self.fields: list[Numbers] = []
         self.last = 0
+        self.rows = 0
 
     def add(self, piece: bytes, ends: Numbers, fields: Numbers | None) -> None:
         if len(ends):
             self.ends.append(ends + len(self.held))
             self.last = int(self.ends[-1][-1])
+            self.rows += len(ends)
             if fields is not None:
                 self.fields.append(fields)
         self.held += piece
@@ -112,7 +114,7 @@ class _Splitter:
         ends = np.concatenate(self.ends)
         starts = np.concatenate(([0], ends[:-1])).astype(np.int64)
         fields = np.concatenate(self.fields) if self.fields else None
-        self.ends, self.fields, self.last = [], [], 0
+        self.ends, self.fields, self.last, self.rows = [], [], 0, 0
         if not self.blanks:
             full = fields != 0 if fields is not None else ~_blank_lines(data, starts, ends)
             if not full.all():
@@ -142,6 +144,7 @@ def split_records(
     split = _Splitter(scanner, row, line, blanks)
     giant_line = 0  # the line on which the row starts that is being passed over; 0: none is
     size = min(_PIECE, max(64, batch_bytes))
+    most_rows = max(1, batch_bytes // LEAST_ROW)
     while piece := stream.read(size):
         ends, fields = scanner.feed(piece)
         if giant_line:
@@ -159,7 +162,7 @@ def split_records(
             giant_line = split.line
             split.line += split.held.count(b"\n")
             split.held.clear()
-        elif split.last >= batch_bytes:
+        elif split.last >= batch_bytes or split.rows >= most_rows:
             yield from split.take()
     fields_left = scanner.finish()
     if giant_line:

@@ -44,6 +44,9 @@ class RowGroups:
 
     def write(self, table: Any) -> None:
         """Add a row group; what is encoded already goes to the file."""
+        if self._workers == 1:
+            self._append(self._encoded(table))
+            return
         self._waiting.append(self._pool.submit(self._encoded, table))
         while len(self._waiting) > self._workers:
             self._append(self._waiting.popleft().result())

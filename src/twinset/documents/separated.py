@@ -74,13 +74,13 @@ class SeparatedPart(Part):
         """Take the byte-order mark and the header off a stream."""
         mark, rest = skip_mark(stream)
         scanner = SeparatedScanner(self.delimiter)
-        head = b""
+        head = bytearray()
         while piece := rest.read(2**16):
             ends, fields = scanner.feed(piece)
             full = np.flatnonzero(fields if fields is not None else ends)
             if len(full):
                 end = int(ends[full[0]])
-                return mark, head + piece[:end], Prefixed(piece[end:], rest)
+                return mark, bytes(head + piece[:end]), Prefixed(piece[end:], rest)
             head += piece
             if len(head) > MAX_ROW_BYTES:
                 raise SourceError("the header row has no end; is a quote never closed?", where=self.name)
@@ -88,7 +88,7 @@ class SeparatedPart(Part):
             raise SourceError("the file is empty: a header row is expected", where=self.name)
         if scanner.finish()[0] < 0:
             raise SourceError("a quote in the header row is never closed", where=self.name)
-        return mark, head, Prefixed(b"", rest)
+        return mark, bytes(head), Prefixed(b"", rest)
 
     def _parse_header(self) -> list[str]:
         text = self.header.decode(self.encoding, "replace").lstrip("\r\n")

@@ -14,12 +14,13 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
+from ..digests import file_digest
 from ..errors import RowError, SourceError
 from ..options import ReadOptions
 from .compressed import open_reader, writing
 from .encodings import decode, is_utf8
 from .lines import no_columns, no_flags
-from .parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable, file_digest
+from .parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
 
 _PIECE = 2**20
 _MARK = b"\xef\xbb\xbf"
