@@ -7,6 +7,7 @@ loaded.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,12 +23,13 @@ from twinset.engines.progress import Progress
 from twinset.engines.sketching import WorkOptions
 from twinset.engines.spool import Spool, packed, unpacked
 from twinset.engines.threads import Threads
-from twinset.pairs.verify import Sets, overlaps
+from twinset.pairs.verify import Room, Sets, overlaps
 from twinset.schema import Numbers, Places
 from twinset.shingles.shingle import shingle
 
 Pairs = npt.NDArray[np.uint32]
 _SLICE = 1 << 14  # pairs that a thread verifies at a time
+_AT_ONCE = 1 << 22  # shingles that a thread holds at a time where texts are at hand
 _OPEN_FILES = 200  # at one time; a process may often have a thousand
 _TEXTS = pa.schema([("number", pa.uint32()), ("text", pa.large_binary())])
 
@@ -47,6 +49,7 @@ class Verifying:
         self.corpus, self.options, self.budget = corpus, options, budget
         self.scratch, self.threads, self.progress = scratch, threads, progress
         self.sizes: Numbers = np.zeros(corpus.documents, np.uint32)
+        self._room = Room()
 
     def verify(self, candidates: Spool, threshold: float, out: Spool) -> None:
         """Append (left, right, shared shingles) of every candidate at or above the threshold to `out`."""
@@ -58,12 +61,40 @@ class Verifying:
         if len(numbers) == 0:
             return
         room = int(self.corpus.counts[numbers].sum(dtype=np.int64)) * 8
-        if room <= self.budget.sets:
+        if self.corpus.held and candidates.nbytes <= self.budget.pairs:
+            self._verify_held(candidates, threshold, out)
+        elif room <= self.budget.sets:
             sets = self._sets_by_reading(numbers)
             for chunk in candidates.chunks():
                 out.append(self._verified(chunk, numbers, sets, threshold))
         else:
             self._verify_portions(candidates, threshold, out, numbers)
+
+    def _verify_held(self, candidates: Spool, threshold: float, out: Spool) -> None:
+        """With all texts in memory: candidates that hang together, a few at a time, each thread its own."""
+        pairs = candidates.all()
+        family = components(self.corpus.documents, [pairs])
+        pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0], family[pairs[:, 0]]))]
+        load = np.cumsum(self.corpus.counts[pairs].sum(axis=1, dtype=np.int64))
+        cuts = np.flatnonzero(np.diff(load // _AT_ONCE)) + 1
+        portions = np.split(pairs, cuts)
+        work = partial(self._verify_few, threshold)
+        for few, found in zip(portions, self.threads.map(work, portions), strict=True):
+            out.append(found)
+            self.progress.advance(len(few))
+
+    def _verify_few(self, threshold: float, pairs: Pairs) -> Pairs:
+        numbers = np.unique(pairs).astype(np.int64)
+        sets = Sets.with_room(self.corpus.counts[numbers], self._room)
+        firsts = np.array([span.first for span in self.corpus.spans])
+        spans = np.searchsorted(firsts, numbers, side="right") - 1
+        for span in np.unique(spans).tolist():
+            theirs = numbers[spans == span]
+            texts = self.corpus.held[span].texts.take(pa.array(theirs - firsts[span]))
+            self._fill(sets, numbers, texts, theirs)
+        self.sizes[numbers] = sets.sizes
+        lefts, rights = (np.searchsorted(numbers, pairs[:, side]).astype(np.uint32) for side in (0, 1))
+        return _passed(pairs, overlaps(sets, lefts, rights, threshold), threshold)
 
     def _sets_by_reading(self, numbers: Places) -> Sets:
         sets = Sets.with_room(self.corpus.counts[numbers])
@@ -111,8 +142,7 @@ class Verifying:
         ):
             shared[start : start + len(found)] = found
             self.progress.advance(len(found))
-        passed = shared > 0 if threshold > 0 else np.ones(len(pairs), np.bool_)
-        return np.concatenate([pairs[passed], shared[passed, None]], axis=1)
+        return _passed(pairs, shared, threshold)
 
     def _verify_portions(self, candidates: Spool, threshold: float, out: Spool, numbers: Places) -> None:
         portion_of, count = self._portions(candidates, numbers)
@@ -177,6 +207,12 @@ class Verifying:
             pass
         self.sizes[numbers] = sets.sizes
         return numbers, sets
+
+
+def _passed(pairs: Pairs, shared: Numbers, threshold: float) -> Pairs:
+    """The pairs that reached the threshold, with their overlaps; with threshold 0 all do."""
+    passed = shared > 0 if threshold > 0 else np.ones(len(pairs), np.bool_)
+    return np.concatenate([pairs[passed], shared[passed, None]], axis=1)
 
 
 def _meetings(candidates: Spool, portion_of: npt.NDArray[np.int32], count: int) -> list[tuple[int, list[int]]]:

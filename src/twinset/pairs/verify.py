@@ -23,6 +23,18 @@ class _Scratch(threading.local):
 _scratch = _Scratch()
 
 
+class Room(threading.local):
+    """Memory for sets, one piece a thread, used again and again: fresh memory costs more than filling it."""
+
+    hashes: Hashes = np.empty(0, np.uint64)
+
+    def fit(self, size: int) -> Hashes:
+        """At least `size` places."""
+        if len(self.hashes) < size:
+            self.hashes = np.empty(size, np.uint64)
+        return self.hashes
+
+
 @dataclass(frozen=True)
 class Sets:
     """Shingle sets of some documents: set j is hashes[starts[j]:starts[j]+sizes[j]].
@@ -35,11 +47,12 @@ class Sets:
     sizes: Numbers
 
     @classmethod
-    def with_room(cls, counts: npt.NDArray[np.integer]) -> "Sets":
-        """Room for sets of at most `counts` shingles each."""
+    def with_room(cls, counts: npt.NDArray[np.integer], room: "Room | None" = None) -> "Sets":
+        """Room for sets of at most `counts` shingles each; with `room`, until the same thread asks for more of it."""
         starts = np.zeros(len(counts) + 1, np.int64)
         np.cumsum(counts, out=starts[1:])
-        return cls(np.empty(starts[-1], np.uint64), starts, np.zeros(len(counts), np.uint32))
+        hashes = np.empty(starts[-1], np.uint64) if room is None else room.fit(int(starts[-1]))
+        return cls(hashes, starts, np.zeros(len(counts), np.uint32))
 
     def fill(self, shingles: Shingles, chosen: Places, sets: Places) -> None:
         """Make the sets `sets` of the rows shingles.rows[chosen]; repeats are dropped.
