@@ -120,7 +120,7 @@ class Corpus:
     ) -> Iterator[tuple[Span, _Out]]:
         """work(span, block) for each block that has a wanted document, in order.
 
-        `whole` for writing, else texts only.
+        `whole` for writing, else texts only. Writing comes last, so what is in memory is let go as it is handed out.
         """
 
         def run(task: tuple[Span, Callable[[], Block]]) -> tuple[Span, _Out]:
@@ -144,8 +144,9 @@ class Corpus:
 
         if all(index in self.held for index, _ in mine):
             for index, span in mine:
+                block = self.held.pop(index) if whole else self.held[index]
                 if needed(span):
-                    yield span, lambda block=self.held[index]: block  # type: ignore[misc]
+                    yield span, lambda block=block: block  # type: ignore[misc]
             return
         if not any(needed(span) for _, span in mine):
             return
