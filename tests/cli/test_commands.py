@@ -5,11 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -158,22 +155,3 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == ",".join(HEAD) or done.stdout.startswith('"left"')
     assert done.stderr == ""
-
-
-def test_ctrl_c_ends_with_130_and_leaves_nothing(tmp_path: Path) -> None:
-    rows = (json.dumps({"id": str(i), "text": text(i, 300)}) for i in range(20_000))
-    (tmp_path / "many.jsonl").write_text("\n".join(rows))
-    command = [sys.executable, "-m", "twinset", "dedup", "many.jsonl", "-o", "OUT", "--threads", "1"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, cwd=tmp_path, text=True, **pipes) as child:
-        assert child.stderr is not None
-        assert child.stderr.readline()  # it has begun: the plan, or the word that it compiles
-        time.sleep(0.3)
-        os.kill(child.pid, signal.SIGINT)
-        out, err = child.communicate(timeout=120)
-    if child.returncode == 0:
-        pytest.skip("the run was done before it could be stopped")
-    assert (child.returncode, out) == (130, "")
-    assert err.splitlines()[-1] == "twinset: stopped; nothing half-written is left"
-    assert "Traceback" not in err
-    assert not (tmp_path / "OUT").exists()
