@@ -19,7 +19,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--only", help=f"parts to measure: {','.join(report.PARTS)} (default: all)")
     parser.add_argument("--quick", action="store_true", help="small corpora, a few minutes, to check the harness")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each; the best counts (default: 3)")
-    parser.add_argument("--memory", help="the limit of the memory part (default: 1GB, quick: 256MB)")
+    parser.add_argument("--memory", help="the limit of the memory part (default: 1GB, quick: 512MB)")
     parser.add_argument("--mccormick", type=Path, metavar="FOLDER", help="folder of articles_1000.*")
     parser.add_argument("--clough", type=Path, metavar="FOLDER", help="folder of the short answers, latin-1")
     parser.add_argument("--work", type=Path, default=HERE / ".work", help="where corpora are kept")
@@ -42,7 +42,7 @@ def main() -> int:
         venvs=HERE / ".venvs",
         quick=arguments.quick,
         repeat=arguments.repeat,
-        memory=arguments.memory or ("256MB" if arguments.quick else "1GB"),
+        memory=arguments.memory or ("512MB" if arguments.quick else "1GB"),
         mccormick=arguments.mccormick,
         clough=arguments.clough,
     )

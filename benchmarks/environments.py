@@ -10,6 +10,8 @@ from pathlib import Path
 from benchmarks.measure import BenchmarkError, say
 
 ARROW = "pyarrow==26.0.1"
+TEXT_DEDUP = ("text-dedup==0.4.0", ARROW)
+DATATROVE = ("datatrove[processing]==0.10.1", "spacy==3.8.18", ARROW)
 
 
 @dataclass(frozen=True)
@@ -50,19 +52,25 @@ PEERS = (
         "MinHash.update_batch, MinHashLSH, 128 hashes, 9×13 (its choice), shingled in Python", _found(9, 13),
     ),
     Peer(
-        "text-dedup", ("text-dedup==0.4.0", ARROW), "benchmarks.peers.text_dedup_minhash", 20_000, 2,
-        "fingerprint and cluster steps of its minhash command, 128 hashes, 9×13 (its choice), sha1 (its default), "
-        "2 processes",
+        "text-dedup", TEXT_DEDUP, "benchmarks.peers.text_dedup_minhash", 20_000, 1,
+        "fingerprint and cluster steps of its minhash command, 128 hashes, 9×13 (its choice), sha1 (its default)",
         _found(9, 13),
     ),
     Peer(
-        "text-dedup xxh3", ("text-dedup==0.4.0", ARROW), "benchmarks.peers.text_dedup_xxh3", 20_000, 2,
-        "the same with the faster of its hashes, xxh3", _found(9, 13),
+        "text-dedup, 2 processes", TEXT_DEDUP, "benchmarks.peers.text_dedup_minhash", 20_000, 2,
+        "the same on two processes", _found(9, 13),
     ),
     Peer(
-        "datatrove", ("datatrove[processing]==0.10.1", "spacy==3.8.18", ARROW),
-        "benchmarks.peers.datatrove_minhash", 4_000, 2,
-        "signature, bucket and cluster steps, 112 hashes, 14×8 (its default), 2 processes", _found(14, 8),
+        "text-dedup xxh3, 2 processes", TEXT_DEDUP, "benchmarks.peers.text_dedup_xxh3", 20_000, 2,
+        "the same with the faster of its hashes", _found(9, 13),
+    ),
+    Peer(
+        "datatrove", DATATROVE, "benchmarks.peers.datatrove_minhash", 4_000, 1,
+        "signature, bucket and cluster steps, 112 hashes, 14×8 (its default)", _found(14, 8),
+    ),
+    Peer(
+        "datatrove, 2 processes", DATATROVE, "benchmarks.peers.datatrove_minhash", 4_000, 2,
+        "the same on two processes", _found(14, 8),
     ),
 )  # fmt: skip
 

@@ -83,8 +83,7 @@ def _launch(command: Sequence[str], env: Mapping[str, str] | None) -> dict[str, 
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         words = [sys.executable, "-m", "benchmarks.launch", str(report), *command]
-        environment = {**os.environ, **(env or {}), "PYTHONPATH": str(ROOT)}
-        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(words, env=_environment(env), capture_output=True, text=True, check=False)
         result: dict[str, Any] = json.loads(report.read_text()) if report.exists() else {"code": done.returncode}
     if result["code"] != 0:
         said = (done.stderr.strip() or done.stdout.strip())[-2000:]
@@ -92,11 +91,17 @@ def _launch(command: Sequence[str], env: Mapping[str, str] | None) -> dict[str, 
     return {**result, "errors": done.stderr}
 
 
+def _environment(more: Mapping[str, str] | None) -> dict[str, str]:
+    """This environment, but modules are compiled to bytecode once, as pip does where a program is installed."""
+    found = {**os.environ, **(more or {}), "PYTHONPATH": str(ROOT)}
+    found.pop("PYTHONDONTWRITEBYTECODE", None)
+    return found
+
+
 def run_program(python: Path | str, module: str, *words: str, env: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Run one of our programs under some interpreter; it prints one JSON line, which is returned."""
-    environment = {**os.environ, **(env or {}), "PYTHONPATH": str(ROOT)}
     command = [str(python), "-m", module, *words]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=_environment(env), capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise BenchmarkError(f"exit code {done.returncode} of {' '.join(command)}\n{done.stderr.strip()[-2000:]}")
     result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])

@@ -191,7 +191,7 @@ def test_files_split_in_another_way_keep_the_same(tmp_path: Path, method: str) -
 def test_threads_batches_and_memory_change_nothing() -> None:
     table = table_of_families(seed=6)
     first = run(table)
-    for how in ({"threads": 1}, {"batch_bytes": 1024}, {"threads": 4, "batch_bytes": 2048, "memory": "256MB"}):
+    for how in ({"threads": 1}, {"batch_bytes": 1024}, {"threads": 4, "batch_bytes": 2048, "memory": "512MB"}):
         again = run(table, **how)
         for name in ("kept", "removed", "clusters", "pairs", "empty"):
             assert same(getattr(again, name), getattr(first, name)), (how, name)

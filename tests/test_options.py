@@ -68,7 +68,7 @@ def test_no_two_options_share_a_flag() -> None:
         ({"n_hashes": 128, "n_bands": 16, "rows_per_band": 9}, "16 × 9 = 144, more than the n_hashes"),
         ({"threads": 0}, "threads is 0; allowed is"),
         ({"memory": "lots"}, "memory is 'lots'; allowed is bytes, or a number with"),
-        ({"memory": "1MB"}, "at least 256 MB"),
+        ({"memory": "1MB"}, "at least 512 MB"),
         ({"batch_bytes": 1}, "at least 1 KiB"),
         ({"shingle": "word"}, "shingle is 'word'; allowed is word:K or char:K"),
         ({"shingle": "char:0"}, "shingle is 'char:0'; allowed is"),

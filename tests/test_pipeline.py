@@ -333,7 +333,7 @@ def test_threads_batches_and_shuffling_change_no_pair() -> None:
     texts |= {f"copy{i}": text for i, text in enumerate(list(texts.values())[:20])}
     table = pa.table({"id": list(texts), "text": list(texts.values())})
     first = twinset.find_pairs(table, shingle="word:3", threshold=0.6)
-    for how in ({"threads": 1}, {"threads": 3, "batch_bytes": 1024}, {"batch_bytes": 4096, "memory": "256MB"}):
+    for how in ({"threads": 1}, {"threads": 3, "batch_bytes": 1024}, {"batch_bytes": 4096, "memory": "512MB"}):
         again = twinset.find_pairs(table, shingle="word:3", threshold=0.6, **how)
         assert again.pairs.equals(first.pairs)
     expected = {frozenset(pair): scores[0] for pair, scores in found_pairs(first).items()}

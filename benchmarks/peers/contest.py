@@ -1,6 +1,6 @@
 """What every peer's program shares: the same documents in memory, the same clock, the same report.
 
-A program calls `run(find)`, where `find(texts, folder)` is what is timed, after a warm-up; it returns a
+A program calls `run(find)`, where `find(texts, folder, processes)` is what is timed, after a warm-up; it returns a
 function that lists the candidate pairs, called after the clock has stopped. One JSON line is printed.
 """
 
@@ -26,7 +26,7 @@ N_HASHES = 128
 N_BANDS, ROWS_PER_BAND = 16, 8  # where the user must choose: P(found at 0.8) = 0.95
 
 Pairs = Iterable[tuple[int, int]]
-Find = Callable[[list[str], Path], Callable[[], Pairs]]
+Find = Callable[[list[str], Path, int], Callable[[], Pairs]]
 
 _WORD = re.compile(r"\w+")
 
@@ -50,16 +50,17 @@ def run(find: Find) -> None:
     parser.add_argument("corpus", type=Path, help="Parquet file with a column `text`")
     parser.add_argument("--pairs", type=Path, help="where to write the candidate pairs")
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=1, help="for peers that start processes themselves")
     arguments = parser.parse_args()
     texts = pq.read_table(arguments.corpus, columns=["text"])["text"].to_pylist()
     seconds: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
-        find(texts[:WARM_UP], Path(folder))
+        find(texts[:WARM_UP], Path(folder), arguments.processes)
     for _ in range(arguments.repeat):
         gc.collect()
         with tempfile.TemporaryDirectory() as folder:
             start = time.perf_counter()
-            listing = find(texts, Path(folder))
+            listing = find(texts, Path(folder), arguments.processes)
             seconds.append(time.perf_counter() - start)
             found = listing() if len(seconds) == arguments.repeat else ()
             pairs = sorted({(min(pair), max(pair)) for pair in found if pair[0] != pair[1]})

@@ -13,7 +13,7 @@ from datasketch import MinHash, MinHashLSH
 from benchmarks.peers.contest import N_HASHES, THRESHOLD, Pairs, run, shingles
 
 
-def find(texts: list[str], folder: Path) -> Callable[[], Pairs]:
+def find(texts: list[str], folder: Path, processes: int) -> Callable[[], Pairs]:
     index = MinHashLSH(threshold=THRESHOLD, num_perm=N_HASHES)
     tokens = ([token.encode() for token in shingles(text)] for text in texts)
     found: list[tuple[int, int]] = []

@@ -1,4 +1,4 @@
-"""datatrove: its signature, bucket and cluster steps with its default 14 x 8, on two processes."""
+"""datatrove: its signature, bucket and cluster steps with its default 14 x 8."""
 
 # The peer lives in an environment of its own, where the type checker does not look.
 # mypy: disable-error-code="import-not-found"
@@ -20,14 +20,13 @@ from datatrove.utils.word_tokenizers import load_word_tokenizer
 
 from benchmarks.peers.contest import Pairs, pairs_of_groups, run
 
-PROCESSES = 2
 CONFIG = MinhashConfig()
 _texts: list[str] = []  # reaches the workers by fork, as a list in memory, without a copy
 
 
-def sign(folder: Path, rank: int) -> None:
-    documents = (Document(text=text, id=str(row)) for row, text in enumerate(_texts[rank::PROCESSES]))
-    MinhashDedupSignature(str(folder / "signatures"), CONFIG).run(documents, rank, PROCESSES)
+def sign(folder: Path, processes: int, rank: int) -> None:
+    documents = (Document(text=text, id=str(row)) for row, text in enumerate(_texts[rank::processes]))
+    MinhashDedupSignature(str(folder / "signatures"), CONFIG).run(documents, rank, processes)
 
 
 def match(folder: Path, bucket: int) -> None:
@@ -35,21 +34,21 @@ def match(folder: Path, bucket: int) -> None:
     step.run(None, bucket, CONFIG.num_buckets)
 
 
-def find(texts: list[str], folder: Path) -> Callable[[], Pairs]:
+def find(texts: list[str], folder: Path, processes: int) -> Callable[[], Pairs]:
     _texts[:] = texts
-    with ProcessPoolExecutor(PROCESSES, mp_context=get_context("fork")) as pool:
-        list(pool.map(partial(sign, folder), range(PROCESSES)))
+    with ProcessPoolExecutor(processes, mp_context=get_context("fork")) as pool:
+        list(pool.map(partial(sign, folder, processes), range(processes)))
         list(pool.map(partial(match, folder), range(CONFIG.num_buckets)))
     MinhashDedupCluster(str(folder / "pairs"), str(folder / "clusters")).run(None, 0, 1)
-    return lambda: list(pairs_of_groups(read_buckets(folder / "pairs")))
+    return lambda: list(pairs_of_groups(read_buckets(folder / "pairs", processes)))
 
 
-def read_buckets(folder: Path) -> Iterator[list[int]]:
+def read_buckets(folder: Path, processes: int) -> Iterator[list[int]]:
     """Its files link each member of a bucket to the one before it; give the whole buckets back."""
     for path in sorted(folder.glob("*.dups")):
         chain: list[int] = []
         for file_a, a, file_b, b in struct.iter_unpack("<4I", path.read_bytes()):
-            first, second = a * PROCESSES + file_a, b * PROCESSES + file_b
+            first, second = a * processes + file_a, b * processes + file_b
             if not chain or chain[-1] != first:
                 yield chain
                 chain = [first]

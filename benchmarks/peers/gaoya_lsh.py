@@ -13,7 +13,7 @@ from gaoya.minhash import MinHashStringIndex
 from benchmarks.peers.contest import N_BANDS, ROWS_PER_BAND, THRESHOLD, Pairs, run
 
 
-def find(texts: list[str], folder: Path) -> Callable[[], Pairs]:
+def find(texts: list[str], folder: Path, processes: int) -> Callable[[], Pairs]:
     index = MinHashStringIndex(
         hash_size=32,
         jaccard_threshold=THRESHOLD,

@@ -15,7 +15,7 @@ from benchmarks.peers.contest import N_BANDS, N_HASHES, THRESHOLD, Pairs, run, s
 BATCH = 1_000
 
 
-def find(texts: list[str], folder: Path) -> Callable[[], Pairs]:
+def find(texts: list[str], folder: Path, processes: int) -> Callable[[], Pairs]:
     index = RMinHashLSH(THRESHOLD, N_HASHES, N_BANDS)
     sketches: list[RMinHash] = []
     for start in range(0, len(texts), BATCH):

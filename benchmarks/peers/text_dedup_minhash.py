@@ -1,7 +1,7 @@
-"""text-dedup: the fingerprinting and clustering steps of its `minhash` command, on two processes.
+"""text-dedup: the fingerprinting and clustering steps of its `minhash` command.
 
 The command itself reads and writes Hugging Face datasets on disk; its two steps are run here as it runs them,
-from a data set in memory to hash tables and union-find, with its default hash and processes.
+from a data set in memory to hash tables and union-find, with its default hash.
 """
 
 # The peer lives in an environment of its own, where the type checker does not look.
@@ -20,10 +20,10 @@ from text_dedup.utils import UnionFind, optimal_param, sha1_hash
 
 from benchmarks.peers.contest import N_HASHES, THRESHOLD, Pairs, pairs_of_groups, run
 
-PROCESSES = 2
 
-
-def find(texts: list[str], folder: Path, hash_func: Callable[..., int] = sha1_hash) -> Callable[[], Pairs]:
+def find(
+    texts: list[str], folder: Path, processes: int, hash_func: Callable[..., int] = sha1_hash
+) -> Callable[[], Pairs]:
     bands, rows = optimal_param(THRESHOLD, N_HASHES, false_positive_weight=0.5, false_negative_weight=0.5)
     prime = np.uint64((1 << 61) - 1)
     random = np.random.RandomState(SEED)  # as its command draws them
@@ -47,7 +47,7 @@ def find(texts: list[str], folder: Path, hash_func: Callable[..., int] = sha1_ha
         },
         input_columns=["text", INDEX_COLUMN],
         remove_columns=["text"],
-        num_proc=PROCESSES,
+        num_proc=processes,
     )
     tables: list[dict[bytes, set[int]]] = [defaultdict(set) for _ in range(bands)]
     for key, signature in zip(embedded[INDEX_COLUMN], embedded[SIGNATURE_COLUMN], strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-LEAST_MEMORY = 256 * 10**6
+LEAST_MEMORY = 512 * 10**6
 
 
 def default_memory() -> int:

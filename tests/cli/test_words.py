@@ -52,7 +52,7 @@ def test_no_words_at_all_show_the_help(run: Run) -> None:
         ("plan --treshold 0.5", "Did you mean '--threshold'?"),
         ("plan 0.8", "unexpected extra argument"),
         ("pairs x --memory lots", "--memory is 'lots'; allowed is bytes, or a number with"),
-        ("pairs x --memory 1MB", "at least 256 MB"),
+        ("pairs x --memory 1MB", "at least 512 MB"),
         ("pairs x --shingle word", "shingle is 'word'; allowed is word:K or char:K"),
         ("pairs x --sketch best", "--sketch is 'best'; allowed is fss or kperm"),
         ("pairs x --encoding klingon", "--encoding is 'klingon'; allowed is"),

@@ -226,7 +226,7 @@ def test_killed_at_fifty_random_moments(tmp_path: Path) -> None:
     seed = random.randrange(10**6)
     dice = random.Random(seed)
     source = write_lines(tmp_path / "in.jsonl", documents(30_000))
-    words = ["dedup", source, "--memory", "256MB"]
+    words = ["dedup", source, "--memory", "512MB"]
     assert twinset(*words, "-o", tmp_path / "clean").code == 0
     expected = bytes_of(tmp_path / "clean")
     kills, ends = 0, 0

@@ -47,8 +47,8 @@ WAYS = [
     ["--threads", "4"],
     ["--batch", "64KiB"],
     ["--batch", "1MiB", "--threads", "1"],
-    ["--memory", "256MB"],
-    ["--memory", "256MB", "--threads", "1", "--batch", "200KiB"],
+    ["--memory", "512MB"],
+    ["--memory", "512MB", "--threads", "1", "--batch", "200KiB"],
     ["--memory", "3GB", "--batch", "16MiB", "--threads", "2"],
 ]
 
@@ -81,7 +81,7 @@ def test_pairs_give_the_same_bytes_every_way(tmp_path: Path) -> None:
         assert twinset("pairs", source, "-o", out, "--quiet", *way).code == 0
         return out.read_bytes()
 
-    ways = [[], ["--threads", "1", "--batch", "64KiB"], ["--threads", "4", "--memory", "256MB"]]
+    ways = [[], ["--threads", "1", "--batch", "64KiB"], ["--threads", "4", "--memory", "512MB"]]
     found = at_once([lambda n=n, way=way: run(n, way) for n, way in enumerate(ways)])
     assert found[0]
     assert found[1:] == found[:1] * 2

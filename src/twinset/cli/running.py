@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,7 +26,12 @@ def load(say: Callable[[str], None]) -> None:
     from ..compiled import on_compile
 
     on_compile(lambda: say("compiling for this machine: once, for 10 to 20 seconds"))
-    from .. import pipeline  # noqa: F401 - kernels are compiled when they are imported
+    gc.disable()  # nothing that is loaded here is ever garbage, and looking for some takes a fifth of the time
+    try:
+        from .. import pipeline  # noqa: F401 - kernels are compiled when they are imported
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @contextmanager
@@ -36,6 +42,9 @@ def followed(options: PlanOptions, quiet: bool) -> Iterator[Progress]:
     if getattr(options, "memory", None) is None:
         # Arrow's allocator gives memory back after 10 ms and asks for it again; with memory to spare that is only work.
         os.environ.setdefault("MIMALLOC_PURGE_DELAY", "-1")
+        # Large pages are cleared 2 MB at a time, and on a virtual machine that hands idle ones back to its host each
+        # is fetched anew: a fifth of a run. Small ones cost little anywhere.
+        os.environ.setdefault("MIMALLOC_ALLOW_THP", "0")
     try:
         shown.note(f"plan: {chosen}")
         load(shown.note)
