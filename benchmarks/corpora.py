@@ -17,7 +17,7 @@ def generated(setting: Setting, documents: int, copies: float = 0.3) -> Path:
     """A corpus with planted near-copies (or none: `copies=0`, all documents unrelated)."""
     kind = "corpus" if copies else "unrelated"
     target = setting.work / f"{kind}-{documents}.parquet"
-    return _once(target, lambda path: write_corpus(path, make_recipe(documents, copies)))
+    return written_once(target, lambda path: write_corpus(path, make_recipe(documents, copies)))
 
 
 def sampled(corpus: Path, documents: int) -> Path:
@@ -25,19 +25,19 @@ def sampled(corpus: Path, documents: int) -> Path:
     if pq.read_metadata(corpus).num_rows <= documents:
         return corpus
     target = corpus.with_name(f"{corpus.stem}-sample-{documents}.parquet")
-    return _once(target, lambda path: write_sample(path, corpus, documents))
+    return written_once(target, lambda path: write_sample(path, corpus, documents))
 
 
 def identical(setting: Setting, documents: int) -> Path:
-    return _once(setting.work / f"identical-{documents}.parquet", lambda path: write_identical(path, documents))
+    return written_once(setting.work / f"identical-{documents}.parquet", lambda path: write_identical(path, documents))
 
 
 def filled_forms(setting: Setting, documents: int, similarities: tuple[float, ...]) -> Path:
     name = f"forms-{len(similarities)}x{documents}.parquet"
-    return _once(setting.work / name, lambda path: write_filled_forms(path, documents, similarities))
+    return written_once(setting.work / name, lambda path: write_filled_forms(path, documents, similarities))
 
 
-def _once(path: Path, write: Callable[[Path], object]) -> Path:
+def written_once(path: Path, write: Callable[[Path], object]) -> Path:
     """Write beside and rename, so that a broken run leaves no half corpus."""
     if not path.exists():
         say(f"  writing {path.name}")

@@ -108,13 +108,14 @@ def run_program(python: Path | str, module: str, *words: str, env: Mapping[str, 
     return result
 
 
-def time_dedup(setting: Setting, source: Path, *words: str, repeat: int = 1) -> Timing:
-    """Time `twinset dedup` from start to exit, each time into a folder that is not there yet."""
+def time_dedup(setting: Setting, source: Path, *words: str, repeat: int = 1, audit: bool = False) -> Timing:
+    """Time `twinset dedup` from start to exit, each time into a folder that is not there yet; its audit if asked."""
     runs = []
     for _ in range(repeat):
         out = setting.fresh("dedup")
         os.sync()  # what an earlier run wrote is not to be written to disk during this one
         options = ["--threshold", "0.8", "--recall", "0.99", "-o", str(out), "--quiet", *words]
+        options += [] if audit else ["--audit", "0"]
         runs.append(time_command([twinset(), "dedup", str(source), *options]))
     best = min(runs, key=lambda run: run.best)
     seconds = tuple(run.best for run in runs)

@@ -6,16 +6,28 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks import against_peers, growth, hot_buckets, known_truth, machine, sketching, startup
+from benchmarks import (
+    against_peers,
+    exact_join,
+    growth,
+    hot_buckets,
+    known_truth,
+    machine,
+    plagiarism,
+    sketching,
+    startup,
+)
 
 PARTS = {
     "peers": ("Against its peers", against_peers.measure, against_peers.table, against_peers.goals),
     "sketch": ("Text to sketches", sketching.measure, sketching.table, sketching.goals),
     "growth": ("Growth", growth.measure, growth.table, growth.goals),
     "memory": ("Memory limit", growth.measure_limited, growth.table_limited, growth.goals_limited),
+    "exact": ("Exact pairs", exact_join.measure, exact_join.table, exact_join.goals),
     "hot": ("Hot buckets", hot_buckets.measure, hot_buckets.table, hot_buckets.goals),
     "startup": ("Start", startup.measure, startup.table, startup.goals),
     "truth": ("Corpora with known truth", known_truth.measure, known_truth.table, known_truth.goals),
+    "plagiarism": ("Copied answers and their sources", plagiarism.measure, plagiarism.table, plagiarism.goals),
 }
 PLOTS = {"peers": "speed", "growth": "growth"}
 

@@ -6,6 +6,7 @@ scheme, written with whole numbers; sketches, joins and clusters, written with s
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import combinations
@@ -179,6 +180,44 @@ def candidates(
     return found
 
 
+def prefixes(
+    sets: Sequence[Sequence[int]], salts: Sequence[int], threshold: float, places: int
+) -> list[tuple[int, list[int]]]:
+    """For each set how many of its |A| - ⌈t|A|⌉ + 1 rarest tokens no other set has, and the keys of the others.
+
+    Tokens that agree in their low bits, of which there are `places`, are counted as one.
+    """
+    tokens = [[x ^ salt for x in one] for one, salt in zip(sets, salts, strict=True)]
+    counts = Counter(x % places for one in tokens for x in one)
+    found = []
+    for one in tokens:
+        length = len(one) - max(1, math.ceil(threshold * len(one) * (1 - 1e-12))) + 1
+        keys = sorted(0 if counts[x % places] == 1 else counts[x % places] << 40 | x >> 24 for x in one)[:length]
+        found.append((keys.count(0), [key for key in keys if key]))
+    return found
+
+
+def bitmap(tokens: Iterable[int], bits: int) -> int:
+    """A whole number of so many bits, one of which each token turns over."""
+    found = 0
+    for x in tokens:
+        found ^= 1 << x % bits
+    return found
+
+
+def differing_bits(one: int, other: int, bits: int) -> int:
+    """In how many bits two bitmaps differ, both folded to so many bits."""
+    return (_folded(one, bits) ^ _folded(other, bits)).bit_count()
+
+
+def _folded(bitmap: int, bits: int) -> int:
+    found = 0
+    while bitmap:
+        found ^= bitmap % (1 << bits)
+        bitmap >>= bits
+    return found
+
+
 # Pairs
 
 Scores = tuple[float, float, float]
@@ -251,3 +290,17 @@ def components(documents: int, edges: Iterable[Edge]) -> list[int]:
                 least[a] = least[b] = low
                 changed = True
     return least
+
+
+# The audit
+
+
+def meetings(sets: Sequence[set[int]], few: Sequence[set[int]], threshold: float) -> list[tuple[int, int, int]]:
+    """(set, one of the few, what they share) wherever their similarity reaches the threshold."""
+    found = []
+    for i, one in enumerate(sets):
+        for j, other in enumerate(few):
+            shared = len(one & other)
+            if shared and shared / (len(one) + len(other) - shared) >= threshold:
+                found.append((i, j, shared))
+    return found

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import random
 import re
 from collections import Counter
 from fractions import Fraction
 from itertools import permutations
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import twinset
 from twinset import textbook
 from twinset.textbook import jaccard, jaccard_distance, shingle_list, shingles, tokens
 
@@ -163,6 +166,55 @@ def test_documents_one_and_three_are_candidates() -> None:
     assert textbook.candidates(signatures, n_bands=5, rows_per_band=4) == {(1, 3)}
 
 
+# Bits and tables: the four families that are plotted, as (tables, bits)
+
+ONE_TABLE = [(1, bits) for bits in range(1, 11)]
+ONE_BIT = [(tables, 1) for tables in range(1, 11)]
+FIVE_BITS = [(tables, 5) for tables in range(1, 51)]
+TEN_BITS = [(tables, 10) for tables in range(1, 51)]
+
+
+@pytest.mark.parametrize("family", [ONE_TABLE, ONE_BIT, FIVE_BITS, TEN_BITS])
+@given(similarity=st.floats(0, 1))
+def test_more_bits_are_stricter_and_more_tables_looser(family: list[tuple[int, int]], similarity: float) -> None:
+    curve = [textbook.band_probability(similarity, tables, bits) for tables, bits in family]
+    by_definition = [1 - (1 - similarity**bits) ** tables for tables, bits in family]
+    assert curve == pytest.approx(by_definition, abs=1e-12)
+    assert curve == pytest.approx(sorted(curve, reverse=family is ONE_TABLE), abs=1e-12)
+    for ends in (0.0, 1.0):
+        assert [textbook.band_probability(ends, tables, bits) for tables, bits in family] == [ends] * len(family)
+
+
+@pytest.mark.parametrize(
+    ("tables", "bits", "similarity", "probability"),
+    [
+        (1, 1, 0.3, 0.3),
+        (1, 10, 0.5, 1 / 1024),
+        (10, 1, 0.5, 1023 / 1024),
+        (50, 5, 0.5, 0.7956),
+        (50, 10, 0.5, 0.0477),
+        (50, 10, 0.8, 0.9966),
+    ],
+)
+def test_points_of_the_families(tables: int, bits: int, similarity: float, probability: float) -> None:
+    assert textbook.band_probability(similarity, tables, bits) == pytest.approx(probability, abs=0.00005)
+
+
+@pytest.mark.parametrize(("tables", "bits", "similarity"), [(1, 5, 0.8), (10, 1, 0.1), (20, 5, 0.5), (50, 10, 0.7)])
+def test_codes_whose_bits_agree_by_chance_meet_as_often_as_the_curve_says(
+    tables: int, bits: int, similarity: float
+) -> None:
+    chance, pairs = random.Random(5), 2000
+    met = 0
+    for _ in range(pairs):
+        left = [chance.random() < 0.5 for _ in range(tables * bits)]
+        right = [bit if chance.random() < similarity else not bit for bit in left]
+        met += bool(textbook.candidates({"left": left, "right": right}, n_bands=tables, rows_per_band=bits))
+    expected = textbook.band_probability(similarity, tables, bits)
+    # Four standard errors: with fixed seed this holds or does not, and by chance it would fail once in 16,000.
+    assert abs(met / pairs - expected) < 4 * math.sqrt(expected * (1 - expected) / pairs)
+
+
 # Scale
 
 
@@ -249,3 +301,35 @@ def test_all_pairs_includes_the_threshold_and_leaves_out_the_empty() -> None:
     sets = {"a": "abcde", "b": "cdefgh", "c": "", "d": "", "e": "abcde"}
     found = list(textbook.all_pairs(sets, 3 / 8))
     assert found == [("a", "b", 3 / 8), ("a", "e", 1.0), ("b", "e", 3 / 8)]
+
+
+# The paper's program: a folder of .txt files and a threshold in, the similar pairs out
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Path:
+    """Forty short answers in latin-1, half of them made from an earlier one by leaving out its beginning."""
+    chance, folder = random.Random(11), tmp_path / "answers"
+    folder.mkdir()
+    made: list[str] = []
+    for number in range(40):
+        if number % 2:
+            made.append(made[-1][chance.randrange(120) :])
+        else:
+            made.append("".join(chance.choice("aeiouéürst \n") for _ in range(300)))
+        (folder / f"g{number:02}.txt").write_text(made[-1], "latin-1")
+    return folder
+
+
+@pytest.mark.parametrize("way", [{"recall": 0.9999}, {"exact": True}], ids=["sketches", "exact"])
+@pytest.mark.parametrize("threshold", [tenth / 10 for tenth in range(1, 10)])
+def test_a_folder_and_a_threshold_give_the_pairs_of_the_naive_search(
+    answers: Path, threshold: float, way: dict[str, object]
+) -> None:
+    texts = {path.name: path.read_text("latin-1") for path in sorted(answers.iterdir())}
+    sets = {name: shingles(text, "char:9") for name, text in texts.items()}
+    naive = {(left, right): similarity for left, right, similarity in textbook.all_pairs(sets, threshold)}
+    words = {"encoding": "latin-1", "shingle": "char:9", "threshold": threshold}
+    found = twinset.find_pairs(answers, **words, **way).pairs.to_pylist()
+    assert {(one["left"], one["right"]): one["similarity"] for one in found} == naive
+    assert 0 < len(naive) <= 20

@@ -2,7 +2,10 @@
 
     twinset.find_pairs(source, …)    every pair of documents at least as similar as the threshold
     twinset.dedup(source, …)         the clean collection, and a reason for every document removed
+    twinset.open_result(folder)      a result of dedup, opened again
     twinset.compare(a, b, …)         two documents, exactly
+    twinset.explain(a, b, …)         what two documents share, and where they differ
+    twinset.evaluate(source, …)      how well they are found, against a truth or the exact join
     twinset.plan(…)                  the hashes, bands and rows behind a threshold and a recall
 """
 
@@ -26,7 +29,10 @@ from .errors import (
 from .plan import Plan, plan
 
 if TYPE_CHECKING:
+    from .engines.explaining import explain
+    from .evaluating import evaluate
     from .pipeline import compare, dedup, find_pairs
+    from .results import open_result
 
 __version__ = "0.1.0"
 
@@ -45,17 +51,23 @@ __all__ = [
     "__version__",
     "compare",
     "dedup",
+    "evaluate",
+    "explain",
     "find_pairs",
+    "open_result",
     "plan",
 ]
 
 # Imported when first asked for: they need Arrow and Numba, which `twinset --help` does not wait for.
-_LAZY = frozenset({"compare", "dedup", "find_pairs"})
+_LAZY = {
+    "compare": "pipeline", "dedup": "pipeline", "evaluate": "evaluating", "find_pairs": "pipeline",
+    "explain": "engines.explaining", "open_result": "results",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
-        return getattr(import_module(".pipeline", __name__), name)
+        return getattr(import_module(f".{_LAZY[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

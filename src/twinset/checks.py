@@ -13,7 +13,7 @@ import operator
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .errors import OptionError
@@ -91,6 +91,11 @@ def _shown(value: object) -> str:
 
 def _or_none(run: Callable[[Any], Any], none: bool) -> Callable[[Any], Any]:
     return (lambda value: None if value is None else run(value)) if none else run
+
+
+def optional(check: Check) -> Check:
+    """The same check, for an option that may be left out."""
+    return replace(check, run=_or_none(check.run, none=True))
 
 
 def whole(least: int, most: int, none: bool = False) -> Check:

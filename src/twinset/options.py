@@ -3,27 +3,24 @@
 The keyword words of the Python functions, the flags of the command line and `docs/commands.md` are all
 derived from the dataclasses below. They only hold and check values; nothing heavy is imported here.
 
-    ReadOptions  ShingleOptions  PlanOptions  RunOptions
-          └───────────┴────┬─────────┴───────────┘
+    ReadOptions  ShingleOptions  PlanOptions  RunOptions  AuditOptions
+          └───────────┴────┬─────────┴───────────┴────────────┘
               PairsOptions · DedupOptions          CompareOptions (shingles and a sketch)
 """
 
 from __future__ import annotations
 
-import dataclasses
-import difflib
-import inspect
-import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 from . import checks
-from .checks import Check, Word, parse_keep, parse_shingle
+from .checks import parse_keep, parse_shingle
 from .errors import OptionError
 from .machine import LEAST_MEMORY, default_memory, default_threads
+from .option_groups import Options, option
 
 __all__ = [
+    "AuditOptions",
     "CompareOptions",
     "DedupOptions",
     "Options",
@@ -32,82 +29,22 @@ __all__ = [
     "ReadOptions",
     "RunOptions",
     "ShingleOptions",
+    "option",
 ]
 
 DEFAULT_SEED = 1
 MOST_HASHES = 65536
-
-
-def option(default: Any, help: str, check: Check, metavar: str | None = None, **more: Any) -> Any:
-    """Write one option down: a dataclass field with all that is said about it."""
-    return field(default=default, metadata={"word": Word(help, check, metavar, **more)})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """A group of options: checked when made, never changed afterwards."""
-
-    title: ClassVar[str] = "Options"
-
-    def __post_init__(self) -> None:
-        for name, word in self.words():
-            object.__setattr__(self, name, word.check(name, getattr(self, name)))
-        self._check_together()
-
-    def _check_together(self) -> None:
-        """Refuse options that are right one by one but not together."""
-
-    @classmethod
-    def of(cls, **words: Any) -> Self:
-        """Make the options from keyword words; wrong names and values raise `OptionError`.
-
-        Examples
-        --------
-        >>> PlanOptions.of(threshold=0.7).threshold
-        0.7
-        >>> PlanOptions.of(treshold=0.7)
-        Traceback (most recent call last):
-        twinset.errors.OptionError: there is no option 'treshold'; did you mean 'threshold'?
-        """
-        known = dict(cls.words())
-        for name in words:
-            if name not in known:
-                raise OptionError(_unknown(name, known))
-        return cls(**words)
-
-    @classmethod
-    def words(cls) -> Iterator[tuple[str, Word]]:
-        """Give each option's name with what is said about it, in the order of the help page."""
-        for one in dataclasses.fields(cls):
-            yield one.name, one.metadata["word"]
-
-    @classmethod
-    def defaults(cls) -> dict[str, Any]:
-        """Give the default of every option."""
-        return {one.name: one.default for one in dataclasses.fields(cls)}
-
-    @classmethod
-    def group_of(cls, name: str) -> str:
-        """Name the group under which the help page shows an option."""
-        owner = next(base for base in cls.__mro__ if name in inspect.get_annotations(base))
-        return str(owner.__dict__.get("title", cls.title))
-
-    def to_dict(self, result_only: bool = True) -> dict[str, Any]:
-        """Give the options as plain values, ready for JSON.
-
-        With `result_only`, those that cannot change a result (threads, memory, scratch, batch, force) are
-        left out, so that two runs with equal dictionaries on equal sources have equal results.
-        """
-        return {
-            name: _plain(getattr(self, name)) for name, word in self.words() if word.result or not result_only
-        }
-
 
 # Said by more than one group below.
 _ENCODING = ("Encoding of text files, JSON lines and CSV.", checks.encoding_name, "NAME")
 _SKETCH = (
     "Sketch. fss: fast similarity sketching; kperm: the textbook's k permutations.",
     checks.choice("fss", "kperm"),
+)
+CLUSTER = (
+    "leader: each removed document is near the kept one; components: chains of near documents; "
+    "complete: all members are near each other.",
+    checks.choice("leader", "components", "complete"),
 )
 _SEED = ("Seed of all hashing.", checks.whole(0, 2**64 - 1), "N")
 
@@ -233,6 +170,11 @@ class PlanOptions(Options):
     sketch: str = option("fss", *_SKETCH)
     seed: int = option(DEFAULT_SEED, *_SEED)
 
+    @property
+    def least(self) -> float:
+        """The least similarity down to which pairs are found and scored: what the plan is made for."""
+        return self.threshold
+
     def _check_together(self) -> None:
         super()._check_together()
         bands, rows, most = self.n_bands or 1, self.rows_per_band or 1, self.n_hashes or MOST_HASHES
@@ -295,30 +237,68 @@ class RunOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairsOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
+class AuditOptions(Options):
+    """How sure the result shall be known to be."""
+
+    title: ClassVar[str] = "Audit"
+
+    audit: int | None = option(
+        None,
+        "Compare so many documents, drawn at random, exactly with all others, and report which share of their pairs "
+        "the run has found; 0 for no audit.",
+        checks.whole(0, 2**32 - 1, none=True),
+        "N",
+        default_words="as many as a small part of the run affords, all of a small corpus",
+        result=False,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOptions):
     """The options of `twinset.find_pairs` and ``twinset pairs``."""
 
     title: ClassVar[str] = "Pairs"
 
+    exact: bool = option(
+        False,
+        "Miss nothing: join the shingle sets exactly, without sketches. Slower where much is shared.",
+        checks.switch,
+    )
     identical: str = option(
         "all",
         "Pairs of identical documents. all: every one; link: each copy with its first appearance only.",
         checks.choice("all", "link"),
     )
 
+    def _check_together(self) -> None:
+        super()._check_together()
+        defaults = self.defaults()
+        for name in ("recall", "n_hashes", "n_bands", "rows_per_band", "sketch") if self.exact else ():
+            if getattr(self, name) != defaults[name]:
+                raise OptionError(
+                    f"{name} is {getattr(self, name)}, which has no meaning with exact: the sets themselves are "
+                    "compared, and every pair is found; leave one of the two out"
+                )
+
 
 @dataclass(frozen=True, kw_only=True)
-class DedupOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
+class DedupOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOptions):
     """The options of `twinset.dedup` and ``twinset dedup``."""
 
     title: ClassVar[str] = "Clusters"
 
+    floor: float | None = option(
+        None,
+        "Find and keep scored pairs down to this similarity, so that recut can choose another threshold; clusters "
+        "are made of those from --threshold on.",
+        checks.optional(checks.number(above=0.0, most=1.0)),
+        "T",
+        default_words="the threshold",
+    )
     keep: str = option("first", "Which document of a cluster is kept.", checks.keep_chain, "RULES")
     cluster: str = option(
         "leader",
-        "leader: each removed document is near the kept one; components: chains of near documents; "
-        "complete: all members are near each other.",
-        checks.choice("leader", "components", "complete"),
+        *CLUSTER,
     )
     copy: bool = option(
         False, "Of a folder of files, copy the kept files too, not only list them.", checks.switch
@@ -330,12 +310,22 @@ class DedupOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
 
     def _check_together(self) -> None:
         super()._check_together()
+        if self.floor is not None and self.floor > self.threshold:
+            raise OptionError(
+                f"floor is {self.floor:g}, above the threshold, {self.threshold:g}; allowed is a number up to the "
+                "threshold: lower the one or raise the other"
+            )
         if self.against and (self.keep != "first" or self.cluster != "leader"):
             came = f"--keep {self.keep}" if self.keep != "first" else f"--cluster {self.cluster}"
             raise OptionError(
                 f"{came} has no meaning with --against: documents are compared with those of the other source only, "
                 "which are always kept; leave one of the two out"
             )
+
+    @property
+    def least(self) -> float:
+        """The floor, if there is one, else the threshold."""
+        return self.threshold if self.floor is None else self.floor
 
     @property
     def keep_rules(self) -> tuple[tuple[str, str | None], ...]:
@@ -355,21 +345,3 @@ class CompareOptions(ShingleOptions):
         128, "Hashes in a sketch.", checks.whole(1, MOST_HASHES), "K", flags=("--hashes", "--n-hashes")
     )
     seed: int = option(DEFAULT_SEED, *_SEED)
-
-
-def _unknown(name: str, known: Mapping[str, Word]) -> str:
-    """Say that there is no such option, and guess what was meant."""
-    names = {key: key for key in known}
-    for key, word in known.items():
-        names.update((flag.strip("-").replace("-", "_"), key) for flag in word.spellings(key))
-    near = difflib.get_close_matches(name, names, n=1)
-    guess = f"did you mean {names[near[0]]!r}?" if near else f"the options are {', '.join(known)}"
-    return f"there is no option {name!r}; {guess}"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(one) for one in value]
-    if value is None or isinstance(value, (str, int, float)):
-        return value
-    return os.fspath(value) if isinstance(value, os.PathLike) else f"<{type(value).__name__}>"

@@ -17,14 +17,17 @@ from twinset.engines.expanding import Copies, expanded
 from twinset.engines.local import Local
 from twinset.engines.progress import Progress, Silent
 from twinset.engines.reading import Found
+from twinset.engines.recorded import sealed
+from twinset.engines.reopening import described
 from twinset.engines.sketching import EMPTY, UNREADABLE, shingle_sets
 from twinset.engines.sorting import Rows, sorted_portions
 from twinset.engines.spool import Spool
 from twinset.engines.tables import check_ending
 from twinset.errors import OptionError, OutputError, SourceError, TwinsetError
+from twinset.evaluation import audit
 from twinset.options import CompareOptions, DedupOptions, PairsOptions
 from twinset.pairs.verify import Sets, overlaps
-from twinset.plan import Plan, plan
+from twinset.plan import Plan, exact_plan, plan
 from twinset.results import Comparison, DedupResult, PairsResult
 from twinset.schema import Shingles
 from twinset.sketches.minhash import estimate, sketch, standard_error
@@ -72,6 +75,7 @@ def find_pairs(*sources: object, output: Any = None, progress: Progress | None =
         if corpus.border is not None:
             run.refuse_flood(copies.identical_across(pairs, verifying.sizes))
         results = outputs.Results(corpus, copies, verifying.sizes)
+        audited = run.audit(corpus, copies, pairs, verifying.sizes, len(candidates))
         since = time.perf_counter()
         run.progress.stage("writing", None, "pairs")
         made = run.room_for_output(f"out{place.suffix if place else '.parquet'}")
@@ -83,6 +87,7 @@ def find_pairs(*sources: object, output: Any = None, progress: Progress | None =
             "named": _named(corpus, found),
             "pairs": count,
             "candidates": len(candidates),
+            "audit": audit.summary_of(audited, results) if audited else None,
             **run.facts(),
         }
         table = None if place is not None else pa.parquet.read_table(made)
@@ -121,7 +126,7 @@ def dedup(*sources: object, output: Any = None, progress: Progress | None = None
     options = DedupOptions.of(**words)
     chosen = _plan_of(options)
     place = Path(output) if output is not None else None
-    _check_place(place, options.force)
+    outputs.check_place(place, options.force)
     with Local(sources, options, chosen, place, twinset.__version__, progress or Silent()) as run:
         corpus, found = run.read(whole=True)
         copies = run.collapse(corpus)
@@ -129,28 +134,33 @@ def dedup(*sources: object, output: Any = None, progress: Progress | None = None
         pairs, verifying = run.verify(corpus, candidates)
         clusters = _clusters(run, corpus, copies, found, pairs, verifying)
         results = outputs.Results(corpus, copies, verifying.sizes)
+        audited = run.audit(corpus, copies, pairs, verifying.sizes, len(candidates))
         since = time.perf_counter()
         made = run.room_for_output("out")
         digests = [
-            run.threads.start(part.digest) if part.path is not None and place is not None else None
-            for part in run.parts
+            run.threads.start(part.digest) if part.lasts and place is not None else None for part in run.parts
         ]
         tables = run.threads.start(lambda: _write_tables(run, results, clusters, pairs, found, made))
         if place is not None:
             outputs.write_kept(results, clusters, made, run.threads, run.progress, flag=options.flag, copy=options.copy)
         count = tables.result()
         outputs.write_sources(corpus, made / "sources.parquet", run.against, digests)
+        if audited:
+            audit.write_missed(made / "missed.parquet", audited, results)
         run.timed("write", since)
         summary = {
             **_dedup_counts(corpus, copies, clusters, found, run),
             "pairs": count,
             "candidates": len(candidates),
+            "audit": audit.summary_of(audited, results) if audited else None,
+            "input": _input(run, found),
             **run.facts(),
         }
+        summary = sealed(made, summary) if place is not None else summary
         outputs.write_summary(made / "summary.json", summary)
         result = DedupResult(summary, chosen, place)
         if place is None:
-            result.load(made, _kept_table(run, corpus, clusters))
+            result.load(made, _kept_table(run, corpus, clusters), (*run.given, *options.against))
         else:
             outputs.put_in_place(made, place, run.state.folder / "old")
     return result
@@ -225,20 +235,9 @@ def dry_run(sources: Any, options: PairsOptions | DedupOptions) -> dict[str, Any
 
 
 def _plan_of(options: PairsOptions | DedupOptions) -> Plan:
-    return plan(options.threshold, options.recall, options.n_hashes, options.n_bands, options.rows_per_band)
-
-
-def _check_place(place: Path | None, force: bool) -> None:
-    if place is None:
-        return
-    if place.exists() and not force:
-        raise OutputError(f"{place} exists; choose another output, or replace it with --force")
-    if place.exists() and not place.is_dir():
-        raise OutputError(f"{place} is a file, and the output is a folder; choose another output")
-    if place.exists() and any(place.iterdir()) and not (place / "summary.json").is_file():
-        raise OutputError(
-            f"{place} is no result of an earlier run, so --force does not replace it; choose another output"
-        )
+    if isinstance(options, PairsOptions) and options.exact:
+        return exact_plan(options.threshold)
+    return plan(options.least, options.recall, options.n_hashes, options.n_bands, options.rows_per_band)
 
 
 def _document_pairs(run: Local, corpus: Corpus, copies: Copies, pairs: Spool, link: bool) -> Iterator[Rows]:
@@ -262,12 +261,21 @@ def _clusters(run: Local, corpus: Corpus, copies: Copies, found: Found, pairs: S
         raise OptionError("clusters are made by dedup only")
     run.progress.stage("clustering", None, "documents")
     rank = clustering.ranks(corpus, options.keep_rules, found.own_ids)
+    if options.least < options.threshold:
+        near = Spool(run.state.scratch / "near", "<u4", 3)
+        pairs = clustering.near_enough(pairs, verifying.sizes, options.threshold, near, run.budget.pairs)
     clusters = clustering.grouped(corpus, copies, pairs, rank, options.cluster, run.budget)
     if options.cluster == "components":
         scratch, out = (Spool(run.state.scratch / name, "<u4", columns) for name, columns in (("apart", 2), ("why", 3)))
         clusters = clustering.with_reasons(clusters, copies, verifying, scratch, out)
     run.timed("cluster", since)
     return clusters
+
+
+def _input(run: Local, found: Found) -> dict[str, Any]:
+    """The sources as they were given, for whoever reads them again."""
+    given = {"sources": described(run.given), "against": described(run.options.against)}
+    return {**given, "own_ids": found.own_ids}
 
 
 def _counts(corpus: Corpus, copies: Copies, found: Found, run: Local) -> dict[str, Any]:
@@ -315,6 +323,7 @@ def _write_tables(
     results.write_removed(made / "removed.parquet", clusters)
     results.write_clusters(made / "clusters.parquet", clusters)
     results.write_left_out(made, found.unreadable)
+    results.write_documents(made / "documents.parquet")
     return count
 
 

@@ -7,11 +7,12 @@ Recall comes first: whatever is chosen finds a pair exactly at the threshold wit
 asked for. Every candidate is verified exactly, so the rest is a matter of time, and the cheapest is taken:
 
 - Given k, the largest r whose least sufficient b still fits in k: the strictest bands, the fewest candidates.
-- Without k, the power of two from 64 to 4096 with the least expected cost for a document of 400 shingles. The
-  cost is that of filling k slots (once there are more slots than shingles, empty ones are filled one by one),
-  of sorting b band keys, of comparing the slots of each candidate, and of verifying those that remain. How
-  many candidates there are depends on the collection; the plan supposes that a document has 100,000 others,
-  of which a share of exp(-20 s) is at least s similar to it: 250 from 0.3 up, 5 from 0.5 up.
+- Without k, the power of two from 64 to 4096 with the least expected cost for a document of 400 shingles: of filling
+  k slots (once there are more slots than shingles, empty ones are filled one by one), of sorting b band keys, of
+  comparing the slots of those that meet in a band, and of verifying those that remain. The costs were measured
+  (docs/choosing.md says how). How many meet depends on the collection, which the plan does not look at. It supposes
+  that 3,000 exp(-15 s) other documents are at least s similar to each, 33 from 0.3 up and 2 from 0.5 up, and that 8
+  more, of the same template say, lie 0.2 below the threshold: there too few hashes cost most.
 """
 
 from __future__ import annotations
@@ -22,18 +23,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from .costs import expected_cost
 from .errors import PlanWarning
 from .options import MOST_HASHES, PlanOptions
 
-__all__ = ["Plan", "band_probability", "matches_needed", "plan"]
+__all__ = ["Plan", "band_probability", "exact_plan", "matches_needed", "plan"]
 
 LEAST_LOSS = 2.3e-4  # a candidate is dropped by its sketch only if 3.5 standard errors too low
 FEWEST_HASHES = 128  # where bands and rows are given: fewer make the comparison of sketches a poor filter
 
-# Rough nanoseconds; only their ratios matter. Chosen, with the prior, so that 0.8 at 0.99 takes 128 hashes.
-_SLOT_COST, _EMPTY_COST, _BAND_COST = 4.0, 0.4, 90.0
-_CANDIDATE_COST, _COMPARE_COST, _VERIFY_COST = 20.0, 0.12, 5000.0
-_SHINGLES, _OTHERS, _FALL = 400, 1e5, 20.0
+_SPREAD = 0.7  # variance of the number of equal slots, against that of independent ones
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,8 @@ class Plan:
         A candidate with fewer equal slots than this is dropped without being verified. Only the low 8 bits of
         the slots are compared.
 
+    An exact plan has neither hashes nor bands: all three are 0, and every pair is found.
+
     Examples
     --------
     >>> print(plan(threshold=0.8, recall=0.99))
@@ -64,6 +65,8 @@ class Plan:
     min_matches: int
 
     def __str__(self) -> str:
+        if self.exact:
+            return f"exact: every pair at {self.threshold:g} and above is found"
         return (
             f"{_count(self.n_hashes, 'hash', 'hashes')}, "
             f"{_count(self.n_bands, 'band', 'bands')} × {_count(self.rows_per_band, 'row', 'rows')}: "
@@ -75,9 +78,27 @@ class Plan:
 
         The two are multiplied as if independent. They help each other, so the truth is no less.
         """
+        if self.exact:
+            return 1.0
         return band_probability(similarity, self.n_bands, self.rows_per_band) * _at_least(
             self.min_matches, self.n_hashes, _slot_match(similarity)
         )
+
+    @property
+    def exact(self) -> bool:
+        """Whether sets are joined exactly, without sketches."""
+        return self.n_bands == 0
+
+    def p_candidate(self, similarity: float) -> float:
+        """Estimate the share of pairs of this similarity that are verified: for counting work, not for promises.
+
+        Whoever meets in a band has its rows equal already, and slots are spread less than independent ones would be.
+        """
+        rows, match = self.rows_per_band, _slot_match(similarity)
+        free = self.n_hashes - rows
+        spread = math.sqrt(max(match * (1 - match) * free * _SPREAD, 1e-12))
+        short = self.min_matches - rows - 0.5 - free * match
+        return band_probability(similarity, self.n_bands, rows) * 0.5 * math.erfc(short / (spread * math.sqrt(2)))
 
     @property
     def reached(self) -> float:
@@ -86,7 +107,9 @@ class Plan:
 
     @property
     def step(self) -> float:
-        """The similarity near which the S-curve rises: (1/b)^(1/r)."""
+        """The similarity near which the S-curve rises: (1/b)^(1/r); of an exact plan, the threshold."""
+        if self.exact:
+            return self.threshold
         return float((1 / self.n_bands) ** (1 / self.rows_per_band))
 
     def curve(self, points: int = 10) -> list[tuple[float, float]]:
@@ -95,6 +118,8 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Give the plan as plain values, ready for JSON."""
+        if self.exact:
+            return {"exact": True, "threshold": self.threshold, "recall": self.recall, "reached": self.reached}
         return {
             "threshold": self.threshold,
             "recall": self.recall,
@@ -146,10 +171,7 @@ def plan(
     asked = PlanOptions.of(
         threshold=threshold, recall=recall, n_hashes=n_hashes, n_bands=n_bands, rows_per_band=rows_per_band
     )
-    loss = min(LEAST_LOSS, (1 - asked.recall) / 10)
-    hashes, bands, rows = _choose(asked, asked.recall / (1 - loss))
-    needed = matches_needed(hashes, asked.threshold, loss)
-    made = Plan(asked.threshold, asked.recall, hashes, bands, rows, needed)
+    made = _made(asked, *_choose(asked, asked.recall / (1 - _loss(asked))))
     if made.reached < asked.recall:
         warnings.warn(
             f"{made}, less than the recall of {asked.recall:g} asked for; more bands or fewer rows find more",
@@ -157,6 +179,17 @@ def plan(
             stacklevel=2,
         )
     return made
+
+
+def exact_plan(threshold: float) -> Plan:
+    """Give the plan of an exact run, which needs no sketches and finds every pair.
+
+    Examples
+    --------
+    >>> print(exact_plan(0.8))
+    exact: every pair at 0.8 and above is found
+    """
+    return Plan(PlanOptions.of(threshold=threshold).threshold, 1.0, 0, 0, 0, 0)
 
 
 def band_probability(similarity: float, n_bands: int, rows_per_band: int) -> float:
@@ -189,6 +222,16 @@ def matches_needed(n_hashes: int, threshold: float, loss: float) -> int:
     return n_hashes
 
 
+def _loss(asked: PlanOptions) -> float:
+    """Give the share of pairs at the threshold that the comparison of sketches may lose."""
+    return min(LEAST_LOSS, (1 - asked.recall) / 10)
+
+
+def _made(asked: PlanOptions, hashes: int, bands: int, rows: int) -> Plan:
+    needed = matches_needed(hashes, asked.threshold, _loss(asked))
+    return Plan(asked.threshold, asked.recall, hashes, bands, rows, needed)
+
+
 def _choose(asked: PlanOptions, target: float) -> tuple[int, int, int]:
     """Choose hashes, bands and rows so that the bands alone find the share `target` at the threshold."""
     bands, rows = asked.n_bands, asked.rows_per_band
@@ -205,7 +248,7 @@ def _choose(asked: PlanOptions, target: float) -> tuple[int, int, int]:
         hashes = next((k for k in sizes if k >= max(FEWEST_HASHES, bands or 0, rows or 0)), MOST_HASHES)
         hashes = hashes if bands else MOST_HASHES  # with the bands given, more hashes would not help
         return hashes, *_loosest(asked, hashes)
-    return min(able, key=lambda one: _cost(asked.threshold, *one))
+    return min(able, key=lambda one: expected_cost(_made(asked, *one)).total)
 
 
 def _cut(asked: PlanOptions, hashes: int, target: float) -> tuple[int, int] | None:
@@ -236,20 +279,6 @@ def _loosest(asked: PlanOptions, hashes: int) -> tuple[int, int]:
     """Give the bands and rows that find most when nothing finds enough."""
     rows = asked.rows_per_band or 1
     return asked.n_bands or max(1, hashes // rows), rows
-
-
-def _cost(threshold: float, hashes: int, bands: int, rows: int) -> float:
-    """Estimate the nanoseconds that a document costs; the model is in the module's docstring."""
-    empty = hashes * (1 - 1 / hashes) ** (3 * _SHINGLES)  # after three rounds, one slot a shingle in each
-    cost = _SLOT_COST * hashes + _EMPTY_COST * empty * _SHINGLES + _BAND_COST * bands
-    for low in range(100):
-        similarity = (low + 0.5) / 100
-        others = _OTHERS * (math.exp(-_FALL * low / 100) - math.exp(-_FALL * (low + 1) / 100))
-        error = math.sqrt(max(similarity * (1 - similarity), 1e-9) / hashes)
-        passed = 0.5 * math.erfc((threshold - similarity - 3.5 * error) / (error * math.sqrt(2)))
-        each = _CANDIDATE_COST + _COMPARE_COST * hashes + passed * _VERIFY_COST
-        cost += others * band_probability(similarity, bands, rows) * each
-    return cost
 
 
 def _slot_match(similarity: float) -> float:

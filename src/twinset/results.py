@@ -1,5 +1,6 @@
 """What a run hands over: objects that answer questions."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +12,17 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet as pq
 
+from twinset.engines.explaining import Account as Account
+from twinset.engines.explaining import account
+from twinset.engines.progress import Progress, Silent
+from twinset.engines.recorded import Recorded
+from twinset.engines.recutting import Recutting, kept_tables
+from twinset.errors import StateError
+from twinset.pairs.differences import Part as Part
+from twinset.pairs.explain import Explanation as Explanation
 from twinset.plan import Plan
+from twinset.report.page import write_report
+from twinset.result_options import RecutOptions, ReportOptions
 from twinset.schema import PAIRS
 
 
@@ -53,17 +64,131 @@ class DedupResult:
     def __init__(self, summary: dict[str, Any], plan: Plan, path: Path | None) -> None:
         self.summary, self.plan, self.path = summary, plan, path
         self._tables: dict[str, pa.Table] = {}
+        self._recorded: Recorded | None = None
+        self._rows: Callable[[], pa.Table] | None = None
 
-    def load(self, folder: Path, kept: pa.Table) -> None:
-        """Take the tables out of a folder that will not last."""
-        for name in ("pairs", "removed", "clusters", "empty", "unreadable"):
-            self._tables[name] = pq.read_table(folder / f"{name}.parquet", memory_map=False)
+    def load(self, folder: Path, kept: pa.Table, sources: tuple[object, ...]) -> None:
+        """Take the tables out of a folder that will not last; the sources are what another cut reads again."""
+        for path in folder.glob("*.parquet"):
+            self._tables[path.stem] = pq.read_table(path, memory_map=False)
+        self._recorded = Recorded.held(self.summary, dict(self._tables), sources)
         self._tables["kept"] = kept
 
     def _table(self, name: str) -> pa.Table:
-        if name not in self._tables and self.path is not None:
+        if name not in self._tables and self._recorded is not None:
+            self._tables[name] = self._recorded.table(name)
+        elif name not in self._tables and self.path is not None:
             self._tables[name] = pq.read_table(self.path / f"{name}.parquet")
         return self._tables[name]
+
+    @property
+    def recorded(self) -> Recorded:
+        """What was recorded of the run: documents by number, and their texts out of the sources."""
+        if self._recorded is None:
+            if self.path is None:
+                raise StateError("this result has no tables and no folder; run dedup again")
+            self._recorded = Recorded(self.path)
+        return self._recorded
+
+    def rethreshold(
+        self, threshold: float | None = None, *, output: Any = None, progress: Progress | None = None, **words: Any
+    ) -> "DedupResult":
+        """Cut the same scored pairs at another threshold, or by another policy: what a fresh run would give.
+
+        Nothing is compared again. Without `output`, the new tables are in memory and no text is read, but for
+        `cluster="components"` and for policies that name a column; `.kept` has ids where this result is a folder,
+        else the rows, read out of the same objects or files when it is asked for.
+
+        Parameters
+        ----------
+        threshold
+            Not below the floor of this result; its own threshold if it is left out.
+        output
+            A folder for the new result, as `dedup` would write it.
+        progress
+            Told how the work goes.
+        **words
+            The options of `twinset recut`, by the same words: `keep`, `cluster`, `rows`, `source`, `force`, …
+
+        Returns
+        -------
+        DedupResult
+
+        Examples
+        --------
+        >>> import twinset
+        >>> rose = "a rose is a rose is a rose in any garden of the town"
+        >>> done = twinset.dedup([rose, rose + " hall", "something else"], shingle="word:3", threshold=0.7)
+        >>> done.summary["kept"], done.rethreshold(0.95).summary["kept"]
+        (2, 3)
+        """
+        options = RecutOptions.of(threshold=threshold, **words)
+        recorded = self.recorded.but(moved=options.source)
+        place = Path(output) if output is not None else None
+        with Recutting(recorded, options, place, progress or Silent()) as cutting:
+            clusters, reasons = cutting.cut()
+            made, summary = cutting.write(clusters, reasons)
+            result = DedupResult(summary, self.plan, place)
+            if place is None:
+                tables = {name: pq.read_table(made / f"{name}.parquet") for name in ("removed", "clusters")}
+                result._recorded = recorded.but(summary=summary, tables=tables)
+                if recorded.in_memory:
+                    result._rows = lambda: DedupResult.joined(kept_tables(recorded, clusters.kept))
+            cutting.finish(made)
+        return result
+
+    def explain(self, id: str, other: str | None = None, *, source: Sequence[object] = ()) -> Account:
+        """Say why a document was removed or kept, what else is in its cluster, and where it differs.
+
+        Parameters
+        ----------
+        id
+            The document.
+        other
+            A document to compare it with; without it the kept one of its cluster, or the least similar removed one.
+        source
+            Where the sources are now, in their order, if they have moved.
+
+        Returns
+        -------
+        Account
+            With `.state`, `.cluster`, `.members`, and `.explanation` of the two texts.
+
+        Examples
+        --------
+        >>> import twinset
+        >>> rose = "a rose is a rose is a rose in any garden of the town"
+        >>> found = twinset.dedup({"a": rose, "b": rose + " hall"}, shingle="word:3").explain("b")
+        >>> found.state, found.cluster, found.explanation.left_only
+        ('removed', 'a', ('the town hall',))
+        """
+        return account(self.recorded.but(moved=source), id, other)
+
+    def report(self, path: Any, **words: Any) -> Path:
+        """Write one self-contained HTML page of the result, to look at, to search in and to hand on.
+
+        Parameters
+        ----------
+        path
+            A file that ends in .html.
+        **words
+            The options of `twinset report`, by the same words: `clusters`, `rows`, `texts`, `source`.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Examples
+        --------
+        >>> import twinset
+        >>> rose = "a rose is a rose is a rose in any garden of the town"
+        >>> done = twinset.dedup({"a": rose, "b": rose + " hall"}, shingle="word:3")
+        >>> done.report("roses.html").name
+        'roses.html'
+        """
+        options = ReportOptions.of(**words)
+        return write_report(self.recorded.but(moved=options.source), path, options)
 
     @property
     def pairs(self) -> pa.Table:
@@ -96,6 +221,8 @@ class DedupResult:
 
         Ids only where the result is a folder on disk (the rows are in its kept/).
         """
+        if "kept" not in self._tables and self._rows is not None:
+            self._tables["kept"] = self._rows()
         if "kept" not in self._tables:
             self._tables["kept"] = self.clusters.filter(pc.field("kept")).select(["id"])
         return self._tables["kept"]
@@ -113,6 +240,34 @@ class DedupResult:
     def __repr__(self) -> str:
         summary = self.summary
         return f"<DedupResult: {summary['kept']:,} of {summary['documents']:,} documents kept>"
+
+
+def open_result(folder: Any, source: Sequence[object] = ()) -> DedupResult:
+    """Open the result folder of an earlier `dedup` or `recut`.
+
+    Parameters
+    ----------
+    folder
+        The folder. Its files are held against the digests that it has of them; damage is a `StateError`.
+    source
+        Where the sources are now, in their order, if they have moved. They are needed for what asks for texts.
+
+    Returns
+    -------
+    DedupResult
+
+    Examples
+    --------
+    >>> import twinset
+    >>> rose = "a rose is a rose is a rose in any garden of the town"
+    >>> made = twinset.dedup([rose, rose + " hall", "something else"], shingle="word:3", output="OUT")
+    >>> twinset.open_result("OUT").removed["because_of"].to_pylist()
+    ['0']
+    """
+    recorded = Recorded(Path(folder), source)
+    result = DedupResult(recorded.summary, recorded.plan, recorded.folder)
+    result._recorded = recorded
+    return result
 
 
 @dataclass(frozen=True)

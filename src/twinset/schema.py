@@ -49,6 +49,21 @@ SOURCES = pa.schema(
         pa.field("role", pa.string(), nullable=False),
     ]
 )
+DOCUMENTS = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("part", pa.uint32(), nullable=False),
+        pa.field("row", pa.uint64(), nullable=False),
+        pa.field("source", pa.uint32(), nullable=False),
+        pa.field("status", pa.uint8(), nullable=False),
+        pa.field("content", pa.uint32(), nullable=False),
+        pa.field("length", pa.uint64(), nullable=False),
+        pa.field("shingles", pa.uint32(), nullable=False),
+    ]
+)
+"""Every document by number, those compared against last: where it stands (a row of sources.parquet, and a row there),
+of which SOURCE argument it is, what became of it (read, empty or unreadable: 0, 1, 2), the first document of equal
+content, its characters, and its shingles, repeated ones counted."""
 FLAGS = pa.schema(
     [
         pa.field("cluster", pa.string()),

@@ -144,7 +144,7 @@ def test_policies_that_do_not_name_order_keep_the_same_rows(arranged: Arranged, 
 
 
 def test_the_summary_says_nothing_of_the_machine_outside_its_timings(tmp_path: Path, arranged: Arranged) -> None:
-    assert twinset("dedup", *arranged.in_order, "-o", tmp_path / "out", "--memory", "300MB").code == 0
+    assert twinset("dedup", *arranged.in_order, "-o", tmp_path / "out", "--memory", "600MB").code == 0
     summary = json.loads((tmp_path / "out/summary.json").read_text())
     timings = summary.pop("timings")
     assert timings["memory"] == 300 * 10**6

@@ -20,7 +20,7 @@ from ..errors import PlanWarning, TwinsetError
 
 __all__ = ["main"]
 
-COMMANDS = ("demo", "pairs", "dedup", "compare", "plan")
+COMMANDS = ("demo", "pairs", "dedup", "recut", "explain", "report", "evaluate", "compare", "plan")
 FAILED, STOPPED, PIPE_CLOSED = 2, 130, 141
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

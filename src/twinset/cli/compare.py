@@ -30,7 +30,7 @@ def command(files: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **v
             f"to compare are {show.count(len(files), 'file')} and {show.count(len(strings), 'string')}; "
             "allowed are two files, or --string twice"
         )
-    left, right = strings or [_text(name, options.encoding) for name in files]
+    left, right = strings or [text_of(name, options.encoding) for name in files]
     import twinset
 
     running.load(lambda text: click.echo(text, err=True))
@@ -54,7 +54,7 @@ def command(files: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **v
     )
 
 
-def _text(name: str, encoding: str) -> str:
+def text_of(name: str, encoding: str) -> str:
     """Read a file as one text; bytes that do not decode are replaced, as in every run."""
     try:
         text = Path(name).read_bytes().decode(encoding, "replace")

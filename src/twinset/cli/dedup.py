@@ -60,13 +60,15 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
             ("unreadable", "unreadable (left out, named in unreadable.parquet)"),
             ("replaced", "with bytes that are not text (replaced)"),
             ("clusters", "clusters"),
-            ("pairs", "pairs"),
+            ("pairs", "pairs" if options.least == options.threshold else f"pairs, down to {options.least:g}"),
         )
         if isinstance(summary.get(name), int) and (summary[name] or name in ("clusters", "pairs"))
     ]
     width = max(len(f"{value:,}") for _, value in rows)
     for words, value in rows:
         click.echo(f"  {value:>{width},}  {words}")
+    for line in show.audit(summary["audit"], f"in {Path(output) / 'missed.parquet'}"):
+        click.echo(line)
     folder = Path(output)
     if any((folder / "kept").iterdir()):
         click.echo(f"{'all rows, flagged' if options.flag else 'clean data'}: {folder / 'kept'}")

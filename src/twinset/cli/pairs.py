@@ -44,6 +44,8 @@ def command(
             show.as_json(summary)
         elif not quiet:
             click.echo(f"{show.count(summary['pairs'], 'pair')} of {_read(summary)} in {output}")
+            for line in show.audit(summary["audit"]):
+                click.echo(line)
         return
     table = sys.stdout.isatty()
     # Pairs are never all in memory: they go through a file even on their way to the screen.
@@ -60,6 +62,8 @@ def command(
                 shutil.copyfileobj(written, sys.stdout.buffer)
     if not quiet:
         click.echo(f"{show.count(summary['pairs'], 'pair')} of {_read(summary)}", err=True)
+        for line in show.audit(summary["audit"]):
+            click.echo(line, err=True)
 
 
 def _find(

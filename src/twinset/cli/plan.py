@@ -2,38 +2,174 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .. import plan
-from ..options import PlanOptions
-from . import flags, show
+from .. import planning
+from ..planning import Curve, Ranked
+from ..survey_options import CurveOptions, SurveyOptions
+from . import curves, flags, running, show, surveyed
+from .progress import progress
 
-NAMES = ("threshold", "recall", "n_hashes", "n_bands", "rows_per_band")
+if TYPE_CHECKING:
+    from ..evaluation.survey import Survey
+    from ..plan import Plan
+
+_POINTS = 200
 
 
 @click.command("plan", cls=flags.Command, short_help="Show how surely near-duplicates are found.")
-@flags.flags_of(PlanOptions)
+@click.argument("sources", nargs=-1, metavar="[SOURCE...]")
+@flags.flags_of(CurveOptions)
+@click.option("--plot", cls=flags.Flag, metavar="FILE", help="Draw the curves into a file: .svg or .png.")
 @flags.shown
-def command(as_json: bool, **values: Any) -> None:
+def command(sources: tuple[str, ...], plot: str | None, as_json: bool, **values: Any) -> None:
     """Show the hashes, bands and rows chosen, and how surely pairs are found.
 
     A pair of similarity s becomes a candidate with probability 1-(1-s^rows)^bands. Every candidate is then
-    verified exactly, so the table tells what may be missed, never what may be wrong.
+    verified exactly, so the curve tells what may be missed, never what may be wrong.
+
+    With a SOURCE a sample of it is read, and the run is foreseen: pairs, candidates, misses, time, and how long a
+    shingle must be so that unrelated documents have little in common.
     """
-    words = flags.given(PlanOptions, values)
-    PlanOptions.of(**words)
-    chosen = plan(**{name: value for name, value in words.items() if name in NAMES})
+    words = flags.given(CurveOptions, values)
+    options = CurveOptions.of(**words)
+    others = [planning.banded(one) for one in options.compare]
+    others += [curve for one in options.family for curve in planning.families(one)]
+    if plot:
+        from ..report.plots import check_figure
+
+        check_figure(plot)
+    chosen = running.plan_of(options)
+    found = _survey(sources, words, as_json) if sources else None
+    ranking = _ranking(options, found)
+    if plot:
+        _plot(plot, chosen, others)
     if as_json:
-        show.as_json({**chosen.to_dict(), "curve": [list(point) for point in chosen.curve()]})
+        show.as_json(_values(chosen, others, ranking, found))
         return
     click.echo(chosen)
-    click.echo("\nsimilarity   P(found)")
-    for similarity, probability in chosen.curve():
-        mark = "  ← threshold" if abs(similarity - chosen.threshold) < 1e-9 else ""
-        click.echo(f"{similarity:>10.1f}   {probability:>8.4f}  {show.bar(probability)}{mark}")
-    click.echo(
-        f"\nThe curve rises near {chosen.step:.2f}. A candidate with fewer than {chosen.min_matches} of "
-        f"{chosen.n_hashes} hashes equal is dropped;\nevery other one is verified exactly."
+    _curves(chosen, others, len(options.compare))
+    _ranked(ranking, found)
+    if found is not None:
+        surveyed.tell(found, chosen, options.shingle)
+    if plot:
+        click.echo(f"\n{show.count(1 + len(others), 'curve')} in {plot}")
+
+
+def _survey(sources: Sequence[str], words: dict[str, Any], quiet: bool) -> Survey:
+    known = {name for name, _ in SurveyOptions.words()}
+    shown = progress(quiet)
+    try:
+        running.load(shown.note)
+        from ..evaluation.survey import survey
+
+        return survey(*sources, progress=shown, **{name: value for name, value in words.items() if name in known})
+    finally:
+        shown.close()
+
+
+def _ranking(options: CurveOptions, found: Survey | None) -> list[Ranked]:
+    words = (options.threshold, options.recall, options.n_hashes, options.n_bands, options.rows_per_band)
+    if found is None:
+        return planning.ranked(*words)
+    return planning.ranked(*words, pairs=found.pairs, shingles=found.shingles)
+
+
+def _values(chosen: Plan, others: list[Curve], ranking: list[Ranked], found: Survey | None) -> dict[str, Any]:
+    values = {
+        **chosen.to_dict(),
+        "curve": [list(point) for point in chosen.curve()],
+        "ranked": [one.to_dict() for one in ranking],
+        "compared": [curve.to_dict() for curve in others],
+    }
+    if found is not None:
+        from ..evaluation.lengths import least_length
+
+        for value, one in zip(values["ranked"], ranking, strict=True):
+            value["expected"] = found.estimate(one.plan).to_dict()
+        least = least_length(found.lengths)
+        values["survey"] = {
+            **found.to_dict(),
+            "expected": found.estimate(chosen).to_dict(),
+            "least_shingle": least.shingle if least else None,
+        }
+    return values
+
+
+def _plot(file: str, chosen: Plan, others: list[Curve]) -> None:
+    from ..report.plots import curve_figure
+
+    at = [point / _POINTS for point in range(_POINTS + 1)]
+    lines = {f"{_name(chosen)}, the plan": [(s, chosen.p_found(s)) for s in at]}
+    lines |= {curve.name: [(s, curve.p_found(s)) for s in at] for curve in others}
+    curve_figure(
+        lines,
+        file,
+        x="similarity",
+        y="probability of being found",
+        title="How surely pairs are found",
+        vline={f"threshold {chosen.threshold:g}": chosen.threshold},
     )
+
+
+def _name(chosen: Plan) -> str:
+    return f"{chosen.n_bands}×{chosen.rows_per_band}"
+
+
+def _curves(chosen: Plan, others: list[Curve], named: int) -> None:
+    """Draw the curves and write them as numbers: those named one by one, and of large families some."""
+    width = curves.window()
+    some = others[:named][: curves.MOST_DRAWN - 1]
+    family = others[named:]
+    some += [family[place] for place in curves.spread(len(family), curves.MOST_DRAWN - 1 - len(some))]
+    every: list[Plan | Curve] = [chosen, *some]
+    names = [_name(chosen), *(curve.name for curve in some)]
+    if some:
+        names = [f"{curves.letter(number)} {name}" for number, name in enumerate(names)]
+    click.echo()
+    for line in curves.drawn(every, width, chosen.threshold):
+        click.echo(line)
+    click.echo()
+    for line in curves.table(names, planning.table_of(every), width):
+        click.echo(line)
+    if len(some) < len(others):
+        text = f"{len(some)} of {len(others)} curves are drawn; --plot FILE draws all, --json has all numbers."
+        click.echo(curves.wrapped(text, width))
+    text = f"▲ is the threshold. The curve rises near {chosen.step:.2f}. "
+    text += f"A candidate with fewer than {chosen.min_matches} of {chosen.n_hashes} hashes equal is dropped; "
+    click.echo("\n" + curves.wrapped(f"{text}every other one is verified exactly.", width))
+
+
+def _ranked(ranking: list[Ranked], found: Survey | None) -> None:
+    """Print the plans side by side."""
+    width, threshold = curves.window(), ranking[0].plan.threshold
+    click.echo()
+    collection = "this collection" if found else "a supposed collection"
+    click.echo(curves.wrapped(f"Plans that reach {ranking[0].plan.recall:g}, by their cost on {collection}:", width))
+    last = ("missed", "verified", "time") if found else ("missed", "in vain", "cost")
+    heads = f"  {'hashes':>6} {'bands×rows':>10} {'P(found)':>8} {'step':>4}"
+    click.echo(heads + "".join(f" {one:>8}" for one in last))
+    least = ranking[0].cost.total
+    for one in ranking:
+        cut = f"{one.plan.n_bands}×{one.plan.rows_per_band}"
+        row = f"{'→' if one.chosen else ' '} {one.plan.n_hashes:>6} {cut:>10} "
+        row += f"{math.floor(one.plan.reached * 1e4) / 1e4:>8.4f} {one.plan.step:>4.2f} "
+        if found:
+            expected = found.estimate(one.plan)
+            row += f"{show.about(expected.missed):>8} {show.about(expected.candidates):>8} "
+            row += f"{show.duration(sum(expected.seconds.values())):>8}"
+        else:
+            row += f"{one.missed_above:>8.2%} {one.met_below:>8.1%} {one.cost.total / least:>7.1f}×"
+        click.echo(row)
+    text = "→ is chosen. "
+    if found is None:
+        text += f"missed: of pairs spread evenly from {threshold:g} to 1. in vain: of pairs spread evenly below, "
+        text += "the share that is verified and refused. cost: against the least, reading apart."
+    else:
+        text += "missed and verified are pairs; they and the time are estimates. "
+        text += "The choice itself does not depend on the documents, so that it never changes with their order."
+    click.echo(curves.wrapped(text, width))

@@ -9,15 +9,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..options import PlanOptions
-from ..plan import Plan, plan
+from ..plan import Plan, exact_plan, plan
 from . import show
 from .progress import Progress, progress
 
 
 def plan_of(options: PlanOptions) -> Plan:
     """Give the plan of a run."""
+    if getattr(options, "exact", False):
+        return exact_plan(options.threshold)
     return plan(
-        options.threshold, options.recall, options.n_hashes, options.n_bands, options.rows_per_band
+        options.least, options.recall, options.n_hashes, options.n_bands, options.rows_per_band
     )
 
 
@@ -51,6 +53,17 @@ def followed(options: PlanOptions, quiet: bool) -> Iterator[Progress]:
         yield shown
     finally:
         shown.close()
+
+
+@contextmanager
+def watched(quiet: bool) -> Iterator[Progress]:
+    """Show the progress of what needs no plan."""
+    told = progress(quiet)
+    try:
+        load(told.note)
+        yield told
+    finally:
+        told.close()
 
 
 def dry_run(sources: Sequence[str], options: Any, as_json: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -26,6 +27,36 @@ def count(number: int, one: str, more: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else more or one + 's'}"
 
 
+def about(number: float) -> str:
+    """Write an estimate with the two digits that mean something.
+
+    Examples
+    --------
+    >>> about(38437.6), about(18.3), about(3.44), about(0.004), about(0)
+    ('38,000', '18', '3', '< 0.1', '0')
+    """
+    if number < 0.1:
+        return "0" if number < 1e-9 else "< 0.1"
+    return f"{float(f'{number:.2g}'):,.0f}" if number >= 0.95 else f"{number:.1f}"
+
+
+def duration(seconds: float) -> str:
+    """Write an estimated time.
+
+    Examples
+    --------
+    >>> duration(0.0042), duration(0.42), duration(42), duration(4200), duration(42000)
+    ('< 0.1 s', '0.4 s', '42 s', '70 min', '12 h')
+    """
+    if seconds < 0.1:
+        return "< 0.1 s"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 600:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 36000 else f"{seconds / 3600:.0f} h"
+
+
 def shortened(text: str, width: int) -> str:
     """Shorten text in the middle, where ids and paths say least.
 
@@ -39,6 +70,17 @@ def shortened(text: str, width: int) -> str:
         return text
     head = width // 2
     return f"{text[:head]}…{text[len(text) - (width - head - 1) :]}"
+
+
+def share(value: float) -> str:
+    """Write a share of one so that it is never rounded up, least of all to a certainty.
+
+    Examples
+    --------
+    >>> share(0.99999), share(1.0), share(2 / 3)
+    ('0.9999', '1.0000', '0.6666')
+    """
+    return f"{math.floor(value * 10_000 + 1e-9) / 10_000:.4f}"
 
 
 def bar(share: float, width: int = 30) -> str:
@@ -76,6 +118,42 @@ def outline(values: Mapping[str, Any], depth: int = 1) -> None:
         else:
             nothing = value is None or value == [] or value == ()
             click.echo(f"{label}: {'-' if nothing else f'{value:,}' if type(value) is int else value}")
+
+
+def audit(found: Mapping[str, Any] | None, missed_in: str | None = None) -> list[str]:
+    """Say in a line or two what an audit has found.
+
+    Examples
+    --------
+    >>> seen = {"documents": 200, "pairs": 50, "found": 50, "recall": 1.0, "low": 0.93, "high": 1.0}
+    >>> print(*audit(seen))
+    audit: 200 documents compared exactly with all others; 50 of their 50 pairs found, recall 1 (95 %: 0.93 to 1)
+    >>> print(*audit({"documents": 1, "pairs": 0, "found": 0, "recall": None, "low": None, "high": None}))
+    audit: 1 document compared exactly with all others; there was no pair to find, so nothing is known of the recall
+    """
+    if found is None:
+        return []
+    first = f"audit: {count(found['documents'], 'document')} compared exactly with all others; "
+    if found["recall"] is None:
+        return [first + "there was no pair to find, so nothing is known of the recall"]
+    recall, low, high = (_share(found[name]) for name in ("recall", "low", "high"))
+    within = f"95 %: {low} to {high}" if found["low"] < found["high"] else "all documents were compared"
+    lines = [
+        f"{first}{found['found']:,} of their {count(found['pairs'], 'pair')} found, "
+        f"recall {recall} ({within})"
+    ]
+    missed = found["pairs"] - found["found"]
+    if missed:
+        first_of = next(iter(found["missed"]))
+        where = missed_in or "in the summary (--json)"
+        named = ", ".join(repr(shortened(str(first_of[side]), 40)) for side in ("left", "right"))
+        lines.append(f"audit: {count(missed, 'missed pair')} {where}, such as {named} at {first_of['similarity']:.3f}")
+    return lines
+
+
+def _share(value: float) -> str:
+    """Write a share with four digits, never rounded up: what is not all must not look like all."""
+    return f"{int(value * 10_000) / 10_000:g}"
 
 
 def pairs_table(rows: Sequence[Mapping[str, Any]], total: int) -> None:

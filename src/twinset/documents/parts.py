@@ -170,6 +170,11 @@ class Part(ABC):
         if self.path is not None and _stat(self.path, self.name) != (self.size, self.mtime_ns):
             raise SourceError("the file was changed while it was being read; run again", where=self.name)
 
+    @property
+    def lasts(self) -> bool:
+        """Whether it is made of files, of which a digest is worth taking."""
+        return self.path is not None
+
     def digest(self) -> str:
         """SHA-256 of the source, in hexadecimal."""
         if self.path is None:

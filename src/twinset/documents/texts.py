@@ -91,6 +91,11 @@ class TextPart(Part):
             if (now.st_size, now.st_mtime_ns) != (file.size, file.mtime_ns):
                 raise SourceError("the file was changed while it was being read; run again", where=file.path)
 
+    @property
+    def lasts(self) -> bool:
+        """Texts are files, in a folder or not."""
+        return True
+
     def digest(self) -> str:
         """SHA-256 over the lines ``id size sha256`` of the files."""
         total = hashlib.sha256()

@@ -14,6 +14,7 @@ from twinset.engines.sketching import UNREADABLE
 from twinset.engines.sorting import Rows, sorted_portions
 from twinset.engines.spool import Spool
 from twinset.engines.verifying import Verifying
+from twinset.pairs.verify import scores
 from twinset.schema import Numbers
 
 Flags = npt.NDArray[np.bool_]
@@ -52,6 +53,17 @@ def ranks(corpus: Corpus, rules: tuple[tuple[str, str | None], ...], own_ids: bo
         return rank
     by_id = (lambda: keep.by_id(corpus.names.all())) if own_ids else None
     return keep.ranking(rules, corpus.documents, key_of, by_id)
+
+
+def near_enough(pairs: Spool, sizes: Numbers, threshold: float, out: Spool, limit: int) -> Spool:
+    """Those of the pairs that reach the threshold, in `out`; what goes beyond the limit is not held in memory."""
+    for rows in pairs.chunks():
+        similarity, _, _ = scores(rows[:, 2], sizes[rows[:, 0]], sizes[rows[:, 1]])
+        out.append(rows[similarity >= threshold])
+        if out.nbytes > limit:
+            out.forget()
+    out.close()
+    return out
 
 
 def grouped(corpus: Corpus, copies: Copies, pairs: Spool, rank: Numbers, method: str, budget: Budget) -> Clusters:

@@ -2,10 +2,12 @@
 
 import dataclasses
 import glob
+import itertools
 import os
 import shutil
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,7 +15,8 @@ from typing import Any
 from twinset.documents.files import format_of
 from twinset.documents.parts import Part
 from twinset.documents.sources import Sources, open_sources
-from twinset.engines import joining
+from twinset.engines import exact, joining
+from twinset.engines.auditing import Audited, Auditing
 from twinset.engines.budget import Budget, batch_within, peak_bytes
 from twinset.engines.corpus import Corpus
 from twinset.engines.expanding import Copies
@@ -26,7 +29,7 @@ from twinset.engines.verifying import Verifying
 from twinset.errors import OptionError, OutputError
 from twinset.options import DedupOptions, PairsOptions
 from twinset.plan import Plan
-from twinset.schema import HASH_SCHEME
+from twinset.schema import HASH_SCHEME, Numbers
 
 MOST_IDENTICAL = 100_000_000
 STATE_ENDING = ".twinset-state"
@@ -50,7 +53,7 @@ class Local:
         self.started = time.perf_counter()
         self.timings: dict[str, float] = {}
         self.batch_bytes = batch_within(options.batch_bytes, options.memory_bytes, options.thread_count)
-        self._inputs = _temporary_folder(options.scratch)
+        self._inputs = temporary_folder(options.scratch)
         try:
             self._open(sources)
         except BaseException:
@@ -61,7 +64,9 @@ class Local:
 
     def _open(self, sources: tuple[object, ...]) -> None:
         options, scratch = self.options, Path(self._inputs.name)
-        reading = _without_output(options, self.output, (*sources, *options.against))
+        outputs = [self.output] if self.output else []
+        reading, self.left_out = without_outputs(options, outputs, (*sources, *options.against))
+        self.given = sources
         self.found = open_sources(sources, reading, scratch=scratch)
         against = (
             open_sources(options.against, reading, scratch=scratch, against=True) if options.against else Sources()
@@ -69,7 +74,7 @@ class Local:
         self.parts: list[Part] = [*self.found.parts, *against.parts]
         self.against = len(self.found.parts)
         self.skipped = [*self.found.skipped, *against.skipped]
-        _refuse_to_replace(self.output, self.parts)
+        refuse_to_replace(self.output, self.parts)
         self._tell()
         rules = options.keep_rules if isinstance(options, DedupOptions) else ()
         columns = frozenset(column for _, column in rules if column is not None)
@@ -77,7 +82,7 @@ class Local:
             part.wanted = columns
             if isinstance(options, DedupOptions) and options.flag:
                 part.check_flag()
-        self.by_length = any(rule == "longest" for rule, _ in rules)
+        self.by_length = isinstance(options, DedupOptions)  # documents.parquet has them
         folder = Path(f"{self.output}{STATE_ENDING}") if self.output else scratch / "state"
         spill = Path(options.scratch) if options.scratch else None
         self.state = State(folder, self._fingerprint(), spill)
@@ -153,11 +158,13 @@ class Local:
             )
 
     def candidates(self, corpus: Corpus, copies: Copies) -> Spool:
-        """Sketches → candidates."""
+        """Sketches → candidates; in an exact run, sets → candidates."""
         since = time.perf_counter()
-        found = joining.candidates(
-            corpus, copies.first, self.plan, self.budget, self.state, self.threads, self.progress
-        )
+        work = (self.budget, self.state, self.threads, self.progress)
+        if self.plan.exact:
+            found = exact.candidates(corpus, copies.first, self.options, *work)
+        else:
+            found = joining.candidates(corpus, copies.first, self.plan, *work)
         self.timed("candidates", since)
         return found
 
@@ -171,12 +178,25 @@ class Local:
             verifying.sizes = earlier[1]["sizes"].all()
         else:
             pairs = self.state.spool("pairs", "<u4", 3)
-            verifying.verify(candidates, self.options.threshold, pairs)
+            verifying.verify(candidates, self.options.least, pairs)
             sizes = self.state.spool("sizes", "<u4")
             sizes.append(verifying.sizes)
             self.state.finish("pairs", {}, {"pairs": pairs, "sizes": sizes})
         self.timed("verify", since)
         return pairs, verifying
+
+    def audit(self, corpus: Corpus, copies: Copies, pairs: Spool, sizes: Numbers, candidates: int) -> Audited | None:
+        """Some documents compared exactly with all others, and what of it is in the pairs; None where that is off."""
+        asked = self.options.audit
+        if asked == 0 or (asked is None and self.plan.exact):
+            return None
+        since = time.perf_counter()
+        auditing = Auditing(
+            corpus, copies, self.options, self.budget, self.state.scratch, self.threads, self.progress
+        )
+        audited = auditing.audit(asked, pairs, sizes, candidates)
+        self.timed("audit", since)
+        return audited
 
     def facts(self) -> dict[str, Any]:
         """What a summary says of how the run went."""
@@ -190,6 +210,8 @@ class Local:
                 "memory": self.budget.total,
                 "peak_resident": peak_bytes(),
                 "resumed": self.state.resumed,
+                "folder": os.getcwd(),
+                "left_out": list(self.left_out),
             },
             "version": self.version,
             "hash_scheme": HASH_SCHEME,
@@ -208,7 +230,8 @@ class Local:
         return place
 
 
-def _temporary_folder(scratch: str | None) -> "tempfile.TemporaryDirectory[str]":
+def temporary_folder(scratch: str | None) -> "tempfile.TemporaryDirectory[str]":
+    """A folder that goes when its run is over, in the scratch folder if there is one."""
     try:
         if scratch is not None:
             os.makedirs(scratch, exist_ok=True)
@@ -233,23 +256,23 @@ def _stamp(part: Part) -> list[Any]:
     ]
 
 
-def _without_output(options: Any, output: Path | None, sources: tuple[object, ...]) -> Any:
-    """The options with patterns that keep an output below a source folder from being read as a source."""
-    if output is None:
-        return options
-    patterns = []
-    for source in sources:
+def without_outputs(
+    options: Any, outputs: Sequence[Path], sources: tuple[object, ...], patterns: tuple[str, ...] = ()
+) -> tuple[Any, tuple[str, ...]]:
+    """The options with patterns that keep outputs below a source folder from being read as sources; and these alone."""
+    for output, source in itertools.product(outputs, sources):
         if isinstance(source, (str, os.PathLike)) and os.path.isdir(source):
             inside = os.path.relpath(os.path.abspath(output), os.path.abspath(source))
             if inside != ".." and not inside.startswith("../"):
                 name = glob.escape(inside)
-                patterns += [f"{name}/*", f"{name}{STATE_ENDING}/*"]
+                patterns += (f"{name}/*", f"{name}{STATE_ENDING}/*")
                 # A folder's own name alone would leave out every folder of that name, wherever it is.
-                patterns += [name] if isinstance(options, PairsOptions) else []
-    return dataclasses.replace(options, exclude=(*options.exclude, *patterns)) if patterns else options
+                patterns += (name,) if isinstance(options, PairsOptions) else ()
+    patterns = tuple(dict.fromkeys(patterns))
+    return (dataclasses.replace(options, exclude=(*options.exclude, *patterns)) if patterns else options), patterns
 
 
-def _refuse_to_replace(output: Path | None, parts: list[Part]) -> None:
+def refuse_to_replace(output: Path | None, parts: list[Part]) -> None:
     """An output takes the place of what is there: that must not be, or hold, a source."""
     if output is None or not output.exists():
         return

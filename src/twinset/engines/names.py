@@ -68,15 +68,19 @@ class Names:
 
     def column(self, name: str) -> pa.ChunkedArray:
         """A column that was asked for, of all documents."""
-        blocks = [self._block(index).column(f"column {name}") for index in range(len(self._firsts))]
-        kinds = {block.type for block in blocks if not pa.types.is_null(block.type)}
-        if len(kinds) > 1:
-            numbers = all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds)
-            if not numbers:
-                raise ColumnError(
-                    f"column {name!r} is of different types in different places: {', '.join(sorted(map(str, kinds)))}; "
-                    "--keep can only order values of one type"
-                )
-            kinds = {pa.float64()}
-        kind = kinds.pop() if kinds else pa.null()
-        return pa.chunked_array([block.cast(kind) for block in blocks], kind)
+        return column_of([self._block(index).column(f"column {name}") for index in range(len(self._firsts))], name)
+
+
+def column_of(blocks: list[Any], name: str) -> pa.ChunkedArray:
+    """The blocks of a column as one, of one type."""
+    kinds = {block.type for block in blocks if not pa.types.is_null(block.type)}
+    if len(kinds) > 1:
+        numbers = all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds)
+        if not numbers:
+            raise ColumnError(
+                f"column {name!r} is of different types in different places: {', '.join(sorted(map(str, kinds)))}; "
+                "--keep can only order values of one type"
+            )
+        kinds = {pa.float64()}
+    kind = kinds.pop() if kinds else pa.null()
+    return pa.chunked_array([block.cast(kind) for block in blocks], kind)

@@ -21,9 +21,11 @@ from twinset.engines.sorting import Rows
 from twinset.engines.spool import cannot_write
 from twinset.engines.tables import TableFile
 from twinset.engines.threads import Threads
+from twinset.errors import OutputError
 from twinset.pairs.verify import Shares, scores
 from twinset.schema import (
     CLUSTERS,
+    DOCUMENTS,
     FLAGS,
     PAIRS,
     REMOVED,
@@ -86,6 +88,23 @@ class Results:
                 numbers = members[start : start + _ROWS]
                 names = [self.corpus.take_ids(numbers), self.corpus.take_ids(clusters.kept_by[numbers])]
                 file.write(pa.table([*names, pa.array(clusters.kept[numbers])], schema=CLUSTERS))
+
+    def write_documents(self, path: Path) -> None:
+        """One row for each document, by its number: where it stands and what became of it."""
+        corpus = self.corpus
+        with TableFile(path, DOCUMENTS) as file:
+            for span in corpus.spans:
+                numbers = np.arange(span.first, span.first + span.rows, dtype=np.uint32)
+                columns = [
+                    np.full(span.rows, span.part, np.uint32),
+                    np.arange(span.first_row, span.first_row + span.rows, dtype=np.uint64),
+                    corpus.sources[numbers],
+                    corpus.status[numbers],
+                    self.copies.first[numbers],
+                    corpus.lengths[numbers],
+                    corpus.counts[numbers],
+                ]
+                file.write(pa.table([corpus.take_ids(numbers), *map(pa.array, columns)], schema=DOCUMENTS))
 
     def write_left_out(self, folder: Path, unreadable: list[tuple[int, str]]) -> None:
         """Name the empty documents and the unreadable rows of the sources."""
@@ -182,13 +201,33 @@ def write_sources(corpus: Corpus, path: Path, against: int, digests: "list[Futur
 def write_summary(path: Path, summary: dict[str, Any]) -> None:
     """Write the summary, flushed to the disk."""
     try:
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(summary, file, indent=2, ensure_ascii=False)
-            file.write("\n")
+        with open(path, "wb") as file:
+            file.write(_as_json(summary))
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
         raise cannot_write(path, error) from error
+
+
+def _as_json(summary: dict[str, Any]) -> bytes:
+    try:
+        return (json.dumps(summary, indent=2, ensure_ascii=False) + "\n").encode()
+    except UnicodeEncodeError:  # the path of a source need not be valid text; escaped, it can be read back
+        return (json.dumps(summary, indent=2, ensure_ascii=True) + "\n").encode()
+
+
+def check_place(place: Path | None, force: bool) -> None:
+    """Refuse to write a result where something else is."""
+    if place is None:
+        return
+    if place.exists() and not force:
+        raise OutputError(f"{place} exists; choose another output, or replace it with --force")
+    if place.exists() and not place.is_dir():
+        raise OutputError(f"{place} is a file, and the output is a folder; choose another output")
+    if place.exists() and any(place.iterdir()) and not (place / "summary.json").is_file():
+        raise OutputError(
+            f"{place} is no result of an earlier run, so --force does not replace it; choose another output"
+        )
 
 
 def put_in_place(made: Path, place: Path, aside: Path) -> None:

@@ -22,7 +22,8 @@ READ, EMPTY, UNREADABLE = range(3)
 """What became of a document: it has shingles, it has none, or its row could not be read."""
 
 _ID_SEED, _BY_SEED = 0x1D, 0xB1
-_OTHER_SIDE = np.uint64(0x5851F42D4C957F2D)
+OTHER_SIDE = np.uint64(0x5851F42D4C957F2D)
+"""What is in the digests of documents that are compared against, so that none is a copy across the border."""
 
 
 WorkOptions = PairsOptions | DedupOptions
@@ -62,8 +63,9 @@ def sketch_block(
     digests = np.zeros((block.rows, 2), np.uint64)
     for texts in ready.texts:
         for portion in shingle(texts, options, options.seed):
-            _place(slots, portion.rows, sketch(portion, options.sketch, plan.n_hashes, options.seed))
-            _place(digests, portion.rows, _digests(portion))
+            if not plan.exact:
+                _place(slots, portion.rows, sketch(portion, options.sketch, plan.n_hashes, options.seed))
+            _place(digests, portion.rows, content_digests(portion))
             counts[portion.rows] = np.diff(portion.offsets)
     low = np.zeros((block.rows, banding.width(plan.n_hashes)), np.uint8)
     if low.shape[1] == plan.n_hashes:
@@ -72,7 +74,7 @@ def sketch_block(
         low[:, : plan.n_hashes] = slots & np.uint32(0xFF)
     digests ^= salts[:, None]
     if other_side:
-        digests ^= _OTHER_SIDE
+        digests ^= OTHER_SIDE
     status = np.where(counts == 0, EMPTY, READ).astype(np.uint8)
     status[[row for row, _ in block.unreadable]] = UNREADABLE
     ids = _ids(block, part)
@@ -113,7 +115,8 @@ def _place(out: npt.NDArray[Any], rows: Places, values: npt.NDArray[Any]) -> Non
         out[rows] = values
 
 
-def _digests(portion: Shingles) -> Hashes:
+def content_digests(portion: Shingles) -> Hashes:
+    """128 bits of each row's shingles, whatever their order; `Corpus.digests` are these, salted."""
     digests = np.empty((len(portion.rows), 2), np.uint64)
     sketch_kernels.digest(portion.hashes, portion.offsets, digests)
     return digests

@@ -1,0 +1,195 @@
+"""Run time of Twinset and of the naive search, which compares all pairs: 10 to 100 documents, then up to 100,000.
+
+Usage: python run_time.py [--out FOLDER] [--clough FOLDER] [--most N] [--limit SECONDS] [--redraw]      needs matplotlib
+
+Times are processor seconds on one thread, the least of some runs, so that other programs on the machine count little.
+Twinset's clock begins with the texts. The naive searches are given the sets of shingles ready made, and are timed for
+comparing them only. A naive run that would take longer than the limit is not made: its time is reckoned from the
+longest one that was made, by the number of pairs, and has no dot in the figure.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import keeping
+import numpy as np
+import pyarrow as pa
+import texts
+
+import twinset
+from twinset import textbook
+from twinset.engines.exact import brute_force
+from twinset.engines.sketching import shingle_sets
+from twinset.options import ShingleOptions
+from twinset.pairs.verify import Sets
+from twinset.report.plots import curve_figure
+from twinset.schema import Shingles
+
+SMALL = list(range(10, 101, 10))
+LARGE = [100, 300, 1_000, 3_000, 10_000, 30_000, 100_000]
+TRIAL = [10, 30, 100]
+BANDED, EXACT = "Twinset (LSH)", "Twinset --exact"
+COMPILED, PLAIN = "naive search, compiled", "naive search, plain Python"
+SPOKEN = {
+    EXACT: "The exact search",
+    COMPILED: "Comparing all pairs in compiled code",
+    PLAIN: "Comparing all pairs in plain Python",
+}
+
+Search = Callable[[], int]
+Line = list[tuple[int, float]]
+
+
+def banded(documents: list[str], shingle: str, threshold: float) -> Search:
+    """Twinset as it comes, from texts to verified pairs."""
+    words = {"shingle": shingle, "threshold": threshold, "threads": 1, "audit": 0}
+    return lambda: int(twinset.find_pairs(documents, **words).summary["pairs"])
+
+
+def exact(documents: list[str], shingle: str, threshold: float) -> Search:
+    """Twinset with --exact."""
+    words = {"shingle": shingle, "threshold": threshold, "threads": 1, "audit": 0, "exact": True}
+    return lambda: int(twinset.find_pairs(documents, **words).summary["pairs"])
+
+
+def compiled(documents: list[str], shingle: str, threshold: float) -> Search:
+    """Every two sets are compared, by the kernel that Twinset verifies candidates with."""
+    found = shingle_sets(pa.array(documents, pa.large_string()), ShingleOptions.of(shingle=shingle), seed=1)
+    offsets, every = np.cumsum([0, *map(len, found)]), np.arange(len(found))
+    sets = Sets.with_room(np.diff(offsets))
+    sets.fill(Shingles(every, offsets, np.concatenate(found)), every, every)
+    return lambda: len(brute_force(sets, threshold))
+
+
+def plain(documents: list[str], shingle: str, threshold: float) -> Search:
+    """The definition: every two sets are compared, in plain Python."""
+    sets = {number: textbook.shingles(text, shingle) for number, text in enumerate(documents)}
+    return lambda: len(list(textbook.all_pairs(sets, threshold)))
+
+
+SEARCHES = {BANDED: banded, EXACT: exact, COMPILED: compiled, PLAIN: plain}
+NAIVE = {COMPILED, PLAIN}
+
+
+def timed(search: Search) -> tuple[float, int]:
+    """The processor time of a run, of short ones the least of up to nine, and the number of pairs it finds."""
+    times: list[float] = []
+    pairs = 0
+    while not times or (sum(times) < 0.5 and len(times) < 9):
+        start = time.process_time()
+        pairs = search()
+        times.append(time.process_time() - start)
+    return min(times), pairs
+
+
+def line_of(
+    name: str, documents: list[str], sizes: list[int], setting: tuple[str, float], limit: float
+) -> tuple[Line, list[int]]:
+    """Time a search on the first n documents, a naive one as long as it stays within the limit; and its pairs."""
+    SEARCHES[name](documents[: sizes[0]], *setting)()  # kernels are loaded, or compiled
+    line: Line = []
+    pairs: list[int] = []
+    for size in sizes:
+        if name in NAIVE and line and scaled(line, size) > limit:
+            break
+        took, found = timed(SEARCHES[name](documents[:size], *setting))
+        line.append((size, took))
+        pairs.append(found)
+    return line, pairs
+
+
+def scaled(line: Line, size: int) -> float:
+    """The time of the largest run, as many times as there are more pairs."""
+    last, took = line[-1]
+    return took * math.comb(size, 2) / math.comb(last, 2)
+
+
+def measure(
+    collection: str, documents: list[str], sizes: list[int], setting: tuple[str, float], limit: float
+) -> keeping.Numbers:
+    """Time every search at every size, and reckon the times of runs that would have taken too long."""
+    both = {name: line_of(name, documents, sizes, setting, limit) for name in SEARCHES}
+    measured, pairs = ({name: one[place] for name, one in both.items()} for place in (0, 1))
+    for name, found in pairs.items():
+        if name != BANDED and found != pairs[EXACT][: len(found)]:
+            raise SystemExit(f"{EXACT} finds {pairs[EXACT]} pairs, {name} {found}: one of them is wrong")
+    reckoned = {name: [(n, scaled(line, n)) for n in sizes if n > line[-1][0]] for name, line in measured.items()}
+    numbers: dict[str, Any] = {"collection": collection, "shingle": setting[0], "threshold": setting[1]}
+    numbers |= {"measured": measured, "reckoned": reckoned, "pairs": pairs}
+    return {**numbers, "words": words(measured, reckoned, pairs)}
+
+
+def words(measured: dict[str, Line], reckoned: dict[str, Line], pairs: dict[str, list[int]]) -> str:
+    """Say what the figure shows."""
+    ours = measured[BANDED]
+    most = ours[-1][0]
+    said = [
+        f"For {most:,} documents Twinset needs {spoken(ours[-1][1])} of one processor "
+        f"and finds {pairs[BANDED][-1]:,} of {pairs[EXACT][-1]:,} pairs."
+    ]
+    for name, line in measured.items():
+        if name != BANDED:
+            took = dict([*line, *reckoned[name]])
+            how = "would take" if reckoned[name] else "takes"
+            behind = [n for n, mine in ours if took[n] <= mine]
+            since = next((f"{n:,}" for n, _ in ours if n > max(behind, default=0)), None)
+            where = "throughout" if not behind else f"from {since} documents on"
+            than = f"slower than with sketches {where}" if since else "faster than with sketches"
+            said.append(f"{SPOKEN[name]} {how} {spoken(took[most])}, {than}.")
+    return " ".join(said)
+
+
+def spoken(time_taken: float) -> str:
+    """Seconds in the unit that fits them."""
+    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if time_taken >= 2 * size:
+            return f"{time_taken / size:.1f} {unit}"
+    return f"{time_taken:.1f} seconds" if time_taken >= 1 else f"{time_taken * 1000:.0f} milliseconds"
+
+
+def draw(numbers: keeping.Numbers, place: Path) -> None:
+    """Dots are measured; where a line has none, it is reckoned."""
+    lines = {
+        name: [tuple(point) for point in [*line, *numbers["reckoned"][name]]]
+        for name, line in numbers["measured"].items()
+    }
+    wide = max(n for line in lines.values() for n, _ in line) > 1_000
+    keeping.both(
+        lambda path: curve_figure(
+            lines,
+            path,
+            points={name: [tuple(point) for point in line] for name, line in numbers["measured"].items()},
+            x="documents" + (" (dots: measured; line alone: reckoned by the number of pairs)" if wide else ""),
+            y="seconds of one processor",
+            title=f"{numbers['collection']}, {numbers['shingle']}, threshold {numbers['threshold']}",
+            log_x=wide,
+            log_y=True,
+        ),
+        place,
+    )
+
+
+if __name__ == "__main__":
+    arguments = keeping.parser(__doc__)
+    arguments.add_argument("--clough", type=Path, metavar="FOLDER", help="take these short answers for 10 to 100")
+    arguments.add_argument("--limit", type=float, default=60, help="longest naive run, in seconds (default: 60)")
+    arguments.add_argument("--most", type=int, default=LARGE[-1], help="most documents (default: 100000)")
+    given = arguments.parse_args()
+    few, many, most = (SMALL, [n for n in LARGE if n <= given.most], given.limit) if given.out else (TRIAL, TRIAL, 1.0)
+
+    def small() -> keeping.Numbers:
+        """From 10 to 100 documents."""
+        if given.clough:
+            answers = list(texts.short_answers(given.clough).values())
+            return measure("Short answers", answers, few, ("char:9", 0.6), most)
+        return measure("Articles of 300 words", texts.articles(few[-1]), few, ("word:5", 0.6), most)
+
+    def large() -> keeping.Numbers:
+        """As far as wanted."""
+        return measure("Articles of 300 words", texts.articles(many[-1]), many, ("word:5", 0.8), most)
+
+    keeping.run(given, "run-time-small", small, draw)
+    keeping.run(given, "run-time", large, draw)

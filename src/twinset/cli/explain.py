@@ -1,0 +1,146 @@
+"""``twinset explain``: why two documents are similar, or why one was removed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import OptionError
+from ..options import ShingleOptions
+from ..result_options import ExplainOptions
+from . import flags, running, show, side_by_side
+from .compare import text_of
+
+if TYPE_CHECKING:
+    from ..results import Account, Explanation
+
+MEMBERS = 12
+
+
+@click.command(
+    "explain",
+    cls=flags.Command,
+    options_metavar="[OPTIONS]",
+    short_help="Explain a removal, or how two texts differ.",
+)
+@click.argument("words", nargs=-1, metavar="A B | OUT ID [ID]")
+@click.option("--string", "strings", multiple=True, metavar="TEXT", cls=flags.Flag, help="A text; give two.")
+@flags.flags_of(ExplainOptions)
+@flags.shown
+def command(words: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **values: Any) -> None:
+    """Explain how two documents resemble each other, or why one was removed.
+
+    A B: two files. OUT ID: a document of a result folder, with the reason for its removal and what else is in
+    its cluster. OUT ID ID: two documents of a result folder. Shown are the similarity, the share of each in the
+    other, the words that differ side by side, and the shingles that are shared and those that are not.
+    """
+    given = flags.given(ExplainOptions, values)
+    options = ExplainOptions.of(**given)
+    if not strings and words and Path(words[0]).is_dir():
+        _explain_result(words, given, options, as_json)
+    else:
+        _explain_texts(words, strings, given, options, as_json)
+
+
+def _explain_texts(
+    files: tuple[str, ...], strings: tuple[str, ...], given: dict[str, Any], options: ExplainOptions, as_json: bool
+) -> None:
+    if len(files) + len(strings) != 2 or len(files) == 1:
+        raise OptionError(
+            f"to explain are {show.count(len(files), 'file')} and {show.count(len(strings), 'string')}; allowed are "
+            "two files, --string twice, or a result folder with one or two ids"
+        )
+    if options.source:
+        raise OptionError("--source says where the sources of a result are now; two files have none: leave it out")
+    left, right = strings or [text_of(name, options.encoding) for name in files]
+    import twinset
+
+    running.load(lambda text: click.echo(text, err=True))
+    found = twinset.explain(left, right, **given)
+    names = files or ("the first string", "the second string")
+    if as_json:
+        show.as_json({"left": names[0], "right": names[1], **found.to_dict(_context(options))})
+    else:
+        _print_explanation(found, names[0], names[1], options)
+
+
+def _explain_result(words: tuple[str, ...], given: dict[str, Any], options: ExplainOptions, as_json: bool) -> None:
+    if len(words) not in (2, 3):
+        raise OptionError(f"after the result folder {words[0]} stand {len(words) - 1} ids; allowed are one or two")
+    for name, _ in (*ShingleOptions.words(), ("encoding", None)):
+        if name in given:
+            raise OptionError(
+                f"{name} was set when {words[0]} was made, and its documents are explained as they were compared; "
+                "leave it out"
+            )
+    import twinset
+
+    running.load(lambda text: click.echo(text, err=True))
+    found = twinset.open_result(words[0]).explain(*words[1:], source=options.source)
+    if as_json:
+        show.as_json(found.to_dict(_context(options)))
+        return
+    _print_account(found)
+    if found.explanation is not None and found.other is not None:
+        click.echo()
+        _print_explanation(found.explanation, found.id, found.other, options)
+
+
+def _context(options: ExplainOptions) -> int | None:
+    return None if options.full else options.context
+
+
+def _print_account(found: Account) -> None:
+    """Say what became of the document, and name its cluster."""
+    name = show.shortened(found.id, 60)
+    members = found.members
+    if found.state in ("removed", "flagged"):
+        why = members.filter([one == found.id for one in members["id"].to_pylist()]).to_pylist()[0]
+        kept = show.shortened(str(found.cluster), 60)
+        click.echo(f"{name} was {found.state}: it is {show.share(why['similarity'])} similar to {kept}, which is kept")
+    else:
+        because = {
+            "kept": "is kept",
+            "empty": "is kept: it holds no word, and is compared with nothing",
+            "unreadable": "could not be read, and was left out",
+            "against": "is of the source that was compared against, and stays",
+        }[found.state]
+        click.echo(f"{name} {because}")
+    others = [row for row in members.to_pylist() if row["id"] != found.id]
+    if others:
+        first = "also because of that one" if found.state in ("removed", "flagged") else "removed because of it"
+        click.echo(f"{first}: {show.count(len(others), 'document')}")
+        for row in others[:MEMBERS]:
+            click.echo(f"  {show.share(row['similarity'])}  {show.shortened(row['id'], 60)}")
+        if len(others) > MEMBERS:
+            click.echo(f"  … and {len(others) - MEMBERS:,} more; --json lists all")
+    elif found.state == "kept":
+        click.echo("no other document was removed because of it")
+
+
+def _print_explanation(found: Explanation, left: str, right: str, options: ExplainOptions) -> None:
+    """Print numbers, the difference and the shingles."""
+    ours, theirs = (show.shortened(name, 40) for name in (left, right))
+    shared, only_left, only_right = found.shared, found.left_only, found.right_only
+    n_left, n_right = len(shared) + len(only_left), len(shared) + len(only_right)
+    every = len(shared) + len(only_left) + len(only_right)
+    unit = f"shingles ({found.shingle})"
+    show.facts(
+        [
+            ("similarity", f"{show.share(found.similarity)}  {len(shared):,} of {every:,} {unit} are in both"),
+            (f"of {ours}", f"{show.share(found.left_in_right)}  {len(shared):,} of {n_left:,} are in the other"),
+            (f"of {theirs}", f"{show.share(found.right_in_left)}  {len(shared):,} of {n_right:,} are in the other"),
+        ]
+    )
+    side_by_side.print_difference(found, ours, theirs, _context(options))
+    most = None if options.full else options.shingles
+    side_by_side.print_shingles(
+        (
+            (f"only in {ours}", only_left, "-"),
+            (f"only in {theirs}", only_right, "+"),
+            ("in both", shared, " "),
+        ),
+        most,
+    )

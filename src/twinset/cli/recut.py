@@ -1,0 +1,41 @@
+"""``twinset recut``: another threshold or policy, out of the pairs that a run has scored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ..options import DedupOptions
+from ..result_options import RecutOptions
+from . import flags, running, show
+
+
+@click.command("recut", cls=flags.Command, short_help="Cut a result anew, at another threshold.")
+@click.argument("folder", metavar="OUT")
+@flags.flags_of(RecutOptions)
+@flags.output("Folder for the new result.", required=True)
+@click.option("--quiet", is_flag=True, cls=flags.Flag, help="Print no progress and no summary.")
+@flags.shown
+def command(folder: str, output: str, quiet: bool, as_json: bool, **values: Any) -> None:
+    """Cut a result of dedup anew: another threshold, without comparing anything again.
+
+    OUT has every scored pair down to its floor (dedup --floor). The new folder is what a fresh run with the same
+    plan would give. The rows of kept/ are read from the sources of that run; a source that was changed since is
+    refused, and --source says where one has moved.
+    """
+    from .dedup import print_summary
+
+    words = flags.given(RecutOptions, values)
+    RecutOptions.of(**words)
+    with running.watched(quiet) as progress:
+        from ..results import open_result
+
+        result = open_result(folder).rethreshold(output=output, progress=progress, **words)
+    if as_json:
+        show.as_json(result.summary)
+    elif not quiet:
+        options = DedupOptions.of(**result.summary["options"])
+        if values.get("rows") is not None:
+            click.echo(f"threshold: {options.threshold!r}")
+        print_summary(result.summary, output, options)

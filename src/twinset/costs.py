@@ -1,0 +1,119 @@
+"""What a document is expected to cost under a plan.
+
+The costs were measured on one core; docs/choosing.md has the measurement. How many pairs there are depends on the
+collection: it is given, or supposed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+__all__ = ["Banding", "Cost", "expected_cost", "supposed"]
+
+# Nanoseconds, measured on one core; docs/choosing.md has the table they come from.
+_SLOT_COST, _EMPTY_COST, _BAND_COST = 15.0, 0.15, 90.0
+_MEETING_COST, _COMPARE_COST = 7.0, 0.018
+_LOAD_COST, _VERIFY_COST = 3000.0, 3500.0
+_SHINGLES = 400.0
+_OTHERS, _FALL, _TEMPLATE, _BELOW = 3000.0, 15.0, 8.0, 0.2
+
+
+class Banding(Protocol):
+    """What is asked of a plan."""
+
+    @property
+    def threshold(self) -> float:
+        """Least similarity of a reported pair."""
+
+    @property
+    def n_hashes(self) -> int:
+        """Hashes in a sketch."""
+
+    @property
+    def n_bands(self) -> int:
+        """Bands."""
+
+    @property
+    def rows_per_band(self) -> int:
+        """Rows in a band."""
+
+    def p_candidate(self, similarity: float) -> float:
+        """Share of pairs of a similarity that are verified."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a document is expected to cost under a plan, in nanoseconds of one core, and what it will meet.
+
+    Attributes
+    ----------
+    sketching, joining, verifying
+        Filling the slots; sorting the band keys and comparing the sketches of those that meet; exact comparison.
+    meetings, candidates
+        How often the document meets another in a band, and how many of those pairs are verified. A pair counts once.
+    """
+
+    sketching: float
+    joining: float
+    verifying: float
+    meetings: float
+    candidates: float
+
+    @property
+    def total(self) -> float:
+        """All of it."""
+        return self.sketching + self.joining + self.verifying
+
+
+def expected_cost(
+    chosen: Banding, pairs: Iterable[tuple[float, float]] | None = None, shingles: float = _SHINGLES
+) -> Cost:
+    """Estimate what a document costs under a plan.
+
+    Parameters
+    ----------
+    chosen
+        The plan.
+    pairs
+        Similarities, each with the number of pairs of it there are for each document of the collection. What the
+        plan supposes unless given.
+    shingles
+        Shingles of a document.
+
+    Returns
+    -------
+    Cost
+
+    Examples
+    --------
+    >>> from twinset import plan
+    >>> few, many = (expected_cost(plan(0.8, n_hashes=k)) for k in (64, 1024))
+    >>> few.sketching < many.sketching, few.candidates > many.candidates
+    (True, True)
+    """
+    hashes, bands, rows = chosen.n_hashes, chosen.n_bands, chosen.rows_per_band
+    empty = hashes * (1 - 1 / hashes) ** (3 * shingles)  # after three rounds, one slot a shingle in each
+    meetings = candidates = 0.0
+    for similarity, count in supposed(chosen.threshold) if pairs is None else pairs:
+        meetings += count * bands * similarity**rows
+        candidates += count * chosen.p_candidate(similarity)
+    return Cost(
+        _SLOT_COST * hashes + _EMPTY_COST * empty * shingles,
+        _BAND_COST * bands + meetings * (_MEETING_COST + _COMPARE_COST * hashes),
+        # Both documents of a candidate are shingled anew, once for all their candidates.
+        (2 * _LOAD_COST * -math.expm1(-candidates) + _VERIFY_COST * candidates) * shingles / _SHINGLES,
+        meetings,
+        candidates,
+    )
+
+
+def supposed(threshold: float) -> list[tuple[float, float]]:
+    """Give the pairs a document that the plan supposes: similarities, each with its number of pairs."""
+    found = [
+        ((low + 0.5) / 100, _OTHERS / 2 * (math.exp(-_FALL * low / 100) - math.exp(-_FALL * (low + 1) / 100)))
+        for low in range(100)
+    ]
+    return [*found, (threshold - _BELOW, _TEMPLATE / 2)] if threshold > _BELOW else found

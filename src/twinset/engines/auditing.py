@@ -1,0 +1,310 @@
+"""The audit of a run: a sample of its documents is compared exactly with all others, and the run's pairs with these.
+
+Texts are read once more. Of nearly every document only the beginning is needed to see that it has no pair with any
+document of the sample (see `twinset.pairs.audit`). A sample whose table does not fit in memory is cut, and each part of
+it takes a reading of its own.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from twinset.documents.normalize import buffers_of, normalize
+from twinset.documents.parts import Block
+from twinset.engines import sampling
+from twinset.engines.budget import Budget
+from twinset.engines.corpus import Corpus, Span
+from twinset.engines.expanding import Copies
+from twinset.engines.progress import Progress
+from twinset.engines.sketching import OTHER_SIDE, WorkOptions, content_digests
+from twinset.engines.sorting import Rows, sorted_portions
+from twinset.engines.spool import Spool
+from twinset.engines.threads import Threads
+from twinset.errors import TwinsetError
+from twinset.pairs.audit import Inverted, allowed, first_parts, share_to_read
+from twinset.pairs.verify import Room, Sets
+from twinset.schema import Hashes, Numbers, Places, Shingles
+from twinset.shingles.shingle import shingle
+
+BYTES_A_SHINGLE = 40  # of a sample: its sets, and the table while it is made from them
+BYTES_A_PAIR = 96  # met and looked up
+LEAST_COUNT = 48  # shingles of a document below which its beginning is not looked at first
+
+_Met = npt.NDArray[np.uint32]
+"""(n, 4): a document, the place in the sample of the one it is near, the shingles they share, and those it has."""
+
+
+@dataclass(frozen=True)
+class Audited:
+    """What an audit found.
+
+    Of `population` documents that could be drawn, `sample` was. Document sample[i] has pairs_of[i] pairs, missed_of[i]
+    of which the run has not found. `pairs` and `missed` count each pair once, also where both documents were drawn.
+    `sizes` are the set sizes of all documents that were met.
+    """
+
+    population: int
+    sample: Numbers
+    pairs_of: Places
+    missed_of: Places
+    pairs: int
+    missed: int
+    one_sided: bool
+    sizes: Numbers
+    rows: Spool
+    limit: int
+
+    def missed_rows(self) -> Iterator[Rows]:
+        """(left, right, shared) of the missed pairs, sorted, in portions."""
+        yield from sorted_portions(self.rows, len(self.sizes), self.limit)
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """Documents with their shingle sets, and what keeps those apart that are not to be compared (`by`)."""
+
+    numbers: Numbers
+    sets: Sets
+    groups: Hashes
+
+    def part(self, first: int, last: int) -> "_Loaded":
+        sets = Sets(self.sets.hashes, self.sets.starts[first : last + 1], self.sets.sizes[first:last])
+        return _Loaded(self.numbers[first:last], sets, self.groups[first:last])
+
+
+class Auditing:
+    """Audits the pairs of a run over a corpus."""
+
+    def __init__(
+        self, corpus: Corpus, copies: Copies, options: WorkOptions, budget: Budget, scratch: Path, threads: Threads,
+        progress: Progress,
+    ) -> None:  # fmt: skip
+        self.corpus, self.options, self.budget = corpus, options, budget
+        self.scratch, self.threads, self.progress = scratch, threads, progress
+        self.own, self.partners = sampling.eligible(corpus, copies)
+        self.n_partners = int(np.count_nonzero(self.partners))
+        self.work = int(corpus.counts[self.partners].sum(dtype=np.int64))
+        self._room = Room()
+
+    def audit(self, asked: int | None, pairs: Spool, sizes: Numbers, candidates: int) -> Audited:
+        """Compare `asked` documents, or as many as a run of this size affords, and look up what was found in `pairs`.
+
+        `sizes` are the set sizes that are known; what is found here is added to a copy of them.
+        """
+        numbers = np.flatnonzero(self.own).astype(np.uint32)
+        degrees = _degrees(pairs, self.corpus.documents)
+        self.progress.stage("auditing", self.n_partners, "documents")
+        most = sampling.most(self.corpus.counts[numbers], self.work) if asked is None else asked
+        sample = sampling.drawn(self.corpus, numbers, min(most, len(numbers)), self.options.seed)
+        loaded = None
+        if asked is None:
+            sample, loaded = self._affordable(sample, degrees, candidates)
+        audited = Audited(
+            population=len(numbers), sample=sample,
+            pairs_of=np.zeros(len(sample), np.int64), missed_of=np.zeros(len(sample), np.int64), pairs=0, missed=0,
+            one_sided=self.corpus.border is not None, sizes=sizes.copy(),
+            rows=Spool(self.scratch / "missed", "<u4", 3), limit=self.budget.pairs,
+        )  # fmt: skip
+        return self._audited(audited, loaded, degrees, pairs)
+
+    def _affordable(self, sample: Numbers, degrees: Places, candidates: int) -> tuple[Numbers, _Loaded | None]:
+        """As many of the sample as the run affords, with their sets if these fit in memory at once.
+
+        A few of the sample are compared with as many others first, to see how much work that is.
+        """
+        first, others = sample[: sampling.PILOT], sample[sampling.PILOT : 2 * sampling.PILOT]
+        if self.corpus.border is not None:
+            numbers = np.flatnonzero(self.partners).astype(np.uint32)
+            others = sampling.drawn(self.corpus, numbers, min(sampling.PILOT, len(numbers)), self.options.seed)
+        if not len(first) or not len(others):
+            return sample, None  # so few that all are looked at
+        fits = len(self._parts(sample, degrees)) == 1
+        held = sample if fits else first
+        loaded = self._load(np.concatenate([held, others]) if not fits or self.corpus.border is not None else held)
+        start = len(held) if len(loaded.numbers) > len(held) else sampling.PILOT
+        table = Inverted.of(loaded.part(0, len(first)).sets)
+        trial = loaded.part(start, start + len(others))
+        looked = sum(entries for _, entries in table.matches(trial.sets, self.options.least))
+        count = sampling.affordable(
+            len(sample), looked / len(first) / len(others), self.n_partners, self.work,
+            candidates * (self.work // self.n_partners), float(degrees[sample].mean()),
+        )  # fmt: skip
+        return sample[:count], loaded.part(0, count) if fits else None
+
+    def _parts(self, sample: Numbers, degrees: Places) -> list[tuple[int, int]]:
+        """The sample cut into parts whose sets and pairs fit in memory.
+
+        How many pairs a document has is guessed from those that were found.
+        """
+        shingles = np.cumsum(self.corpus.counts[sample], dtype=np.int64) * BYTES_A_SHINGLE
+        expected = np.cumsum(1 + degrees[sample]) * BYTES_A_PAIR
+        full = np.maximum(shingles // max(1, self.budget.sets), expected // max(1, self.budget.pairs))
+        cuts = [0, *(np.flatnonzero(np.diff(full)) + 1).tolist(), len(sample)]
+        return [(first, last) for first, last in itertools.pairwise(cuts) if first < last]
+
+    def _audited(self, audited: Audited, loaded: _Loaded | None, degrees: Places, pairs: Spool) -> Audited:
+        sample, sizes = audited.sample, audited.sizes
+        sampled = np.zeros(self.corpus.documents, np.bool_)
+        sampled[sample] = True
+        parts = self._parts(sample, degrees)
+        if len(parts) > 1:
+            self.progress.stage("auditing", len(parts) * self.n_partners, "documents")
+        total = missed = 0
+        for first, last in parts:
+            few = self._load(sample[first:last]) if loaded is None else loaded.part(first, last)
+            sizes[few.numbers] = few.sets.sizes
+            rows = self._compared(few)
+            lost = self._lost(few, rows, pairs)
+            sizes[rows[:, 0]] = rows[:, 3]
+            audited.pairs_of[first:last] = np.bincount(rows[:, 1], minlength=last - first)
+            audited.missed_of[first:last] = np.bincount(rows[lost, 1], minlength=last - first)
+            # A pair of two drawn documents is met from both; it counts once, from the lesser.
+            once = ~sampled[rows[:, 0]] | (few.numbers[rows[:, 1]] < rows[:, 0])
+            total += int(np.count_nonzero(once))
+            missed += int(np.count_nonzero(once & lost))
+            _keep(audited.rows, few, rows[once & lost])
+        audited.rows.close()
+        return dataclasses.replace(audited, pairs=total, missed=missed)
+
+    def _load(self, numbers: Numbers) -> _Loaded:
+        """The sets of some documents, in the order given."""
+        place = np.full(self.corpus.documents, -1, np.int64)
+        place[numbers] = np.arange(len(numbers))
+        sets = Sets.with_room(self.corpus.counts[numbers])
+        groups = np.zeros(len(numbers), np.uint64)
+
+        def fill(span: Span, block: Block) -> None:
+            rows = np.flatnonzero(place[span.first : span.first + span.rows] >= 0)
+            for portion in self._shingled(_taken(block.texts, rows)):
+                theirs = rows[portion.rows] + span.first
+                sets.fill(portion, np.arange(len(theirs)), place[theirs])
+                groups[place[theirs]] = self._groups(portion, theirs)
+
+        for _ in self.corpus.read(self.threads, fill, wanted=place >= 0):
+            pass
+        return _Loaded(numbers, sets, groups)
+
+    def _shingled(self, texts: pa.Array) -> Iterator[Shingles]:
+        options = self.options
+        for ready in normalize(texts, lowercase=options.lowercase, nfc=options.nfc).texts:
+            yield from shingle(ready, options, options.seed)
+
+    def _groups(self, portion: Shingles, numbers: Places) -> Hashes | np.uint64:
+        """The hash of each document's column of `by`: its digest was salted with it."""
+        if self.options.by is None:
+            return np.uint64(0)
+        groups: Hashes = self.corpus.digests[numbers, 0] ^ content_digests(portion)[:, 0]
+        if self.corpus.border is not None:
+            groups[numbers >= self.corpus.border] ^= OTHER_SIDE
+        return groups
+
+    def _compared(self, few: _Loaded) -> _Met:
+        """Every document that reaches the least similarity with one of the few."""
+        table = Inverted.of(few.sets)
+        counts = self.corpus.counts
+        share = share_to_read(self.options.least)
+        partners = self.partners.copy()
+        partners[few.numbers] = False  # these meet each other in the table itself
+
+        def work(span: Span, block: Block) -> list[_Met]:
+            rows = np.flatnonzero(partners[span.first : span.first + span.rows])
+            if share < 1.0:
+                rows = self._screened(table, block.texts, rows, counts[span.first : span.first + span.rows], share)
+            found = []
+            for portion in self._shingled(_taken(block.texts, rows)):
+                found += self._met(few, table, portion, rows[portion.rows] + span.first)
+            return found
+
+        found = [np.empty((0, 4), np.uint32), *(self._within(few, table) if self.corpus.border is None else ())]
+        for span, met in self.corpus.read(self.threads, work, wanted=partners):
+            found += met
+            self.progress.advance(int(np.count_nonzero(partners[span.first : span.first + span.rows])))
+        return np.concatenate(found)
+
+    def _screened(self, table: Inverted, texts: pa.Array, rows: Places, counts: Numbers, share: float) -> Places:
+        """Those of the rows whose beginning does not show that they have no pair."""
+        alive = np.ones(len(rows), np.bool_)
+        long = np.flatnonzero(counts[rows] >= LEAST_COUNT)
+        data, offsets = buffers_of(_plain(texts))
+        chosen = rows[long]
+        first, bounds = first_parts(data, offsets[chosen], offsets[chosen + 1], share)
+        pieces = pa.LargeBinaryArray.from_buffers(
+            pa.large_binary(), len(chosen), [None, pa.py_buffer(bounds), pa.py_buffer(first)]
+        )
+        limits = allowed(counts[chosen], self.options.least)
+        for portion in self._shingled(pieces):
+            # One shingle may be all of a beginning that is shorter than a shingle, and none of the text's own.
+            passed = table.screen(portion, limits[portion.rows]) | (np.diff(portion.offsets) < 2)
+            alive[long[portion.rows]] = passed
+        return rows[alive]
+
+    def _met(self, few: _Loaded, table: Inverted, portion: Shingles, numbers: Places) -> list[_Met]:
+        sets = Sets.with_room(np.diff(portion.offsets), self._room)
+        sets.fill(portion, np.arange(len(numbers)), np.arange(len(numbers)))
+        groups = np.broadcast_to(self._groups(portion, numbers), len(numbers))
+        found = []
+        for matches, _ in table.matches(sets, self.options.least):
+            places, owners = matches[:, 0], matches[:, 1]
+            rows = np.stack([numbers[places], owners, matches[:, 2], sets.sizes[places]], axis=1)
+            found.append(rows[groups[places] == few.groups[owners]].astype(np.uint32))
+        return found
+
+    def _within(self, few: _Loaded, table: Inverted) -> Iterator[_Met]:
+        for matches in table.matches_within(self.options.least):
+            this, other = matches[:, 0], matches[:, 1]
+            rows = np.stack([few.numbers[this], other, matches[:, 2], few.sets.sizes[this]], axis=1)
+            yield rows[few.groups[this] == few.groups[other]]
+
+    def _lost(self, few: _Loaded, rows: _Met, pairs: Spool) -> npt.NDArray[np.bool_]:
+        """Which of the rows are no pairs of the run; a pair of the run that is no row is a fault of the program."""
+        place = np.full(self.corpus.documents, -1, np.int64)
+        place[few.numbers] = np.arange(len(few.numbers))
+        known = [np.empty(0, np.uint64)]
+        for chunk in pairs.chunks():
+            for near, far in ((chunk[:, 0], chunk[:, 1]), (chunk[:, 1], chunk[:, 0])):
+                ours = place[near] >= 0
+                known.append(_words(place[near[ours]], far[ours]))
+        found = np.concatenate(known)
+        met = _words(rows[:, 1], rows[:, 0])
+        seen = np.isin(met, found)
+        if np.count_nonzero(seen) != len(found):
+            raise TwinsetError(
+                f"the audit met {np.count_nonzero(seen)} of {len(found)} pairs that the run has verified; "
+                "please report this, and do not use the result"
+            )
+        return ~seen
+
+
+def _words(high: npt.NDArray[np.integer], low: npt.NDArray[np.integer]) -> Hashes:
+    words: Hashes = (high.astype(np.uint64) << np.uint64(32)) | low.astype(np.uint64)
+    return words
+
+
+def _degrees(pairs: Spool, documents: int) -> Places:
+    """How many pairs of each document were found."""
+    degrees = np.zeros(documents, np.int64)
+    for chunk in pairs.chunks():
+        degrees += np.bincount(chunk[:, 0], minlength=documents) + np.bincount(chunk[:, 1], minlength=documents)
+    return degrees
+
+
+def _keep(spool: Spool, few: _Loaded, rows: _Met) -> None:
+    ours = few.numbers[rows[:, 1]]
+    lefts, rights = np.minimum(ours, rows[:, 0]), np.maximum(ours, rows[:, 0])
+    spool.append(np.stack([lefts, rights, rows[:, 2]], axis=1))
+
+
+def _plain(texts: pa.Array) -> pa.Array:
+    """Texts as an array that rows can be picked out of; Arrow cannot pick them out of views."""
+    view = pa.types.is_string_view(texts.type) or pa.types.is_binary_view(texts.type)
+    return texts.cast(pa.large_binary()) if view else texts
+
+
+def _taken(texts: pa.Array, rows: Places) -> pa.Array:
+    return _plain(texts).take(pa.array(rows))

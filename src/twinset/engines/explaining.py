@@ -1,0 +1,144 @@
+"""Why a document of a result was kept or removed, and what else is in its cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from twinset.engines.recorded import Recorded
+from twinset.engines.sketching import EMPTY, UNREADABLE
+from twinset.errors import SourceError
+from twinset.pairs.explain import Explanation, explain_texts
+from twinset.result_options import ExplainOptions
+from twinset.schema import REMOVED
+
+KEPT, GONE, FLAGGED, BLANK, BROKEN, AGAINST = "kept", "removed", "flagged", "empty", "unreadable", "against"
+
+
+@dataclass(frozen=True)
+class Account:
+    """What became of a document of a result, and why.
+
+    Attributes
+    ----------
+    id
+        The document.
+    state
+        ``kept``, ``removed`` (or ``flagged``, where the run only flagged), ``empty`` (kept, compared with nothing),
+        ``unreadable``, or ``against`` (of the other source, and always kept).
+    cluster
+        The id of the kept document of its cluster; None where it is in none.
+    members
+        The removed documents of that cluster, as a table like `DedupResult.removed`.
+    other
+        The document it is explained with: the kept one, or for a kept document the least similar one of its cluster,
+        or the one that was asked for. None where there is none.
+    explanation
+        The two texts compared; None where there is no other document.
+    """
+
+    id: str
+    state: str
+    cluster: str | None
+    members: pa.Table
+    other: str | None
+    explanation: Explanation | None
+
+    def to_dict(self, context: int | None = 6) -> dict[str, Any]:
+        """The account as plain values, ready for JSON."""
+        return {
+            "id": self.id,
+            "state": self.state,
+            "cluster": self.cluster,
+            "members": self.members.to_pylist(),
+            "other": self.other,
+            "explanation": None if self.explanation is None else self.explanation.to_dict(context),
+        }
+
+    def __repr__(self) -> str:
+        with_whom = f", explained with {self.other!r}" if self.other is not None else ""
+        return f"<Account: {self.id!r} is {self.state}{with_whom}>"
+
+
+def explain(left: str, right: str, **words: Any) -> Explanation:
+    """Explain how similar two texts are: what they share, what they do not, and the words that differ.
+
+    Parameters
+    ----------
+    left, right
+        The texts.
+    **words
+        The options of `twinset explain`, by the same words.
+
+    Returns
+    -------
+    Explanation
+        With `.similarity`, `.left_in_right`, `.right_in_left`, the shingles `.shared`, `.left_only` and `.right_only`
+        as texts, and `.hunks(context)`, the word-level difference.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> found = twinset.explain("the red house by the sea", "the blue house by the sea", shingle="word:3")
+    >>> found.shared
+    ('house by the', 'by the sea')
+    >>> [(part.left, part.right) for hunk in found.hunks() for part in hunk.parts if not part.words]
+    [('red ', 'blue ')]
+    """
+    options = ExplainOptions.of(**words)
+    for text in (left, right):
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise SourceError(
+                f"a text to explain holds half of a surrogate pair ({text[error.start]!r} at {error.start}), which no "
+                "UTF-8 can hold; take it out, or decode the text another way"
+            ) from error
+    return explain_texts(left, right, options)
+
+
+def account(recorded: Recorded, id: str, other: str | None = None) -> Account:
+    """Say what became of a document of a result, and compare it with the document that explains it."""
+    number = recorded.find(id)
+    state, cluster = _state(recorded, number, id)
+    members = REMOVED.empty_table()
+    if cluster is not None:
+        members = recorded.removed.filter(pc.field("because_of") == cluster)
+    second: int | None = None
+    if other is not None:
+        second = recorded.find(other)
+    elif state in (GONE, FLAGGED):
+        other, second = cluster, int(kept_numbers(recorded, pa.chunked_array([[cluster]], pa.string()))[0])
+    elif len(members):
+        least = pc.index(members["similarity"], pc.min(members["similarity"])).as_py()
+        other = members["id"][least].as_py()
+        second = recorded.find(other)
+    explanation = None
+    if second is not None:
+        left, right = recorded.texts([number, second])
+        explanation = explain_texts(left or "", right or "", recorded.options)
+    return Account(id, state, cluster, members, other, explanation)
+
+
+def _state(recorded: Recorded, number: int, id: str) -> tuple[str, str | None]:
+    """What became of a document, and the kept document of its cluster."""
+    status = recorded.documents["status"][number].as_py()
+    if number >= recorded.own:
+        return AGAINST, id
+    if status == UNREADABLE:
+        return BROKEN, None
+    why = recorded.removed.filter(pc.field("id") == id)
+    if len(why):
+        return FLAGGED if recorded.options.flag else GONE, why["because_of"][0].as_py()
+    if status == EMPTY:
+        return BLANK, None
+    # With `against`, documents are removed because of the other source only, whose ids may be the same.
+    return KEPT, None if recorded.summary["against"] else id
+
+
+def kept_numbers(recorded: Recorded, ids: pa.ChunkedArray) -> Any:
+    """The numbers of documents because of which others were removed: with `against`, those of the other source."""
+    return recorded.numbers_of(ids, recorded.own if recorded.summary["against"] else 0)

@@ -1,0 +1,95 @@
+"""The options of an evaluation: written once, as all others are in `options.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any, ClassVar
+
+from . import checks
+from .checks import Check, Word
+from .errors import OptionError
+from .options import DedupOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions, option
+
+__all__ = ["EvaluateOptions", "parse_sweep"]
+
+SWEEP_ALLOWED = "FIRST:LAST:STEP, such as 0.5:0.95:0.05, with 0 < FIRST ≤ LAST ≤ 1 and at most 1000 thresholds"
+MOST_THRESHOLDS = 1000
+
+
+def parse_sweep(text: str) -> tuple[float, ...]:
+    """Read a range of thresholds, both ends included.
+
+    Steps are counted in decimals, so that 0.8 is 0.8 and not the sum of sixteen roundings.
+
+    Examples
+    --------
+    >>> parse_sweep("0.7:0.9:0.05")
+    (0.7, 0.75, 0.8, 0.85, 0.9)
+    """
+    try:
+        first, last, step = (Decimal(part) for part in text.split(":"))
+        count = int((last - first) / step) + 1
+        right = 0 < first <= last <= 1 and step > 0 and count <= MOST_THRESHOLDS
+    except (ValueError, ArithmeticError, AttributeError, InvalidOperation):
+        right = False
+    if not right:
+        raise OptionError(f"sweep is {str(text)[:60]!r}; allowed is {SWEEP_ALLOWED}")
+    return tuple(float(first + step * number) for number in range(count))
+
+
+def _sweep(value: Any) -> str | None:
+    if value is not None:
+        parse_sweep(value)
+    return value if value is None else str(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
+    """The options of `twinset.evaluate` and ``twinset evaluate``."""
+
+    title: ClassVar[str] = "Evaluation"
+
+    truth: object = option(
+        None,
+        "What is true: a .csv, .tsv, .jsonl or .parquet of pairs (columns left and right) or of clusters "
+        "(id and cluster).",
+        Check(lambda value: value, "a file, or a table", told=False),
+        "FILE",
+    )
+    exact: bool = option(
+        False, "Take as true what the exact join finds: every pair that reaches the threshold.", checks.switch
+    )
+    sweep: str | None = option(
+        None,
+        "Measure at several thresholds, by one run at the lowest.",
+        Check(_sweep, SWEEP_ALLOWED),
+        "A:B:STEP",
+    )
+    cluster: str = option(
+        "leader", *(getattr(dict(DedupOptions.words())["cluster"], name) for name in ("help", "check"))
+    )
+    plots: str = option(
+        "svg",
+        "Format of the plots in the output; none: no plots, and no need of matplotlib.",
+        checks.choice("svg", "png", "none"),
+    )
+    force: bool = option(False, "Replace an output that exists.", checks.switch, result=False)
+
+    @classmethod
+    def words(cls) -> Iterator[tuple[str, Word]]:
+        """Give each option's name with what is said about it, in the order of the help page."""
+        # Measured is how well a whole collection is sorted out; one against another has no clusters.
+        return ((name, word) for name, word in super().words() if name != "against")
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        if (self.truth is None) != self.exact:
+            came = "both" if self.exact else "neither of them"
+            raise OptionError(f"the truth is either a file (--truth FILE) or the exact join (--exact); {came} came")
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        """The thresholds to measure at, the lowest first."""
+        return (self.threshold,) if self.sweep is None else parse_sweep(self.sweep)

@@ -1,0 +1,222 @@
+"""An evaluation: one run at the lowest threshold, its pairs laid over the truth, and the result written down."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import twinset
+from twinset.checks import shown_size
+from twinset.clusters.group import components
+from twinset.engines import output as outputs
+from twinset.engines.corpus import Corpus
+from twinset.engines.exact import Joining
+from twinset.engines.expanding import SAME, Copies, expanded
+from twinset.engines.local import Local
+from twinset.engines.progress import Progress, Silent
+from twinset.engines.sketching import READ, UNREADABLE
+from twinset.engines.spool import Spool
+from twinset.engines.verifying import Verifying
+from twinset.errors import OptionError, OutputError
+from twinset.evaluate_options import EvaluateOptions
+from twinset.evaluation import sweep
+from twinset.evaluation.known import Known, KnownScored, Scored, among, each_once, pair_keys, unpaired
+from twinset.evaluation.outcome import Evaluation, best_of, definitions, write_files
+from twinset.evaluation.truth import Truth, read_truth, resolved
+from twinset.options import DedupOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions
+from twinset.pairs.verify import Shares, scores
+from twinset.plan import plan
+from twinset.report.evaluation import evaluation_figures
+from twinset.report.plots import check_figure
+from twinset.schema import Numbers
+
+_PAIR_BYTES = 96  # memory that a pair takes while it is sorted and measured
+
+
+def evaluate(*sources: object, output: Any = None, progress: Progress | None = None, **words: Any) -> Evaluation:
+    """Measure how well near-duplicates are found, against a truth or against the exact join.
+
+    Parameters
+    ----------
+    *sources
+        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface.
+    output
+        A folder for the measures and their plots; without it they are handed over only.
+    progress
+        Told how the work goes.
+    **words
+        The options of `twinset evaluate`, by the same words. `truth` may also be a list of pairs of ids, a mapping
+        from id to cluster, or a table with Arrow's stream interface.
+
+    Returns
+    -------
+    Evaluation
+        With `.measures` and `.shares` (Arrow tables), `.best`, `.summary` and `.plan`.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> rose = "a rose is a rose is a rose in any garden of the town"
+    >>> texts = {"a": rose, "b": rose + " hall", "c": "something else"}
+    >>> done = twinset.evaluate(texts, truth=[("a", "b"), ("a", "c")], shingle="word:3")
+    >>> done.best["precision"], done.best["recall"]
+    (1.0, 0.5)
+    """
+    options = EvaluateOptions.of(**words)
+    if "threshold" in words and options.sweep is not None:
+        raise OptionError(f"threshold {options.threshold:g} and sweep {options.sweep} do not go together; give one")
+    place = Path(output) if output is not None else None
+    _check_place(place, options)
+    truth = None if options.exact else read_truth(options.truth)
+    searching = _searching(options)
+    chosen = plan(searching.threshold, options.recall, options.n_hashes, options.n_bands, options.rows_per_band)
+    with Local(sources, searching, chosen, place, twinset.__version__, progress or Silent()) as run:
+        corpus, _ = run.read(whole=False)
+        copies = run.collapse(corpus)
+        candidates = run.candidates(corpus, copies)
+        pairs, verifying = run.verify(corpus, candidates)
+        found = _scored(run, copies, pairs, verifying)
+        known, facts = _known(run, options, truth, corpus, copies, verifying)
+        sampled = _sampled(run, known, corpus, copies, candidates, verifying)
+        summary = _summary(run, options, corpus, copies, found, known, facts, sampled)
+        if place is not None:
+            made = run.room_for_output("out")
+            write_files(summary, made)
+            if options.plots != "none":
+                run.progress.stage("drawing", None, "plots")
+                curve = sweep.curves(found, known, searching.threshold)
+                evaluation_figures(summary, curve, chosen, made, options.plots)
+            outputs.put_in_place(made, place, run.state.folder / "old")
+    return Evaluation(summary, chosen, place)
+
+
+def _check_place(place: Path | None, options: EvaluateOptions) -> None:
+    if place is None:
+        return
+    if options.plots != "none":
+        check_figure(place / f"f1.{options.plots}")
+    if place.exists() and not options.force:
+        raise OutputError(f"{place} exists; choose another output, or replace it with --force")
+    if place.exists() and not place.is_dir():
+        raise OutputError(f"{place} is a file, and the output is a folder; choose another output")
+    if place.exists() and any(place.iterdir()) and not (place / "evaluation.json").is_file():
+        raise OutputError(f"{place} is no earlier evaluation, so --force does not replace it; choose another output")
+
+
+def _searching(options: EvaluateOptions) -> DedupOptions:
+    """The options of the one run: those of a dedup at the lowest threshold."""
+    groups = (RunOptions, PlanOptions, ShingleOptions, ReadOptions)
+    shared = {field.name: getattr(options, field.name) for group in groups for field in dataclasses.fields(group)}
+    return DedupOptions(**{**shared, "threshold": options.thresholds[0], "cluster": options.cluster})
+
+
+def _scored(run: Local, copies: Copies, pairs: Spool, verifying: Verifying) -> Scored:
+    """Every pair of documents, identical ones included, with its similarity."""
+    count = copies.identical_pairs
+    for rows in pairs.chunks():
+        count += int((copies.counts[rows[:, 0]].astype(np.int64) * copies.counts[rows[:, 1]]).sum())
+    if count * _PAIR_BYTES > run.budget.total:
+        raise OptionError(
+            f"{count:,} pairs take {shown_size(count * _PAIR_BYTES)} of memory to be measured, more than the "
+            f"{shown_size(run.budget.total)} of --memory; raise the lowest threshold or the memory, or measure a sample"
+        )
+    rows = np.concatenate([np.empty((0, 3), np.uint32), *expanded(copies, pairs, link=False, one_sided=False)])
+    left, right = np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1])
+    return Scored.of(left, right, _similarity(rows, copies.first, verifying.sizes))
+
+
+def _similarity(rows: Numbers, first: Numbers, sizes: Numbers) -> Shares:
+    shared = np.ascontiguousarray(rows[:, 2])
+    same = shared == SAME
+    ours, theirs = (np.where(same, np.uint32(1), sizes[first[rows[:, side]]]) for side in (0, 1))
+    return scores(np.where(same, np.uint32(1), shared), ours, theirs)[0]
+
+
+def _known(
+    run: Local,
+    options: EvaluateOptions,
+    truth: Truth | None,
+    corpus: Corpus,
+    copies: Copies,
+    verifying: Verifying,
+) -> tuple[Known, dict[str, Any]]:
+    """The truth by document number, and what is to be said about it."""
+    if truth is not None:
+        ids = pa.concat_arrays([pa.array([], pa.large_string()), *corpus.names.all().cast(pa.large_string()).chunks])
+        return resolved(truth, ids, corpus.status != UNREADABLE)
+    since = time.perf_counter()
+    work = (run.budget, run.state, run.threads, run.progress)
+    candidates = Spool(run.state.scratch / "exact", "<u4", 2)
+    for few in Joining(corpus, copies.first, run.options, *work).candidates():
+        candidates.append(few)
+    pairs = Spool(run.state.scratch / "exact-pairs", "<u4", 3)
+    verifying.verify(candidates, run.options.threshold, pairs)
+    run.timed("exact", since)
+    scored = _scored(run, copies, pairs, verifying)
+    return KnownScored(corpus.documents, scored, options.cluster), {"kind": "exact"}
+
+
+def _sampled(
+    run: Local, known: Known, corpus: Corpus, copies: Copies, candidates: Spool, verifying: Verifying
+) -> sweep.Sampled:
+    """The exact similarity of true pairs, also of those missed, and which of them became candidates."""
+    left, right = (copies.first[numbers] for numbers in known.sample())
+    left, right = unpaired(each_once(left, right))
+    read = (corpus.status[left] == READ) & (corpus.status[right] == READ)
+    wanted = Spool(run.state.scratch / "true", "<u4", 2)
+    wanted.append(np.stack([left[read], right[read]], axis=1))
+    scored = Spool(run.state.scratch / "true-pairs", "<u4", 3)
+    verifying.verify(wanted, 0.0, scored)
+    rows = np.concatenate([np.empty((0, 3), np.uint32), *scored.chunks()])
+    ordered = np.sort(pair_keys(rows[:, 0], rows[:, 1]))
+    met = np.zeros(len(ordered), np.bool_)
+    for chunk in candidates.chunks():
+        theirs = pair_keys(np.ascontiguousarray(chunk[:, 0]), np.ascontiguousarray(chunk[:, 1]))
+        met[np.searchsorted(ordered, theirs[among(theirs, ordered)])] = True
+    found = met[np.searchsorted(ordered, pair_keys(rows[:, 0], rows[:, 1]))]
+    # A document without a token is like no other.
+    nothing = np.zeros(int(np.count_nonzero(~read)))
+    similarity = np.concatenate([_similarity(rows, copies.first, verifying.sizes), nothing])
+    family = components(corpus.documents, [rows, np.stack([left, right], axis=1)])
+    return sweep.Sampled(
+        similarity,
+        np.concatenate([found, nothing.astype(np.bool_)]),
+        family[np.concatenate([rows[:, 0], left[~read]])],
+    )
+
+
+def _summary(
+    run: Local,
+    options: EvaluateOptions,
+    corpus: Corpus,
+    copies: Copies,
+    found: Scored,
+    known: Known,
+    facts: dict[str, Any],
+    sampled: sweep.Sampled,
+) -> dict[str, Any]:
+    since = time.perf_counter()
+    run.progress.stage("measuring", len(options.thresholds), "thresholds")
+    readable = corpus.status != UNREADABLE
+    rows = sweep.measures(found, known, options.thresholds, options.cluster, readable)
+    run.progress.advance(len(rows))
+    best = best_of(rows)
+    shares = sweep.shares(sampled, run.plan)
+    run.timed("measure", since)
+    return {
+        "documents": int(np.count_nonzero(readable)),
+        "unreadable": int(np.count_nonzero(~readable)),
+        "identical": copies.extra,
+        "truth": facts,
+        "best": {"threshold": best["threshold"], "f1": best["f1"]} if best else None,
+        "measures": rows,
+        "shares": shares,
+        "definitions": definitions(facts["kind"]),
+        **run.facts(),
+        "options": options.to_dict(),
+    }

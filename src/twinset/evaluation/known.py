@@ -1,0 +1,201 @@
+"""The truth by document number: which pairs are true, how many there are, and what the true clusters are.
+
+Three kinds answer the same questions. Pairs are as listed, and their clusters are what hangs together through them.
+Clusters make every two of their members a true pair. Scored pairs, those of the exact join, are true from a threshold
+on, and their clusters are made as those of a run are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from twinset.clusters.group import Grouping, components
+from twinset.evaluation.metrics import pairs_within
+from twinset.schema import Hashes, Numbers, Places
+
+Flags = npt.NDArray[np.bool_]
+MOST_SAMPLED = 500_000  # true pairs whose similarity is looked at
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Pairs of documents with their exact similarity: left before right, sorted by right, then by left."""
+
+    left: Numbers
+    right: Numbers
+    similarity: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(cls, left: Numbers, right: Numbers, similarity: npt.NDArray[np.float64]) -> Scored:
+        """Take pairs in any order."""
+        order = np.argsort(pair_keys(right, left), kind="stable")
+        return cls(left[order], right[order], similarity[order])
+
+    def clusters(self, documents: int, threshold: float, method: str) -> Numbers:
+        """Give the cluster of each document, as `dedup` makes them when the first document is kept."""
+        enough = self.similarity >= threshold
+        edges = np.stack([self.right[enough], self.left[enough], np.ones(enough.sum(), np.uint32)], axis=1)
+        return Grouping(documents, method).add([edges]).leader
+
+    def count(self, threshold: float) -> int:
+        """Count the pairs from a threshold on."""
+        return int(np.count_nonzero(self.similarity >= threshold))
+
+
+class Known(Protocol):
+    """What is true."""
+
+    def count(self, threshold: float) -> int:
+        """Count the true pairs."""
+
+    def holds(self, left: Numbers, right: Numbers) -> Flags:
+        """Say of each pair whether it is true."""
+
+    def clusters(self, threshold: float) -> Numbers:
+        """Give the true cluster of each document."""
+
+    def sample(self) -> tuple[Numbers, Numbers]:
+        """Give true pairs: all of them, or so many at even steps through the list as are looked at."""
+
+
+@dataclass(frozen=True)
+class KnownPairs:
+    """Pairs that someone listed; sorted keys, each once."""
+
+    documents: int
+    keys: Hashes
+
+    def count(self, threshold: float) -> int:
+        """Count the true pairs."""
+        return len(self.keys)
+
+    def holds(self, left: Numbers, right: Numbers) -> Flags:
+        """Say of each pair whether it is true."""
+        return among(pair_keys(left, right), self.keys)
+
+    def clusters(self, threshold: float) -> Numbers:
+        """Give what hangs together through true pairs."""
+        return self._components
+
+    @cached_property
+    def _components(self) -> Numbers:
+        return components(self.documents, [np.stack(unpaired(self.keys), axis=1)])
+
+    def sample(self) -> tuple[Numbers, Numbers]:
+        """Give true pairs."""
+        return unpaired(self.keys[_even_steps(len(self.keys))])
+
+
+@dataclass(frozen=True)
+class KnownClusters:
+    """Clusters that someone named: label[i] is that of document i, and one who is in none has its own."""
+
+    label: Numbers
+
+    def count(self, threshold: float) -> int:
+        """Count the true pairs."""
+        return pairs_within(self._sizes)
+
+    def holds(self, left: Numbers, right: Numbers) -> Flags:
+        """Say of each pair whether it is true."""
+        return np.asarray(self.label[left] == self.label[right])
+
+    def clusters(self, threshold: float) -> Numbers:
+        """Give the true cluster of each document."""
+        return self.label
+
+    @cached_property
+    def _sizes(self) -> Places:
+        return np.bincount(self.label).astype(np.int64)
+
+    def sample(self) -> tuple[Numbers, Numbers]:
+        """Give true pairs, by their places in the list of all, which is never made."""
+        members = np.argsort(self.label, kind="stable").astype(np.uint32)
+        starts = np.cumsum(self._sizes) - self._sizes
+        reach = np.cumsum(self._sizes * (self._sizes - 1) // 2)
+        chosen = _even_steps(int(reach[-1]) if len(reach) else 0)
+        cluster = np.searchsorted(reach, chosen, side="right")
+        within = chosen - (reach[cluster] - self._sizes[cluster] * (self._sizes[cluster] - 1) // 2)
+        # The pairs of a cluster in the order (1,0), (2,0), (2,1), (3,0) …: pair k has the later member `later`.
+        later = ((1 + np.sqrt(1 + 8 * within.astype(np.float64))) / 2).astype(np.int64)
+        later -= later * (later - 1) // 2 > within
+        later += later * (later + 1) // 2 <= within
+        earlier = within - later * (later - 1) // 2
+        return members[starts[cluster] + earlier], members[starts[cluster] + later]
+
+
+@dataclass(frozen=True)
+class KnownScored:
+    """The pairs of the exact join, down to the lowest threshold."""
+
+    documents: int
+    pairs: Scored
+    method: str
+
+    def count(self, threshold: float) -> int:
+        """Count the pairs from a threshold on."""
+        return self.pairs.count(threshold)
+
+    def holds(self, left: Numbers, right: Numbers) -> Flags:
+        """Say of each pair whether it is true; its similarity is asked about elsewhere."""
+        return among(pair_keys(left, right), np.sort(pair_keys(self.pairs.left, self.pairs.right)))
+
+    def clusters(self, threshold: float) -> Numbers:
+        """Give the clusters that a run which misses nothing would make."""
+        return self.pairs.clusters(self.documents, threshold, self.method)
+
+    def sample(self) -> tuple[Numbers, Numbers]:
+        """Give true pairs."""
+        chosen = _even_steps(len(self.pairs.left))
+        return self.pairs.left[chosen], self.pairs.right[chosen]
+
+
+def pair_keys(left: Numbers, right: Numbers) -> Hashes:
+    """Give each pair as one number."""
+    return (left.astype(np.uint64) << np.uint64(32)) | right
+
+
+def each_once(left: Numbers, right: Numbers) -> Hashes:
+    """Give the keys of pairs, the lesser number first, sorted and each once; a document with itself is no pair.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> two, one = np.array([2, 1, 7], np.uint32), np.array([1, 2, 7], np.uint32)
+    >>> unpaired(each_once(two, one))[0].tolist()
+    [1]
+    """
+    apart = left != right
+    keys = np.sort(pair_keys(np.minimum(left, right)[apart], np.maximum(left, right)[apart]))
+    # Newer versions of NumPy hash to find what is unique, which takes ten times as long where most is.
+    return keys[np.append(True, keys[1:] != keys[:-1])] if len(keys) else keys
+
+
+def unpaired(keys: Hashes) -> tuple[Numbers, Numbers]:
+    """Take keys apart into left and right."""
+    return (keys >> np.uint64(32)).astype(np.uint32), keys.astype(np.uint32)
+
+
+def among(keys: Hashes, ordered: Hashes) -> Flags:
+    """Say of each key whether it is in a sorted list.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> among(np.array([3, 5], np.uint64), np.array([1, 5], np.uint64)).tolist()
+    [False, True]
+    """
+    if len(ordered) == 0:
+        return np.zeros(len(keys), np.bool_)
+    places = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
+    return np.asarray(ordered[places] == keys)
+
+
+def _even_steps(total: int) -> Places:
+    count = min(total, MOST_SAMPLED)
+    return (np.arange(count) * (total / max(1, count))).astype(np.int64)

@@ -1,0 +1,186 @@
+"""How well pairs and clusters agree with the truth: counts first, shares of them after.
+
+Everything about clusters comes from one table: how many documents are in found cluster i and in true cluster j. It has
+at most as many cells as there are documents, so a million documents take a fraction of a second. Counts of pairs are
+whole numbers of any size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Labels = npt.NDArray[Any]
+"""For each document the cluster it is in; any whole numbers."""
+
+Counts = npt.NDArray[np.int64]
+
+DEFINITIONS = {
+    "precision": "Of the pairs found, the share that is true. Null where no pair was found.",
+    "recall": "Of the true pairs, the share that was found. Null where there is no true pair.",
+    "f1": "2 × true pairs found / (pairs found + true pairs): the harmonic mean of precision and recall. "
+    "Null where there is neither a pair found nor a true one.",
+    "exact_set_accuracy": "The share of documents whose cluster has exactly the members of their true cluster. "
+    "A document alone in both counts as right.",
+    "adjusted_rand": "The adjusted Rand index of Hubert and Arabie: agreement of the two clusterings over all pairs of "
+    "documents, with 1 for equal clusterings and 0 for what chance alone would give; it may be negative.",
+    "b_cubed_precision": "For each document the share of its cluster that is in its true cluster, itself included; "
+    "the mean over all documents.",
+    "b_cubed_recall": "For each document the share of its true cluster that is in its cluster, itself included; "
+    "the mean over all documents.",
+    "b_cubed_f1": "The harmonic mean of B-cubed precision and B-cubed recall.",
+}
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """Pairs found, pairs that are true, and pairs that are both.
+
+    Examples
+    --------
+    >>> counts = PairCounts(found=4, true=6, both=3)
+    >>> counts.precision, counts.recall, counts.f1
+    (0.75, 0.5, 0.6)
+    """
+
+    found: int
+    true: int
+    both: int
+
+    @property
+    def precision(self) -> float | None:
+        """The share of found pairs that is true."""
+        return self.both / self.found if self.found else None
+
+    @property
+    def recall(self) -> float | None:
+        """The share of true pairs that was found."""
+        return self.both / self.true if self.true else None
+
+    @property
+    def f1(self) -> float | None:
+        """The harmonic mean of the two."""
+        total = self.found + self.true
+        return 2 * self.both / total if total else None
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Two clusterings of the same documents, laid over each other.
+
+    Attributes
+    ----------
+    both
+        Documents in each cell that is not empty: those of one found cluster and one true cluster.
+    found, true
+        For each cell, the size of its found cluster and of its true cluster.
+    found_sizes, true_sizes
+        The sizes of all clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Overlap.of(np.array([7, 7, 8]), np.array([1, 2, 2])).both.tolist()
+    [1, 1, 1]
+    """
+
+    both: Counts
+    found: Counts
+    true: Counts
+    found_sizes: Counts
+    true_sizes: Counts
+
+    @classmethod
+    def of(cls, found: Labels, true: Labels) -> Overlap:
+        """Lay two clusterings over each other; document i is in clusters found[i] and true[i]."""
+        ours, found_sizes = _numbered(found)
+        theirs, true_sizes = _numbered(true)
+        cells, both = np.unique(ours * max(1, len(true_sizes)) + theirs, return_counts=True)
+        rows, columns = np.divmod(cells, max(1, len(true_sizes)))
+        return cls(both, found_sizes[rows], true_sizes[columns], found_sizes, true_sizes)
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are."""
+        return int(self.both.sum())
+
+    def pairs(self) -> PairCounts:
+        """Count the pairs of documents that are in one cluster."""
+        return PairCounts(pairs_within(self.found_sizes), pairs_within(self.true_sizes), pairs_within(self.both))
+
+    def adjusted_rand(self) -> float:
+        """Give the adjusted Rand index.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> round(Overlap.of(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 2])).adjusted_rand(), 4)
+        0.5714
+        """
+        counts = self.pairs()
+        every = self.documents * (self.documents - 1) // 2
+        both, only_found, only_true = counts.both, counts.found - counts.both, counts.true - counts.both
+        neither = every - both - only_found - only_true
+        if not only_found and not only_true:
+            return 1.0
+        above = 2 * (both * neither - only_found * only_true)
+        below = counts.true * (only_true + neither) + counts.found * (only_found + neither)
+        return above / below
+
+    def b_cubed(self) -> tuple[float, float, float]:
+        """Give B-cubed precision, recall and F1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> precision, recall, _ = Overlap.of(np.array([0, 0, 1]), np.array([0, 1, 1])).b_cubed()
+        >>> round(precision, 4), round(recall, 4)
+        (0.6667, 0.6667)
+        """
+        if not self.documents:
+            return 1.0, 1.0, 1.0
+        squares = self.both.astype(np.float64) ** 2
+        precision = float((squares / self.found).sum()) / self.documents
+        recall = float((squares / self.true).sum()) / self.documents
+        return precision, recall, 2 * precision * recall / (precision + recall)
+
+    def exact_set_accuracy(self) -> float:
+        """Give the share of documents whose cluster is exactly their true one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Overlap.of(np.array([0, 0, 1, 2]), np.array([0, 0, 1, 1])).exact_set_accuracy()
+        0.5
+        """
+        if not self.documents:
+            return 1.0
+        same = (self.both == self.found) & (self.both == self.true)
+        return int(self.both[same].sum()) / self.documents
+
+
+def pairs_within(sizes: Counts) -> int:
+    """Count the pairs within groups of these sizes, without overflow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pairs_within(np.array([3, 1, 2]))
+    4
+    """
+    different, times = np.unique(sizes, return_counts=True)
+    listed = zip(different.tolist(), times.tolist(), strict=True)
+    return sum(size * (size - 1) // 2 * count for size, count in listed)
+
+
+def _numbered(labels: Labels) -> tuple[Counts, Counts]:
+    """Clusters numbered from 0, and their sizes."""
+    if len(labels) and int(labels.min()) >= 0 and int(labels.max()) < 4 * len(labels):
+        # Named after documents, as ours are: counting is ten times faster than sorting.
+        sizes = np.bincount(labels)
+        return (np.cumsum(sizes > 0) - 1)[labels], sizes[sizes > 0].astype(np.int64)
+    _, numbers, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    return numbers.astype(np.int64), sizes.astype(np.int64)

@@ -1,0 +1,99 @@
+"""What an evaluation hands over: the measures at each threshold, what they mean, and the files that say so."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+
+from twinset.errors import OutputError
+from twinset.evaluation.sweep import BIN_COLUMNS, COLUMNS, TRUE_PAIRS, WORDS
+from twinset.plan import Plan
+
+_WHOLE = frozenset(
+    {"found_pairs", "true_pairs", "true_pairs_found", "found_clusters", "true_clusters", "pairs", "found"}
+)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How well a run agrees with the truth: `.measures` and `.shares` (Arrow tables), `.best`, `.summary` and `.plan`.
+
+    Attributes
+    ----------
+    summary
+        Everything as plain values, as in ``evaluation.json``.
+    plan
+        The plan of the run, made for the lowest threshold.
+    path
+        The folder that was written, or None.
+    """
+
+    summary: dict[str, Any]
+    plan: Plan
+    path: Path | None = None
+
+    @cached_property
+    def measures(self) -> pa.Table:
+        """One row for each threshold."""
+        return _table(self.summary["measures"], COLUMNS)
+
+    @cached_property
+    def shares(self) -> pa.Table:
+        """One row for each range of similarity that has a true pair: the share found, and the share expected."""
+        return _table(self.summary["shares"], BIN_COLUMNS)
+
+    @property
+    def best(self) -> dict[str, Any] | None:
+        """The row of the threshold with the highest F1 of pairs, the lowest of equals; None if no F1 is known."""
+        return best_of(self.summary["measures"])
+
+    def __repr__(self) -> str:
+        best = self.best
+        if best is None:
+            return f"<Evaluation: {self.summary['documents']:,} documents, no pair found and none true>"
+        return f"<Evaluation: {self.summary['documents']:,} documents, F1 {best['f1']:.4f} at {best['threshold']:g}>"
+
+
+def best_of(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Give the row with the highest F1.
+
+    Examples
+    --------
+    >>> best_of([{"f1": None}, {"f1": 0.5}, {"f1": 0.75}, {"f1": 0.75, "later": True}])
+    {'f1': 0.75}
+    """
+    known = [row for row in rows if row["f1"] is not None]
+    return max(known, key=lambda row: row["f1"]) if known else None
+
+
+def definitions(kind: str) -> dict[str, str]:
+    """Say what each measure is, where the truth is of this kind: pairs, clusters or exact."""
+    return {"true_pairs": TRUE_PAIRS[kind], **WORDS}
+
+
+def write_files(summary: dict[str, Any], folder: Path) -> None:
+    """Write evaluation.json, measures.csv, shares.csv and definitions.txt."""
+    lines = [
+        f"{name}\n{textwrap.fill(text, 100, initial_indent='    ', subsequent_indent='    ')}\n"
+        for name, text in summary["definitions"].items()
+    ]
+    try:
+        text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        (folder / "evaluation.json").write_bytes(text.encode("utf-8", "backslashreplace"))
+        (folder / "definitions.txt").write_text("\n".join(lines), "utf-8")
+        for name, columns in (("measures", COLUMNS), ("shares", BIN_COLUMNS)):
+            pa.csv.write_csv(_table(summary[name], columns), folder / f"{name}.csv")
+    except OSError as error:
+        raise OutputError(f"cannot write {folder}: {error.strerror or error}") from error
+
+
+def _table(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> pa.Table:
+    kinds = [(name, pa.int64() if name in _WHOLE else pa.float64()) for name in columns]
+    return pa.Table.from_pylist(rows, schema=pa.schema(kinds))

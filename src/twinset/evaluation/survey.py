@@ -1,0 +1,282 @@
+"""What a run would meet: similarities counted exactly on a sample, and extrapolated to the collection.
+
+Pairs from half the threshold up are found among all contents of the sample, exactly: two sets that are so similar share
+one of the rarest shingles of each (the prefix filter), and whatever shares one is compared. Less similar pairs, too
+many to count, are counted among the first few hundred contents. What that means for a plan (candidates, missed
+pairs, time) follows from its S-curve and from costs that were measured.
+"""
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import twinset
+from twinset.costs import expected_cost
+from twinset.engines.local import Local
+from twinset.engines.progress import Progress, Silent
+from twinset.engines.sketching import sketch_block
+from twinset.evaluation.lengths import Length, chance_by_length
+from twinset.evaluation.near import near_pairs
+from twinset.evaluation.sampling import Sample, draw
+from twinset.options import PairsOptions
+from twinset.pairs.verify import Sets, overlaps, scores
+from twinset.plan import Plan, plan
+from twinset.schema import Numbers
+from twinset.survey_options import SurveyOptions
+
+BACKGROUND = 400  # contents all of whose pairs are compared, so that the many little similar ones are counted too
+_MOST_STEPS = 200_000_000
+_BINS = 200
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run with a plan is expected to meet; pairs are of distinct contents.
+
+    Attributes
+    ----------
+    pairs, missed
+        Pairs at or above the threshold, and how many of them would not be found.
+    candidates, in_vain
+        Pairs that would be verified, and how many of them are below the threshold.
+    meetings
+        Pairs compared by their sketches, counted once for each band in which they meet.
+    seconds
+        Reading and sketching, finding candidates, verifying; loading and writing come on top.
+    """
+
+    pairs: float
+    missed: float
+    candidates: float
+    in_vain: float
+    meetings: float
+    seconds: dict[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the estimate as plain values, ready for JSON."""
+        return {
+            "pairs": self.pairs,
+            "missed": self.missed,
+            "candidates": self.candidates,
+            "in_vain": self.in_vain,
+            "meetings": self.meetings,
+            "seconds": self.seconds,
+        }
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a sample says about a collection.
+
+    Attributes
+    ----------
+    documents, sampled, contents
+        Documents of the collection; those in the sample; their distinct contents.
+    compared, background
+        Contents among which near pairs, and all pairs, were compared.
+    text_bytes, shingles
+        Text of the collection, and shingles of a document on average; extrapolated.
+    threshold
+        The least similarity of a near pair.
+    seen
+        Near pairs in the sample itself.
+    stands_for
+        How many pairs of the collection one pair of the sample stands for; 1 where all documents were compared.
+    spectrum
+        Similarities, each with the number of pairs of the collection expected there.
+    lengths
+        What chance alone has in common, by the length of a shingle.
+    rate, sketching
+        Seconds a byte of text, for one thread to read and sketch it, as measured; and what of it, in nanoseconds a
+        document, the sketching of that plan should have taken.
+    threads
+        Threads of a run.
+    """
+
+    documents: int
+    sampled: int
+    contents: int
+    compared: int
+    background: int
+    text_bytes: int
+    shingles: float
+    threshold: float
+    seen: int
+    stands_for: float
+    spectrum: list[tuple[float, float]]
+    lengths: list[Length]
+    rate: float
+    sketching: float
+    threads: int
+
+    @property
+    def pairs(self) -> list[tuple[float, float]]:
+        """The spectrum for each document, as `twinset.planning.ranked` takes it."""
+        return [(similarity, count / max(1, self.documents)) for similarity, count in self.spectrum]
+
+    def estimate(self, chosen: Plan) -> Estimate:
+        """Say what a run with a plan is expected to meet."""
+        near = [(s, count) for s, count in self.spectrum if s >= self.threshold]
+        found = sum(count * chosen.p_candidate(s) for s, count in near)
+        cost = expected_cost(chosen, self.pairs, self.shingles)
+        pairs = sum(count for _, count in near)
+        candidates = cost.candidates * self.documents
+        share = self.documents / 1e9 / self.threads
+        seconds = {
+            "read": self.text_bytes * self.rate / self.threads + (cost.sketching - self.sketching) * share,
+            "candidates": cost.joining * share,
+            "verify": cost.verifying * share,
+        }
+        seconds = {name: float(f"{max(0.0, value):.3g}") for name, value in seconds.items()}
+        return Estimate(
+            pairs, pairs - found, candidates, max(0.0, candidates - found), cost.meetings * self.documents, seconds
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the survey as plain values, ready for JSON."""
+        return {
+            "documents": self.documents,
+            "sampled": self.sampled,
+            "contents": self.contents,
+            "compared": self.compared,
+            "background": self.background,
+            "text_bytes": self.text_bytes,
+            "shingles": self.shingles,
+            "seen": self.seen,
+            "stands_for": self.stands_for,
+            "spectrum": [list(point) for point in self.spectrum],
+            "lengths": [one.to_dict() for one in self.lengths],
+        }
+
+
+def survey(*sources: object, progress: Progress | None = None, **words: Any) -> Survey:
+    """Read a sample of a collection and say what a run would meet.
+
+    Parameters
+    ----------
+    *sources
+        As for `twinset.find_pairs`.
+    progress
+        Told how the work goes.
+    **words
+        The options of `twinset.find_pairs` that say what is read, shingled and planned, and `sample`: how many pieces
+        of about 1 MiB to read.
+
+    Returns
+    -------
+    Survey
+        The same for the same sources, options and seed, but for `rate`, which is measured.
+
+    Examples
+    --------
+    >>> words = [f"w{number}" for number in range(90)]
+    >>> texts = [" ".join(words[start : start + 40]) for start in (0, 2, 50)]
+    >>> found = survey(texts, threshold=0.8)
+    >>> found.documents, found.seen
+    (3, 1)
+    >>> round(found.estimate(twinset.plan(0.8)).pairs)
+    1
+    """
+    options = SurveyOptions.of(**words)
+    told = progress or Silent()
+    with _run(sources, options, told) as run:
+        told.stage("counting documents", None, "documents")
+        sample = draw(run, options.sample, options.seed)
+        told.stage("comparing the sample", None, "pairs")
+        rate = _rate(run)
+        sets = sample.sets(options, options.seed, len(sample))
+        compared, near, shared = _near(sample, sets, options.threshold / 2)
+        spectrum, background = _spectrum(sample, sets, compared, near, shared, options.threshold)
+        return Survey(
+            documents=sample.documents,
+            sampled=sample.read,
+            contents=len(sample),
+            compared=compared,
+            background=background,
+            text_bytes=sample.text_bytes,
+            shingles=_average(sample),
+            threshold=options.threshold,
+            seen=int(np.count_nonzero(shared >= options.threshold)),
+            stands_for=sample.stands_for(compared),
+            spectrum=spectrum,
+            lengths=chance_by_length(sample, options),
+            rate=rate,
+            sketching=expected_cost(run.plan, (), _average(sample)).sketching,
+            threads=run.threads.count,
+        )
+
+
+@contextmanager
+def _run(sources: Sequence[object], options: SurveyOptions, progress: Progress) -> Iterator[Local]:
+    """Open the sources as a run would."""
+    names = {name for name, _ in PairsOptions.words()} & {name for name, _ in SurveyOptions.words()}
+    as_run = PairsOptions.of(**{name: getattr(options, name) for name in names})
+    chosen = plan(options.threshold, options.recall, options.n_hashes, options.n_bands, options.rows_per_band)
+    with Local(tuple(sources), as_run, chosen, None, twinset.__version__, progress) as run:
+        yield run
+
+
+def _average(sample: Sample) -> float:
+    """Shingles of a document; at least one, where all are empty."""
+    return max(1.0, float(np.average(sample.counts, weights=sample.copies))) if len(sample) else 1.0
+
+
+def _near(sample: Sample, sets: Sets, floor: float) -> tuple[int, npt.NDArray[np.uint32], Floats]:
+    """Pairs at or above the floor with their similarities, and the number of contents among which they were sought."""
+    compared, lefts, rights = near_pairs(sets, floor)
+    if sample.others.any():
+        across = sample.others[lefts] != sample.others[rights]
+        lefts, rights = lefts[across], rights[across]
+    similarities = _similarities(sets, lefts, rights, floor)
+    there = similarities > 0
+    return compared, np.stack([lefts, rights], axis=1)[there], similarities[there]
+
+
+def _similarities(sets: Sets, lefts: Numbers, rights: Numbers, threshold: float) -> Floats:
+    shared = overlaps(sets, lefts, rights, threshold)
+    return scores(shared, sets.sizes[lefts], sets.sizes[rights])[0]
+
+
+def _spectrum(
+    sample: Sample, sets: Sets, compared: int, near: npt.NDArray[np.uint32], shared: Floats, threshold: float
+) -> tuple[list[tuple[float, float]], int]:
+    """Pairs of the collection by similarity, those below half the threshold from the background."""
+    load = np.arange(1, len(sample) + 1) * np.cumsum(sets.sizes, dtype=np.int64)
+    few = max(min(2, len(sample)), min(BACKGROUND, int(np.searchsorted(load, _MOST_STEPS, side="right"))))
+    few = min(few, len(sample))
+    left, right = (side.astype(np.uint32) for side in np.triu_indices(few, 1))
+    if sample.others.any():
+        across = sample.others[left] != sample.others[right]
+        left, right = left[across], right[across]
+    far = _similarities(sets, left, right, 0.0)
+    below = far < threshold / 2
+    similarities = np.concatenate([far[below], shared])
+    weights = np.concatenate(
+        [sample.weights(left[below], right[below], few), sample.weights(near[:, 0], near[:, 1], compared)]
+    )
+    edges = np.unique(np.append(np.linspace(0, 1, _BINS + 1), threshold))
+    bins = np.clip(np.searchsorted(edges, similarities, side="right") - 1, 0, len(edges) - 2)
+    counts = np.bincount(bins, weights, len(edges) - 1)
+    means = np.bincount(bins, weights * similarities, len(edges) - 1)
+    return [(float(means[at] / counts[at]), float(counts[at])) for at in np.flatnonzero(counts)], few
+
+
+def _rate(run: Local) -> float:
+    """Seconds a byte to read and sketch, by doing it with two batches as a run would; the second does not warm up."""
+    rate = math.nan
+    part = max(run.parts[: run.against], key=lambda one: one.size)
+    for _, chunk in zip(range(2), part.chunks(run.batch_bytes), strict=False):
+        since = time.thread_time()
+        done = sketch_block(chunk.read(), part, run.options, run.plan, False, False)
+        taken = time.thread_time() - since
+        if done.text_bytes:
+            rate = min(taken / done.text_bytes, rate) if rate == rate else taken / done.text_bytes
+    return rate if rate == rate else 0.0

@@ -1,0 +1,203 @@
+"""The measures at every threshold, from the scored pairs of one run; and the share found at every similarity."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from twinset.evaluation.known import Flags, Known, KnownScored, Scored
+from twinset.evaluation.metrics import DEFINITIONS, Overlap, PairCounts
+from twinset.plan import Plan
+from twinset.schema import Numbers
+
+Values = npt.NDArray[np.float64]
+
+COLUMNS = (
+    *("threshold", "found_pairs", "true_pairs", "true_pairs_found", "precision", "recall", "f1"),
+    *("found_clusters", "true_clusters", "exact_set_accuracy", "adjusted_rand"),
+    *("b_cubed_precision", "b_cubed_recall", "b_cubed_f1"),
+)
+BIN_COLUMNS = ("low", "high", "similarity", "pairs", "found", "share", "share_low", "share_high", "expected")
+BINS = 20
+_Z = 1.959963984540054  # of a normal distribution, 95 % lies so many standard deviations around the middle
+_CUTS = 200  # thresholds of the curves, besides those asked for
+
+TRUE_PAIRS = {
+    "pairs": "True pairs are those that the truth lists; true clusters are what hangs together through them.",
+    "clusters": "True pairs are all pairs of documents in one true cluster; documents that the truth does not name are "
+    "alone.",
+    "exact": "True pairs are all pairs whose exact similarity reaches the threshold, found by the exact join; true "
+    "clusters are made of them as those of a run are. So precision is 1 wherever a pair was found.",
+}
+WORDS = {
+    "found_pairs": "Pairs of documents found whose exact similarity is at least the threshold; pairs of identical "
+    "documents are among them.",
+    "true_pairs_found": "Pairs that are both.",
+    "found_clusters": "Clusters of two documents or more that dedup would make of the pairs found.",
+    "true_clusters": "True clusters of two documents or more.",
+    **DEFINITIONS,
+    "share": "Of the true pairs of different documents in a range of similarity, the share that shared a band and was "
+    "compared: it is reported at any threshold that it reaches. share_low and share_high are the ends of a 95 % "
+    "interval: Wilson's, made wider because pairs that hang together through documents are found or missed together.",
+    "expected": "The share that the plan's S-curve expects of the same pairs.",
+}
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """True pairs of different contents.
+
+    The exact similarity of each, whether it became a candidate, and its family: pairs that hang together through
+    documents have the same.
+    """
+
+    similarity: Values
+    found: Flags
+    family: Numbers
+
+
+def measures(
+    found: Scored, known: Known, thresholds: tuple[float, ...], method: str, readable: Flags
+) -> list[dict[str, Any]]:
+    """Measure at each threshold, by cutting the pairs found.
+
+    Parameters
+    ----------
+    found
+        The pairs of one run at the lowest of the thresholds, or below.
+    known
+        The truth.
+    thresholds
+        Where to cut.
+    method
+        How clusters are made.
+    readable
+        Which documents there are.
+
+    Returns
+    -------
+    list of dict
+        One row for each threshold, with the columns of `COLUMNS`.
+    """
+    true = known.holds(found.left, found.right)
+    rows = []
+    for threshold in thresholds:
+        counts = _counts(found, true, known, threshold)
+        clusters = found.clusters(len(readable), threshold, method)[readable]
+        overlap = Overlap.of(clusters, known.clusters(threshold)[readable])
+        values = (
+            *(threshold, counts.found, counts.true, counts.both, counts.precision, counts.recall, counts.f1),
+            *(_several(overlap.found_sizes), _several(overlap.true_sizes)),
+            *(overlap.exact_set_accuracy(), overlap.adjusted_rand(), *overlap.b_cubed()),
+        )
+        rows.append(dict(zip(COLUMNS, values, strict=True)))
+    return rows
+
+
+def _counts(found: Scored, true: Flags, known: Known, threshold: float) -> PairCounts:
+    enough = found.similarity >= threshold
+    return PairCounts(int(np.count_nonzero(enough)), known.count(threshold), int(np.count_nonzero(enough & true)))
+
+
+def _several(sizes: npt.NDArray[np.int64]) -> int:
+    return int(np.count_nonzero(sizes > 1))
+
+
+def curves(found: Scored, known: Known, floor: float) -> list[dict[str, Any]]:
+    """Give precision, recall and F1 of pairs at many thresholds from the floor to 1, for drawing."""
+    true = known.holds(found.left, found.right)
+    cuts = np.linspace(floor, 1.0, _CUTS + 1)
+    every, right = np.sort(found.similarity), np.sort(found.similarity[true])
+    exact = np.sort(known.pairs.similarity) if isinstance(known, KnownScored) else None
+    rows = []
+    for cut in cuts.tolist():
+        total = _from(exact, cut) if exact is not None else known.count(cut)
+        counts = PairCounts(_from(every, cut), total, _from(right, cut))
+        rows.append({"threshold": cut, "precision": counts.precision, "recall": counts.recall, "f1": counts.f1})
+    return rows
+
+
+def _from(ordered: Values, cut: float) -> int:
+    return len(ordered) - int(np.searchsorted(ordered, cut, side="left"))
+
+
+def shares(sampled: Sampled, plan: Plan) -> list[dict[str, Any]]:
+    """Give the share of true pairs found, range by range of similarity, beside what the plan expects.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twinset.plan import plan
+    >>> pairs = Sampled(np.array([0.81, 0.82, 0.97]), np.array([True, False, True]), np.arange(3))
+    >>> [(row["low"], row["pairs"], row["share"]) for row in shares(pairs, plan(0.8))]
+    [(0.8, 2, 0.5), (0.95, 1, 1.0)]
+    """
+    grid = np.linspace(0, 1, 1001)
+    curve = np.array([plan.p_found(float(at)) for at in grid])
+    expected = np.interp(sampled.similarity, grid, curve)
+    # Into the range that begins at its lower end; 1 belongs to the last. A margin, for 0.15 × 20 is a little below 3.
+    place = np.minimum((sampled.similarity * BINS + 1e-9).astype(np.int64), BINS - 1)
+    rows = []
+    for number in np.unique(place).tolist():
+        here = place == number
+        pairs, found = int(here.sum()), int(sampled.found[here].sum())
+        low, high = interval(sampled.found[here], sampled.family[here])
+        ends = (number / BINS, (number + 1) / BINS, float(sampled.similarity[here].mean()))
+        values = (*ends, pairs, found, found / pairs, low, high, float(expected[here].mean()))
+        rows.append(dict(zip(BIN_COLUMNS, values, strict=True)))
+    return rows
+
+
+def interval(found: Flags, family: Numbers) -> tuple[float, float]:
+    """Give a 95 % interval of the share found, where pairs of one family are found or missed together.
+
+    The variance of the share is taken over families, not over pairs, and Student's factor makes up for their number;
+    Wilson's interval is then that of as many independent pairs as would vary as much. With all found or none, each
+    family counts as one pair.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nine = np.arange(10) < 9
+    >>> [round(end, 4) for end in interval(nine, np.arange(10))]
+    [0.5234, 0.9866]
+    >>> [round(end, 4) for end in interval(nine, np.zeros(10))]
+    [0.1677, 0.9975]
+    """
+    _, place = np.unique(family, return_inverse=True)
+    pairs, hits = np.bincount(place).astype(np.float64), np.bincount(place, found)
+    families, total = len(pairs), float(pairs.sum())
+    share = float(hits.sum()) / total
+    independent = float(families)
+    if families > 1 and 0 < share < 1:
+        varied = families / (families - 1) * float(((hits - share * pairs) ** 2).sum()) / total**2
+        independent = min(total, share * (1 - share) / varied) if varied > 0 else independent
+        independent *= (_Z / _student(families - 1)) ** 2  # the variance itself is known from so many families only
+    return wilson(share, independent)
+
+
+def wilson(share: float, count: float) -> tuple[float, float]:
+    """Give Wilson's 95 % interval of a share of so many.
+
+    Examples
+    --------
+    >>> [round(end, 4) for end in wilson(0.9, 10)]
+    [0.5958, 0.9821]
+    """
+    spread = _Z * _Z / count
+    middle = (share + spread / 2) / (1 + spread)
+    half = _Z * math.sqrt(share * (1 - share) / count + spread / (4 * count)) / (1 + spread)
+    # At the ends the formula gives 0 and 1 exactly, but for rounding.
+    return (0.0 if share == 0 else middle - half), (1.0 if share == 1 else middle + half)
+
+
+def _student(degrees: int) -> float:
+    """Student's factor for 95 %, by the series of Cornish and Fisher."""
+    first = (_Z**3 + _Z) / 4
+    second = (5 * _Z**5 + 16 * _Z**3 + 3 * _Z) / 96
+    third = (3 * _Z**7 + 19 * _Z**5 + 17 * _Z**3 - 15 * _Z) / 384
+    return _Z + first / degrees + second / degrees**2 + third / degrees**3

@@ -1,0 +1,150 @@
+"""Why two texts are similar, or are not: the shingles they share, those they do not, and the words that differ."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from twinset.options import ShingleOptions
+from twinset.pairs.differences import Difference, Hunk, Words, brought_to_form
+from twinset.textbook import squeeze
+
+
+def shingle_texts(text: str, options: ShingleOptions) -> list[str]:
+    """The shingles of a text as texts, in order, repeated ones included; words are joined by a space.
+
+    Words hold no space, so that two shingles are the same text if and only if they are the same shingle.
+
+    Examples
+    --------
+    >>> shingle_texts("A rose, is a ROSE", ShingleOptions.of(shingle="word:3"))
+    ['a rose is', 'rose is a', 'is a rose']
+    """
+    size = options.size
+    if options.kind == "word":
+        words = Words(text, options).keys
+        return [" ".join(words[i : i + size]) for i in range(max(len(words) - size + 1, min(len(words), 1)))]
+    form = brought_to_form(text, options)
+    form = squeeze(form) if options.squeeze else form
+    return [form[i : i + size] for i in range(max(len(form) - size + 1, min(len(form), 1)))]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Two texts, compared so that a person can follow.
+
+    Attributes
+    ----------
+    similarity, left_in_right, right_in_left
+        Exact Jaccard similarity, and the share of each that is in the other: the numbers of a run.
+    shared, left_only, right_only
+        Shingles as texts, in the order of the text; with `bag` as often as they count.
+    left_words, right_words
+        How many words each text has.
+    shingle
+        What was compared, such as ``word:5``.
+    """
+
+    similarity: float
+    left_in_right: float
+    right_in_left: float
+    shared: tuple[str, ...]
+    left_only: tuple[str, ...]
+    right_only: tuple[str, ...]
+    left: str
+    right: str
+    options: ShingleOptions
+
+    @property
+    def shingle(self) -> str:
+        """What was compared."""
+        return self.options.shingle
+
+    @cached_property
+    def difference(self) -> Difference:
+        """The word-level difference."""
+        return Difference(self.left, self.right, self.options)
+
+    @property
+    def left_words(self) -> int:
+        """The number of words of the left text."""
+        return len(self.difference.left)
+
+    @property
+    def right_words(self) -> int:
+        """The number of words of the right text."""
+        return len(self.difference.right)
+
+    def hunks(self, context: int | None = 6) -> list[Hunk]:
+        """The changes with some equal words around each; None folds nothing."""
+        return self.difference.hunks(context)
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.shared):,} shared, {len(self.left_only):,} and {len(self.right_only):,} not"
+        return f"<Explanation: similarity {self.similarity:.4f}; {counts}>"
+
+    def to_dict(self, context: int | None = 6) -> dict[str, Any]:
+        """The explanation as plain values, ready for JSON."""
+        return {
+            "similarity": self.similarity,
+            "left_in_right": self.left_in_right,
+            "right_in_left": self.right_in_left,
+            "shingle": self.shingle,
+            "shared": list(self.shared),
+            "left_only": list(self.left_only),
+            "right_only": list(self.right_only),
+            "left_words": self.left_words,
+            "right_words": self.right_words,
+            "equal_words": self.difference.equal_words,
+            "difference": [
+                {
+                    "folded": hunk.folded,
+                    "parts": [
+                        {"equal": part.words > 0, "left": part.left, "right": part.right} for part in hunk.parts
+                    ],
+                }
+                for hunk in self.hunks(context)
+            ],
+        }
+
+
+def explain_texts(left: str, right: str, options: ShingleOptions) -> Explanation:
+    """Explain the similarity of two texts.
+
+    Examples
+    --------
+    >>> found = explain_texts("Nadal", "Nadia", ShingleOptions.of(shingle="char:2"))
+    >>> found.similarity, found.shared, found.left_only, found.right_only
+    (0.3333333333333333, ('na', 'ad'), ('da', 'al'), ('di', 'ia'))
+    """
+    ours, theirs = shingle_texts(left, options), shingle_texts(right, options)
+    if not options.bag:
+        ours, theirs = list(dict.fromkeys(ours)), list(dict.fromkeys(theirs))
+    shared, left_only = _parted(ours, theirs)
+    _, right_only = _parted(theirs, ours)
+    union = len(ours) + len(theirs) - len(shared)
+    return Explanation(
+        similarity=len(shared) / union if union else 0.0,
+        left_in_right=len(shared) / len(ours) if ours else 0.0,
+        right_in_left=len(shared) / len(theirs) if theirs else 0.0,
+        shared=shared,
+        left_only=left_only,
+        right_only=right_only,
+        left=left,
+        right=right,
+        options=options,
+    )
+
+
+def _parted(ours: list[str], theirs: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Those of ours that the other has too, and the rest."""
+    left_over = Counter(theirs)
+    shared: list[str] = []
+    alone: list[str] = []
+    for one in ours:
+        found = left_over[one] > 0
+        (shared if found else alone).append(one)
+        left_over[one] -= found
+    return tuple(shared), tuple(alone)

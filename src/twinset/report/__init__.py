@@ -1,0 +1,1 @@
+"""Numbers, plots and pages that are handed over."""

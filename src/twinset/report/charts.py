@@ -1,0 +1,162 @@
+"""The charts of a report as SVG: numbers in, elements out; colours come from the page's style."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from twinset.plan import Plan
+from twinset.report.numbers import Bin
+
+WIDTH, HEIGHT = 520, 272
+LEFT, RIGHT, TOP, BOTTOM = 60, 14, 28, 40
+_DOTS = 10
+_INNER, _TALL = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+
+
+def histogram(bins: Sequence[Bin], threshold: float) -> str:
+    """Draw pairs by similarity."""
+    low, most = bins[0].low, nice(max(max(one.count for one in bins), 1))
+    body = [_grid([(count, f"{count:,}") for count in _steps(most)], most)]
+    for one in bins:
+        left, right = _x(one.low, low), _x(one.high, low)
+        height = _TALL * one.count / most
+        told = f"{one.low:g} to {one.high:g}: {one.count:,} pairs"
+        if one.count:
+            body.append(
+                f'<rect class="bar" x="{left + 0.75:.2f}" y="{TOP + _TALL - height:.2f}" '
+                f'width="{max(right - left - 1.5, 1):.2f}" height="{max(height, 1):.2f}"><title>{told}</title></rect>'
+            )
+    body.append(_axis(low, "pairs"))
+    if threshold > low + 1e-9:
+        body.append(_upright(_x(threshold, low), f"threshold {threshold:g}", TOP + 9, after=threshold < 0.8))
+    return _svg("Pairs by similarity", body)
+
+
+def s_curve(plan: Plan, bins: Sequence[Bin], missed: Sequence[float], threshold: float) -> str:
+    """Draw how surely a pair is found, with the pairs of the corpus on the curve, and the missed ones below it."""
+    steps = [i / 200 for i in range(201)]
+    points = " ".join(f"{_x(s, 0):.2f},{_y(plan.p_found(s)):.2f}" for s in steps)
+    body = [_grid([(share / 4, f"{share / 4:g}") for share in range(5)], 1.0)]
+    body.append(f'<polyline class="curve" points="{points}"/>')
+    body.append(_upright(_x(threshold, 0), f"threshold {threshold:g}", TOP + _TALL - 9, after=True))
+    groups = grouped(bins, _DOTS)
+    most = max(one.count for one in groups)
+    for one in groups:
+        if one.count:
+            found = plan.p_found(one.middle)
+            radius = 2 + 8 * math.sqrt(one.count / most)
+            told = f"{one.count:,} pairs from {one.low:g} to {one.high:g}, each found with probability {found:.4f}"
+            body.append(
+                f'<circle class="dot" cx="{_x(one.middle, 0):.2f}" cy="{_y(found):.2f}" r="{radius:.2f}">'
+                f"<title>{told}</title></circle>"
+            )
+    for similarity in missed:
+        x, y = _x(similarity, 0), _y(0) - 5
+        cross = f"M{x - 4:.2f} {y - 4:.2f}l8 8m0-8l-8 8"
+        body.append(f'<path class="missed" d="{cross}"><title>missed, {similarity:.4f}</title></path>')
+    body.append(_axis(0, "probability"))
+    return _svg("Probability that a pair is found, by similarity", body)
+
+
+def grouped(bins: Sequence[Bin], most: int) -> list[Bin]:
+    """Join neighbouring bins, so that there are at most so many.
+
+    Examples
+    --------
+    >>> grouped([Bin(0.7, 0.8, 1), Bin(0.8, 0.9, 2), Bin(0.9, 1.0, 4)], 2)
+    [Bin(low=0.7, high=0.9, count=3), Bin(low=0.9, high=1.0, count=4)]
+    """
+    step = math.ceil(len(bins) / most)
+    pieces = [bins[first : first + step] for first in range(0, len(bins), step)]
+    return [Bin(piece[0].low, piece[-1].high, sum(one.count for one in piece)) for piece in pieces]
+
+
+def interval(low: float, high: float, value: float, asked: float) -> str:
+    """Draw a share with its interval, on an axis that ends at 1."""
+    start = max(0.0, math.floor((min(low, asked) - (1 - min(low, asked)) * 0.25) * 100) / 100)
+    span = (1 - start) or 1
+
+    def at(share: float) -> float:
+        return 8 + 384 * (share - start) / span
+
+    body = [
+        '<line class="axis" x1="8" x2="392" y1="22" y2="22"/>',
+        f'<line class="range" x1="{at(low):.2f}" x2="{at(high):.2f}" y1="22" y2="22"/>',
+        f'<circle class="dot solid" cx="{at(value):.2f}" cy="22" r="6"/>',
+        f'<line class="mark" x1="{at(asked):.2f}" x2="{at(asked):.2f}" y1="10" y2="34"/>',
+        f'<text class="tick" x="8" y="52">{start:g}</text>',
+        '<text class="tick" x="392" y="52" text-anchor="end">1</text>',
+        f'<text class="tick" x="{min(max(at(asked), 60), 340):.2f}" y="52" text-anchor="middle">asked {asked:g}</text>',
+    ]
+    return (
+        f'<svg class="chart small" viewBox="0 0 400 60" role="img" aria-label="recall {value:.4f}, '
+        f'interval {low:.4f} to {high:.4f}">{"".join(body)}</svg>'
+    )
+
+
+def nice(number: float) -> float:
+    """The next round number, which an axis can end at.
+
+    Examples
+    --------
+    >>> [nice(n) for n in (1, 7, 12, 130, 2600)]
+    [4, 8, 20, 200, 4000]
+    """
+    if number <= 4:
+        return 4
+    power = 10 ** math.floor(math.log10(number))
+    return next(int(step * power) for step in (1, 2, 4, 6, 8, 10) if step * power >= number)
+
+
+def _steps(most: float) -> list[int]:
+    return [round(most * quarter / 4) for quarter in range(5)]
+
+
+def _x(value: float, low: float) -> float:
+    return LEFT + _INNER * (value - low) / ((1 - low) or 1)
+
+
+def _y(share: float) -> float:
+    return TOP + _TALL * (1 - share)
+
+
+def _grid(ticks: Sequence[tuple[float, str]], most: float) -> str:
+    lines = []
+    for value, label in ticks:
+        y = _y(value / most)
+        lines.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.2f}" y2="{y:.2f}"/>')
+        lines.append(f'<text class="tick" x="{LEFT - 8}" y="{y + 4:.2f}" text-anchor="end">{label}</text>')
+    return "".join(lines)
+
+
+def _axis(low: float, upward: str) -> str:
+    """The axis of similarity below, and the name of what goes upward."""
+    step = next((one for one in (0.01, 0.02, 0.05, 0.1, 0.2) if (1 - low) / one <= 6), 0.2)
+    count = round(1 / step)
+    ticks = [i / count for i in range(math.ceil(low * count - 1e-9), count + 1)]
+    labels = [
+        f'<text class="tick" x="{_x(s, low):.2f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle">{s:g}</text>'
+        for s in ticks
+    ]
+    base = f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{TOP + _TALL}" y2="{TOP + _TALL}"/>'
+    names = (
+        f'<text class="name" x="{LEFT + _INNER / 2}" y="{HEIGHT - 4}" text-anchor="middle">similarity</text>'
+        f'<text class="name" x="{LEFT}" y="{TOP - 12}" text-anchor="end">{upward}</text>'
+    )
+    return base + "".join(labels) + names
+
+
+def _upright(x: float, label: str, y: float, after: bool) -> str:
+    """A dashed line with its name, which stands after it where there is room."""
+    anchor, shift = ("start", 6) if after and x < WIDTH - RIGHT - 90 else ("end", -6)
+    return (
+        f'<line class="mark" x1="{x:.2f}" x2="{x:.2f}" y1="{TOP}" y2="{TOP + _TALL}"/>'
+        f'<text class="tick" x="{x + shift:.2f}" y="{y}" text-anchor="{anchor}">{label}</text>'
+    )
+
+
+def _svg(title: str, body: Sequence[str]) -> str:
+    return (
+        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}">{"".join(body)}</svg>'
+    )

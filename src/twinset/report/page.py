@@ -1,0 +1,131 @@
+"""The report as one HTML file that needs nothing else: no network, no other file, no script but its own."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from twinset.engines.recorded import Recorded
+from twinset.errors import OptionError, OutputError
+from twinset.report import sections
+from twinset.report.numbers import Numbers
+from twinset.report.shown import lists
+from twinset.result_options import ReportOptions
+
+ENDINGS = (".html", ".htm")
+
+
+def write_report(recorded: Recorded, path: Path | str, options: ReportOptions) -> Path:
+    """Write the report of a result; the file appears whole or not at all."""
+    place = Path(path)
+    if place.suffix.lower() not in ENDINGS:
+        raise OptionError(f"the report is {str(place)!r}; allowed is a name that ends in {' or '.join(ENDINGS)}")
+    if place.is_dir():
+        raise OutputError(f"{place} is a folder, and the report goes into a file; choose another output")
+    page = made(recorded, options)
+    try:
+        with tempfile.NamedTemporaryFile("wb", dir=place.parent, prefix=".twinset-", delete=False) as file:
+            new = Path(file.name)
+            file.write(page)
+            file.flush()
+            os.fsync(file.fileno())
+        new.chmod(0o666 & ~_mask())
+        new.replace(place)
+    except OSError as error:
+        raise OutputError(f"{place} cannot be written: {(error.strerror or str(error)).lower()}") from error
+    finally:
+        if "new" in locals():
+            new.unlink(missing_ok=True)
+    return place
+
+
+def _mask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def made(recorded: Recorded, options: ReportOptions) -> bytes:
+    """Make the page."""
+    numbers = Numbers(recorded)
+    style, script = _read("page.css"), _read("page.js")
+    data = {
+        "folder": str(recorded.folder),
+        "threshold": recorded.options.threshold,
+        **lists(numbers, options),
+    }
+    return filled(
+        _read("page.html"),
+        {
+            "policy": policy(style, script),
+            "version": escape(str(numbers.summary["version"])),
+            "name": escape(_name(recorded)),
+            "lead": sections.lead(numbers),
+            "figures": sections.figures(numbers),
+            "sure": sections.sure(numbers),
+            "similarity": sections.similarity(numbers),
+            "clusters": sections.clusters(numbers, options),
+            "removed_title": "Flagged documents" if recorded.options.flag else "Removed documents",
+            "removed": sections.removed(numbers, options),
+            "done": sections.done(numbers),
+            "style": style,
+            "script": script,
+            "data": as_json(data),
+        },
+    ).encode("utf-8", "replace")
+
+
+def policy(style: str, script: str) -> str:
+    """The content-security policy: this style and this script, by their digests, and nothing else at all.
+
+    Scripts may not turn strings into markup either (trusted types).
+    """
+    return (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+
+
+def as_json(values: Mapping[str, Any]) -> str:
+    """JSON that cannot end the element it stands in, nor begin a comment there.
+
+    Examples
+    --------
+    >>> as_json({"text": "</script><!-- & \\u2028"})
+    '{"text":"\\\\u003c/script\\\\u003e\\\\u003c!-- \\\\u0026 \\\\u2028"}'
+    """
+    text = orjson.dumps(values).decode()
+    return re.sub("[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def filled(template: str, values: Mapping[str, str]) -> str:
+    """Fill the places of a template, each once and in one pass: what is put in is not looked at again.
+
+    Examples
+    --------
+    >>> filled("<p>{{a}} {{b}}</p>", {"a": "{{b}}", "b": "2"})
+    '<p>{{b}} 2</p>'
+    """
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], template)
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _read(name: str) -> str:
+    return (files(__package__) / name).read_text("utf-8")
+
+
+def _name(recorded: Recorded) -> str:
+    return recorded.folder.resolve().name or str(recorded.folder)

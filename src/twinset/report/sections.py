@@ -1,0 +1,276 @@
+"""The sections of the report that stand on the page from the beginning. Everything from a run is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from twinset.checks import shown_size
+from twinset.options import DedupOptions
+from twinset.report import charts
+from twinset.report.numbers import Numbers
+from twinset.report.shown import EXCERPTS
+from twinset.result_options import ReportOptions
+
+MISSED = 50
+
+
+def lead(numbers: Numbers) -> str:
+    """One sentence: what came in, what went out."""
+    summary, options = numbers.summary, numbers.recorded.options
+    done = "flagged" if options.flag else "removed"
+    why = f"as near-duplicates: each is at least {options.threshold:g} similar to one that is kept."
+    if options.cluster == "components":
+        why = f"because they hang together with a kept one through pairs at least {options.threshold:g} similar."
+    documents = count(summary["documents"], "document")
+    return f"Of {documents}, {summary['kept']:,} are kept and {summary['removed']:,} {done} {why}"
+
+
+def figures(numbers: Numbers) -> str:
+    """The counts, large."""
+    summary = numbers.summary
+    whole = summary["documents"] or 1
+    gone = "flagged" if numbers.recorded.options.flag else "removed"
+    rows = [
+        ("documents", summary["documents"], shown_size(summary["text_bytes"]) + " of text"),
+        ("kept", summary["kept"], percent(summary["kept"] / whole)),
+        (gone, summary["removed"], percent(summary["removed"] / whole)),
+        ("clusters", summary["clusters"], "of two or more"),
+        ("pairs", summary["pairs"], f"{count(summary['candidates'], 'candidate')} verified"),
+        ("identical copies", summary["identical"], "among them"),
+        ("empty", summary["empty"], "kept"),
+        ("unreadable", summary["unreadable"], "left out"),
+        ("compared against", summary["against"], "of the other source"),
+    ]
+    always = ("documents", "kept", "removed", "flagged", "clusters", "pairs")
+    cells = [
+        f'<div><dt>{name}</dt><dd>{value:,}<span class="small">{escape(more)}</span></dd></div>'
+        for name, value, more in rows
+        if value or name in always
+    ]
+    return f'<dl class="figures">{"".join(cells)}</dl>'
+
+
+def sure(numbers: Numbers) -> str:
+    """What the plan promises and what the audit measured."""
+    plan, expected = numbers.plan, numbers.expected_missed
+    pairs = sum(one.count for one in numbers.histogram)
+    promise = (
+        f'<h3>Promised by the plan</h3><p class="big">{floored(plan.reached)}</p><p>is the probability that a pair '
+        f"exactly at {plan.threshold:g} is found; a more similar pair is found more surely. {plan.n_hashes} hashes in "
+        f"{plan.n_bands} bands of {plan.rows_per_band} rows.</p>"
+    )
+    exactly = "Every pair that is reported was compared exactly."
+    if pairs:
+        told = f"about {expected:.1f}" if expected >= 0.05 else "fewer than 0.1"
+        exactly = (
+            f"For similarities like those of the {count(pairs, 'pair')} found here that are not identical, the plan "
+            f"expects {told} more to have been missed. {exactly}"
+        )
+    promised = f'<div class="card">{promise}<p class="note">{exactly}</p></div>'
+    return f'<div class="two">{promised}<div class="card">{_audit(numbers)}</div></div>{_missed(numbers)}'
+
+
+def _audit(numbers: Numbers) -> str:
+    audit = numbers.audit
+    head = "<h3>Measured by the audit</h3>"
+    if audit is None:
+        return f"{head}<p>This run was not audited, so what was missed is known from the plan only.</p>"
+    chosen = audit["documents"]
+    were = "was" if chosen == 1 else "were"
+    sample = f"{count(chosen, 'document')}, chosen at random, {were} compared exactly with all others."
+    if audit["recall"] is None:
+        return f"{head}<p>{sample} There was no pair to find among them, so no share of pairs found is stated.</p>"
+    found = (
+        f'{head}<p class="big">{floored(audit["recall"])}</p><p>of the true pairs were found: {audit["found"]:,} of '
+        f"{audit['pairs']:,}."
+    )
+    if audit["low"] == audit["high"]:  # nothing was left out of the sample, so there is nothing to infer
+        return f"{found} Every document was compared exactly with all others, so this is no estimate.</p>"
+    drawn = charts.interval(audit["low"], audit["high"], audit["recall"], numbers.plan.recall)
+    bounds = f"from {floored(audit['low'])} to {floored(audit['high'])}"
+    return (
+        f"{found} With 95 % confidence the share in the whole collection is {bounds}.</p>{drawn}"
+        f'<p class="note">{sample}</p>'
+    )
+
+
+def _missed(numbers: Numbers) -> str:
+    """The pairs that the audit found and the run had not."""
+    rows = (numbers.audit or {}).get("missed") or []
+    if not rows:
+        return ""
+    body = table(
+        ("left", "right", "similarity"),
+        [[str(row["left"]), str(row["right"]), floored(row["similarity"])] for row in rows[:MISSED]],
+        numbers_from=2,
+    )
+    more = f'<p class="note">The first {MISSED} of {len(rows):,}.</p>' if len(rows) > MISSED else ""
+    return f'<div class="card missed-pairs"><h3>Missed, and found by the audit</h3>{body}{more}</div>'
+
+
+def similarity(numbers: Numbers) -> str:
+    """The histogram, and the S-curve with the pairs of the corpus on it."""
+    bins, threshold = numbers.histogram, numbers.recorded.options.threshold
+    missed = [float(row["similarity"]) for row in (numbers.audit or {}).get("missed") or []]
+    different = sum(one.count for one in bins)
+    share = "shares" if numbers.identical == 1 else "share"
+    note = f"{count(different, 'pair')} drawn; {numbers.identical:,} more {share} all shingles."
+    if numbers.floor < threshold:
+        note += f" Pairs were looked for down to {numbers.floor:g}; those below {threshold:g} remove nothing."
+    crosses = " Crosses are pairs that the audit found and the run had missed." if missed else ""
+    dots = "The line is the plan's promise; a dot is pairs of this collection, the larger the more." + crosses
+    return (
+        f'<div class="two"><figure class="card"><h3>How similar the pairs are</h3>{charts.histogram(bins, threshold)}'
+        f'<figcaption>{note}</figcaption></figure><figure class="card"><h3>How surely a pair is found</h3>'
+        f"{charts.s_curve(numbers.plan, bins, missed, threshold)}<figcaption>{dots}</figcaption></figure></div>"
+    )
+
+
+def clusters(numbers: Numbers, options: ReportOptions) -> str:
+    """Cluster sizes, and what the list below shows."""
+    classes = numbers.size_classes
+    if not classes:
+        return "<p>There is no cluster: nothing was removed.</p>"
+    most = max(one.clusters for one in classes)
+    rows = "".join(
+        f'<tr><th scope="row">{one.label}</th><td class="number">{one.clusters:,}</td>'
+        f'<td class="number">{one.removed:,}</td><td class="spark">'
+        f'<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
+        f'<rect width="{max(100 * one.clusters / most, 0.6):.2f}" height="10"/></svg></td></tr>'
+        for one in classes
+    )
+    heads = "".join(f'<th scope="col" class="number">{name}</th>' for name in ("clusters", "removed"))
+    head = f'<tr><th scope="col">documents in it</th>{heads}<td></td></tr>'
+    kind = {
+        "leader": "every removed document was compared with the kept one and is near it",
+        "complete": "all its documents are near each other",
+        "components": "its documents hang together through pairs, and some may be far from the kept one",
+    }[numbers.recorded.options.cluster]
+    meaning = f"A cluster is a kept document and the documents removed because of it; {kind}."
+    doubt = "The most doubtful clusters are those with the least similar removed document."
+    if options.texts and options.clusters < numbers.clusters:
+        doubt += (
+            f" The words that differ are shown for the {options.clusters:,} largest and the {options.clusters:,} most "
+            "doubtful ones; for others the page names the command that shows them."
+        )
+    return f'<p>{meaning} {doubt}</p><div class="card scroll"><table>{head}{rows}</table></div>'
+
+
+def removed(numbers: Numbers, options: ReportOptions) -> str:
+    """What the list of removed documents is."""
+    if not numbers.summary["removed"]:
+        return "<p>Nothing was removed.</p>"
+    more = "" if options.texts else " Texts were left out of this report."
+    if options.texts and numbers.summary["removed"] > EXCERPTS:
+        more = f" The first {EXCERPTS:,} are listed with the beginning of their text, and found by its words too."
+    return f"<p>Each with the kept document it resembles.{more}</p>"
+
+
+def done(numbers: Numbers) -> str:
+    """Options, plan, sources and timings."""
+    summary = numbers.summary
+    defaults = DedupOptions.defaults()
+    options = [(name, _value(value), value != _plain(defaults.get(name))) for name, value in summary["options"].items()]
+    set_here = "".join(_row(name, value) for name, value, changed in options if changed)
+    others = "".join(_row(name, value) for name, value, changed in options if not changed)
+    changed = f"<table>{set_here}</table>" if set_here else "<p>All options had their defaults.</p>"
+    seconds = summary["timings"]["seconds"]
+    times = "".join(_row(name, f"{value:,.3f} s") for name, value in seconds.items())
+    run = [
+        ("version", summary["version"]),
+        ("hash scheme", summary["hash_scheme"]),
+        ("threads", summary["timings"]["threads"]),
+        ("memory allowed", shown_size(summary["timings"]["memory"])),
+        ("bytes replaced in", count(summary["replaced"], "document")),
+    ]
+    about = "".join(_row(name, str(value)) for name, value in run)
+    skipped = table(("file", "reason"), [[str(part) for part in one] for one in summary["skipped"][:200]])
+    passed_over = f'<div class="card whole scroll"><h3>Passed over</h3>{skipped}</div>' if summary["skipped"] else ""
+    unchanged = "<summary>All other options, at their defaults</summary>"
+    return (
+        f'<div class="done"><div class="card"><h3>Options that were set</h3>{changed}</div>'
+        f'<div class="card"><h3>The run</h3><table>{about}{times}</table></div>'
+        f'<div class="card whole scroll"><h3>Sources</h3>{_sources(numbers)}</div>{passed_over}'
+        f'<div class="card whole"><details>{unchanged}<table>{others}</table></details></div></div>'
+    )
+
+
+def _sources(numbers: Numbers) -> str:
+    rows = [
+        [
+            one["path"],
+            one["role"],
+            one["format"],
+            f"{one['documents']:,}",
+            "" if one["bytes"] is None else shown_size(one["bytes"]),
+            (one["sha256"] or "")[:16],
+        ]
+        for one in numbers.recorded.table("sources").slice(0, 500).to_pylist()
+    ]
+    total = numbers.recorded.table("sources").num_rows
+    more = f'<p class="note">The first 500 of {total:,}; sources.parquet has all.</p>' if total > 500 else ""
+    return table(("path", "role", "format", "documents", "size", "sha-256 begins with"), rows) + more
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers_from: int | None = None) -> str:
+    """A table of texts, escaped."""
+
+    def cell(tag: str, place: int, text: str) -> str:
+        kind = ' class="number"' if numbers_from is not None and place >= numbers_from else ""
+        scope = ' scope="col"' if tag == "th" else ""
+        return f"<{tag}{scope}{kind}>{escape(text)}</{tag}>"
+
+    head = "".join(cell("th", place, text) for place, text in enumerate(heads))
+    body = "".join(
+        f"<tr>{''.join(cell('td', place, text) for place, text in enumerate(row))}</tr>" for row in rows
+    )
+    return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def _row(name: str, value: str) -> str:
+    return f'<tr><th scope="row">{escape(name.replace("_", " "))}</th><td>{escape(value)}</td></tr>'
+
+
+def _value(value: Any) -> str:
+    if value is None or value == []:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {one}" for key, one in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def count(number: int, one: str) -> str:
+    """A count of things."""
+    return f"{number:,} {one if number == 1 else one + 's'}"
+
+
+def percent(share: float) -> str:
+    """A share in percent, never rounded to all or nothing.
+
+    Examples
+    --------
+    >>> percent(0.99999), percent(1.0), percent(0.125), percent(0.00001), percent(0.0)
+    ('99.9 %', '100 %', '12.5 %', '0.1 %', '0 %')
+    """
+    if share in (0, 1):
+        return f"{share * 100:.0f} %"
+    return f"{min(max(round(share * 100, 1), 0.1), 99.9):.1f} %"
+
+
+def floored(share: float) -> str:
+    """A share with four digits, rounded down.
+
+    Examples
+    --------
+    >>> floored(0.99999), floored(1.0)
+    ('0.9999', '1.0000')
+    """
+    return f"{int(share * 10_000 + 1e-6) / 10_000:.4f}"

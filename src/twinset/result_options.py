@@ -1,0 +1,102 @@
+"""Options of the commands that look at a result: written once, as all others are in `options.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from . import checks
+from .errors import OptionError
+from .options import CLUSTER, Options, RunOptions, ShingleOptions, option
+
+__all__ = ["ExplainOptions", "RecutOptions", "ReportOptions"]
+
+_SOURCE = (
+    "Where a source of the result is now, in the order in which the sources were given; all or none.",
+    checks.items(str),
+    "PATH",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainOptions(ShingleOptions):
+    """The options of `twinset.explain` and ``twinset explain``."""
+
+    title: ClassVar[str] = "Explanation"
+
+    encoding: str = option("utf-8", "Encoding of the two files.", checks.encoding_name, "NAME")
+    context: int = option(
+        6, "Equal words shown around each difference.", checks.whole(0, 1_000_000), "N"
+    )
+    full: bool = option(False, "Fold nothing: show all words, and all shingles.", checks.switch)
+    shingles: int = option(8, "Shingles of each kind shown.", checks.whole(0, 1_000_000), "N")
+    source: tuple[str, ...] = option((), *_SOURCE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecutOptions(RunOptions):
+    """The options of `DedupResult.rethreshold` and ``twinset recut``."""
+
+    title: ClassVar[str] = "Clusters"
+
+    threshold: float | None = option(
+        None,
+        "Least exact similarity (Jaccard) of a document to the one it is removed for; not below the floor of OUT.",
+        checks.optional(checks.number(above=0.0, most=1.0)),
+        "T",
+        default_words="as in OUT",
+    )
+    rows: int | None = option(
+        None,
+        "Find the threshold that leaves about so many rows.",
+        checks.whole(0, 2**32, none=True),
+        "N",
+    )
+    keep: str | None = option(
+        None,
+        "Which document of a cluster is kept.",
+        checks.optional(checks.keep_chain),
+        "RULES",
+        default_words="as in OUT",
+    )
+    cluster: str | None = option(
+        None, CLUSTER[0], checks.optional(CLUSTER[1]), default_words="as in OUT"
+    )
+    source: tuple[object, ...] = option(
+        (),
+        "Where a SOURCE of OUT is now, if it has moved; all of them, in their order.",
+        checks.items(object),
+        "PATH",
+    )
+    force: bool = option(False, "Replace an output that exists.", checks.switch, result=False)
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        if self.threshold is not None and self.rows is not None:
+            raise OptionError(
+                f"threshold is {self.threshold:g} and rows is {self.rows}: the one decides the other; leave one out"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(Options):
+    """The options of `DedupResult.report` and ``twinset report``."""
+
+    title: ClassVar[str] = "Report"
+
+    clusters: int = option(
+        40,
+        "Clusters shown with their differences: so many of the largest, and so many of the most doubtful.",
+        checks.whole(0, 1000),
+        "N",
+    )
+    rows: int = option(
+        200_000,
+        "Removed documents and clusters listed in the page at most; it says so where there are more.",
+        checks.whole(0, 5_000_000),
+        "N",
+    )
+    texts: bool = option(
+        True, "Show texts.", checks.switch, off_help="Leave the texts of documents out, and only list ids and numbers."
+    )
+    source: tuple[str, ...] = option((), *_SOURCE)

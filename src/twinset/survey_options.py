@@ -1,0 +1,53 @@
+"""The options of ``twinset plan``: written once, as all others are in `options.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from . import checks
+from .checks import Check
+from .options import PlanOptions, ReadOptions, RunOptions, ShingleOptions, option
+
+__all__ = ["CurveOptions", "SurveyOptions"]
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    several = (value,) if isinstance(value, str) else tuple(value or ())
+    if not all(isinstance(one, str) for one in several):
+        raise TypeError
+    return several
+
+
+_several = Check(_texts, "one word or a list of them", multiple=True, told=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
+    """The options of a survey: what is planned, and how the source is read."""
+
+    title: ClassVar[str] = "Survey"
+
+    sample: int = option(
+        64,
+        "With a SOURCE: pieces of about 1 MiB to read, chosen over the whole of it.",
+        checks.whole(1, 4096),
+        "N",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurveOptions(SurveyOptions):
+    """The options of ``twinset plan``."""
+
+    title: ClassVar[str] = "Curves"
+
+    compare: tuple[str, ...] = option(
+        (), "Draw the S-curve of these bands and rows too, such as 20x5.", _several, "BxR"
+    )
+    family: tuple[str, ...] = option(
+        (),
+        "Draw the S-curves of L tables of k bits, each a number or a range, such as 5,1-50.",
+        _several,
+        "K,L",
+    )

@@ -1,0 +1,118 @@
+"""A few documents against all others: every overlap is counted, and what is screened off has no pair."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import oracles
+from twinset.documents.normalize import normalize
+from twinset.options import ShingleOptions
+from twinset.pairs.audit import Inverted, allowed, first_parts
+from twinset.pairs.verify import Sets
+from twinset.schema import Shingles
+from twinset.shingles.shingle import shingle
+
+HASHES = st.integers(0, 40).map(lambda n: oracles.fmix64(n + 1))
+WIDE = st.integers(1, 2**64 - 1)
+ROWS = st.lists(st.lists(st.one_of(HASHES, WIDE), min_size=1, max_size=30, unique=True), min_size=1, max_size=12)
+THRESHOLDS = st.sampled_from([0.05, 0.3, 0.5, 2 / 3, 0.8, 0.9, 1.0])
+
+
+def as_shingles(rows: list[list[int]]) -> Shingles:
+    offsets = np.cumsum([0, *map(len, rows)])
+    return Shingles(np.arange(len(rows)), offsets, np.array([x for row in rows for x in row], np.uint64))
+
+
+def as_sets(rows: list[list[int]]) -> Sets:
+    sets = Sets.with_room(np.array([len(row) for row in rows]))
+    sets.fill(as_shingles(rows), np.arange(len(rows)), np.arange(len(rows)))
+    return sets
+
+
+@given(ROWS, ROWS, THRESHOLDS)
+def test_matches_equal_the_oracle(rows: list[list[int]], few: list[list[int]], threshold: float) -> None:
+    table = Inverted.of(as_sets(few))
+    found = [tuple(row) for part, _ in table.matches(as_sets(rows), threshold) for row in part.tolist()]
+    assert sorted(found) == oracles.meetings([*map(set, rows)], [*map(set, few)], threshold)
+
+
+@given(ROWS, THRESHOLDS)
+def test_matches_within_equal_the_oracle(few: list[list[int]], threshold: float) -> None:
+    found = [tuple(row) for part in Inverted.of(as_sets(few)).matches_within(threshold) for row in part.tolist()]
+    sets = [*map(set, few)]
+    assert sorted(found) == [row for row in oracles.meetings(sets, sets, threshold) if row[0] != row[1]]
+
+
+def test_a_table_larger_than_its_ranges() -> None:
+    """Thousands of keys, some in every set, and more matches than there is room for at once."""
+    dice = random.Random(3)
+    common = [dice.getrandbits(64) | 1 for _ in range(40)]
+    rows = [common + [dice.getrandbits(64) | 1 for _ in range(dice.randrange(60))] for _ in range(300)]
+    table = Inverted.of(as_sets(rows))
+    assert np.all(table.keys[:-2] <= table.keys[1:-1])
+    sets = [set(row) for row in rows]
+    expected = oracles.meetings(sets, sets, 0.5)
+    assert len(expected) > 20_000
+    assert sorted(tuple(row) for part, _ in table.matches(as_sets(rows), 0.5) for row in part.tolist()) == expected
+    within = sorted(tuple(row) for part in table.matches_within(0.5) for row in part.tolist())
+    assert within == [row for row in expected if row[0] != row[1]]
+
+
+@given(ROWS, ROWS, THRESHOLDS, st.integers(0, 3))
+def test_the_screen_never_drops_a_pair(
+    rows: list[list[int]], few: list[list[int]], threshold: float, repeats: int
+) -> None:
+    table = Inverted.of(as_sets(few))
+    repeated = [row + row[:repeats] for row in rows]
+    alive = table.screen(as_shingles(repeated), allowed(np.array([*map(len, repeated)]), threshold))
+    paired = {row for row, _, _ in oracles.meetings([*map(set, rows)], [*map(set, few)], threshold)}
+    assert all(alive[row] for row in paired)
+
+
+def test_the_screen_drops_what_shares_nothing() -> None:
+    dice = random.Random(4)
+    few = [[dice.getrandbits(64) | 1 for _ in range(200)] for _ in range(20)]
+    others = [[dice.getrandbits(64) | 1 for _ in range(200)] for _ in range(500)]
+    alive = Inverted.of(as_sets(few)).screen(as_shingles(others), np.full(500, 100))
+    assert not alive.any()
+
+
+TEXTS = st.lists(st.text("aäA b\n。、\u3000中文e\u0301😀_.9", max_size=60), min_size=1, max_size=5)
+
+
+@given(TEXTS, st.sampled_from(["word:1", "word:2", "char:1", "char:3"]), st.booleans(), st.floats(0.05, 0.9))
+def test_what_a_beginning_has_the_whole_has(texts: list[str], kind: str, bag: bool, share: float) -> None:
+    """Those of a beginning, unless it is shorter than a shingle, are some of the whole text's."""
+    options = ShingleOptions.of(shingle=kind, bag=bag)
+    data = np.frombuffer("".join(texts).encode() or b" ", np.uint8)
+    bounds = np.cumsum([0, *(len(text.encode()) for text in texts)])
+    first, offsets = first_parts(data, bounds[:-1], bounds[1:], share)
+    for number, text in enumerate(texts):
+        part = bytes(first[offsets[number] : offsets[number + 1]])
+        assert text.encode().startswith(part)
+        assert len(part) >= int(share * len(text.encode()))
+        beginning, whole = hashes(part, options), hashes(text.encode(), options)
+        assert len(beginning) < 2 or set(beginning) <= set(whole)
+
+
+def hashes(text: bytes, options: ShingleOptions) -> list[int]:
+    found: list[int] = []
+    for ready in normalize(pa.array([text], pa.large_binary())).texts:
+        for portion in shingle(ready, options, 1):
+            found += portion.hashes.tolist()
+    return found
+
+
+@pytest.mark.parametrize("threshold", [0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])
+def test_allowed_is_never_too_few(threshold: float) -> None:
+    """All sizes up to 60: what a pair at the threshold leaves out is allowed."""
+    for size in range(1, 61):
+        for shared in range(1, size + 1):
+            if shared / size >= threshold:  # the other is a subset: no pair leaves out more
+                assert allowed(np.array([size]), threshold)[0] >= size - shared

@@ -1,0 +1,159 @@
+"""Explanations: the shingles are the textbook's, the numbers are the kernels', the difference is the two texts."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import twinset
+from twinset import textbook
+from twinset.errors import OptionError, SourceError
+from twinset.options import ShingleOptions
+from twinset.pairs.differences import Difference, Words, equal_blocks, shortest_script
+from twinset.pairs.explain import explain_texts, shingle_texts
+
+PIECES = ["the", "The", "fox", "a", "É", "e\u0301", "日", "本", "ไ", "🙂", "x_1", "٣", "ﬁ", "İ", "ς", "Σ"]
+GAPS = [" ", " ", " ", ", ", "\n\n", ".", "\u00a0", "\u2028", "-", "<b>"]
+texts = st.lists(st.sampled_from(PIECES + GAPS), max_size=60).map("".join) | st.text(max_size=40)
+options = st.builds(
+    ShingleOptions,
+    shingle=st.sampled_from(["word:1", "word:2", "word:5", "char:1", "char:4", "char:9"]),
+    bag=st.booleans(),
+    lowercase=st.booleans(),
+    nfc=st.booleans(),
+    squeeze=st.booleans(),
+    split=st.booleans(),
+)
+
+
+@given(texts, options)
+def test_shingles_are_those_of_the_textbook(text: str, chosen: ShingleOptions) -> None:
+    steps = {"lowercase": chosen.lowercase, "nfc": chosen.nfc, "squeezed": chosen.squeeze, "split": chosen.split}
+    expected = textbook.shingle_list(text, chosen.shingle, **steps)
+    assert shingle_texts(text, chosen) == [one if isinstance(one, str) else " ".join(one) for one in expected]
+
+
+@given(texts, texts, options)
+def test_the_numbers_are_those_of_a_run(left: str, right: str, chosen: ShingleOptions) -> None:
+    found = explain_texts(left, right, chosen)
+    compared = twinset.compare(left, right, **chosen.to_dict())
+    assert (found.similarity, found.left_in_right, found.right_in_left) == (
+        compared.similarity,
+        compared.left_in_right,
+        compared.right_in_left,
+    )
+    assert len(found.shared) == compared.shared
+    assert len(found.shared) + len(found.left_only) == compared.left_shingles
+    assert len(found.shared) + len(found.right_only) == compared.right_shingles
+
+
+@given(texts, texts, options, st.integers(0, 4) | st.none())
+def test_a_difference_is_the_two_texts(left: str, right: str, chosen: ShingleOptions, context: int | None) -> None:
+    found = Difference(left, right, chosen)
+    parts = found.parts()
+    assert "".join(part.left for part in parts) == found.left.text
+    assert "".join(part.right for part in parts) == found.right.text
+    for part in parts:
+        if part.words:
+            assert Words(part.left, chosen).keys == Words(part.right, chosen).keys
+            assert part.words == len(Words(part.left, chosen))
+    assert all(bool(a.words) != bool(b.words) for a, b in pairwise(parts))
+    hunks = found.hunks(context)
+    assert sum(hunk.folded + sum(part.words for part in hunk.parts) for hunk in hunks) == found.equal_words
+    changes = [part for hunk in hunks for part in hunk.parts if not part.words]
+    assert changes == [part for part in parts if not part.words]
+
+
+@given(st.lists(st.integers(0, 5), max_size=40), st.lists(st.integers(0, 5), max_size=40))
+def test_blocks_are_equal_and_in_order(left: list[int], right: list[int]) -> None:
+    blocks = equal_blocks(left, right)
+    end_left = end_right = 0
+    for i, k, count in blocks:
+        assert count > 0
+        assert i >= end_left
+        assert k >= end_right
+        assert left[i : i + count] == right[k : k + count]
+        end_left, end_right = i + count, k + count
+
+
+@given(st.lists(st.integers(0, 3), max_size=12), st.lists(st.integers(0, 3), max_size=12))
+def test_the_shortest_script_keeps_the_longest_common_part(left: list[int], right: list[int]) -> None:
+    found = shortest_script(left, right)
+    assert found is not None
+    assert len(found) == longest_common(left, right)
+    assert all(left[i] == right[k] for i, k in found)
+    assert all(a < c and b < d for (a, b), (c, d) in pairwise(found))
+
+
+def longest_common(left: list[int], right: list[int]) -> int:
+    """The length of the longest common subsequence, by its definition."""
+    best = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]
+    for i, a in enumerate(left):
+        for k, b in enumerate(right):
+            best[i + 1][k + 1] = best[i][k] + 1 if a == b else max(best[i][k + 1], best[i + 1][k])
+    return best[-1][-1]
+
+
+def test_one_changed_word_costs_its_shingles() -> None:
+    left = "one two three four five six seven eight nine ten eleven twelve"
+    right = left.replace("six", "SIX!").replace("seven", "7")
+    found = twinset.explain(left, right, shingle="word:3")
+    assert found.left_only == ("five six seven", "six seven eight", "seven eight nine")
+    assert found.right_only == ("five six 7", "six 7 eight", "7 eight nine")
+    [hunk] = found.hunks(2)[:1]
+    assert hunk.folded == 4
+    sides = [(part.left, part.right) for part in hunk.parts]
+    assert sides == [("five six ", "five SIX! "), ("seven ", "7 "), ("eight nine ", "eight nine ")]
+    assert found.hunks(2)[1].folded == 3
+    assert found.hunks(2)[1].parts == ()
+
+
+def test_a_few_equal_words_between_large_changes_belong_to_them() -> None:
+    left = "start " + "alpha beta gamma the delta epsilon zeta" + " end of it"
+    right = "start " + "un deux trois the quatre cinq six" + " end of it"
+    changes = [part for part in Difference(left, right, ShingleOptions()).parts() if not part.words]
+    assert [(part.left, part.right) for part in changes] == [
+        ("alpha beta gamma the delta epsilon zeta ", "un deux trois the quatre cinq six ")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "least"),
+    [
+        ("a " * 30_000, "a " * 30_001, 30_000),
+        ("a b " * 10_000, "b a a " * 10_000, 19_000),
+        (" ".join(map(str, range(30_000))), " ".join(map(str, range(29_999, -1, -1))), 0),
+        (" ".join(str(i * i % 97) for i in range(20_000)), " ".join(str(i * i % 89) for i in range(20_000)), 0),
+        ("x" * 1_000_000, "y" * 1_000_000, 0),
+    ],
+)
+def test_hostile_texts_have_an_end(left: str, right: str, least: int) -> None:
+    found = Difference(left, right, ShingleOptions())
+    assert found.equal_words >= least
+    assert "".join(part.right for part in found.parts()) == right
+
+
+def test_texts_without_words() -> None:
+    for left, right in (("", ""), ("…", "!"), ("", "some words here"), ("...", "word")):
+        found = twinset.explain(left, right)
+        assert found.similarity == 0
+        parts = [part for hunk in found.hunks() for part in hunk.parts]
+        assert ("".join(part.left for part in parts), "".join(part.right for part in parts)) == (left, right)
+
+
+def test_what_is_wrong_is_said() -> None:
+    with pytest.raises(SourceError, match="surrogate"):
+        twinset.explain("a\ud800", "b")
+    with pytest.raises(OptionError, match="context is -1"):
+        twinset.explain("a", "b", context=-1)
+    with pytest.raises(OptionError, match="did you mean 'shingle"):
+        twinset.explain("a", "b", shingel="word:2")
+
+
+def test_as_plain_values() -> None:
+    found = twinset.explain("Nadal", "Nadia", shingle="char:2").to_dict()
+    assert found["shared"] == ["na", "ad"]
+    assert found["difference"] == [{"folded": 0, "parts": [{"equal": False, "left": "Nadal", "right": "Nadia"}]}]
