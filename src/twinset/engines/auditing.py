@@ -27,12 +27,12 @@ from twinset.engines.sorting import Rows, sorted_portions
 from twinset.engines.spool import Spool
 from twinset.engines.threads import Threads
 from twinset.errors import TwinsetError
-from twinset.pairs.audit import Inverted, allowed, first_parts, share_to_read
+from twinset.pairs.audit import Inverted, allowed, first_parts, most_known, share_to_read
 from twinset.pairs.verify import Room, Sets
 from twinset.schema import Hashes, Numbers, Places, Shingles
 from twinset.shingles.shingle import shingle
 
-BYTES_A_SHINGLE = 40  # of a sample: its sets, and the table while it is made from them
+BYTES_A_SHINGLE = 64  # of a sample: its sets, and the table while it is made from them
 BYTES_A_PAIR = 96  # met and looked up
 LEAST_COUNT = 48  # shingles of a document below which its beginning is not looked at first
 
@@ -91,6 +91,7 @@ class Auditing:
         self.n_partners = int(np.count_nonzero(self.partners))
         self.work = int(corpus.counts[self.partners].sum(dtype=np.int64))
         self._room = Room()
+        self._in_vain = False  # whether beginnings say too little here: then it is quicker to look at all of a text
 
     def audit(self, asked: int | None, pairs: Spool, sizes: Numbers, candidates: int) -> Audited:
         """Compare `asked` documents, or as many as a run of this size affords, and look up what was found in `pairs`.
@@ -131,9 +132,10 @@ class Auditing:
         table = Inverted.of(loaded.part(0, len(first)).sets)
         trial = loaded.part(start, start + len(others))
         looked = sum(entries for _, entries in table.matches(trial.sets, self.options.least))
+        crowded = table.known(trial.sets) > most_known(self.options.least)
         count = sampling.affordable(
             len(sample), looked / len(first) / len(others), self.n_partners, self.work,
-            candidates * (self.work // self.n_partners), float(degrees[sample].mean()),
+            candidates * (self.work // self.n_partners), float(degrees[sample].mean()), crowded,
         )  # fmt: skip
         return sample[:count], loaded.part(0, count) if fits else None
 
@@ -206,7 +208,7 @@ class Auditing:
 
     def _compared(self, few: _Loaded) -> _Met:
         """Every document that reaches the least similarity with one of the few."""
-        table = Inverted.of(few.sets)
+        table = Inverted.of(few.sets).with_rare(self.options.least)
         counts = self.corpus.counts
         share = share_to_read(self.options.least)
         partners = self.partners.copy()
@@ -214,7 +216,7 @@ class Auditing:
 
         def work(span: Span, block: Block) -> list[_Met]:
             rows = np.flatnonzero(partners[span.first : span.first + span.rows])
-            if share < 1.0:
+            if share < 1.0 and not self._in_vain:
                 rows = self._screened(table, block.texts, rows, counts[span.first : span.first + span.rows], share)
             found = []
             for portion in self._shingled(_taken(block.texts, rows)):
@@ -242,17 +244,22 @@ class Auditing:
             # One shingle may be all of a beginning that is shorter than a shingle, and none of the text's own.
             passed = table.screen(portion, limits[portion.rows]) | (np.diff(portion.offsets) < 2)
             alive[long[portion.rows]] = passed
+        self._in_vain = self._in_vain or 2 * int(np.count_nonzero(alive)) > len(rows)
         return rows[alive]
 
     def _met(self, few: _Loaded, table: Inverted, portion: Shingles, numbers: Places) -> list[_Met]:
-        sets = Sets.with_room(np.diff(portion.offsets), self._room)
-        sets.fill(portion, np.arange(len(numbers)), np.arange(len(numbers)))
-        groups = np.broadcast_to(self._groups(portion, numbers), len(numbers))
+        rows = np.flatnonzero(table.meets(portion))
+        if not len(rows):
+            return []
+        sets = Sets.with_room(np.diff(portion.offsets)[rows], self._room)
+        sets.fill(portion, rows, np.arange(len(rows)))
+        groups = np.broadcast_to(self._groups(portion, numbers), len(numbers))[rows]
+        numbers = numbers[rows]
         found = []
         for matches, _ in table.matches(sets, self.options.least):
             places, owners = matches[:, 0], matches[:, 1]
-            rows = np.stack([numbers[places], owners, matches[:, 2], sets.sizes[places]], axis=1)
-            found.append(rows[groups[places] == few.groups[owners]].astype(np.uint32))
+            met = np.stack([numbers[places], owners, matches[:, 2], sets.sizes[places]], axis=1)
+            found.append(met[groups[places] == few.groups[owners]].astype(np.uint32))
         return found
 
     def _within(self, few: _Loaded, table: Inverted) -> Iterator[_Met]:

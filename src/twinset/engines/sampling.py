@@ -19,6 +19,7 @@ _ENTRIES = 1 << 24  # looked at in a tenth of a second: less than a run needs to
 _ENTRIES_A_SHINGLE = 4  # at about a nanosecond each, where all the rest of a run takes some fifty for a shingle
 _MOST_PAIRS = 1 << 22
 _LEAST_DOCUMENTS = 64
+_MOST_CROWDED = 128
 
 
 def eligible(corpus: Corpus, copies: Copies) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
@@ -66,12 +67,13 @@ def most(counts: Numbers, work: int) -> int:
     return max(1, target * len(counts) // total)
 
 
-def affordable(count: int, looked: float, partners: int, work: int, own_work: int, pairs: float) -> int:
+def affordable(count: int, looked: float, partners: int, work: int, own_work: int, pairs: float, crowded: bool) -> int:
     """How many of `count` documents to keep, where one compared with one other has cost `looked` entries.
 
     `work` is the shingles of all partners, `own_work` those that the run itself has compared, `pairs` how many pairs a
-    document has.
+    document has. Where documents share many shingles with some of a sample (`crowded`), as those of a few characters
+    do, no document is done with soon, and the sample is kept small.
     """
     entries = _ENTRIES + _ENTRIES_A_SHINGLE * work + own_work // 4
     many = min(count, entries / max(1e-9, looked * partners), _MOST_PAIRS / max(1e-9, pairs))
-    return min(count, max(_LEAST_DOCUMENTS, int(many)))
+    return min(count, _MOST_CROWDED if crowded else count, max(_LEAST_DOCUMENTS, int(many)))

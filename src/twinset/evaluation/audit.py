@@ -113,7 +113,10 @@ def observations(sampled: Sampled) -> float:
     if binomial == 0.0:
         return whole
     apart = _apart(sampled, rate)
-    seen = binomial * sampled.pairs**2 / _spread(sampled, apart, binomial * sampled.pairs)
+    spread = _spread(sampled, apart, binomial * sampled.pairs)
+    if spread == 0.0:  # all miss alike, as far as so few can tell
+        return whole
+    seen = binomial * sampled.pairs**2 / spread
     seen /= (_student(_freedom(apart)) / _student(math.inf)) ** 2
     if seen <= whole:
         return seen

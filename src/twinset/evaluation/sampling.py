@@ -107,9 +107,9 @@ class Sample:
         been met almost surely. Of those met once some have a copy that was not: for each content met twice, a content
         that is there twice is met once 2(1-f)/f times. That share is taken from the contents at hand, the `members`.
         """
-        share = min(max(self.share, 1e-12), 1 - 1e-12)
+        share = float(np.clip(self.share, 1e-12, 1 - 1e-12))
         met = -np.expm1(self.copies / share * np.log1p(-share))
-        once, twice = (np.count_nonzero(self.copies[members] == count) for count in (1, 2))
+        once, twice = (int(np.count_nonzero(self.copies[members] == count)) for count in (1, 2))
         doubled = min(1.0, twice * 2 * (1 - share) / share / max(1, once))
         found: Shares = np.where(self.copies > 1, self.share / met, 1 - doubled / 2)
         return found

@@ -1,5 +1,6 @@
 """A few documents against all others, exactly: nothing rests on sketches here, so it can say what they missed."""
 
+import dataclasses
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles
 
 _LEAST_ROOM = 1 << 14
 _RANGES = 10  # bits of a hash by which entries are dealt out before they are sorted
+_MARGIN = 0.07
 _MOST_SHARE = 0.75  # where more of a text than this would have to be looked at, all of it is, at once
 
 Matches = npt.NDArray[np.uint32]
@@ -71,6 +73,8 @@ class Inverted:
     bits: Hashes
     shift: np.uint64
     sizes: Numbers
+    rare: "Inverted | None" = None
+    need: Numbers | None = None
 
     @classmethod
     def of(cls, sets: Sets) -> "Inverted":
@@ -104,6 +108,44 @@ class Inverted:
             made.shift, ranges,
         )  # fmt: skip
         return made
+
+    def known(self, sets: Sets) -> float:
+        """Which share of the shingles of some sets the table has, or seems to have."""
+        ends = sets.starts[:-1] + sets.sizes
+        pieces = [sets.hashes[start:end] for start, end in zip(sets.starts[:-1], ends, strict=True)]
+        places = np.concatenate([np.empty(0, np.uint64), *pieces]) >> (self.shift - np.uint64(3))
+        bits = self.bits[places >> np.uint64(6)] >> (places & np.uint64(63)) & np.uint64(1)
+        return float(bits.mean()) if len(bits) else 0.0
+
+    def with_rare(self, threshold: float) -> "Inverted":
+        """The table with one more of the rarest keys of each document, by which most others are told apart at once.
+
+        Of any m + n keys of a document, another lacks no more than m if it reaches the threshold, m being what is
+        `allowed`; so it has n of the rarest. Many keys take longer, few say little: n is about a quarter of m.
+        """
+        spare = allowed(self.sizes, threshold)
+        room = np.minimum(spare + spare // 4 + 1, self.sizes)
+        if int(room.sum()) > _MOST_SHARE * int(self.sizes.sum(dtype=np.int64)):
+            return self
+        sets = Sets.with_room(room)
+        ends = sets.starts[:-1].copy()
+        tally = np.zeros((len(room), 256), np.int64)
+        kernels.rare_keys(self.keys, self.owners, self.runs, tally, sets.starts, ends, sets.hashes)
+        sets.sizes[:] = room
+        return dataclasses.replace(self, rare=Inverted.of(sets), need=(room - spare).astype(np.uint32))
+
+    def meets(self, shingles: Shingles) -> Bytes:
+        """0 for rows that lack too many of the rarest keys of every document; all 1 without a table of these."""
+        alive = np.ones(len(shingles.rows), np.uint8)
+        if self.rare is None or self.need is None:
+            return alive
+        _scratch.fit(int(np.diff(shingles.offsets).max(initial=0)), len(self.sizes))
+        rare = self.rare
+        kernels.meets(
+            shingles.hashes, shingles.offsets, rare.keys, rare.owners, rare.runs, rare.buckets, rare.bits, rare.shift,
+            self.need, _scratch.entries, _scratch.counts, _scratch.met, alive,
+        )  # fmt: skip
+        return alive
 
     def screen(self, shingles: Shingles, limits: Places) -> Bytes:
         """0 for rows that have more than `limits` shingles which no document of the table has, 1 for the others.
@@ -153,8 +195,13 @@ def share_to_read(threshold: float) -> float:
 
     A margin is for texts whose words are not spread evenly and for shingles that a table has without a pair.
     """
-    share = 1.0 - threshold + 0.07
+    share = 1.0 - threshold + _MARGIN
     return share if share <= _MOST_SHARE else 1.0
+
+
+def most_known(threshold: float) -> float:
+    """Which share of a text's shingles a table may have for its beginning, as `share_to_read`, to suffice."""
+    return _MARGIN / (1.0 - threshold + _MARGIN)
 
 
 def first_parts(data: Bytes, starts: Places, ends: Places, share: float) -> tuple[Bytes, Places]:

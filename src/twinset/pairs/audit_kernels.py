@@ -49,8 +49,9 @@ def index(sets, starts, sizes, keys, owners, runs, key_room, owner_room, buckets
     are buckets[b]:buckets[b+1]. Bit key >> (shift - 3) of `bits` is set for each key.
 
     sets uint64, set j being sets[starts[j]:starts[j]+sizes[j]]; keys uint64 and owners uint32: room for every entry and
-    one more; runs uint32: at the first entry of a key, how many it has; key_room, owner_room: as much, scratch; buckets uint32 and bits uint64: zero; ranges int64: a power of two
-    and one, zero. Entries are dealt out to ranges of keys first, each of which stays in the cache while it is sorted.
+    one more; runs uint32: at the first entry of a key, how many it has; key_room, owner_room: as much, scratch; buckets
+    uint32 and bits uint64: zero; ranges int64: a power of two and one, zero. Entries are dealt out to ranges of keys
+    first, each of which stays in the cache while it is sorted.
     """
     coarse = shift
     for _ in range(64):
@@ -152,6 +153,71 @@ def screen(hashes, offsets, limits, bits, shift, seen, alive):  # type: ignore[n
             seen[place >> U(6)] = word | (U(1) << (place & U(63)))
             count += U(1) - (known & U(1))
         alive[i] = np.int64(count) <= limits[i]
+
+
+@kernel("void(uint64[::1], uint32[::1], uint32[::1], int64[:, ::1], int64[::1], int64[::1], uint64[::1])")
+def rare_keys(keys, owners, runs, tally, starts, ends, rare):  # type: ignore[no-untyped-def]
+    """The keys of each owner that have the fewest owners: as many as there is room for, rare[starts[j]:starts[j+1]].
+
+    keys, owners, runs as `index` makes them; tally int64 (owners, 256): zero; ends int64: one an owner, a copy of
+    starts, ends up as the end of each owner's keys. More than 255 owners count as 255.
+    """
+    at = 0
+    while keys[at] != U(0):
+        run = np.int64(runs[at])
+        for i in range(at, at + run):
+            tally[owners[i], min(run, 255)] += 1
+        at += run
+    for j in range(len(ends)):  # from how many there are to how many are taken
+        left = starts[j + 1] - starts[j]
+        for c in range(256):
+            tally[j, c] = min(tally[j, c], left)
+            left -= tally[j, c]
+    at = 0
+    while keys[at] != U(0):
+        run = np.int64(runs[at])
+        for i in range(at, at + run):
+            j = owners[i]
+            if tally[j, min(run, 255)] > 0:
+                tally[j, min(run, 255)] -= 1
+                rare[ends[j]] = keys[at]
+                ends[j] += 1
+        at += run
+
+
+@kernel(
+    "void(uint64[::1], int64[::1], uint64[::1], uint32[::1], uint32[::1], uint32[::1], uint64[::1], uint64,"
+    "uint32[::1], int64[::1], uint32[::1], uint32[::1], uint8[::1])"
+)
+def meets(hashes, offsets, keys, owners, runs, buckets, bits, shift, need, entries, counts, met, alive):  # type: ignore[no-untyped-def]
+    """alive[i]: whether row i has need[owner] keys of some owner or more; repeats may count again.
+
+    Rows of hashes as in `Shingles`; a table as `index` makes it; scratch as in `match`, entries one longer than the
+    longest row.
+    """
+    for i in range(len(alive)):
+        maybe = 0
+        for k in range(offsets[i], offsets[i + 1]):
+            entries[maybe] = k
+            maybe += np.int64(may_be(hashes[k], bits, shift))
+        alive[i] = 0
+        touched = 0
+        for k in range(maybe):
+            first = place_of(hashes[entries[k]], keys, buckets, shift)
+            if first < 0:
+                continue
+            for place in range(first, first + np.int64(runs[first])):
+                owner = owners[place]
+                if counts[owner] == 0:
+                    met[touched] = owner
+                    touched += 1
+                counts[owner] += np.uint32(1)
+                if counts[owner] >= need[owner]:
+                    alive[i] = 1
+            if alive[i]:
+                break
+        for k in range(touched):
+            counts[met[k]] = 0
 
 
 @inlined
@@ -257,8 +323,8 @@ def match(
 
     sets, starts, sizes as in `index`; a set with more than limits[j] hashes that no key equals has no such owner.
     Scratch: entries int64, one longer than the largest set; counts uint32, zero, and met uint32, one an owner; tally
-    int64, 256. Returns how many rows; where `out` (at least one row an owner) is full, state[0] is the set to go on from, else -1; state[1]
-    grows by the entries that were looked at.
+    int64, 256. Returns how many rows; where `out` (at least one row an owner) is full, state[0] is the set to go on
+    from, else -1; state[1] grows by the entries that were looked at.
     """
     found = 0
     for j in range(state[0], len(sizes)):
