@@ -75,6 +75,26 @@ def test_the_screen_never_drops_a_pair(
     assert all(alive[row] for row in paired)
 
 
+@given(ROWS, ROWS, THRESHOLDS, st.integers(0, 3))
+def test_the_rarest_keys_never_drop_a_pair(
+    rows: list[list[int]], few: list[list[int]], threshold: float, repeats: int
+) -> None:
+    table = Inverted.of(as_sets(few)).with_rare(threshold)
+    alive = table.meets(as_shingles([row + row[:repeats] for row in rows]))
+    paired = {row for row, _, _ in oracles.meetings([*map(set, rows)], [*map(set, few)], threshold)}
+    assert all(alive[row] for row in paired)
+
+
+def test_the_rarest_keys_tell_templates_apart() -> None:
+    """Two thirds of each document is everybody's: without a pair, none gets past the rarest keys."""
+    dice = random.Random(5)
+    form = [dice.getrandbits(64) | 1 for _ in range(200)]
+    rows = [form + [dice.getrandbits(64) | 1 for _ in range(100)] for _ in range(60)]
+    table = Inverted.of(as_sets(rows[:30])).with_rare(0.8)
+    assert table.rare is not None
+    assert table.meets(as_shingles(rows)).tolist() == [1] * 30 + [0] * 30
+
+
 def test_the_screen_drops_what_shares_nothing() -> None:
     dice = random.Random(4)
     few = [[dice.getrandbits(64) | 1 for _ in range(200)] for _ in range(20)]

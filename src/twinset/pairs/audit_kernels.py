@@ -237,7 +237,7 @@ def rarest(entries, runs, wanted, tally):  # type: ignore[no-untyped-def]
     front = 0
     for i in range(len(entries)):
         place = entries[i]
-        count = min(np.int64(runs[place]), 255)
+        count = np.int64(min(runs[place], 255))
         if count < most or (count == most and left > 0):
             if count == most:
                 left -= 1
