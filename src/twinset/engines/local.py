@@ -10,13 +10,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twinset.documents.files import format_of
 from twinset.documents.parts import Part
 from twinset.documents.sources import Sources, open_sources
-from twinset.engines import exact, joining
-from twinset.engines.auditing import Audited, Auditing
+from twinset.engines import joining
 from twinset.engines.budget import Budget, batch_within, peak_bytes
 from twinset.engines.corpus import Corpus
 from twinset.engines.expanding import Copies
@@ -30,6 +29,9 @@ from twinset.errors import OptionError, OutputError
 from twinset.options import DedupOptions, PairsOptions
 from twinset.plan import Plan
 from twinset.schema import HASH_SCHEME, Numbers
+
+if TYPE_CHECKING:
+    from twinset.engines.auditing import Audited
 
 MOST_IDENTICAL = 100_000_000
 STATE_ENDING = ".twinset-state"
@@ -162,6 +164,8 @@ class Local:
         since = time.perf_counter()
         work = (self.budget, self.state, self.threads, self.progress)
         if self.plan.exact:
+            from twinset.engines import exact  # its kernels are a twentieth of a second that other runs need not wait
+
             found = exact.candidates(corpus, copies.first, self.options, *work)
         else:
             found = joining.candidates(corpus, copies.first, self.plan, *work)
@@ -185,12 +189,14 @@ class Local:
         self.timed("verify", since)
         return pairs, verifying
 
-    def audit(self, corpus: Corpus, copies: Copies, pairs: Spool, sizes: Numbers, candidates: int) -> Audited | None:
+    def audit(self, corpus: Corpus, copies: Copies, pairs: Spool, sizes: Numbers, candidates: int) -> "Audited | None":
         """Some documents compared exactly with all others, and what of it is in the pairs; None where that is off."""
         asked = self.options.audit
         if asked == 0 or (asked is None and self.plan.exact):
             return None
         since = time.perf_counter()
+        from twinset.engines.auditing import Auditing  # for the same reason
+
         auditing = Auditing(
             corpus, copies, self.options, self.budget, self.state.scratch, self.threads, self.progress
         )

@@ -11,13 +11,15 @@ observation.
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from twinset.engines.auditing import Audited
 from twinset.engines.output import Results
+
+if TYPE_CHECKING:
+    from twinset.engines.auditing import Audited
 
 LEVEL = 0.95
 NAMED = 1000
@@ -44,7 +46,7 @@ class Sampled:
     one_sided: bool = False
 
 
-def summary_of(audited: Audited, results: Results) -> dict[str, Any]:
+def summary_of(audited: "Audited", results: Results) -> dict[str, Any]:
     """What a summary says of an audit: documents, pairs, found, recall, low, high; and, if there are some, `missed`."""
     found = Sampled(
         audited.population, audited.pairs_of, audited.missed_of, audited.pairs, audited.missed, audited.one_sided
@@ -68,13 +70,13 @@ def summary_of(audited: Audited, results: Results) -> dict[str, Any]:
     return summary
 
 
-def write_missed(path: Path, audited: Audited, results: Results) -> None:
+def write_missed(path: Path, audited: "Audited", results: Results) -> None:
     """Write the missed pairs, if there are some."""
     if audited.missed:
         _with_sizes(audited, results).write_pairs(path, audited.missed_rows())
 
 
-def _with_sizes(audited: Audited, results: Results) -> Results:
+def _with_sizes(audited: "Audited", results: Results) -> Results:
     """Results that know the set sizes of documents which only the audit has met."""
     return Results(results.corpus, results.copies, audited.sizes)
 
