@@ -72,8 +72,9 @@ def affordable(count: int, looked: float, partners: int, work: int, own_work: in
 
     `work` is the shingles of all partners, `own_work` those that the run itself has compared, `pairs` how many pairs a
     document has. Where documents share many shingles with some of a sample (`crowded`), as those of a few characters
-    do, no document is done with soon, and the sample is kept small.
+    do, no document is done with soon, and the sample is kept small, unless the corpus is.
     """
     entries = _ENTRIES + _ENTRIES_A_SHINGLE * work + own_work // 4
     many = min(count, entries / max(1e-9, looked * partners), _MOST_PAIRS / max(1e-9, pairs))
-    return min(count, _MOST_CROWDED if crowded else count, max(_LEAST_DOCUMENTS, int(many)))
+    cap = _MOST_CROWDED if crowded and work > _FEW else count
+    return min(count, cap, max(_LEAST_DOCUMENTS, int(many)))
