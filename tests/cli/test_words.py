@@ -51,6 +51,8 @@ def test_no_words_at_all_show_the_help(run: Run) -> None:
         ("plan --bands 20 --rows 10 --hashes 128", "20 × 10 = 200, more than the n_hashes asked for, 128"),
         ("plan --treshold 0.5", "'--threshold'?"),
         ("plan 0.8", "0.8: there is no such file or folder"),
+        ("plan --text body", "--text has no meaning without a SOURCE"),
+        ("plan --sample 5", "--sample has no meaning without a SOURCE"),
         ("plan --compare 20", "--compare is '20'; allowed is bands x rows, such as 20x5"),
         ("plan --family 5", "--family is '5'; allowed is BITS,TABLES"),
         ("plan --plot curve.pdf", "the figure is 'curve.pdf'; allowed is a name that ends in .svg or .png"),

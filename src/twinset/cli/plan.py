@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import planning
+from ..errors import OptionError
+from ..options import PlanOptions
 from ..planning import Curve, Ranked
 from ..survey_options import CurveOptions, SurveyOptions
 from . import curves, flags, running, show, surveyed
@@ -37,6 +39,8 @@ def command(sources: tuple[str, ...], plot: str | None, as_json: bool, **values:
     """
     words = flags.given(CurveOptions, values)
     options = CurveOptions.of(**words)
+    if not sources:
+        _refuse_reading(words)
     others = [planning.banded(one) for one in options.compare]
     others += [curve for one in options.family for curve in planning.families(one)]
     if plot:
@@ -58,6 +62,14 @@ def command(sources: tuple[str, ...], plot: str | None, as_json: bool, **values:
         surveyed.tell(found, chosen, options.shingle)
     if plot:
         click.echo(f"\n{show.count(1 + len(others), 'curve')} in {plot}")
+
+
+def _refuse_reading(words: dict[str, Any]) -> None:
+    """Refuse options that say how a source is read where there is none."""
+    known = {name for name, _ in PlanOptions.words()} | {"compare", "family"}
+    for name, word in CurveOptions.words():
+        if name in words and name not in known:
+            raise OptionError(f"{word.spellings(name)[0]} has no meaning without a SOURCE; name one, or leave it out")
 
 
 def _survey(sources: Sequence[str], words: dict[str, Any], quiet: bool) -> Survey:

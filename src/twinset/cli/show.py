@@ -125,17 +125,17 @@ def audit(found: Mapping[str, Any] | None, missed_in: str | None = None) -> list
 
     Examples
     --------
-    >>> seen = {"documents": 200, "pairs": 50, "found": 50, "recall": 1.0, "low": 0.93, "high": 1.0}
+    >>> seen = {"documents": 200, "pairs": 5, "found": 5, "recall": 1.0, "low": 0.93, "high": 1.0}
     >>> print(*audit(seen))
-    audit: 200 documents compared exactly with all others; 50 of their 50 pairs found, recall 1 (95 %: 0.93 to 1)
+    audit: 200 distinct documents compared exactly with all others; 5 of their 5 pairs found, recall 1 (95 %: 0.93 to 1)
     >>> print(*audit({"documents": 1, "pairs": 0, "found": 0, "recall": None, "low": None, "high": None}))
-    audit: 1 document compared exactly with all others; there was no pair to find, so nothing is known of the recall
+    audit: 1 distinct document compared exactly with all others; there was no pair to find, copies apart
     """
     if found is None:
         return []
-    first = f"audit: {count(found['documents'], 'document')} compared exactly with all others; "
+    first = f"audit: {count(found['documents'], 'distinct document')} compared exactly with all others; "
     if found["recall"] is None:
-        return [first + "there was no pair to find, so nothing is known of the recall"]
+        return [first + "there was no pair to find, copies apart"]
     recall, low, high = (_share(found[name]) for name in ("recall", "low", "high"))
     within = f"95 %: {low} to {high}" if found["low"] < found["high"] else "all documents were compared"
     lines = [

@@ -31,7 +31,7 @@ def tell(found: Survey, chosen: Plan, shingle: str) -> None:
         basis += f"and the near pairs among {found.compared:,} were counted exactly: {found.seen:,} at or above "
         basis += f"{found.threshold:g}, each standing for about {show.about(found.stands_for)}."
     text = f"{show.count(found.documents, 'document')}, about {size} of text, {found.shingles:,.0f} shingles each. "
-    click.echo(curves.wrapped(text + basis, width))
+    click.echo(curves.wrapped(f"{text}{basis} Copies of one content are counted once.", width))
     click.echo("\nExpected of a run with the plan chosen:")
     show.facts(_expected(found, found.estimate(chosen)))
     if doubt := _doubt(found):

@@ -106,6 +106,10 @@ class Reopened:
         places = self.places
         if any(place == "-" for place in places):
             raise SourceError("stdin (-) cannot be read again; name a file with the same rows with --source")
+        paths = [place for place in places if isinstance(place, str) and not is_pattern(place)]
+        gone = [path for path in paths if not os.path.exists(path)]
+        if gone and not self.moved:
+            raise SourceError("this source is not there any more; say where it is now with --source", where=gone[0])
         options, left_out = without_outputs(self.options, self.outputs, places, self.left_out)
         self.left_out = left_out
         # For streams, which are read once; it is made only if there is one.

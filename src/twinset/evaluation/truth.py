@@ -120,6 +120,8 @@ def _from_file(path: Path, name: str) -> pa.Table:
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         raise SourceError(f"cannot tell the format of the truth; allowed are {', '.join(ENDINGS)}", where=name)
+    if not path.exists():
+        raise SourceError("there is no such file; --truth names a file of pairs or of clusters", where=name)
     try:
         if ending == ".parquet":
             return _parquet(path)
@@ -127,7 +129,7 @@ def _from_file(path: Path, name: str) -> pa.Table:
             return _separated(path, "\t" if ending == ".tsv" else ",")
         return _json_lines(path, name)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = error.strerror or str(error)
         raise SourceError(f"the truth cannot be read: {reason}", where=name) from error
     except pa.ArrowException as error:
         kind = ending[1:].upper() if ending != ".parquet" else "Parquet"

@@ -79,7 +79,7 @@ def _audit(numbers: Numbers) -> str:
         return f"{head}<p>This run was not audited, so what was missed is known from the plan only.</p>"
     chosen = audit["documents"]
     were = "was" if chosen == 1 else "were"
-    sample = f"{count(chosen, 'document')}, chosen at random, {were} compared exactly with all others."
+    sample = f"{count(chosen, 'distinct document')}, chosen at random, {were} compared exactly with all others."
     if audit["recall"] is None:
         return f"{head}<p>{sample} There was no pair to find among them, so no share of pairs found is stated.</p>"
     found = (
