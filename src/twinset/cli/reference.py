@@ -35,10 +35,10 @@ TAIL = """
 
 def reference() -> str:
     """Write the page."""
-    context = click.Context(twinset, info_name="twinset")
+    context = click.Context(twinset, info_name="twinset", **twinset.context_settings)
     commands = [(name, command) for name in COMMANDS if (command := twinset.get_command(context, name))]
     rows = [f"| [`twinset {name}`](#twinset-{name}) | {_first_line(one)} |\n" for name, one in commands]
-    sections = [_section(name, command) for name, command in commands]
+    sections = [_section(name, command, context) for name, command in commands]
     return HEAD + "".join(rows) + "".join(sections) + TAIL
 
 
@@ -46,8 +46,8 @@ def _first_line(command: click.Command) -> str:
     return (command.help or "").strip().partition("\n")[0]
 
 
-def _section(name: str, command: click.Command) -> str:
-    context = click.Context(command, info_name=f"twinset {name}")
+def _section(name: str, command: click.Command, parent: click.Context) -> str:
+    context = click.Context(command, info_name=name, parent=parent)
     usage = " ".join(command.collect_usage_pieces(context))
     text = inspect.cleandoc(command.help or "")
     tables = "".join(_tables(command, context))
