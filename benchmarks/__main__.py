@@ -49,7 +49,7 @@ def main() -> int:
     setting.work.mkdir(parents=True, exist_ok=True)
     folder = arguments.results / (arguments.name or ("quick" if arguments.quick else "full"))
     results = report.load(folder) or {"parts": {}}
-    results |= {"quick": setting.quick, "repeat": setting.repeat}
+    results |= {"quick": setting.quick}
     results |= {"machine": machine.describe(), "versions": machine.versions()}
     failed = False
     for name in arguments.parts:
@@ -67,7 +67,7 @@ def main() -> int:
         load = max(load, machine.others_load())
         if load > machine.QUIET:
             say(f"  other programs keep {load:.1f} cores busy: times are too high")
-        part |= {"commit": machine.commit(), "others_load": load, "took": took}
+        part |= {"repeat": setting.repeat, "commit": machine.commit(), "others_load": load, "took": took}
         results["parts"][name] = part
         report.write(folder, results)
         say(f"  done in {part['took']:.0f} s")

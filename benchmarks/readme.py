@@ -27,7 +27,7 @@ def section(results: dict[str, Any] | None) -> str:
     computer = results["machine"]
     lines = [
         f"{peers['documents']:,} generated documents, {peers['bytes'] / 1e6:,.0f} MB, {peers['true_pairs']:,} true"
-        f" pairs; {computer['cpu']}, {computer['cores']} cores; best of {results['repeat']}.",
+        f" pairs; {computer['cpu']}, {computer['cores']} cores; best of {peers['repeat']}.",
     ]
     if peers.get("others_load", 0) > machine.QUIET:
         lines.append("Other programs were running meanwhile.")

@@ -55,6 +55,14 @@ def _goals(results: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
     return [line for name, (_, _, _, goals) in PARTS.items() if name in parts for line in goals(parts[name])]
 
 
+def _repeats(parts: dict[str, Any]) -> str:
+    """How many runs the best was taken of, where parts differ of each."""
+    counts = {name: part["repeat"] for name, part in parts.items()}
+    if len(set(counts.values())) == 1:
+        return str(next(iter(counts.values())))
+    return ", ".join(f"{count} ({name})" for name, count in counts.items())
+
+
 def _page(results: dict[str, Any]) -> str:
     computer = results["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
@@ -65,7 +73,7 @@ def _page(results: dict[str, Any]) -> str:
         f"{computer['cpu']}, {computer['cores']} cores, {computer['memory'] / 1e9:.0f} GB, {computer['system']},"
         f" Python {computer['python']}. {versions}. Commit {', '.join(commits)}.",
         "",
-        f"Best of {results['repeat']} after the kernels are compiled; word:5, threshold 0.8, recall 0.99;"
+        f"Best of {_repeats(results['parts'])} after the kernels are compiled; word:5, threshold 0.8, recall 0.99;"
         " times of whole processes, from start to exit.",
     ]
     noisy = [name for name, part in results["parts"].items() if part["others_load"] > machine.QUIET]
