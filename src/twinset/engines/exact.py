@@ -20,7 +20,7 @@ from twinset.documents.normalize import normalize
 from twinset.documents.parts import Block
 from twinset.engines.budget import Budget
 from twinset.engines.corpus import Corpus, Span
-from twinset.engines.joining import STAGE
+from twinset.engines.joining import STAGE, kept
 from twinset.engines.progress import Progress
 from twinset.engines.sketching import OTHER_SIDE, READ, WorkOptions
 from twinset.engines.spool import Spool
@@ -31,7 +31,6 @@ from twinset.schema import Hashes, Numbers, Places
 from twinset.shingles.shingle import shingle
 
 _Out = TypeVar("_Out")
-_RECORD = 1 << 20  # rows gathered before they are written
 _KEY_BYTES = 96  # memory that one key takes while its block is joined: in a table, a list, and the block that asks
 _DOCUMENT_BYTES = 100  # and that one document takes besides
 _OPEN_FILES = 200  # at one time; a process may often have a thousand
@@ -277,19 +276,8 @@ def candidates(
     earlier = state.recall(STAGE)
     if earlier is not None:
         return earlier[1]["candidates"]
-    spool = state.spool("candidates", "<u4", 2)
-    buffer: list[CandidatePairs] = []
-    for found in Joining(corpus, first, options, budget, state, threads, progress).candidates():
-        buffer.append(found)
-        if sum(map(len, buffer)) >= _RECORD:
-            spool.append(np.concatenate(buffer))
-            buffer.clear()
-            if spool.nbytes > budget.pairs:
-                spool.forget()
-    if buffer:
-        spool.append(np.concatenate(buffer))
-    state.finish(STAGE, {}, {"candidates": spool})
-    return spool
+    found = Joining(corpus, first, options, budget, state, threads, progress).candidates()
+    return kept(found, budget, state)
 
 
 def brute_force(sets: Sets, threshold: float) -> npt.NDArray[np.uint32]:

@@ -1,6 +1,6 @@
 """The second stage: identical contents are collapsed, and sketches joined band by band into candidates."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 import numpy as np
@@ -44,12 +44,17 @@ def candidates(
     if earlier is not None:
         return earlier[1]["candidates"]
     wanted = (first == np.arange(corpus.documents, dtype=np.uint32)) & (corpus.status == READ)
-    spool = state.spool("candidates", "<u4", 2)
-    buffer: list[npt.NDArray[np.uint32]] = []
     blocks = corpus.sketch_blocks(budget.sketches if budget.sketches >= _all(corpus) else budget.sketches // 2)
     progress.stage("finding candidates", len(blocks) * (len(blocks) + 1) // 2 * plan.n_bands, "bands")
-    for found in _joined(corpus, blocks, wanted, plan, threads, progress):
-        buffer.append(found)
+    return kept(_joined(corpus, blocks, wanted, plan, threads, progress), budget, state)
+
+
+def kept(found: Iterable[CandidatePairs], budget: Budget, state: State) -> Spool:
+    """Write candidates down as they come, in records of some size, and finish the stage."""
+    spool = state.spool("candidates", "<u4", 2)
+    buffer: list[CandidatePairs] = []
+    for few in found:
+        buffer.append(few)
         if sum(map(len, buffer)) >= _RECORD:
             spool.append(np.concatenate(buffer))
             buffer.clear()
