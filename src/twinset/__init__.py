@@ -4,8 +4,10 @@
     twinset.dedup(source, …)         the clean collection, and a reason for every document removed
     twinset.open_result(folder)      a result of dedup, opened again
     twinset.compare(a, b, …)         two documents, exactly
+    twinset.collapse(results, …)     search results, near-duplicates folded under their first appearance
     twinset.explain(a, b, …)         what two documents share, and where they differ
     twinset.evaluate(source, …)      how well they are found, against a truth or the exact join
+    twinset.Index                    documents added, asked for and removed, for years
     twinset.plan(…)                  the hashes, bands and rows behind a threshold and a recall
 """
 
@@ -15,7 +17,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .errors import (
+    BusyError,
     ColumnError,
+    DamagedError,
     DuplicateIdError,
     MissingError,
     OptionError,
@@ -25,20 +29,26 @@ from .errors import (
     SourceError,
     StateError,
     TwinsetError,
+    UnknownIdError,
 )
 from .plan import Plan, plan
 
 if TYPE_CHECKING:
+    from .collapsing import collapse
     from .engines.explaining import explain
     from .evaluating import evaluate
+    from .index.index import Index
     from .pipeline import compare, dedup, find_pairs
     from .results import open_result
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BusyError",
     "ColumnError",
+    "DamagedError",
     "DuplicateIdError",
+    "Index",
     "MissingError",
     "OptionError",
     "OutputError",
@@ -48,7 +58,9 @@ __all__ = [
     "SourceError",
     "StateError",
     "TwinsetError",
+    "UnknownIdError",
     "__version__",
+    "collapse",
     "compare",
     "dedup",
     "evaluate",
@@ -60,6 +72,7 @@ __all__ = [
 
 # Imported when first asked for: they need Arrow and Numba, which `twinset --help` does not wait for.
 _LAZY = {
+    "Index": "index.index", "collapse": "collapsing",
     "compare": "pipeline", "dedup": "pipeline", "evaluate": "evaluating", "find_pairs": "pipeline",
     "explain": "engines.explaining", "open_result": "results",
 }  # fmt: skip

@@ -11,6 +11,9 @@
         │   └── DuplicateIdError an id that appears twice
         ├── OutputError          the output exists, cannot be written, or there is no space left
         ├── StateError           a damaged or foreign state or spill file, or one that another run holds
+        │   ├── DamagedError     an index that is damaged, or no index at all
+        │   └── BusyError        an index that another writer holds
+        ├── UnknownIdError       an id that the index does not hold
         └── MissingError         an optional package is not installed
 
     UserWarning
@@ -24,7 +27,9 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "BusyError",
     "ColumnError",
+    "DamagedError",
     "DuplicateIdError",
     "MissingError",
     "OptionError",
@@ -34,6 +39,7 @@ __all__ = [
     "SourceError",
     "StateError",
     "TwinsetError",
+    "UnknownIdError",
 ]
 
 
@@ -103,6 +109,18 @@ class OutputError(TwinsetError):
 
 class StateError(TwinsetError):
     """A damaged or foreign state or spill file, or one that another run holds."""
+
+
+class DamagedError(StateError):
+    """An index that is damaged, or a file that is no index."""
+
+
+class BusyError(StateError):
+    """An index that another writer holds."""
+
+
+class UnknownIdError(TwinsetError):
+    """An id that the index does not hold."""
 
 
 class MissingError(TwinsetError):

@@ -37,6 +37,18 @@ CLUSTERS = pa.schema(
         pa.field("kept", pa.bool_(), nullable=False),
     ]
 )
+ANSWERS = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("similarity", pa.float64(), nullable=False),
+        pa.field("query_in_document", pa.float64(), nullable=False),
+        pa.field("document_in_query", pa.float64(), nullable=False),
+        pa.field("estimate", pa.bool_(), nullable=False),
+        pa.field("recall", pa.float64(), nullable=False),
+    ]
+)
+"""What an index answers: a document, how similar it is to the query, the share of each that the other has, whether
+these are estimates, and the least probability with which a document this similar is found."""
 EMPTY = pa.schema([pa.field("id", pa.string(), nullable=False)])
 UNREADABLE = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("reason", pa.string(), nullable=False)])
 SOURCES = pa.schema(

@@ -13,19 +13,20 @@ from .source import NOUNS, imports_of, modules, name_of, part_of, parts
 # From the bottom of the house to its top. A part may import what is below it, not what is beside or above it.
 GROUND = {
     *("errors", "checks", "machine", "option_groups", "options", "schema", "textbook"),
-    *("compiled", "bytes_kernels", "digests", "unicode", "result_options", "evaluate_options"),
-    *("costs", "survey_options"),
+    *("compiled", "bytes_kernels", "digests", "unicode", "wording", "result_options", "evaluate_options"),
+    *("costs", "survey_options", "collapse_options"),
 }
 LEVELS: tuple[set[str], ...] = (
     GROUND,
     {"plan"},
     {"planning"},
     set(NOUNS),
-    {"engines", "index"},
+    {"engines"},
+    {"index"},
     {"report"},
     {"results"},
     {"evaluation"},
-    {"pipeline", "evaluating"},
+    {"pipeline", "evaluating", "collapsing"},
     {"cli", "web"},
 )
 LEVEL = {part: level for level, found in enumerate(LEVELS) for part in found}

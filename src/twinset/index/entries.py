@@ -1,0 +1,144 @@
+"""Texts to what an index keeps of them, and to what a query compares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from twinset.candidates.banding import band_keys
+from twinset.documents.normalize import buffers_of, normalize
+from twinset.index.packing import pack, unpack
+from twinset.index.settings import Settings
+from twinset.pairs.verify import Sets
+from twinset.schema import Hashes, Numbers, Places, Sketches
+from twinset.shingles.shingle import shingle
+from twinset.sketches.minhash import sketch
+
+Keys = npt.NDArray[np.int32]
+"""Band keys as a database keeps them: the upper half of each key, read as a signed number."""
+
+
+@dataclass
+class Sketched:
+    """Sketches of some texts, one row each.
+
+    `shingles` counts distinct ones. `sets` are the shingle sets themselves, where they were asked for. `replaced` are
+    the rows whose bytes were not UTF-8.
+    """
+
+    shingles: Numbers
+    slots: Sketches
+    keys: Keys
+    sets: Sets | None
+    replaced: Places
+
+    def __len__(self) -> int:
+        return len(self.shingles)
+
+    def take(self, rows: Sequence[int]) -> Sketched:
+        """Some of them, without their sets."""
+        return Sketched(self.shingles[rows], self.slots[rows], self.keys[rows], None, np.zeros(0, np.int64))
+
+
+@dataclass
+class Entries:
+    """Documents ready to be written: ids, their sketches, and their contents as the index keeps them.
+
+    Contents are packed texts (`are_texts`) or shingle hashes, or there are none.
+    """
+
+    ids: list[str]
+    sketched: Sketched
+    contents: list[bytes] | None
+    are_texts: bool
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, rows: Sequence[int]) -> Entries:
+        """Some of them."""
+        contents = None if self.contents is None else [self.contents[row] for row in rows]
+        return Entries([self.ids[row] for row in rows], self.sketched.take(rows), contents, self.are_texts)
+
+
+def sketched(texts: pa.Array, settings: Settings, *, sets: bool) -> Sketched:
+    """Sketch texts with an index's options and seed; safe in any thread."""
+    slots = np.zeros((len(texts), settings.plan.n_hashes), np.uint32)
+    made, replaced = _shingled(texts, settings, slots, keep=sets)
+    return Sketched(made.sizes, slots, keys_of(slots, settings), made if sets else None, replaced)
+
+
+def _shingled(texts: pa.Array, settings: Settings, slots: Sketches | None, *, keep: bool) -> tuple[Sets, Places]:
+    """The shingle sets of texts, or with not `keep` their sizes alone; sketches are put into `slots` on the way."""
+    options = settings.options
+    ready = normalize(texts, lowercase=options.lowercase, nfc=options.nfc)
+    sizes, starts = np.zeros(len(texts), np.uint32), np.zeros(len(texts), np.int64)
+    pieces: list[Hashes] = []
+    held = 0
+    for part in ready.texts:
+        for portion in shingle(part, options, settings.seed):
+            if slots is not None:
+                slots[portion.rows] = sketch(portion, options.sketch, slots.shape[1], settings.seed)
+            found = Sets.with_room(np.diff(portion.offsets))
+            places = np.arange(len(portion.rows))
+            found.fill(portion, places, places)
+            sizes[portion.rows] = found.sizes
+            starts[portion.rows] = found.starts[:-1] + held
+            if keep:
+                pieces.append(found.hashes)
+                held += len(found.hashes)
+    hashes = pieces[0] if len(pieces) == 1 else np.concatenate([np.zeros(0, np.uint64), *pieces])
+    return Sets(hashes, starts, sizes), ready.replaced
+
+
+def keys_of(slots: Sketches, settings: Settings) -> Keys:
+    """The band keys of sketches, (n, bands)."""
+    keys = band_keys(slots, np.zeros(len(slots), np.uint64), settings.plan)
+    return np.ascontiguousarray((keys >> np.uint64(32)).astype(np.uint32).view(np.int32).T)
+
+
+def entries(ids: list[str], texts: pa.Array, settings: Settings) -> Entries:
+    """Documents ready to be written; safe in any thread."""
+    store = settings.options.store
+    done = sketched(texts, settings, sets=store == "shingles")
+    contents = None
+    if store == "text":
+        contents = [pack(text) for text in _bytes_of(texts, done.replaced)]
+    elif done.sets is not None:
+        contents = [_set(done.sets, row).tobytes() for row in range(len(ids))]
+    done.sets = None
+    return Entries(ids, done, contents, store == "text")
+
+
+def sets_of(contents: Sequence[bytes], settings: Settings) -> Sets:
+    """The shingle sets of documents, from what was kept of them."""
+    if settings.options.store == "shingles":
+        sizes = np.array([len(one) // 8 for one in contents], np.uint32)
+        starts = np.zeros(len(contents) + 1, np.int64)
+        np.cumsum(sizes, out=starts[1:])
+        return Sets(np.frombuffer(bytearray().join(contents), np.uint64), starts, sizes)
+    texts = pa.array([unpack(one) for one in contents], pa.large_binary())
+    return _shingled(texts, settings, None, keep=True)[0]
+
+
+def _set(sets: Sets, row: int) -> Any:
+    first = int(sets.starts[row])
+    return np.sort(sets.hashes[first : first + int(sets.sizes[row])])
+
+
+def _bytes_of(texts: pa.Array, replaced: Places) -> list[bytes]:
+    """Each text as UTF-8, null as nothing; bytes that are not UTF-8 become U+FFFD, as they are compared."""
+    data, offsets = buffers_of(texts)
+    whole = data.data
+    found = [bytes(whole[first:last]) for first, last in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
+    for row in replaced.tolist():
+        found[row] = found[row].decode("utf-8", "replace").encode()
+    if texts.null_count:
+        for row in np.flatnonzero(np.asarray(texts.is_null())).tolist():
+            found[row] = b""
+    return found

@@ -1,0 +1,45 @@
+"""Which home a path or URL names."""
+
+from __future__ import annotations
+
+import os
+
+from twinset.errors import OptionError
+from twinset.index.base import Home
+
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+def open_home(where: str | os.PathLike[str], *, read_only: bool) -> Home:
+    """Open the home that is at a path or URL."""
+    name = _named(where)
+    if name.startswith(_POSTGRES):
+        from twinset.index.postgres import PostgresHome
+
+        return PostgresHome(name, read_only=read_only)
+    from twinset.index.sqlite import SqliteHome
+
+    return SqliteHome(name, read_only=read_only)
+
+
+def create_home(where: str | os.PathLike[str], settings: dict[str, str]) -> Home:
+    """Make a home at a path or URL, with these settings and nothing else."""
+    name = _named(where)
+    if name.startswith(_POSTGRES):
+        from twinset.index.postgres import PostgresHome
+
+        return PostgresHome.create(name, settings)
+    from twinset.index.sqlite import SqliteHome
+
+    return SqliteHome.create(name, settings)
+
+
+def _named(where: str | os.PathLike[str]) -> str:
+    name = os.fspath(where)
+    if isinstance(name, bytes):
+        name = os.fsdecode(name)
+    if not name or "\0" in name:
+        raise OptionError(f"an index is named by a path or a URL, not by {name!r}")
+    if "://" in name and not name.startswith(_POSTGRES):
+        raise OptionError(f"{name}: an index lives in a file or at postgresql://…; there is no other kind of address")
+    return name

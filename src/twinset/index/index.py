@@ -1,0 +1,334 @@
+"""The index: add, query, remove."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from twinset.engines.progress import Progress, Silent
+from twinset.errors import OptionError, StateError, UnknownIdError
+from twinset.index import checking, exporting
+from twinset.index.answers import Ask, Asking
+from twinset.index.base import Home
+from twinset.index.entries import Sketched, keys_of, sets_of, sketched
+from twinset.index.homes import create_home, open_home
+from twinset.index.incoming import Batch, batches, checked_ids, texts_array
+from twinset.index.settings import FORMAT, Settings
+from twinset.index.writing import Changed, Writing
+from twinset.index_options import IndexOptions, QueryOptions
+from twinset.plan import LEAST_LOSS, Plan, band_probability
+
+TIMEOUT = 30.0
+"""Seconds to wait for another writer."""
+_PAGE = 10_000
+
+
+class Index:
+    """Documents kept for years: each is checked against everything seen before.
+
+    Made by `Index.create` or `Index.open`, in one file or, by a URL, in a PostgreSQL database. What `add`, `update` and
+    `remove` have done is durable when they return. One process writes at a time, any number read.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> with twinset.Index.create("news.twinset", shingle="word:3", seed=1) as index:
+    ...     added = index.add(["a", "b"], ["the rose is in the garden of the town", "something else altogether"])
+    ...     index.query("the rose is in the garden of a town", k=1).column("id").to_pylist()
+    ['a']
+    """
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._mutex = threading.RLock()
+        self.settings = Settings.from_rows(home.settings(), home.name)
+
+    @classmethod
+    def create(cls, where: str | os.PathLike[str], **words: Any) -> Index:
+        """Make an empty index.
+
+        Parameters
+        ----------
+        where
+            A path for one SQLite file, or the URL of a PostgreSQL database (``postgresql://…``).
+        **words
+            The options of ``twinset index create``, by the same words.
+        """
+        settings = Settings.chosen(IndexOptions.of(**words))
+        return cls(create_home(where, settings.to_rows()))
+
+    @classmethod
+    def open(cls, where: str | os.PathLike[str], *, read_only: bool = False, **words: Any) -> Index:
+        """Open an index that is there.
+
+        Parameters
+        ----------
+        where
+            The path or URL.
+        read_only
+            Refuse to write. An index of an older format can be opened in no other way, until it is migrated.
+        **words
+            Options that the index must have been made with; others are refused.
+        """
+        home = open_home(where, read_only=read_only)
+        try:
+            index = cls(home)
+            index.settings.refuse_others(words, home.name)
+            if index.settings.format < FORMAT and not read_only:
+                raise StateError(
+                    f"{home.name}: the index has the older format {index.settings.format}; open it read-only, or bring "
+                    "it up to date with twinset index migrate"
+                )
+        except BaseException:
+            home.close()
+            raise
+        return index
+
+    @classmethod
+    def migrate(cls, where: str | os.PathLike[str], *, timeout: float = TIMEOUT) -> int:
+        """Bring an index of an older format up to date, and return the format that it had."""
+        home = open_home(where, read_only=False)
+        try:
+            with home.writer(timeout, "migrating"):
+                before = Settings.from_rows(home.settings(), home.name)
+                if before.format < FORMAT:
+                    with home.transaction():
+                        home.migrate()
+                        home.change_settings({"format": str(FORMAT)})
+            return before.format
+        finally:
+            home.close()
+
+    @property
+    def plan(self) -> Plan:
+        """The hashes, bands and rows of the index."""
+        return self.settings.plan
+
+    @property
+    def name(self) -> str:
+        """The path or address of the index."""
+        return self._home.name
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the index; what was committed stays."""
+        with self._mutex:
+            self._home.close()
+
+    def __len__(self) -> int:
+        with self._mutex:
+            return self._home.count()
+
+    def __contains__(self, id: object) -> bool:
+        with self._mutex:
+            return isinstance(id, str) and bool(self._home.numbers([id]))
+
+    def __iter__(self) -> Iterator[str]:
+        """Ids, in the order in which they were added."""
+        last = 0
+        while True:
+            with self._mutex:
+                numbers = self._home.page(last, _PAGE)
+                documents = self._home.documents(numbers, contents=False)
+            if not len(numbers):
+                return
+            yield from (one.id for one in documents)
+            last = int(numbers[-1])
+
+    def add(
+        self, ids: Any, texts: Any = None, *, timeout: float = TIMEOUT, progress: Progress | None = None, **words: Any
+    ) -> Changed:
+        """Add documents. One whose id and text are there already is left as it is.
+
+        Parameters
+        ----------
+        ids
+            The ids, with `texts` beside them: all of them are committed together. Or anything that holds both: a
+            mapping id → text, a table, a path; that is committed portion by portion.
+        texts
+            The texts.
+        timeout
+            Seconds to wait for another writer.
+        progress
+            Told how the work goes.
+        **words
+            How a source is read: the options of ``twinset index add``, by the same words.
+
+        Returns
+        -------
+        Changed
+            How many documents were added, and how many were there.
+        """
+        return self._change("adding", ids, texts, timeout, progress, words, replace=False)
+
+    def update(
+        self, ids: Any, texts: Any = None, *, timeout: float = TIMEOUT, progress: Progress | None = None, **words: Any
+    ) -> Changed:
+        """Add documents, and replace those whose ids are there with another text. Takes what `add` takes."""
+        return self._change("updating", ids, texts, timeout, progress, words, replace=True)
+
+    def _change(
+        self, doing: str, ids: Any, texts: Any, timeout: float, progress: Progress | None, words: Any, *, replace: bool
+    ) -> Changed:
+        with self._writing(timeout, doing) as writing:
+            if texts is not None:
+                if words:
+                    raise OptionError(f"{next(iter(words))} has no meaning where ids and texts are given themselves")
+                given = Batch(checked_ids(ids), texts_array(texts), "texts")
+                return writing.together(given, replace=replace)
+            return writing.portions(ids, words, progress or Silent(), replace=replace)
+
+    def remove(self, ids: str | Iterable[str], *, timeout: float = TIMEOUT) -> int:
+        """Remove documents, all together; an id that is not there is refused. Returns how many."""
+        wanted = [ids] if isinstance(ids, str) else list(ids)
+        with self._writing(timeout, "removing") as writing:
+            return writing.remove(wanted)
+
+    @contextmanager
+    def _writing(self, timeout: float, doing: str) -> Iterator[Writing]:
+        """Be the only writer."""
+        if self._home.read_only:
+            raise StateError(f"{self.name}: the index was opened read-only, and cannot be changed")
+        with self._mutex, self._home.writer(timeout, doing):
+            yield Writing(self._home, self.settings)
+
+    def query(
+        self, what: Any, *, k: int | None = None, threshold: float | None = None, force: bool = False, **words: Any
+    ) -> pa.Table:
+        """Find documents that are similar to a text, or to each of many.
+
+        Parameters
+        ----------
+        what
+            A text. Or many: a list of texts, a mapping id → text, a table, or a path (`pathlib.Path`).
+        k
+            The k most similar documents, also below the threshold of the index unless `threshold` is given.
+        threshold
+            Least similarity of an answer; that of the index unless given.
+        force
+            Ask for less than the index was planned for, and find less than was promised.
+        **words
+            How a source is read: the options of ``twinset index query``, by the same words.
+
+        Returns
+        -------
+        pyarrow.Table
+            Best first: `id`, `similarity`, `query_in_document`, `document_in_query`, `estimate` and `recall`, the least
+            probability with which a document this similar is found. With many queries also `query`, the id of each.
+        """
+        ask = self._ask(k, threshold, force)
+        if isinstance(what, str):
+            if words:
+                raise OptionError(f"{next(iter(words))} has no meaning where the text itself is given")
+            return self._answers(None, sketched(texts_array([what]), self.settings, sets=self._sets), ask)
+        found = self.each_query(what, k=k, threshold=threshold, force=force, **words)
+        return pa.concat_tables([self._none(ask), *found])
+
+    def each_query(
+        self, what: Any, *, k: int | None = None, threshold: float | None = None, force: bool = False, **words: Any
+    ) -> Iterator[pa.Table]:
+        """As `query` with many texts, but the answers come portion by portion."""
+        ask = self._ask(k, threshold, force)
+        prepare = lambda batch: (batch.ids, sketched(batch.texts, self.settings, sets=self._sets))  # noqa: E731
+        for names, queries in batches(what, words, prepare):
+            yield self._answers(names, queries, ask)
+
+    def similar_to(
+        self, id: str, *, k: int | None = None, threshold: float | None = None, force: bool = False
+    ) -> pa.Table:
+        """Find documents that are similar to one of the index; itself is not among them."""
+        ask = self._ask(k, threshold, force)
+        with self._mutex, self._home.snapshot():
+            number = self._home.numbers([id]).get(id)
+            if number is None:
+                raise UnknownIdError(f"{self.name}: the index holds no document with the id {id!r}")
+            kept = self._home.sketches(np.array([number]))
+            [document] = self._home.documents(kept.numbers, contents=True)
+            sets = sets_of([document.content or b""], self.settings) if self._sets else None
+            keys = keys_of(kept.slots, self.settings)
+            itself = Sketched(kept.shingles, kept.slots, keys, sets, np.zeros(0, np.int64))
+            return Asking(self._home, self.settings).answers(None, itself, ask, without=number)
+
+    @property
+    def _sets(self) -> bool:
+        return self.settings.options.store != "none"
+
+    def _answers(self, names: list[str] | None, queries: Sketched, ask: Ask) -> pa.Table:
+        with self._mutex, self._home.snapshot():
+            return Asking(self._home, self.settings).answers(names, queries, ask)
+
+    def _none(self, ask: Ask) -> pa.Table:
+        nothing = sketched(texts_array([]), self.settings, sets=self._sets)
+        return Asking(self._home, self.settings).answers([], nothing, ask)
+
+    def _ask(self, k: int | None, threshold: float | None, force: bool) -> Ask:
+        asked = QueryOptions.of(k=k, threshold=threshold, force=force)
+        planned = self.plan.threshold
+        if asked.threshold is None:
+            return Ask(0.0 if asked.k is not None else planned, asked.k)
+        if asked.threshold < planned and not asked.force:
+            found = band_probability(asked.threshold, self.plan.n_bands, self.plan.rows_per_band) * (1 - LEAST_LOSS)
+            raise OptionError(
+                f"threshold is {asked.threshold:g}, and the index was planned for {planned:g}: a document at "
+                f"{asked.threshold:g} would be found with probability {found:.4f} only; ask from {planned:g} on, ask "
+                "for the k nearest, or take what is found with force (--force)"
+            )
+        return Ask(asked.threshold, asked.k)
+
+    def band_keys(self, texts: Sequence[str]) -> np.ndarray[Any, np.dtype[np.int32]]:
+        """The keys of texts in the table `bands`, (texts, bands): for look-ups by one's own SQL."""
+        return sketched(texts_array(texts), self.settings, sets=False).keys
+
+    def texts(self, ids: Sequence[str]) -> list[str]:
+        """The texts of documents, in the order asked for; only an index that stores texts has them."""
+        if self.settings.options.store != "text":
+            raise OptionError(f"{self.name}: the index stores no texts (store is {self.settings.options.store!r})")
+        with self._mutex, self._home.snapshot():
+            return exporting.texts_of(self._home, ids)
+
+    def stats(self) -> dict[str, Any]:
+        """What the index holds, how large it is, and what it was made with, in plain values."""
+        with self._mutex, self._home.snapshot():
+            return checking.stats(self._home, self.settings)
+
+    def verify(self, progress: Progress | None = None) -> list[str]:
+        """Check every promise that the index's tables make; returns what is wrong, nothing if all is well."""
+        with self._mutex, self._home.snapshot():
+            return checking.problems(self._home, self.settings, progress or Silent())
+
+    def compact(self, *, timeout: float = TIMEOUT) -> None:
+        """Give the space of removed documents back to the disk."""
+        with self._writing(timeout, "compacting"):
+            self._home.compact()
+
+    def export(self, path: str | os.PathLike[str], *, force: bool = False, progress: Progress | None = None) -> int:
+        """Write all documents to a Parquet file, from which `import_from` makes an equal index anywhere."""
+        with self._mutex, self._home.snapshot():
+            return exporting.export(self._home, self.settings, Path(path), force, progress or Silent())
+
+    @classmethod
+    def import_from(
+        cls, path: str | os.PathLike[str], where: str | os.PathLike[str], *, progress: Progress | None = None
+    ) -> Index:
+        """Make an index of an exported file, in any home."""
+        settings = exporting.settings_of(Path(path))
+        index = cls(create_home(where, settings.to_rows()))
+        try:
+            with index._writing(TIMEOUT, "importing") as writing:
+                exporting.import_all(Path(path), writing, progress or Silent())
+        except BaseException:
+            index.close()
+            raise
+        return index

@@ -1,0 +1,45 @@
+"""Texts as they are kept in an index: compressed one by one, so that each can be read alone."""
+
+import pyarrow as pa
+
+from twinset.errors import DamagedError
+
+_PLAIN, _PACKED = b"\0", b"\1"
+_WORTH = 48
+"""Shorter texts are not compressed: a frame's own bytes would eat the gain."""
+_LARGEST = 2**30
+
+_codec = pa.Codec("zstd", compression_level=1)
+
+
+def pack(text: bytes) -> bytes:
+    """A text as it is kept.
+
+    Examples
+    --------
+    >>> len(pack(b"rose " * 1000)) < 100
+    True
+    >>> unpack(pack(b"rose " * 1000)) == b"rose " * 1000
+    True
+    """
+    if len(text) > _WORTH:
+        packed: bytes = _codec.compress(text, asbytes=True)
+        if len(packed) + 4 < len(text):
+            return _PACKED + len(text).to_bytes(4, "little") + packed
+    return _PLAIN + text
+
+
+def unpack(kept: bytes) -> bytes:
+    """The text again; what is no packed text raises `DamagedError`."""
+    if kept[:1] == _PLAIN:
+        return kept[1:]
+    size = int.from_bytes(kept[1:5], "little")
+    if kept[:1] != _PACKED or size > _LARGEST:
+        raise DamagedError("the text of a document is damaged: it is not as this program packs texts")
+    try:
+        text: bytes = _codec.decompress(kept[5:], decompressed_size=size, asbytes=True)
+    except (OSError, pa.ArrowException) as error:
+        raise DamagedError(f"the text of a document is damaged: {error}") from error
+    if len(text) != size:
+        raise DamagedError(f"the text of a document is damaged: {len(text)} bytes where {size} were packed")
+    return text

@@ -1,0 +1,317 @@
+"""The default home: one SQLite file.
+
+Every page carries a checksum that is proved when it is read (SQLite's own `cksumvfs`), so that a damaged page is
+refused and never answers. The file is otherwise an ordinary database: any SQLite reads it. Arrays go in and out as
+arrays (`carray`). Both need the package apsw, which brings a SQLite that has them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import quote
+
+import apsw
+import apsw.sqlite_extra
+import numpy as np
+
+from twinset.errors import BusyError, DamagedError, OutputError, StateError
+from twinset.index import sqlite_tables as tables
+from twinset.index.base import Document, Home, Kept, Whole
+from twinset.index.entries import Entries, Keys
+from twinset.index.locking import WriterLock
+from twinset.index.settings import FORMAT
+
+_PORTION = 65536
+_CACHE = 48 * 1024
+"""Pages kept in memory by one connection, in KiB; the operating system keeps the rest."""
+_WAIT = 10_000
+"""Milliseconds to wait for a reader or writer that is not one of ours: locks of ours are waited for elsewhere."""
+_VFS = "cksmvfs"
+
+
+def _register() -> None:
+    """Make pages with checksums known to SQLite: once a process."""
+    if _VFS not in apsw.vfs_names():
+        boot = apsw.Connection(":memory:")
+        apsw.sqlite_extra.load(boot, "cksumvfs")
+        boot.close()
+
+
+class SqliteHome(Home):
+    """An index in one file. `create` makes the file, the constructor opens it."""
+
+    def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
+        self.name = os.fspath(path)
+        self.read_only = read_only
+        self._lock = WriterLock(self.name + "-lock", self.name)
+        if not os.path.isfile(self.name):
+            raise StateError(
+                f"{self.name}: {'not a file' if os.path.exists(self.name) else 'there is no such index'}; "
+                "create one with twinset index create"
+            )
+        with self._told():
+            self._db = self._connected()
+            try:
+                self.format = tables.recognised(self._db, self.name)
+                tables.configure(self._db, _CACHE)
+                if self.format < FORMAT:
+                    tables.show_as_new(self._db, self.format)
+            except BaseException:
+                self._db.close()
+                raise
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], settings: dict[str, str]) -> SqliteHome:
+        """Make a file that holds nothing yet; one that is there already is left alone."""
+        name = os.fspath(path)
+        if os.path.lexists(name):
+            raise OutputError(f"{name} is there already; open it, or choose another name")
+        made = f"{name}-{os.getpid()}.new"
+        _register()
+        try:
+            with _told(name):
+                tables.create(made, _VFS, settings)
+            os.link(made, name)  # unlike a renaming, this never replaces a file that came in between
+            _sync_folder(Path(name).absolute().parent)
+        except FileExistsError:
+            raise OutputError(f"{name} is there already; open it, or choose another name") from None
+        except OSError as error:
+            raise OutputError(f"{name} cannot be made: {error.strerror or error}") from error
+        finally:
+            for ending in ("", "-wal", "-shm", "-journal"):
+                with suppress(OSError):
+                    os.unlink(made + ending)
+        return cls(name)
+
+    def _connected(self) -> apsw.Connection:
+        _register()
+        if not self.read_only:
+            return apsw.Connection(self.name, apsw.SQLITE_OPEN_READWRITE, vfs=_VFS)
+        # In a folder that cannot be written to there is no place for SQLite's notes on who reads what; none are needed
+        # when nobody can write either.
+        still = not os.access(Path(self.name).absolute().parent, os.W_OK) and not os.path.exists(self.name + "-wal")
+        address = f"file:{quote(os.path.abspath(self.name))}?mode=ro" + ("&immutable=1" if still else "")
+        return apsw.Connection(address, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, vfs=_VFS)
+
+    def _told(self) -> AbstractContextManager[None]:
+        return _told(self.name)
+
+    def _rows(self, statement: str, *values: Any) -> list[Any]:
+        with self._told():
+            return cast("list[Any]", self._db.execute(statement, values).fetchall())
+
+    def settings(self) -> dict[str, str]:
+        return dict(self._rows("SELECT name, value FROM settings"))
+
+    def change_settings(self, rows: dict[str, str]) -> None:
+        with self._told():
+            self._db.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", rows.items())
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        if self._db.in_transaction:
+            yield
+            return
+        with self._told():
+            self._db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            with self._told():
+                self._db.execute("COMMIT")
+
+    def writer(self, timeout: float, doing: str) -> AbstractContextManager[None]:
+        return self._lock.held(timeout, doing)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        with self._told():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+            self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+
+    def count(self) -> int:
+        return int(self._rows("SELECT count(*) FROM documents")[0][0])
+
+    def last_number(self) -> int:
+        return int(self._rows("SELECT coalesce(max(number), 0) FROM documents")[0][0])
+
+    def numbers(self, ids: Sequence[str]) -> dict[str, int]:
+        if not ids:
+            return {}
+        statement = (
+            "SELECT d.id, d.number FROM carray(?) AS w CROSS JOIN documents AS d ON d.id = CAST(w.value AS TEXT)"
+        )
+        # As bytes: a string in carray ends at its first NUL, and an id may hold one.
+        return dict(self._rows(statement, apsw.carray(tuple(id.encode() for id in ids))))
+
+    def postings(self, keys: Whole) -> tuple[Whole, Whole]:
+        if not len(keys):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        found = np.array(self._rows(tables.LOOK_UP, apsw.carray(keys)), np.int64).reshape(-1, 2)
+        return found[:, 0], found[:, 1]
+
+    def sketches(self, numbers: Whole) -> Kept:
+        statement = (
+            "SELECT s.document, s.shingles, s.slots FROM carray(?) AS w CROSS JOIN sketches AS s "
+            "ON s.document = w.value"
+        )
+        rows = self._rows(statement, apsw.carray(numbers)) if len(numbers) else []
+        if not rows:
+            return Kept(np.zeros(0, np.int64), np.zeros(0, np.uint32), np.zeros((0, 0), np.uint32))
+        found, shingles, slots = zip(*rows, strict=True)
+        whole = np.frombuffer(bytearray().join(slots), np.uint32).reshape(len(found), -1)
+        return Kept(np.array(found, np.int64), np.array(shingles, np.uint32), whole)
+
+    def documents(self, numbers: Whole, *, contents: bool) -> list[Document]:
+        if not len(numbers):
+            return []
+        kept = "coalesce(d.text, h.hashes)" if contents else "NULL"
+        beside = "LEFT JOIN shingles AS h ON h.document = d.number" if contents else ""
+        statement = (
+            f"SELECT d.number, d.id, {kept} FROM carray(?) AS w "
+            f"CROSS JOIN documents AS d ON d.number = w.value {beside}"
+        )
+        return [Document(*row) for row in self._rows(statement, apsw.carray(numbers))]
+
+    def page(self, after: int, most: int) -> Whole:
+        rows = self._rows("SELECT number FROM documents WHERE number > ? ORDER BY number LIMIT ?", after, most)
+        return np.array(rows, np.int64).reshape(-1)
+
+    def insert(self, numbers: Whole, entries: Entries) -> None:
+        listed, done, store = numbers.tolist(), entries.sketched, entries.contents
+        width = 4 * done.slots.shape[1]
+        slots = memoryview(done.slots.tobytes())
+        texts: Sequence[bytes | None] | None = store if entries.are_texts else None
+        with self._told():
+            self._db.executemany(
+                "INSERT INTO documents VALUES (?, ?, ?)",
+                zip(listed, entries.ids, texts or [None] * len(listed), strict=True),
+            )
+            if store is not None and texts is None:
+                self._db.executemany("INSERT INTO shingles VALUES (?, ?)", zip(listed, store, strict=True))
+            self._db.executemany(
+                "INSERT INTO sketches VALUES (?, ?, ?)",
+                (
+                    (number, count, slots[at * width : (at + 1) * width])
+                    for at, (number, count) in enumerate(zip(listed, done.shingles.tolist(), strict=True))
+                ),
+            )
+
+    def insert_bands(self, numbers: Whole, keys: Keys) -> None:
+        packed = _packed(numbers, keys)
+        if len(packed):
+            with self._told():
+                self._db.execute(
+                    "INSERT INTO bands SELECT value >> 32, value & 4294967295 FROM carray(?)", (apsw.carray(packed),)
+                )
+
+    def delete(self, numbers: Whole, keys: Keys) -> None:
+        if not len(numbers):
+            return
+        packed = _packed(numbers, keys)
+        with self._told():
+            self._db.executemany(
+                "DELETE FROM bands WHERE key = ? AND document = ?",
+                ((int(one >> 32), int(one & 0xFFFFFFFF)) for one in packed),
+            )
+            for table, column in (("sketches", "document"), ("shingles", "document"), ("documents", "number")):
+                statement = f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM carray(?))"
+                self._db.execute(statement, (apsw.carray(numbers),))
+
+    def band_rows(self) -> Iterator[tuple[Whole, Whole]]:
+        with self._told():
+            cursor = self._db.execute("SELECT key, document FROM bands")
+            while rows := [row for row, _ in zip(cursor, range(_PORTION), strict=False)]:
+                found = np.array(rows, np.int64)
+                yield found[:, 0], found[:, 1]
+
+    def strays(self) -> dict[str, int]:
+        return {name: int(self._rows(statement)[0][0]) for name, statement in tables.STRAYS.items()}
+
+    def damage(self) -> list[str]:
+        try:
+            found = [str(row[0]) for row in self._rows("PRAGMA integrity_check")]
+        except DamagedError as error:
+            return [str(error)]
+        return [] if found == ["ok"] else found
+
+    def compact(self) -> None:
+        with self._told():
+            self._db.execute("VACUUM")
+            self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+    def sizes(self) -> dict[str, int]:
+        by_table = dict(self._rows("SELECT name, sum(pgsize) FROM dbstat WHERE aggregate = TRUE GROUP BY name"))
+        beside = os.path.getsize(self.name + "-wal") if os.path.exists(self.name + "-wal") else 0
+        total = self._db.pragma("page_count") * self._db.pragma("page_size")
+        free = self._db.pragma("freelist_count") * self._db.pragma("page_size")
+        known = {name: int(by_table.get(name, 0)) for name in tables.NAMES}
+        ids = int(by_table.get("sqlite_autoindex_documents_1", 0))
+        return {"total": int(total), "log": beside, "free": int(free), **known, "ids": ids}
+
+    def migrate(self) -> None:
+        with self._told():
+            tables.migrate(self._db, self.format)
+        self.format = FORMAT
+
+    def facts(self) -> dict[str, Any]:
+        return {"home": "SQLite", "sqlite": apsw.sqlite_lib_version(), "page_size": self._db.pragma("page_size")}
+
+    def close(self) -> None:
+        with self._told():
+            if not self.read_only and not self._db.in_transaction:
+                with suppress(apsw.BusyError):  # whoever reads now, or writes next, will do it
+                    self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            self._db.close()
+
+
+def _packed(numbers: Whole, keys: Keys) -> Whole:
+    """Rows of `bands` as one number each, key above document, in the order of the table."""
+    packed: Whole = ((keys.astype(np.int64) << 32) | numbers[:, None]).ravel()
+    packed.sort()
+    return packed
+
+
+@contextmanager
+def _told(name: str) -> Iterator[None]:
+    """Say what SQLite says in our words."""
+    try:
+        yield
+    except apsw.BusyError as error:
+        raise BusyError(f"{name}: another program that is not twinset holds the file: {error}") from error
+    except apsw.FullError as error:
+        raise OutputError(f"{name}: there is no space left on the disk; what was committed before is safe") from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise DamagedError(f"{name} is damaged, or not an index: {error}; take a back-up") from error
+    except apsw.IOError as error:
+        if getattr(error, "extendedresult", 0) in _BAD_READS:
+            raise DamagedError(f"{name} is damaged: a page of it is not as it was written; take a back-up") from error
+        raise OutputError(f"{name}: reading or writing failed: {error}; what was committed before is safe") from error
+    except apsw.ReadOnlyError as error:
+        raise OutputError(f"{name} cannot be written to: {error}") from error
+    except (apsw.CantOpenError, apsw.PermissionsError) as error:
+        raise StateError(f"{name} cannot be opened: {error}") from error
+    except apsw.Error as error:
+        raise DamagedError(f"{name} cannot be used: {error}") from error
+
+
+_BAD_READS = {apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS}
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

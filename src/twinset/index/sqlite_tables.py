@@ -1,0 +1,151 @@
+"""The tables of an index in SQLite: how they are made, recognised and brought up to date."""
+
+from __future__ import annotations
+
+import apsw
+
+from twinset.errors import DamagedError, StateError
+from twinset.index.settings import FORMAT
+
+APPLICATION = 0x5457_534E  # "TWSN", in the file's header: what tells our files from other databases
+PAGE = 8192
+CHECKSUM_BYTES = 8
+
+_SETTINGS = "CREATE TABLE settings (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID"
+_SHINGLES = "CREATE TABLE shingles (document INTEGER PRIMARY KEY, hashes BLOB NOT NULL) STRICT"
+_BANDS = (
+    "CREATE TABLE bands (key INTEGER NOT NULL, document INTEGER NOT NULL, PRIMARY KEY (key, document)) "
+    "STRICT, WITHOUT ROWID"
+)
+TABLES: dict[int, dict[str, str]] = {
+    1: {
+        "settings": _SETTINGS,
+        "documents": (
+            "CREATE TABLE documents (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, "
+            "shingles INTEGER NOT NULL, text BLOB) STRICT"
+        ),
+        "shingles": _SHINGLES,
+        "sketches": "CREATE TABLE sketches (document INTEGER PRIMARY KEY, slots BLOB NOT NULL) STRICT",
+        "bands": _BANDS,
+    },
+    2: {
+        "settings": _SETTINGS,
+        "documents": "CREATE TABLE documents (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, text BLOB) STRICT",
+        "shingles": _SHINGLES,
+        "sketches": (
+            "CREATE TABLE sketches (document INTEGER PRIMARY KEY, shingles INTEGER NOT NULL, slots BLOB NOT NULL) "
+            "STRICT"
+        ),
+        "bands": _BANDS,
+    },
+}
+"""The tables of each format there has been."""
+NAMES = tuple(TABLES[FORMAT])
+
+LOOK_UP = "SELECT b.key, b.document FROM carray(?) AS w CROSS JOIN bands AS b ON b.key = w.value"
+"""Candidates: who shares a key with the documents asked for."""
+
+STRAYS = {
+    "documents without a sketch": (
+        "SELECT count(*) FROM documents AS d WHERE NOT EXISTS (SELECT 1 FROM sketches WHERE document = d.number)"
+    ),
+    "sketches without a document": (
+        "SELECT count(*) FROM sketches AS s WHERE NOT EXISTS (SELECT 1 FROM documents WHERE number = s.document)"
+    ),
+    "shingles without a document": (
+        "SELECT count(*) FROM shingles AS s WHERE NOT EXISTS (SELECT 1 FROM documents WHERE number = s.document)"
+    ),
+}
+
+_AS_NEW = {
+    1: """
+        CREATE TEMP VIEW sketches AS
+            SELECT s.document, d.shingles, s.slots
+            FROM main.sketches AS s JOIN main.documents AS d ON d.number = s.document;
+        CREATE TEMP VIEW documents AS SELECT number, id, text FROM main.documents;
+    """,
+}
+"""Views of this connection that show the tables of an older format as the newest has them."""
+
+_UP = {
+    1: """
+        DROP VIEW IF EXISTS temp.sketches;
+        DROP VIEW IF EXISTS temp.documents;
+        ALTER TABLE documents RENAME TO documents_1;
+        ALTER TABLE sketches RENAME TO sketches_1;
+        {documents};
+        {sketches};
+        INSERT INTO documents SELECT number, id, text FROM documents_1 ORDER BY number;
+        INSERT INTO sketches
+            SELECT s.document, d.shingles, s.slots FROM sketches_1 AS s JOIN documents_1 AS d ON d.number = s.document
+            ORDER BY s.document;
+        DROP TABLE sketches_1;
+        DROP TABLE documents_1;
+    """,
+}
+
+
+def create(path: str, vfs: str, settings: dict[str, str], format: int = FORMAT) -> None:
+    """Make a file with empty tables, durably."""
+    db = apsw.Connection(path, vfs=vfs)
+    try:
+        db.pragma("page_size", PAGE)
+        db.reserve_bytes(reserve=CHECKSUM_BYTES)
+        db.execute("VACUUM")  # the room for checksums is made only when the file is written anew
+        db.pragma("journal_mode", "wal")
+        db.pragma("synchronous", "full")
+        with db:
+            db.pragma("application_id", APPLICATION)
+            db.pragma("user_version", format)
+            for statement in TABLES[format].values():
+                db.execute(statement)
+            db.executemany("INSERT INTO settings VALUES (?, ?)", settings.items())
+        db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    finally:
+        db.close()
+
+
+def recognised(db: apsw.Connection, name: str) -> int:
+    """The format of the file, once it is known to be an index and nothing else."""
+    db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    db.pragma("cell_size_check", True)
+    db.set_busy_timeout(10_000)
+    if db.pragma("application_id") != APPLICATION:
+        raise DamagedError(f"{name} is a SQLite database, but not an index of twinset")
+    format = int(db.pragma("user_version"))
+    if format > FORMAT:
+        raise StateError(
+            f"{name}: the index has format {format}, and this version of twinset knows formats up to {FORMAT}; "
+            "use a newer version"
+        )
+    found = {row[0]: row[1] for row in db.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")}
+    # Also a safeguard: a view or trigger put there by someone else would run with our statements.
+    if found != TABLES.get(format):
+        raise DamagedError(f"{name} is damaged, or not an index: its tables are not those of format {format}")
+    if not db.pragma("checksum_verification"):
+        raise DamagedError(f"{name}: the pages of the file carry no checksums; export it and import it again")
+    return format
+
+
+def configure(db: apsw.Connection, cache: int) -> None:
+    """How this connection works: durable commits, so much memory."""
+    db.pragma("synchronous", "full")
+    db.pragma("cache_size", -cache)
+    db.pragma("wal_autocheckpoint", 0)
+    db.pragma("temp_store", "file")
+
+
+def show_as_new(db: apsw.Connection, format: int) -> None:
+    """Let this connection see an older format as the newest."""
+    for older in range(format, FORMAT):
+        db.execute(_AS_NEW[older])
+
+
+def migrate(db: apsw.Connection, format: int) -> None:
+    """Bring the tables up to the newest format; within a transaction."""
+    db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+    for older in range(format, FORMAT):
+        db.execute(_UP[older].format(**TABLES[older + 1]))
+    db.pragma("user_version", FORMAT)
+    db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)

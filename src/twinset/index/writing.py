@@ -1,0 +1,177 @@
+"""Changing an index: what is added, replaced and removed together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from dataclasses import replace as changed_to
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from twinset.engines.progress import Progress
+from twinset.errors import DuplicateIdError, OptionError, StateError, UnknownIdError
+from twinset.index.base import Home, Whole
+from twinset.index.entries import Entries, Keys, entries, keys_of
+from twinset.index.incoming import Batch, batches
+from twinset.index.packing import unpack
+from twinset.index.settings import Settings
+
+COMMIT = 50_000
+"""Documents committed together when a source is added. Band keys fall everywhere in their table: the more of them are
+written at a time, the fewer pages are written twice."""
+_MOST_NUMBER = 2**32 - 1
+_CHUNK = 4096
+
+
+@dataclass
+class Changed:
+    """What a call did: documents added, replaced, found there already with the same text, and rows not readable."""
+
+    added: int = 0
+    replaced: int = 0
+    unchanged: int = 0
+    empty: int = 0
+    unreadable: int = 0
+
+    def copy(self) -> Changed:
+        """The same counts, to count on from."""
+        return changed_to(self)
+
+    def count(self, other: Changed) -> None:
+        """Count another's in."""
+        for name in ("added", "replaced", "unchanged", "empty", "unreadable"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+class Writing:
+    """The writer of an index, while it is the only one."""
+
+    def __init__(self, home: Home, settings: Settings) -> None:
+        self.home, self.settings = home, settings
+        self._bands: list[tuple[Whole, Keys]] = []
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All that is put inside is committed together; the bands go last, all at once."""
+        with self.home.transaction():
+            try:
+                yield
+                self._write_bands()
+            finally:
+                self._bands = []
+
+    def together(self, batch: Batch, *, replace: bool) -> Changed:
+        """Add all documents of a batch in one transaction."""
+        if len(batch.ids) != len(batch.texts):
+            raise OptionError(f"there are {len(batch.ids)} ids and {len(batch.texts)} texts; each id needs one text")
+        _refuse_twice(batch.ids)
+        done = Changed()
+        with self.transaction():
+            for first in range(0, len(batch.ids), _CHUNK):
+                ids, texts = batch.ids[first : first + _CHUNK], batch.texts[first : first + _CHUNK]
+                done.count(self.put(entries(ids, texts, self.settings), replace=replace))
+        return done
+
+    def portions(self, source: Any, words: dict[str, Any], progress: Progress, *, replace: bool) -> Changed:
+        """Add the documents of a source, a transaction for every so many."""
+
+        def prepare(batch: Batch) -> tuple[Entries, int]:
+            return entries(batch.ids, batch.texts, self.settings), batch.unreadable
+
+        done = Changed()
+        progress.stage("adding", None, "documents")
+        coming = batches(source, words, prepare)
+        for first in coming:
+            held, rows = done.copy(), 0
+            with self.transaction():
+                for new, unreadable in chain([first], coming):
+                    held.count(self.put(new, replace=replace))
+                    held.unreadable += unreadable
+                    rows += len(new)
+                    if rows >= COMMIT:
+                        break
+            done = held
+            progress.advance(rows)
+        return done
+
+    def put(self, new: Entries, *, replace: bool) -> Changed:
+        """Write documents; within `transaction`."""
+        _refuse_twice(new.ids)
+        there = self.home.numbers(new.ids)
+        changed = Changed(empty=int(np.count_nonzero(new.sketched.shingles == 0)))
+        if there:
+            same = self._same(new, there)
+            others = [id for id in new.ids if id in there and id not in same]
+            if others and not replace:
+                raise DuplicateIdError(
+                    f"{self.home.name}: the index holds a document with the id {others[0]!r} and another text; "
+                    "replace it with twinset index update, or give this one another id"
+                )
+            self._delete(np.array(sorted(there[id] for id in others), np.int64))
+            changed.unchanged, changed.replaced = len(same), len(others)
+            new = new.take([row for row, id in enumerate(new.ids) if id not in same])
+        first = self.home.last_number() + 1
+        if first + len(new) > _MOST_NUMBER:
+            raise StateError(f"{self.home.name}: the index is full: it holds {_MOST_NUMBER} documents at most")
+        if len(new):
+            numbers = np.arange(first, first + len(new), dtype=np.int64)
+            self.home.insert(numbers, new)
+            some = new.sketched.shingles > 0
+            self._bands.append((numbers[some], new.sketched.keys[some]))
+        changed.added = len(new) - changed.replaced
+        return changed
+
+    def _write_bands(self) -> None:
+        if self._bands:
+            numbers, keys = (np.concatenate(column) for column in zip(*self._bands, strict=True))
+            self._bands = []
+            self.home.insert_bands(numbers, keys)
+
+    def _same(self, new: Entries, there: dict[str, int]) -> set[str]:
+        """The ids that are there with the same content."""
+        places = {there[id]: row for row, id in enumerate(new.ids) if id in there}
+        numbers = np.array(sorted(places), np.int64)
+        if new.contents is None:
+            kept = self.home.sketches(numbers)
+            rows = [places[number] for number in kept.numbers.tolist()]
+            done = new.sketched
+            equal = (kept.slots == done.slots[rows]).all(axis=1) & (kept.shingles == done.shingles[rows])
+            return {new.ids[row] for row, is_equal in zip(rows, equal.tolist(), strict=True) if is_equal}
+        whole = unpack if new.are_texts else bytes
+        same: set[str] = set()
+        for first in range(0, len(numbers), _CHUNK):
+            for one in self.home.documents(numbers[first : first + _CHUNK], contents=True):
+                if whole(one.content or b"") == whole(new.contents[places[one.number]]):
+                    same.add(one.id)
+        return same
+
+    def remove(self, ids: Sequence[str]) -> int:
+        """Remove documents in one transaction."""
+        wanted = list(dict.fromkeys(ids))
+        with self.transaction():
+            there = self.home.numbers(wanted)
+            unknown = [id for id in wanted if id not in there]
+            if unknown:
+                more = f", nor {len(unknown) - 1} more of those named" if len(unknown) > 1 else ""
+                raise UnknownIdError(
+                    f"{self.home.name}: the index holds no document with the id {unknown[0]!r}{more}; "
+                    "nothing was removed"
+                )
+            self._delete(np.array(sorted(there.values()), np.int64))
+        return len(wanted)
+
+    def _delete(self, numbers: Whole) -> None:
+        self._write_bands()  # some of them may be those of the documents to be deleted
+        for first in range(0, len(numbers), _CHUNK):
+            kept = self.home.sketches(numbers[first : first + _CHUNK])
+            self.home.delete(numbers[first : first + _CHUNK], keys_of(kept.slots, self.settings))
+
+
+def _refuse_twice(ids: Sequence[str]) -> None:
+    if len(set(ids)) < len(ids):
+        seen: set[str] = set()
+        twice = next(id for id in ids if id in seen or seen.add(id))  # type: ignore[func-returns-value]
+        raise DuplicateIdError(f"the id {twice!r} appears twice among the documents to be added; ids must differ")

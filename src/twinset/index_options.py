@@ -1,0 +1,87 @@
+"""Options of the index: written once, as all others are in `options.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from . import checks
+from .errors import OptionError
+from .options import Options, PlanOptions, ReadOptions, RunOptions, ShingleOptions, option
+
+__all__ = ["AddOptions", "IndexOptions", "QueryOptions", "WriteOptions"]
+
+_TIMEOUT = (
+    "Seconds to wait for another writer before giving up.",
+    checks.whole(0, 86_400),
+    "SECONDS",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexOptions(PlanOptions, ShingleOptions):
+    """The options of `twinset.Index.create` and ``twinset index create``: fixed for the index's life."""
+
+    title: ClassVar[str] = "Index"
+
+    store: str = option(
+        "text",
+        "What is kept of a document besides its sketch. text: its text, compressed; shingles: its shingle hashes; "
+        "none: nothing, and answers are estimates.",
+        checks.choice("text", "shingles", "none"),
+    )
+    seed: int | None = option(  # type: ignore[assignment] # until it is drawn there is none
+        None,
+        "Seed of all hashing. Whoever knows it can make documents that crowd one bucket.",
+        checks.optional(checks.whole(0, 2**63 - 1)),
+        "N",
+        default_words="drawn at random and kept in the index",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteOptions(Options):
+    """The options of every command that changes an index."""
+
+    title: ClassVar[str] = "Index"
+
+    timeout: int = option(30, *_TIMEOUT, result=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddOptions(WriteOptions, RunOptions, ReadOptions):
+    """The options of ``twinset index add`` and ``twinset index update``."""
+
+    title: ClassVar[str] = "Index"
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        for name in ("by", "against"):
+            if getattr(self, name):
+                raise OptionError(f"{name} has no meaning for an index: every document is added; leave it out")
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryOptions(Options):
+    """The options of `twinset.Index.query` and ``twinset index query``."""
+
+    title: ClassVar[str] = "Query"
+
+    k: int | None = option(
+        None,
+        "The K most similar documents, also below the threshold of the index unless --threshold is given.",
+        checks.whole(1, 1_000_000, none=True),
+        "K",
+        flags=("-k", "--top"),
+        default_words="all from the threshold on",
+    )
+    threshold: float | None = option(
+        None,
+        "Least similarity of an answer.",
+        checks.optional(checks.number(above=0.0, most=1.0)),
+        "T",
+        default_words="that of the index",
+    )
+    force: bool = option(
+        False, "Ask below the threshold that the index was planned for, and find less than was promised.", checks.switch
+    )
