@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from . import checks
-from .errors import OptionError
-from .options import Options, PlanOptions, ReadOptions, RunOptions, ShingleOptions, option
+from .checks import Word
+from .options import FORCE, Options, PlanOptions, ReadOptions, RunOptions, ShingleOptions, option
 
-__all__ = ["AddOptions", "IndexOptions", "QueryOptions", "WriteOptions"]
+__all__ = [
+    "AddOptions",
+    "AskOptions",
+    "ExportOptions",
+    "IndexOptions",
+    "QueryOptions",
+    "SourceOptions",
+    "WriteOptions",
+]
 
 _TIMEOUT = (
     "Seconds to wait for another writer before giving up.",
@@ -49,16 +58,40 @@ class WriteOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AddOptions(WriteOptions, RunOptions, ReadOptions):
+class SourceOptions(RunOptions, ReadOptions):
+    """How documents are read on their way to an index, to be added or asked for."""
+
+    title: ClassVar[str] = "Work"
+
+    scratch: str | None = option(
+        None,
+        "Folder for files that are needed during the run only: a copy of stdin, or of a stream.",
+        checks.path,
+        "FOLDER",
+        default_words="the system's temporary folder",
+        result=False,
+    )
+    batch_bytes: int = option(
+        4 * 2**20,
+        "Text that a thread takes up at a time, such as 4MiB.",
+        checks.size(1024, 2**28),
+        "SIZE",
+        flags=("--batch",),
+        result=False,
+    )
+
+    @classmethod
+    def words(cls) -> Iterator[tuple[str, Word]]:
+        """Give each option's name with what is said about it, in the order of the help page."""
+        # Every document is compared with the whole index, and none is held in memory for longer than it is worked on.
+        return ((name, word) for name, word in super().words() if name not in ("by", "against", "memory"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddOptions(WriteOptions, SourceOptions):
     """The options of ``twinset index add`` and ``twinset index update``."""
 
     title: ClassVar[str] = "Index"
-
-    def _check_together(self) -> None:
-        super()._check_together()
-        for name in ("by", "against"):
-            if getattr(self, name):
-                raise OptionError(f"{name} has no meaning for an index: every document is added; leave it out")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,3 +118,26 @@ class QueryOptions(Options):
     force: bool = option(
         False, "Ask below the threshold that the index was planned for, and find less than was promised.", checks.switch
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskOptions(QueryOptions, SourceOptions):
+    """The options of ``twinset index query``."""
+
+    title: ClassVar[str] = "Query"
+
+    force: bool = option(
+        False,
+        "Ask below the threshold that the index was planned for, and find less than was promised. Also: replace an "
+        "output that exists.",
+        checks.switch,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportOptions(Options):
+    """The options of `twinset.Index.export` and ``twinset index export``."""
+
+    title: ClassVar[str] = "Export"
+
+    force: bool = option(False, *FORCE, result=False)

@@ -11,7 +11,8 @@ derived from the dataclasses below. They only hold and check values; nothing hea
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 from . import checks
 from .checks import parse_keep, parse_shingle
@@ -20,6 +21,7 @@ from .machine import LEAST_MEMORY, default_memory, default_threads
 from .option_groups import Options, option
 
 __all__ = [
+    "ArrivalOptions",
     "AuditOptions",
     "CompareOptions",
     "DedupOptions",
@@ -46,6 +48,7 @@ CLUSTER = (
     "complete: all members are near each other.",
     checks.choice("leader", "components", "complete"),
 )
+FORCE = ("Replace an output that exists.", checks.switch)
 _SEED = ("Seed of all hashing.", checks.whole(0, 2**64 - 1), "N")
 
 
@@ -114,12 +117,12 @@ class ShingleOptions(Options):
         off_help="Do not take each character of a script written without spaces as a word (word shingles).",
     )
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """The kind of token: ``"word"`` or ``"char"``."""
         return parse_shingle(self.shingle)[0]
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The number of tokens in a shingle."""
         return parse_shingle(self.shingle)[1]
@@ -269,6 +272,7 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
         "Pairs of identical documents. all: every one; link: each copy with its first appearance only.",
         checks.choice("all", "link"),
     )
+    force: bool = option(False, *FORCE, result=False)
 
     def _check_together(self) -> None:
         super()._check_together()
@@ -282,7 +286,29 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
 
 
 @dataclass(frozen=True, kw_only=True)
-class DedupOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOptions):
+class ArrivalOptions(Options):
+    """What else new documents are compared with."""
+
+    title: ClassVar[str] = "Index"
+
+    index: object = option(
+        None,
+        "Compare with the documents of this index too, and add what is kept to it; shingles, sketches and plan are "
+        "those of the index.",
+        checks.index_place,
+        "PATH|URL",
+    )
+    timeout: int = option(
+        30,
+        "With --index: seconds to wait for another writer before giving up.",
+        checks.whole(0, 86_400),
+        "SECONDS",
+        result=False,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOptions):
     """The options of `twinset.dedup` and ``twinset dedup``."""
 
     title: ClassVar[str] = "Clusters"
@@ -306,11 +332,25 @@ class DedupOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
     flag: bool = option(
         False, "Remove nothing; add the columns cluster, duplicate_of and similarity instead.", checks.switch
     )
-    force: bool = option(False, "Replace an output that exists.", checks.switch, result=False)
+    force: bool = option(False, *FORCE, result=False)
+
+    def to_dict(self, result_only: bool = True) -> dict[str, Any]:
+        """Give the options as plain values, ready for JSON; the seed of an index is a secret, and left out."""
+        found = super().to_dict(result_only)
+        if self.index is not None:
+            del found["seed"]
+        return found
 
     def _check_together(self) -> None:
         super()._check_together()
-        if self.floor is not None and self.floor > self.threshold:
+        for name in ("against", "by") if self.index is not None else ():
+            if getattr(self, name):
+                raise OptionError(
+                    f"--{name} has no meaning with --index: arrivals are compared with all documents of the index and "
+                    "with each other; leave one of the two out"
+                )
+        # With an index, the threshold may be the index's own, which is not known here.
+        if self.floor is not None and self.floor > self.threshold and self.index is None:
             raise OptionError(
                 f"floor is {self.floor:g}, above the threshold, {self.threshold:g}; allowed is a number up to the "
                 "threshold: lower the one or raise the other"

@@ -21,11 +21,13 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from .costs import expected_cost
 from .errors import PlanWarning
 from .options import MOST_HASHES, PlanOptions
+from .wording import share
 
 __all__ = ["Plan", "band_probability", "exact_plan", "matches_needed", "plan"]
 
@@ -204,6 +206,7 @@ def band_probability(similarity: float, n_bands: int, rows_per_band: int) -> flo
     return 1.0 if one >= 1 else -math.expm1(n_bands * math.log1p(-one))
 
 
+@lru_cache(maxsize=1024)
 def matches_needed(n_hashes: int, threshold: float, loss: float) -> int:
     """Give the most equal slots that can be demanded of pairs at the threshold, losing no more than `loss`.
 
@@ -311,5 +314,5 @@ def _count(count: int, one: str, more: str) -> str:
 def _shown(probability: float) -> str:
     """Write a probability so that it is never rounded up to a certainty."""
     if 0.0001 <= probability < 1:
-        return f"{math.floor(probability * 10_000) / 10_000:.4f}"
+        return share(probability)
     return f"{probability:.2g}"

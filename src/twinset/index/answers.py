@@ -15,7 +15,7 @@ from twinset.index.base import Home, Kept, Whole
 from twinset.index.entries import Sketched, sets_of
 from twinset.index.settings import Settings
 from twinset.pairs.verify import Sets, overlaps, scores
-from twinset.plan import LEAST_LOSS, matches_needed
+from twinset.plan import matches_needed
 from twinset.schema import ANSWERS
 
 QUERIES = 1024
@@ -25,6 +25,8 @@ _CONTENTS = 4096
 _WHOLE, _LOW = np.uint32(0xFFFFFFFF), np.uint32(0xFF)
 _ERRORS = 3.5
 """Standard errors by which an estimate may be off; the plan allows for as much."""
+
+_MANY = ANSWERS.insert(0, pa.field("query", pa.string(), nullable=False))
 
 Shares = npt.NDArray[np.float64]
 
@@ -53,6 +55,7 @@ class Asking:
 
     def __init__(self, home: Home, settings: Settings) -> None:
         self.home, self.settings, self.plan = home, settings, settings.plan
+        self.loss = settings.loss
         self.ids: dict[int, str] = {}
 
     def answers(self, names: list[str] | None, queries: Sketched, ask: Ask, without: int | None = None) -> pa.Table:
@@ -68,26 +71,26 @@ class Asking:
     def _table(self, names: list[str] | None, found: _Scored, ask: Ask) -> pa.Table:
         numbers = found.numbers.tolist()
         missing = sorted({number for number in numbers if number not in self.ids})
-        for document in self.home.documents(np.array(missing, np.int64), contents=False):
+        for document in self.home.documents(np.array(missing, np.int64), contents=False) if missing else ():
             self.ids[document.number] = document.id
-        columns = {
-            "id": pa.array([self.ids[number] for number in numbers], pa.string()),
-            "similarity": pa.array(found.similarity, pa.float64()),
-            "query_in_document": pa.array(found.query_in_document, pa.float64()),
-            "document_in_query": pa.array(found.document_in_query, pa.float64()),
-            "estimate": pa.array([self.settings.options.store == "none"] * len(numbers), pa.bool_()),
-            "recall": pa.array(self._recall(found.similarity, ask), pa.float64()),
-        }
+        columns = [
+            pa.array([self.ids[number] for number in numbers], pa.string()),
+            pa.array(found.similarity),
+            pa.array(found.query_in_document),
+            pa.array(found.document_in_query),
+            pa.array(np.full(len(numbers), self.settings.options.store == "none")),
+            pa.array(self._recall(found.similarity, ask)),
+        ]
         if names is None:
-            return pa.table(columns, schema=ANSWERS)
+            return pa.Table.from_arrays(columns, schema=ANSWERS)
         asked = pa.array([names[row] for row in found.queries.tolist()], pa.string())
-        return pa.table({"query": asked, **columns}, schema=ANSWERS.insert(0, pa.field("query", pa.string(), False)))
+        return pa.Table.from_arrays([asked, *columns], schema=_MANY)
 
     def _recall(self, similarity: Shares, ask: Ask) -> Shares:
         """The least probability with which a document this similar to the query is found."""
         one = np.minimum(similarity, 1.0) ** self.plan.rows_per_band
         banded: Shares = 1.0 - (1.0 - one) ** self.plan.n_bands
-        return banded * (1.0 - LEAST_LOSS) if ask.threshold else banded
+        return banded * (1.0 - self.loss) if ask.threshold else banded
 
     def _scored(self, queries: Sketched, first: int, ask: Ask, without: int | None) -> _Scored:
         last = min(first + QUERIES, len(queries))
@@ -106,15 +109,15 @@ class Asking:
         """Pairs of query and document that share a band, distinct and in order."""
         rows = first + np.flatnonzero(queries.shingles[first:last])
         flat = queries.keys[rows].astype(np.int64).ravel()
+        if len(rows) == 1:  # one query needs no bookkeeping, and should not wait for any
+            numbers = np.unique(self.home.postings(np.unique(flat))[1])
+            return np.full(len(numbers), rows[0]), numbers
         order = np.argsort(flat, kind="stable")
-        keys = flat[order]
-        owners = rows[order // self.plan.n_bands]
-        distinct = keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if len(keys) else keys
-        found, documents = self.home.postings(distinct)
+        keys, owners = flat[order], rows[order // self.plan.n_bands]
+        found, documents = self.home.postings(np.unique(keys))
         starts = np.searchsorted(keys, found, "left")
         counts = np.searchsorted(keys, found, "right") - starts
-        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        asked = owners[np.repeat(starts, counts) + within]
+        asked = owners[_spread(starts, counts)]
         packed = np.unique((asked.astype(np.uint64) << np.uint64(32)) | np.repeat(documents, counts).astype(np.uint64))
         return (packed >> np.uint64(32)).astype(np.int64), (packed & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
@@ -124,7 +127,7 @@ class Asking:
         """Candidates whose sketches and sizes do not rule them out, with their equal slots."""
         kept: list[tuple[Whole, Whole, npt.NDArray[np.uint32]]] = []
         by_threshold = self.settings.options.store != "none" and ask.threshold > 0
-        least = matches_needed(self.plan.n_hashes, ask.threshold, LEAST_LOSS) if by_threshold else 1
+        least = matches_needed(self.plan.n_hashes, ask.threshold, self.loss) if by_threshold else 1
         for chosen, places, documents in self._with_sketches(asked, numbers):
             matches = np.empty(len(chosen), np.uint32)
             mask = _LOW if by_threshold else _WHOLE
@@ -135,15 +138,16 @@ class Asking:
             kept.append((asked[chosen[stay]], numbers[chosen[stay]], matches[stay]))
         if not kept:
             return asked[:0], numbers[:0], np.zeros(0, np.uint32)
-        first, second, third = (np.concatenate(column) for column in zip(*kept, strict=True))
-        order = np.lexsort((second, first))
-        found = first[order], second[order], third[order]
+        found = kept[0]
+        if len(kept) > 1:
+            first, second, third = (np.concatenate(column) for column in zip(*kept, strict=True))
+            order = np.lexsort((second, first))
+            found = first[order], second[order], third[order]
         return self._nearest(*found, ask) if ask.k is not None and not by_threshold else found
 
     def _with_sketches(self, asked: Whole, numbers: Whole) -> Iterator[tuple[Whole, Whole, Kept]]:
         """Candidates, portion by portion, with the sketches of their documents and the place of each there."""
         distinct, inverse = np.unique(numbers, return_inverse=True)
-        order = np.argsort(inverse, kind="stable")
         for first in range(0, len(distinct), _SKETCHES):
             wanted = distinct[first : first + _SKETCHES]
             found = self.home.sketches(wanted)
@@ -151,8 +155,7 @@ class Asking:
                 raise DamagedError(
                     f"{self.home.name}: documents that the bands lead to have no sketches; run twinset index verify"
                 )
-            low, high = np.searchsorted(inverse[order], [first, first + len(wanted)])
-            chosen = order[low:high]
+            chosen = np.flatnonzero((inverse >= first) & (inverse < first + _SKETCHES))
             yield chosen, inverse[chosen] - first, found
 
     def _nearest(
@@ -205,14 +208,21 @@ class Asking:
         return _Scored(*(np.concatenate(column) for column in zip(*done, strict=True)))
 
 
+def _spread(starts: Whole, counts: Whole) -> Whole:
+    """The places starts[i], starts[i] + 1, … counts[i] of them, one after the other."""
+    before = np.cumsum(counts) - counts
+    places: Whole = np.arange(int(counts.sum())) + np.repeat(starts - before, counts)
+    return places
+
+
 def _side_by_side(queries: Sets, asked: Whole, documents: Sets) -> tuple[Sets, Whole]:
     """The sets of the queries that were asked and those of the documents, in one; and the place of each asked one."""
     rows, places = np.unique(asked, return_inverse=True)
-    pieces = [queries.hashes[queries.starts[row] : queries.starts[row] + queries.sizes[row]] for row in rows.tolist()]
-    lengths = np.array([len(piece) for piece in pieces], np.int64)
-    starts = np.concatenate([np.cumsum(lengths) - lengths, documents.starts[: len(documents.sizes)] + lengths.sum()])
+    lengths = queries.sizes[rows].astype(np.int64)
+    ours = queries.hashes[_spread(queries.starts[rows], lengths)]
+    starts = np.concatenate([np.cumsum(lengths) - lengths, documents.starts[: len(documents.sizes)] + len(ours)])
     sizes = np.concatenate([queries.sizes[rows], documents.sizes])
-    return Sets(np.concatenate([*pieces, documents.hashes]), starts, sizes), places
+    return Sets(np.concatenate([ours, documents.hashes]), starts, sizes), places
 
 
 def _best(found: _Scored, ask: Ask) -> _Scored:

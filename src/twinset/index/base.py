@@ -54,6 +54,12 @@ class Home(ABC):
     name: str
     """The path or address, without secrets: for messages."""
     read_only: bool
+    most_number: int = 2**32 - 1
+    """The greatest number that a document can have here."""
+
+    def files(self) -> list[str]:
+        """The files that the index is kept in, where it is kept in files: they are no documents of any folder."""
+        return []
 
     @abstractmethod
     def settings(self) -> dict[str, str]:

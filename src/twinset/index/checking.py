@@ -76,8 +76,8 @@ def _documents(home: Home, settings: Settings, progress: Progress) -> tuple[tupl
         wrong += [f"{what}: {one.id!r}" for one, what in _odd(documents, kept, by_number, settings)]
         keys = keys_of(kept.slots, settings)
         some = kept.shingles > 0
-        numbers = np.repeat(kept.numbers[some], settings.plan.n_bands)
-        rows, total = rows + len(numbers), (total + _sum(keys[some].astype(np.int64).ravel(), numbers)) % 2**64
+        belong = np.unique((keys[some].astype(np.int64) << 32) | kept.numbers[some, None])  # equal keys are one row
+        rows, total = rows + len(belong), (total + _sum(belong >> 32, belong & 0xFFFFFFFF)) % 2**64
         if store != "text" and any((one.content is None) == (store == "shingles") for one in documents):
             wrong.append(f"documents have contents that an index with store {store!r} has not, or lack them")
         progress.advance(len(documents))

@@ -2,63 +2,115 @@
 
 from __future__ import annotations
 
+import dataclasses
+import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from twinset.documents.parts import Chunk, Part
 from twinset.documents.sources import open_sources
+from twinset.engines.opening import tell_unexpected, temporary_folder, total_rows
+from twinset.engines.progress import Progress
 from twinset.engines.threads import Threads
-from twinset.errors import SourceError
-from twinset.index_options import AddOptions
+from twinset.errors import RowError, SourceError
+from twinset.index_options import SourceOptions
+from twinset.schema import Places
 
 MOST_ID_BYTES = 1024
-_BATCH = 4 * 2**20
+NAMED = 1000
+"""Unreadable rows that are named; the others are counted."""
 
 _Made = TypeVar("_Made")
 
 
 @dataclass
 class Batch:
-    """Some documents: ids, texts (strings or bytes, null for empty), and where they come from."""
+    """Some documents: ids, texts (strings or bytes, null for empty), and where they come from.
+
+    `unreadable` are rows that were left out, each with the reason; `undecoded` counts texts that held bytes of another
+    encoding.
+    """
 
     ids: list[str]
     texts: Any
     where: str
-    unreadable: int = 0
+    first_row: int = 0
+    unreadable: list[tuple[str, str]] = field(default_factory=list)
+    undecoded: int = 0
+    stop: bool = False
+
+    def note(self, replaced: Places) -> None:
+        """Count the rows whose bytes were not UTF-8, or refuse them."""
+        self.undecoded += len(replaced)
+        if self.stop and self.undecoded:
+            row = int(replaced[0]) + self.first_row if len(replaced) else self.first_row
+            raise RowError(
+                f"the text of row {row} (counted from 0) holds bytes that are not UTF-8; name its encoding with "
+                "--encoding, or let them be replaced (--on-error replace)",
+                where=self.where,
+            )
 
 
-def batches(
-    source: Any, words: dict[str, Any], prepare: Callable[[Batch], _Made], options: AddOptions | None = None
-) -> Iterator[_Made]:
-    """Read a source, or a list of them, and prepare each batch in a thread; in order."""
-    options = options or AddOptions.of(**words)
-    several = isinstance(source, tuple) and all(isinstance(one, (str, os.PathLike)) for one in source)
-    threads = Threads(options.thread_count)
-    try:
-        with TemporaryDirectory(prefix="twinset-", dir=options.scratch) as scratch:
-            found = open_sources(source if several else (source,), options, scratch=Path(scratch))
-            work = ((part, chunk) for part in found.parts for chunk in part.chunks(min(options.batch_bytes, _BATCH)))
+class Incoming:
+    """Sources on their way to an index: opened, and read in batches that are prepared in threads.
+
+    `own` are files of the index itself: a folder that they lie in is read without them.
+    """
+
+    def __init__(self, source: Any, options: SourceOptions, progress: Progress, own: Sequence[str]) -> None:
+        several = isinstance(source, tuple) and all(isinstance(one, (str, os.PathLike)) for one in source)
+        self.sources: tuple[Any, ...] = source if several else (source,)
+        self.options = without(options, self.sources, own)
+        self.progress = progress
+        self.skipped: list[tuple[str, str]] = []
+
+    def batches(self, prepare: Callable[[Batch], _Made], doing: str) -> Iterator[_Made]:
+        """Read everything and prepare each batch in a thread; in order."""
+        options = self.options
+        with closing(Threads(options.thread_count)) as threads, temporary_folder(options.scratch) as scratch:
+            found = open_sources(self.sources, options, scratch=Path(scratch))
+            self.skipped = found.skipped
+            tell_unexpected(found.skipped, found.parts, self.progress)
+            self.progress.stage(doing, total_rows(found.parts), "documents")
+            work = ((part, chunk) for part in found.parts for chunk in part.chunks(options.batch_bytes))
             yield from threads.map(lambda task: prepare(_batch(*task)), work)
             for part in found.parts:
                 part.check_unchanged()
-    finally:
-        threads.close()
+
+
+def without(options: SourceOptions, sources: Sequence[Any], own: Sequence[str]) -> SourceOptions:
+    """Options with patterns that keep files of ours from being read as documents."""
+    patterns: list[str] = []
+    for source in sources:
+        if not isinstance(source, (str, os.PathLike)) or source == "-":
+            continue
+        if os.path.isdir(source):
+            inside = [os.path.relpath(os.path.abspath(one), os.path.abspath(source)) for one in own]
+            patterns += [glob.escape(one) for one in inside if one != ".." and not one.startswith("../")]
+        elif not os.path.exists(source):
+            patterns += [glob.escape(os.path.basename(one)) for one in own]
+    every = tuple(dict.fromkeys((*options.exclude, *patterns)))
+    return dataclasses.replace(options, exclude=every) if patterns else options
 
 
 def _batch(part: Part, chunk: Chunk) -> Batch:
     block = chunk.read()
     ids, texts = part.row_ids(block), block.texts
+    unreadable: list[tuple[str, str]] = []
     if block.unreadable:
+        unreadable = [(f"{part.name}:{block.first_row + row}", reason) for row, reason in block.unreadable]
         wrong = {row for row, _ in block.unreadable}
         rows = pa.array([row for row in range(block.rows) if row not in wrong], pa.int64())
         ids, texts = ids.take(rows), texts.take(rows)
-    return Batch(checked_ids(ids.to_pylist()), texts, part.name, len(block.unreadable))
+    stop = part.options.on_error == "stop"
+    names = checked_ids(ids.to_pylist())
+    return Batch(names, texts, part.name, block.first_row, unreadable, block.replaced, stop)
 
 
 def checked_ids(ids: Any) -> list[str]:

@@ -16,14 +16,15 @@ from twinset.engines.progress import Progress, Silent
 from twinset.errors import OptionError, StateError, UnknownIdError
 from twinset.index import checking, exporting
 from twinset.index.answers import Ask, Asking
+from twinset.index.asked import Asked
 from twinset.index.base import Home
 from twinset.index.entries import Sketched, keys_of, sets_of, sketched
 from twinset.index.homes import create_home, open_home
-from twinset.index.incoming import Batch, batches, checked_ids, texts_array
+from twinset.index.incoming import Batch, Incoming, checked_ids, texts_array
 from twinset.index.settings import FORMAT, Settings
 from twinset.index.writing import Changed, Writing
-from twinset.index_options import IndexOptions, QueryOptions
-from twinset.plan import LEAST_LOSS, Plan, band_probability
+from twinset.index_options import IndexOptions, QueryOptions, SourceOptions
+from twinset.plan import Plan, band_probability
 
 TIMEOUT = 30.0
 """Seconds to wait for another writer."""
@@ -132,8 +133,10 @@ class Index:
             return self._home.count()
 
     def __contains__(self, id: object) -> bool:
+        if not isinstance(id, str) or id.encode("utf-8", "ignore").decode() != id:
+            return False  # with half of a surrogate pair it is no id
         with self._mutex:
-            return isinstance(id, str) and bool(self._home.numbers([id]))
+            return bool(self._home.numbers([id]))
 
     def __iter__(self) -> Iterator[str]:
         """Ids, in the order in which they were added."""
@@ -192,7 +195,7 @@ class Index:
 
     def remove(self, ids: str | Iterable[str], *, timeout: float = TIMEOUT) -> int:
         """Remove documents, all together; an id that is not there is refused. Returns how many."""
-        wanted = [ids] if isinstance(ids, str) else list(ids)
+        wanted = checked_ids(ids)
         with self._writing(timeout, "removing") as writing:
             return writing.remove(wanted)
 
@@ -237,13 +240,34 @@ class Index:
         return pa.concat_tables([self._none(ask), *found])
 
     def each_query(
-        self, what: Any, *, k: int | None = None, threshold: float | None = None, force: bool = False, **words: Any
+        self,
+        what: Any,
+        *,
+        k: int | None = None,
+        threshold: float | None = None,
+        force: bool = False,
+        progress: Progress | None = None,
+        asked: Asked | None = None,
+        **words: Any,
     ) -> Iterator[pa.Table]:
-        """As `query` with many texts, but the answers come portion by portion."""
-        ask = self._ask(k, threshold, force)
-        prepare = lambda batch: (batch.ids, sketched(batch.texts, self.settings, sets=self._sets))  # noqa: E731
-        for names, queries in batches(what, words, prepare):
-            yield self._answers(names, queries, ask)
+        """As `query` with many texts, but the answers come portion by portion.
+
+        `progress` is told how the work goes, and in `asked` it is counted; the other words are those of `query`.
+        """
+        ask, told, counts = self._ask(k, threshold, force), progress or Silent(), asked or Asked()
+
+        def prepare(batch: Batch) -> tuple[Batch, Sketched]:
+            queries = sketched(batch.texts, self.settings, sets=self._sets)
+            batch.note(queries.replaced)
+            return batch, queries
+
+        incoming = Incoming(what, SourceOptions.of(**words), told, self._home.files())
+        for batch, queries in incoming.batches(prepare, "asking"):
+            found = self._answers(batch.ids, queries, ask)
+            counts.count(batch, queries, found)
+            told.advance(len(queries))
+            yield found
+        counts.skipped = incoming.skipped
 
     def similar_to(
         self, id: str, *, k: int | None = None, threshold: float | None = None, force: bool = False
@@ -251,7 +275,7 @@ class Index:
         """Find documents that are similar to one of the index; itself is not among them."""
         ask = self._ask(k, threshold, force)
         with self._mutex, self._home.snapshot():
-            number = self._home.numbers([id]).get(id)
+            number = self._home.numbers(checked_ids(id)).get(id)
             if number is None:
                 raise UnknownIdError(f"{self.name}: the index holds no document with the id {id!r}")
             kept = self._home.sketches(np.array([number]))
@@ -274,12 +298,15 @@ class Index:
         return Asking(self._home, self.settings).answers([], nothing, ask)
 
     def _ask(self, k: int | None, threshold: float | None, force: bool) -> Ask:
-        asked = QueryOptions.of(k=k, threshold=threshold, force=force)
         planned = self.plan.threshold
+        if k is None and threshold is None:
+            return Ask(planned, None)
+        asked = QueryOptions.of(k=k, threshold=threshold, force=force)
         if asked.threshold is None:
             return Ask(0.0 if asked.k is not None else planned, asked.k)
         if asked.threshold < planned and not asked.force:
-            found = band_probability(asked.threshold, self.plan.n_bands, self.plan.rows_per_band) * (1 - LEAST_LOSS)
+            banded = band_probability(asked.threshold, self.plan.n_bands, self.plan.rows_per_band)
+            found = banded * (1 - self.settings.loss)
             raise OptionError(
                 f"threshold is {asked.threshold:g}, and the index was planned for {planned:g}: a document at "
                 f"{asked.threshold:g} would be found with probability {found:.4f} only; ask from {planned:g} on, ask "

@@ -13,7 +13,7 @@ import orjson
 
 from twinset.errors import DamagedError, OptionError, PlanWarning, StateError
 from twinset.index_options import IndexOptions
-from twinset.plan import Plan, plan
+from twinset.plan import LEAST_LOSS, Plan, plan
 from twinset.schema import HASH_SCHEME
 
 FORMAT = 2
@@ -42,6 +42,11 @@ class Settings:
     def seed(self) -> int:
         """The seed of all hashing."""
         return int(self.options.seed or 0)
+
+    @property
+    def loss(self) -> float:
+        """The share of documents at the threshold that the comparison of sketches may lose."""
+        return min(LEAST_LOSS, (1 - self.plan.recall) / 10)
 
     def to_rows(self) -> dict[str, str]:
         """As rows of the table `settings`."""

@@ -104,6 +104,9 @@ class SqliteHome(Home):
         with self._told():
             return cast("list[Any]", self._db.execute(statement, values).fetchall())
 
+    def files(self) -> list[str]:
+        return [self.name + ending for ending in ("", "-wal", "-shm", "-lock")]
+
     def settings(self) -> dict[str, str]:
         return dict(self._rows("SELECT name, value FROM settings"))
 
@@ -278,8 +281,8 @@ class SqliteHome(Home):
 
 def _packed(numbers: Whole, keys: Keys) -> Whole:
     """Rows of `bands` as one number each, key above document, in the order of the table."""
-    packed: Whole = ((keys.astype(np.int64) << 32) | numbers[:, None]).ravel()
-    packed.sort()
+    # Two bands of one document may have the same key, once in a great while: that is one row.
+    packed: Whole = np.unique((keys.astype(np.int64) << 32) | numbers[:, None])
     return packed
 
 

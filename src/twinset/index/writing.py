@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from dataclasses import replace as changed_to
 from itertools import chain
 from typing import Any
@@ -15,35 +15,44 @@ from twinset.engines.progress import Progress
 from twinset.errors import DuplicateIdError, OptionError, StateError, UnknownIdError
 from twinset.index.base import Home, Whole
 from twinset.index.entries import Entries, Keys, entries, keys_of
-from twinset.index.incoming import Batch, batches
+from twinset.index.incoming import NAMED, Batch, Incoming
 from twinset.index.packing import unpack
 from twinset.index.settings import Settings
+from twinset.index_options import SourceOptions
 
 COMMIT = 50_000
 """Documents committed together when a source is added. Band keys fall everywhere in their table: the more of them are
 written at a time, the fewer pages are written twice."""
-_MOST_NUMBER = 2**32 - 1
 _CHUNK = 4096
 
 
 @dataclass
 class Changed:
-    """What a call did: documents added, replaced, found there already with the same text, and rows not readable."""
+    """What a call did: documents added, replaced, and found there already with the same text.
+
+    Of all of these, how many hold no token (`empty`), and how many held bytes that were no text (`undecoded`). Rows
+    that could not be read were left out: `unreadable` counts them, and `named` has the first thousand, each with the
+    reason. `skipped` are files that were passed over.
+    """
 
     added: int = 0
     replaced: int = 0
     unchanged: int = 0
     empty: int = 0
+    undecoded: int = 0
     unreadable: int = 0
+    named: list[tuple[str, str]] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
 
     def copy(self) -> Changed:
         """The same counts, to count on from."""
-        return changed_to(self)
+        return changed_to(self, named=list(self.named))
 
     def count(self, other: Changed) -> None:
         """Count another's in."""
-        for name in ("added", "replaced", "unchanged", "empty", "unreadable"):
+        for name in ("added", "replaced", "unchanged", "empty", "undecoded", "unreadable"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.named += other.named[: NAMED - len(self.named)]
 
 
 class Writing:
@@ -78,23 +87,28 @@ class Writing:
     def portions(self, source: Any, words: dict[str, Any], progress: Progress, *, replace: bool) -> Changed:
         """Add the documents of a source, a transaction for every so many."""
 
-        def prepare(batch: Batch) -> tuple[Entries, int]:
-            return entries(batch.ids, batch.texts, self.settings), batch.unreadable
+        def prepare(batch: Batch) -> tuple[Entries, Changed]:
+            new = entries(batch.ids, batch.texts, self.settings)
+            batch.note(new.sketched.replaced)
+            odd = Changed(undecoded=batch.undecoded, unreadable=len(batch.unreadable), named=batch.unreadable)
+            return new, odd
 
         done = Changed()
-        progress.stage("adding", None, "documents")
-        coming = batches(source, words, prepare)
+        incoming = Incoming(source, SourceOptions.of(**words), progress, self.home.files())
+        coming = incoming.batches(prepare, "updating" if replace else "adding")
         for first in coming:
             held, rows = done.copy(), 0
             with self.transaction():
-                for new, unreadable in chain([first], coming):
-                    held.count(self.put(new, replace=replace))
-                    held.unreadable += unreadable
+                for new, odd in chain([first], coming):
+                    for some in _apart(new):
+                        held.count(self.put(some, replace=replace))
+                    held.count(odd)
                     rows += len(new)
+                    progress.advance(len(new))
                     if rows >= COMMIT:
                         break
             done = held
-            progress.advance(rows)
+        done.skipped = incoming.skipped
         return done
 
     def put(self, new: Entries, *, replace: bool) -> Changed:
@@ -114,8 +128,9 @@ class Writing:
             changed.unchanged, changed.replaced = len(same), len(others)
             new = new.take([row for row, id in enumerate(new.ids) if id not in same])
         first = self.home.last_number() + 1
-        if first + len(new) > _MOST_NUMBER:
-            raise StateError(f"{self.home.name}: the index is full: it holds {_MOST_NUMBER} documents at most")
+        most = self.home.most_number
+        if first + len(new) > most:
+            raise StateError(f"{self.home.name}: the index is full: it holds {most} documents at most")
         if len(new):
             numbers = np.arange(first, first + len(new), dtype=np.int64)
             self.home.insert(numbers, new)
@@ -168,6 +183,17 @@ class Writing:
         for first in range(0, len(numbers), _CHUNK):
             kept = self.home.sketches(numbers[first : first + _CHUNK])
             self.home.delete(numbers[first : first + _CHUNK], keys_of(kept.slots, self.settings))
+
+
+def _apart(new: Entries) -> Iterator[Entries]:
+    """Documents, those with an id that came before apart from it: where a batch ends must make no difference."""
+    begin, seen = 0, set[str]()
+    for row, id in enumerate(new.ids):
+        if id in seen:
+            yield new.take(range(begin, row))
+            begin, seen = row, set()
+        seen.add(id)
+    yield new.take(range(begin, len(new))) if begin else new
 
 
 def _refuse_twice(ids: Sequence[str]) -> None:

@@ -1,0 +1,41 @@
+"""What was asked of an index, counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from twinset.index.entries import Sketched
+from twinset.index.incoming import NAMED, Batch
+
+
+@dataclass
+class Asked:
+    """How many queries there were, how many of them have answers, and how many answers there are.
+
+    Of the queries, how many hold no token (`empty`) and so have no answer, and how many held bytes that were no text
+    (`undecoded`). Rows that could not be read were left out: `unreadable` counts them, and `named` has the first
+    thousand, each with the reason. `skipped` are files that were passed over.
+    """
+
+    queries: int = 0
+    answered: int = 0
+    answers: int = 0
+    empty: int = 0
+    undecoded: int = 0
+    unreadable: int = 0
+    named: list[tuple[str, str]] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+
+    def count(self, batch: Batch, queries: Sketched, found: pa.Table) -> None:
+        """Count a batch of queries with its answers in."""
+        self.queries += len(queries)
+        self.answers += found.num_rows
+        self.answered += pc.count_distinct(found.column("query")).as_py()
+        self.empty += int(np.count_nonzero(queries.shingles == 0))
+        self.undecoded += batch.undecoded
+        self.unreadable += len(batch.unreadable)
+        self.named += batch.unreadable[: NAMED - len(self.named)]

@@ -1,0 +1,106 @@
+"""The tables of an index in PostgreSQL: the same as in SQLite, in a schema of their own."""
+
+from __future__ import annotations
+
+from twinset.index.settings import FORMAT
+
+_SETTINGS = 'CREATE TABLE settings (name text COLLATE "C" PRIMARY KEY, value text NOT NULL)'
+_SHINGLES = "CREATE TABLE shingles (document integer PRIMARY KEY, hashes bytea NOT NULL)"
+_BANDS = "CREATE TABLE bands (key integer NOT NULL, document integer NOT NULL, PRIMARY KEY (key, document))"
+TABLES: dict[int, dict[str, str]] = {
+    1: {
+        "settings": _SETTINGS,
+        "documents": (
+            'CREATE TABLE documents (number integer PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE, '
+            "shingles integer NOT NULL, text bytea)"
+        ),
+        "shingles": _SHINGLES,
+        "sketches": "CREATE TABLE sketches (document integer PRIMARY KEY, slots bytea NOT NULL)",
+        "bands": _BANDS,
+    },
+    2: {
+        "settings": _SETTINGS,
+        "documents": (
+            'CREATE TABLE documents (number integer PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE, text bytea)'
+        ),
+        "shingles": _SHINGLES,
+        "sketches": (
+            "CREATE TABLE sketches (document integer PRIMARY KEY, shingles integer NOT NULL, slots bytea NOT NULL)"
+        ),
+        "bands": _BANDS,
+    },
+}
+"""The tables of each format there has been."""
+NAMES = tuple(TABLES[FORMAT])
+
+STORAGE = (
+    # Texts are compressed and hashes cannot be: trying again would only cost time.
+    "ALTER TABLE documents ALTER text SET STORAGE EXTERNAL",
+    "ALTER TABLE shingles ALTER hashes SET STORAGE EXTERNAL",
+    "ALTER TABLE sketches ALTER slots SET STORAGE EXTERNAL",
+)
+
+COLUMNS = {
+    1: {
+        *(("settings", "name", "text"), ("settings", "value", "text")),
+        *(("documents", "number", "integer"), ("documents", "id", "text"), ("documents", "shingles", "integer")),
+        *(("documents", "text", "bytea"), ("shingles", "document", "integer"), ("shingles", "hashes", "bytea")),
+        *(("sketches", "document", "integer"), ("sketches", "slots", "bytea")),
+        *(("bands", "key", "integer"), ("bands", "document", "integer")),
+    },
+    2: {
+        *(("settings", "name", "text"), ("settings", "value", "text")),
+        *(("documents", "number", "integer"), ("documents", "id", "text"), ("documents", "text", "bytea")),
+        *(("shingles", "document", "integer"), ("shingles", "hashes", "bytea")),
+        *(("sketches", "document", "integer"), ("sketches", "shingles", "integer"), ("sketches", "slots", "bytea")),
+        *(("bands", "key", "integer"), ("bands", "document", "integer")),
+    },
+}
+"""Table, column and type of each format: how an index is told from other tables of these names."""
+
+THERE = (
+    "SELECT c.relname, a.attname, format_type(a.atttypid, NULL) FROM pg_class AS c "
+    "JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped "
+    "WHERE c.relnamespace = %s::regnamespace AND c.relkind = 'r' AND c.relname = ANY(%s) AND NOT c.relhastriggers "
+    "AND NOT c.relhasrules"
+)
+LOOK_UP = "SELECT key, document FROM bands WHERE key = ANY(%s::integer[])"
+"""Candidates: who shares a key with the documents asked for."""
+
+_ALONE = "SELECT count(*) FROM {0} AS s WHERE NOT EXISTS (SELECT 1 FROM documents WHERE number = s.document)"
+STRAYS = {
+    "documents without a sketch": (
+        "SELECT count(*) FROM documents AS d WHERE NOT EXISTS (SELECT 1 FROM sketches WHERE document = d.number)"
+    ),
+    "sketches without a document": _ALONE.format("sketches"),
+    "shingles without a document": _ALONE.format("shingles"),
+}
+
+AS_NEW = {
+    1: (
+        "CREATE TEMP VIEW sketches AS SELECT s.document, d.shingles, s.slots "
+        "FROM {schema}.sketches AS s JOIN {schema}.documents AS d ON d.number = s.document",
+        "CREATE TEMP VIEW documents AS SELECT number, id, text FROM {schema}.documents",
+    ),
+}
+"""Views of one session that show the tables of an older format as the newest has them."""
+
+UP = {
+    1: (
+        "DROP VIEW IF EXISTS pg_temp.sketches",
+        "DROP VIEW IF EXISTS pg_temp.documents",
+        "ALTER TABLE {schema}.sketches ADD COLUMN shingles integer",
+        "UPDATE {schema}.sketches AS s SET shingles = d.shingles FROM {schema}.documents AS d "
+        "WHERE d.number = s.document",
+        "ALTER TABLE {schema}.sketches ALTER COLUMN shingles SET NOT NULL",
+        "ALTER TABLE {schema}.documents DROP COLUMN shingles",
+    ),
+}
+"""What brings each older format to the one after it."""
+
+HOLDER = (
+    "SELECT a.application_name, a.client_addr::text, a.backend_start::timestamp(0)::text FROM pg_locks AS l "
+    "JOIN pg_stat_activity AS a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.granted "
+    "AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
+    "AND l.classid = %s AND l.objid = (%s::bigint & 4294967295)::oid"
+)
