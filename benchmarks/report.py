@@ -8,9 +8,11 @@ from typing import Any
 
 from benchmarks import (
     against_peers,
+    collapse,
     exact_join,
     growth,
     hot_buckets,
+    index,
     known_truth,
     machine,
     plagiarism,
@@ -25,6 +27,8 @@ PARTS = {
     "memory": ("Memory limit", growth.measure_limited, growth.table_limited, growth.goals_limited),
     "exact": ("Exact pairs", exact_join.measure, exact_join.table, exact_join.goals),
     "hot": ("Hot buckets", hot_buckets.measure, hot_buckets.table, hot_buckets.goals),
+    "index": ("An index", index.measure, index.table, index.goals),
+    "collapse": ("Collapsed search results", collapse.measure, collapse.table, collapse.goals),
     "startup": ("Start", startup.measure, startup.table, startup.goals),
     "truth": ("Corpora with known truth", known_truth.measure, known_truth.table, known_truth.goals),
     "plagiarism": ("Copied answers and their sources", plagiarism.measure, plagiarism.table, plagiarism.goals),

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from .postgres_server import GivenServer, Server
 
 # Kernels compile on first use, and machines differ in speed: no example has a deadline.
 settings.register_profile("twinset", deadline=None, derandomize=True, print_blob=True)
@@ -35,3 +39,31 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
     report: pytest.CollectReport = yield  # type: ignore[misc]
     _fail_if_skipped(report)
     return report  # type: ignore[return-value]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[GivenServer]:
+    """The PostgreSQL server that all tests share, started by the first that asks: databases may be made, no more."""
+    from . import components, postgres_server
+
+    if not postgres_server.GIVEN:
+        components.skip_without(postgres_server.missing())
+    with postgres_server.shared() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres: GivenServer) -> Iterator[str]:
+    """The URL of an empty database of a test's own."""
+    with postgres.database() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def mortal_postgres() -> Iterator[Server]:
+    """A PostgreSQL server that the tests of a module may kill: never the one that was given."""
+    from . import components, postgres_server
+
+    components.skip_without(postgres_server.missing())
+    with postgres_server.Server() as server:
+        yield server

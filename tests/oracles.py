@@ -250,6 +250,27 @@ def pairs_of_sets(sets: Mapping[str, frozenset[Any]], threshold: float) -> dict[
     return found
 
 
+# The index
+
+
+def stored_keys(slots: Sequence[int], bands: int, rows: int) -> list[int]:
+    """Band keys as an index keeps them: the upper half of each, read as a signed number."""
+    upper = [band_key(slots, band, rows) >> 32 for band in range(bands)]
+    return [key - 2**32 if key >= 2**31 else key for key in upper]
+
+
+def answers(
+    sets: Mapping[str, frozenset[Any]], query: frozenset[Any], threshold: float = 0.0, k: int | None = None
+) -> list[tuple[str, float, float, float]]:
+    """A query against every set: similarity, query in document, document in query; best first, ties in their order.
+
+    What has nothing in common is no answer.
+    """
+    found = [(id, *scores(query, one)) for id, one in sets.items()]
+    near = [row for row in found if row[1] > 0 and row[1] >= threshold]
+    return sorted(near, key=lambda row: -row[1])[:k]
+
+
 # Clusters: documents are ranks, an edge is (later rank, earlier rank).
 
 Edge = tuple[int, int]
@@ -290,6 +311,16 @@ def components(documents: int, edges: Iterable[Edge]) -> list[int]:
                 least[a] = least[b] = low
                 changed = True
     return least
+
+
+def collapsed(sets: Sequence[frozenset[Any]], threshold: float) -> list[tuple[int, float]]:
+    """For each result of a ranking the first unfolded one that it is near to, and how near; itself if there is none."""
+    found: list[tuple[int, float]] = []
+    for place, one in enumerate(sets):
+        heads = (head for head in range(place) if found[head][0] == head)
+        near = ((head, textbook.jaccard(one, sets[head])) for head in heads if one)
+        found.append(next(((head, score) for head, score in near if score >= threshold), (place, 1.0)))
+    return found
 
 
 # The audit

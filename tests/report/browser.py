@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import shutil
 import socket
 import subprocess
@@ -14,6 +13,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
+
+from .. import components
 
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
@@ -28,14 +29,7 @@ _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 
 def missing() -> str:
     """Why there is no browser, after having tried to install Debian's; empty if there is one."""
-    if not _found() and shutil.which("apt-get") and os.geteuid() == 0:
-        quiet = {"capture_output": True, "timeout": 600, "check": False}
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        install = ["apt-get", "install", "-y", "--no-install-recommends", *PACKAGES]
-        if subprocess.run(install, env=environment, **quiet).returncode:  # type: ignore[call-overload]
-            subprocess.run(["apt-get", "update"], env=environment, **quiet)  # type: ignore[call-overload]
-            subprocess.run(install, env=environment, **quiet)  # type: ignore[call-overload]
-    return "" if _found() else f"there is no browser; as root, apt-get install {' '.join(PACKAGES)}"
+    return components.missing("browser", _found, PACKAGES)
 
 
 def _found() -> bool:

@@ -13,6 +13,7 @@ import pytest
 
 import twinset
 
+from ..components import skip_without
 from .browser import Browser, missing
 from .results import families, made, near, text, write
 
@@ -39,9 +40,7 @@ PAYLOADS = [
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    why = missing()
-    if why:
-        pytest.skip(why)
+    skip_without(missing())
     with Browser() as window:
         yield window
 

@@ -24,7 +24,7 @@ from .results import families, made, near, text, write
 
 
 def page_of(out: Path, **words: Any) -> str:
-    return twinset.open_result(out).report(out.parent / "report.html", **words).read_text("utf-8")
+    return twinset.open_result(out).report(out.parent / "report.html", force=True, **words).read_text("utf-8")
 
 
 def data_of(page: str) -> dict[str, Any]:

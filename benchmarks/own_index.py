@@ -1,0 +1,104 @@
+"""One step of an index's life, measured in a process of its own; prints one JSON line.
+
+add HOME SOURCE STORE     an index is made and the source is added to it, portion by portion
+query HOME SOURCE         texts of the source are asked for, one by one and all together
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+import twinset
+
+SEED = 1
+ALONE, TOGETHER, WARM = 4_000, 10_000, 2_000
+
+
+class Clock:
+    """A progress that notes when each portion was committed."""
+
+    def __init__(self) -> None:
+        self.marks = [(0, time.perf_counter())]
+
+    def stage(self, name: str, total: int | None, unit: str) -> None:
+        self.marks = [(0, time.perf_counter())]
+
+    def advance(self, n: int) -> None:
+        self.marks.append((self.marks[-1][0] + n, time.perf_counter()))
+
+    def note(self, text: str) -> None:
+        """Nothing."""
+
+    def close(self) -> None:
+        """Nothing."""
+
+    def rate(self, first: float, last: float) -> float:
+        """Documents a second between two shares of the whole."""
+        total = self.marks[-1][0]
+        inside = [mark for mark in self.marks if first * total <= mark[0] <= last * total]
+        if len(inside) < 2:
+            inside = [self.marks[0], self.marks[-1]]
+        return (inside[-1][0] - inside[0][0]) / (inside[-1][1] - inside[0][1])
+
+
+def add(home: str, source: str, store: str) -> dict[str, Any]:
+    clock = Clock()
+    with twinset.Index.create(home, threshold=0.8, recall=0.99, store=store, seed=SEED) as index:
+        changed = index.add(source, progress=clock)
+        facts = index.stats()
+    return {
+        "documents": changed.added,
+        "rate": clock.rate(0.0, 1.0),
+        "first": clock.rate(0.0, 0.1),
+        "last": clock.rate(0.9, 1.0),
+        "bytes": facts["bytes"],
+        "bytes_per_document": facts["bytes_per_document"],
+    }
+
+
+def query(home: str, source: str) -> dict[str, Any]:
+    rng = np.random.default_rng(SEED)
+    with pq.ParquetFile(source) as file:
+        groups = rng.choice(file.num_row_groups, min(2, file.num_row_groups), replace=False)
+        texts = file.read_row_groups(groups.tolist(), columns=["text"])["text"].to_pylist()
+    rng.shuffle(texts)
+    chosen = texts[: ALONE + WARM]
+    with twinset.Index.open(home, read_only=True) as index:
+        for text in chosen[:WARM]:
+            index.query(text)
+        times, answers = [], 0
+        for text in chosen[WARM:]:
+            since = time.perf_counter()
+            answers += index.query(text).num_rows
+            times.append(time.perf_counter() - since)
+        many = texts[:TOGETHER]
+        rates = []
+        for _ in range(3):
+            since = time.perf_counter()
+            index.query(many)
+            rates.append(len(many) / (time.perf_counter() - since))
+    return {
+        "queries": len(times),
+        "answers": answers / len(times),
+        "p50": float(np.percentile(times, 50)),
+        "p99": float(np.percentile(times, 99)),
+        "batch": max(rates),
+    }
+
+
+def main() -> None:
+    step, *words = sys.argv[1:]
+    found = {"add": add, "query": query}[step](*words)
+    found["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

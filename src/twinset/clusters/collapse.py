@@ -1,0 +1,69 @@
+"""A ranking to groups: near-duplicates folded under their first appearance.
+
+Each result goes under the first result of the ranking that it is near to and that is not folded itself; if there is
+none, it stays. So nothing is folded under something that is not shown, and nothing chains: whatever is folded was
+compared exactly with what it is folded under.
+
+The first, and not the most similar, because the ranking is the reader's order: what a result repeats is what came
+first. It is the rule of leader clusters (`group.py`) with the ranking as keep policy, so that the page and a clean
+collection agree. What comes later in the ranking never changes what was folded before.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from twinset.clusters import collapse_kernels as kernels
+from twinset.schema import Hashes, Numbers, Places
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Shingle sets in the order of a ranking, with what rules out quickly that two of them are near.
+
+    Set i is hashes[starts[i]:starts[i]+sizes[i]]; the prefix of its tokens in an order by frequency begins with
+    alone[i] tokens that no other set has and goes on with keys[offsets[i]:offsets[i+1]]; its bitmap is
+    bits[bit_offsets[i]:bit_offsets[i+1]]. All are of one threshold: see `candidates/prefix.py`.
+    """
+
+    hashes: Hashes
+    starts: Places
+    sizes: Numbers
+    alone: Numbers
+    offsets: Places
+    keys: Hashes
+    bit_offsets: Places
+    bits: Hashes
+
+
+def fold(ranked: Ranked, threshold: float) -> tuple[Numbers, Numbers]:
+    """For each set the place of the one it is folded under, its own if it is not, and how many tokens they share.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hashes = np.array([1, 2, 3, 1, 2, 3, 4, 2, 3, 4], np.uint64)
+    >>> numbers = np.arange(4, dtype=np.uint32)
+    >>> keys = 2 + hashes  # every token in the prefix: right for any threshold, if not short
+    >>> starts, none = np.array([0, 3, 7, 10]), np.zeros(3, np.uint32)
+    >>> full = np.full(3, 2**64 - 1, np.uint64)
+    >>> sets = Ranked(hashes, starts, np.array([3, 4, 3], np.uint32), none, starts, keys, np.arange(4), full)
+    >>> [part.tolist() for part in fold(sets, 0.75)]
+    [[0, 0, 2], [0, 3, 0]]
+    """
+    results, total = len(ranked.sizes), len(ranked.keys)
+    places = 1 << max(4, (total + total // 2).bit_length())
+    lists, lengths = np.empty(total, np.uint32), np.zeros(total + 1, np.int64)
+    table, numbers = np.zeros(places, np.uint64), np.empty(places, np.uint32)
+    count = kernels.number_lists(ranked.keys, table, numbers, lists, lengths)
+    starts = np.zeros(count + 1, np.int64)
+    np.cumsum(lengths[:count], out=starts[1:])
+    members, positions = np.empty(total, np.uint32), np.empty(total, np.uint32)
+    met, touched, heads = np.zeros(results, np.uint32), np.empty(results, np.uint32), np.empty(results, np.uint32)
+    room = np.empty(1 << max(3, (2 * int(ranked.sizes.max(initial=0))).bit_length()), np.uint64)
+    leader, shared = np.empty(results, np.uint32), np.empty(results, np.uint32)
+    kernels.fold(
+        ranked.hashes, ranked.starts, ranked.sizes, threshold, ranked.alone, ranked.offsets, lists, starts,
+        ranked.bit_offsets, ranked.bits, starts.copy(), members, positions, met, touched, heads, room, leader, shared,
+    )  # fmt: skip
+    return leader, shared

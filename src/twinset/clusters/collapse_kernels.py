@@ -1,0 +1,194 @@
+"""A ranking to groups: each result is folded under the first earlier one that it is near to and that is not folded.
+
+A result is spoken of by its place in the ranking; a head is a result that is not folded. Prefixes and bitmaps of the
+shingle sets rule out nearly all heads, and what they leave is counted exactly. Why they rule out none that is near:
+candidates/prefix.py.
+"""
+
+import numpy as np
+
+from twinset.bytes_kernels import U, ones
+from twinset.compiled import inlined, kernel
+
+SLOT_MIX = U(0x9E3779B97F4A7C15)
+RULED_OUT = np.uint32(0xFFFFFFFF)
+SLACK = 1.0 - 1e-12  # what rounding may cost a bound; far below one shingle for any set that fits in memory
+
+
+@kernel("int64(uint64[::1], uint64[::1], uint32[::1], uint32[::1], int64[::1])")
+def number_lists(keys, table, numbers, lists, lengths):  # type: ignore[no-untyped-def]
+    """Number the distinct keys as they come: lists[k] is the number of keys[k]; returns how many there are.
+
+    lengths int64, zeros, room for as many as there are keys: how often each key is there. Scratch: table uint64, zeros,
+    and numbers uint32, of one power of two of places, more than there are keys.
+    """
+    mask = U(len(table) - 1)
+    count = 0
+    for k in range(len(keys)):
+        key = keys[k]
+        place = ((key * SLOT_MIX) >> U(32)) & mask
+        while table[place] != U(0) and table[place] != key:
+            place = (place + U(1)) & mask
+        if table[place] == U(0):
+            table[place] = key
+            numbers[place] = count
+            count += 1
+        lists[k] = numbers[place]
+        lengths[numbers[place]] += 1
+    return count
+
+
+@inlined
+def load(tokens, places):  # type: ignore[no-untyped-def]
+    """Put a set into a hash table of the least power of two over twice its size, for which `places` has room."""
+    size = 8
+    while size < 2 * len(tokens):
+        size *= 2
+    for p in range(size):
+        places[p] = U(0)
+    mask = U(size - 1)
+    for x in tokens:
+        place = x & mask
+        while places[place] != U(0):
+            place = (place + U(1)) & mask
+        places[place] = x
+    return mask
+
+
+@inlined
+def overlap(tokens, places, mask, size, threshold):  # type: ignore[no-untyped-def]
+    """How many tokens are in the loaded set of this size, or 0 where Jaccard is below the threshold."""
+    total = len(tokens)
+    # J >= t means an overlap of at least t/(1+t) (|A|+|B|): so many may be missing, and no more
+    spare = total - np.int64(threshold / (1.0 + threshold) * (size + total) * SLACK)
+    count = 0
+    for x in tokens:
+        place = x & mask
+        while places[place] != U(0) and places[place] != x:
+            place = (place + U(1)) & mask
+        if places[place] == x:
+            count += 1
+        else:
+            spare -= 1
+            if spare < 0:
+                break
+    return count if spare >= 0 and count / (size + total - count) >= threshold else 0
+
+
+@inlined
+def bits_allow(one, other, both, threshold):  # type: ignore[no-untyped-def]
+    """Whether the bitmaps of two sets, of `both` tokens together, differ in few enough bits; the longer is folded."""
+    if len(one) > len(other):
+        one, other = other, one
+    # an overlap of t/(1+t) (|A|+|B|) leaves (1-t)/(1+t) (|A|+|B|) tokens that only one of them has
+    most = both - 2.0 * threshold / (1.0 + threshold) * both * SLACK
+    size, folds = len(one), len(other) // len(one)
+    count = 0
+    if folds == 1:  # sets of about the same size, the most frequent case: a loop that vectorises
+        for j in range(size):
+            count += ones(one[j] ^ other[j])
+    else:
+        for j in range(size):
+            word = one[j]
+            for fold in range(folds):
+                word ^= other[j + fold * size]
+            count += ones(word)
+    return count <= most
+
+
+@inlined
+def ask_lists(i, sizes, threshold, alone, offsets, lists, starts, ends, members, positions, met, touched):  # type: ignore[no-untyped-def]
+    """List in `touched` the heads that share a key of i's prefix; met[j] is RULED_OUT where the positions say so."""
+    share = threshold / (1.0 + threshold) * SLACK
+    size = np.int64(sizes[i])
+    count = 0
+    for k in range(offsets[i], offsets[i + 1]):
+        left = size - (np.int64(alone[i]) + k - offsets[i])  # this token and those behind it
+        for at in range(starts[lists[k]], ends[lists[k]]):
+            j = members[at]
+            seen = met[j]
+            if seen == 0:
+                touched[count] = j
+                count += 1
+            if seen != RULED_OUT:
+                theirs = np.int64(sizes[j])
+                possible = np.int64(seen) + min(left, theirs - np.int64(positions[at]))
+                met[j] = seen + np.uint32(1) if possible >= share * (size + theirs) else RULED_OUT
+    return count
+
+
+@inlined
+def enter(i, alone, offsets, lists, ends, members, positions):  # type: ignore[no-untyped-def]
+    """Make i a member of the lists of its prefix. Results come in order, so every list ascends."""
+    for k in range(offsets[i], offsets[i + 1]):
+        at = ends[lists[k]]
+        members[at] = i
+        positions[at] = np.int64(alone[i]) + k - offsets[i]
+        ends[lists[k]] += 1
+
+
+@inlined
+def reach(i, offsets, lists, starts, ends):  # type: ignore[no-untyped-def]
+    """How many members the lists of i's prefix have."""
+    total = 0
+    for k in range(offsets[i], offsets[i + 1]):
+        total += ends[lists[k]] - starts[lists[k]]
+    return total
+
+
+@kernel(
+    "void(uint64[::1], int64[::1], uint32[::1], float64, uint32[::1], int64[::1], uint32[::1], int64[::1], int64[::1],"
+    "uint64[::1], int64[::1], uint32[::1], uint32[::1], uint32[::1], uint32[::1], uint32[::1], uint64[::1],"
+    "uint32[::1], uint32[::1])"
+)
+def fold(
+    hashes, set_starts, sizes, threshold, alone, offsets, lists, starts, bit_offsets, bits,
+    ends, members, positions, met, touched, heads, places, leader, shared,
+):  # type: ignore[no-untyped-def]  # fmt: skip
+    """leader[i]: the head under which result i is folded, or i itself; shared[i]: the tokens that they share, or 0.
+
+    Set i is hashes[set_starts[i]:set_starts[i]+sizes[i]]. Its prefix begins with alone[i] tokens that no other set has;
+    the rest is in the lists lists[offsets[i]:offsets[i+1]], of which list l has room for starts[l+1] - starts[l]
+    members. Its bitmap is bits[bit_offsets[i]:bit_offsets[i+1]]. ends: as starts at first. Scratch: members, positions
+    (room of all lists), met (zeros), touched, heads (one place a result), places (a power of two over twice the
+    largest set).
+    """
+    n_heads = 0
+    for i in range(len(sizes)):
+        leader[i] = i
+        shared[i] = 0
+        if sizes[i] == 0:
+            continue
+        size = np.int64(sizes[i])
+        tokens = hashes[set_starts[i] : set_starts[i] + size]
+        bitmap = bits[bit_offsets[i] : bit_offsets[i + 1]]
+        # where the lists are of tokens that everybody has, the bitmaps of all heads are less to look at
+        crowded = reach(i, offsets, lists, starts, ends) > n_heads * (1.0 + len(bitmap) / 16)
+        asked = heads
+        count = n_heads
+        if not crowded:
+            asked = touched
+            count = ask_lists(
+                i, sizes, threshold, alone, offsets, lists, starts, ends, members, positions, met, touched
+            )
+        mask = U(0)
+        for c in range(count):
+            j = np.int64(asked[c])
+            theirs = np.int64(sizes[j])
+            excluded = met[j] == RULED_OUT or min(size, theirs) < threshold * max(size, theirs) * SLACK
+            met[j] = 0
+            if excluded or j >= np.int64(leader[i]):
+                continue
+            if bits_allow(bitmap, bits[bit_offsets[j] : bit_offsets[j + 1]], size + theirs, threshold):
+                if mask == U(0):
+                    mask = load(tokens, places)
+                found = overlap(hashes[set_starts[j] : set_starts[j] + theirs], places, mask, size, threshold)
+                if found > 0:
+                    leader[i] = j
+                    shared[i] = found
+                    if crowded:
+                        break  # heads come in the order of the ranking
+        if shared[i] == 0:
+            heads[n_heads] = i
+            n_heads += 1
+            enter(i, alone, offsets, lists, ends, members, positions)

@@ -1,0 +1,41 @@
+"""The options of collapsing search results: written once, as all others are in `options.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from .checks import Check
+from .options import DEFAULT_SEED, PlanOptions, ShingleOptions, option
+
+__all__ = ["CollapseOptions"]
+
+_PLAN = dict(PlanOptions.words())
+
+
+def _text(value: Any) -> Any:
+    if not callable(value) and not (isinstance(value, str) and value):
+        raise TypeError
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollapseOptions(ShingleOptions):
+    """The options of `twinset.collapse`."""
+
+    title: ClassVar[str] = "Collapse"
+
+    text: str | Callable[[Any], Any] = option(
+        "text",
+        "Where the text of a result is: a key or column, or a function that takes the result and gives it.",
+        Check(_text, "the name of a key or column, or a function", told=False),
+        "COLUMN",
+    )
+    threshold: float = option(
+        0.8,
+        "Least exact similarity (Jaccard) of a result and the one it is folded under; inclusive.",
+        _PLAN["threshold"].check,
+        "T",
+    )
+    seed: int = option(DEFAULT_SEED, _PLAN["seed"].help, _PLAN["seed"].check, "N")
