@@ -1,7 +1,8 @@
 """How kernels are compiled, where the result is kept, and who is told when that takes a while.
 
 Numba's own cache looks at one source file at a time and so misses a change in a kernel that another file calls.
-The cache folder is therefore named after a digest of every kernel source of the package.
+The cache folder of a module is therefore named after a digest of its source and of all kernel sources that it uses:
+whoever changes one module compiles that one again, and those that use it.
 """
 
 import hashlib
@@ -9,6 +10,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -26,18 +28,31 @@ def on_compile(listener: Callable[[], None]) -> None:
     _listeners.append(listener)
 
 
-def _sources_digest() -> str:
-    package = Path(__file__).parent
-    digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted([Path(__file__), *package.rglob("*kernels*.py")]):
-        digest.update(path.read_bytes())
+_PACKAGE = Path(__file__).parent
+_USED = re.compile(rb"^from twinset\.([\w.]*kernels) import", re.MULTILINE)
+
+
+def _sources(path: Path, found: dict[Path, bytes]) -> dict[Path, bytes]:
+    """The source of a module of kernels, and of those that it uses."""
+    if path not in found:
+        found[path] = path.read_bytes()
+        for name in _USED.findall(found[path]):
+            _sources(_PACKAGE.joinpath(*name.decode().split(".")).with_suffix(".py"), found)
+    return found
+
+
+def _digest(path: Path) -> str:
+    digest = hashlib.sha256(numba.__version__.encode() + Path(__file__).read_bytes())
+    for _, source in sorted(_sources(path, {}).items()):
+        digest.update(source)
     return digest.hexdigest()[:16]
 
 
-def _cache_folder() -> Path:
-    """The first of the usual places that can be written to."""
+@cache
+def _cache_folder(path: Path) -> Path:
+    """For a module of kernels, the first of the usual places that can be written to."""
     home = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    name = f"twinset/kernels-{_sources_digest()}"
+    name = f"twinset/kernels-{_digest(path)}"
     for base in (Path(home).expanduser(), Path(tempfile.gettempdir()) / f"twinset-{os.getuid()}"):
         folder = base / name
         try:
@@ -49,9 +64,10 @@ def _cache_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="twinset-kernels-"))
 
 
-_folder = _cache_folder()
-setattr(_numba_config, "CACHE_DIR", str(_folder))  # noqa: B010 - Numba's types do not know it
-_cached = {path.name.rsplit("-", 1)[0] for path in _folder.rglob("*.nbi")}
+@cache
+def _cached(folder: Path) -> set[str]:
+    """The kernels that a folder holds."""
+    return {path.name.rsplit("-", 1)[0] for path in folder.rglob("*.nbi")}
 
 
 def _announce() -> None:
@@ -70,8 +86,10 @@ def kernel(signature: str) -> Callable[[_F], _F]:
     signature = re.sub(r"read\((\w+)\)", r"Array(\1, 1, 'C', readonly=True)", signature)
 
     def compile_now(function: _F) -> _F:
-        if f"{function.__module__.rsplit('.', 1)[-1]}.{function.__qualname__}" not in _cached:
+        folder = _cache_folder(Path(function.__code__.co_filename))
+        if f"{function.__module__.rsplit('.', 1)[-1]}.{function.__qualname__}" not in _cached(folder):
             _announce()
+        setattr(_numba_config, "CACHE_DIR", str(folder))  # noqa: B010 - Numba's types do not know it
         compiled: Any = numba.njit(signature, nogil=True, cache=True, error_model="numpy")(function)
         return cast(_F, compiled)
 

@@ -1,0 +1,71 @@
+"""Kernels are compiled again when they, or those that they use, have changed; and only then."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.house.source import PACKAGE, imports_of, modules
+
+KERNELS = [path for path in modules() if path.stem.endswith("kernels")]
+PROGRAM = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {folder!r})
+from twinset import compiled
+said = []
+compiled.on_compile(lambda: said.append("compiling"))
+from twinset.pairs import some_kernels
+from twinset.other_kernels import answer
+print(some_kernels.doubled(21), answer(), len(said))
+"""
+USED = "from twinset.compiled import inlined\n\n\n@inlined\ndef twice(x):\n    return {factor} * x\n"
+USING = (
+    "from twinset.used_kernels import twice\nfrom twinset.compiled import kernel\n\n\n"
+    '@kernel("int64(int64)")\ndef doubled(x):\n    return twice(x)\n'
+)
+OTHER = "from twinset.compiled import kernel\n\n\n@kernel('int64()')\ndef answer():\n    return 7\n"
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=str)
+def test_every_kernel_source_that_is_used_is_in_the_digest(path: Path) -> None:
+    from twinset import compiled
+
+    found = set(compiled._sources(PACKAGE / path, {}))
+    used = {PACKAGE.joinpath(*name.split(".")[1:]).with_suffix(".py") for name in imports_of(path)}
+    for other in used:
+        if other.stem.endswith("kernels"):
+            assert other in found, f"{path} uses {other.name} in a way that the cache does not see"
+
+
+def test_a_change_is_compiled_and_nothing_else_is(tmp_path: Path) -> None:
+    package = tmp_path / "twinset"
+    (package / "pairs").mkdir(parents=True)
+    for name, text in (
+        ("__init__.py", ""),
+        ("pairs/__init__.py", ""),
+        ("compiled.py", (PACKAGE / "compiled.py").read_text("utf-8")),
+        ("used_kernels.py", USED.format(factor=2)),
+        ("pairs/some_kernels.py", USING),
+        ("other_kernels.py", OTHER),
+    ):
+        (package / name).write_text(text, "utf-8")
+    cache = tmp_path / "cache"
+
+    def run() -> list[str]:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+        command = [sys.executable, "-c", PROGRAM.format(folder=str(tmp_path))]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return done.stdout.split()
+
+    assert run() == ["42", "7", "1"]
+    assert run() == ["42", "7", "0"]
+    compiled = {path: path.stat().st_mtime_ns for path in cache.rglob("*.nbc")}
+    (package / "used_kernels.py").write_text(USED.format(factor=3), "utf-8")
+    assert run() == ["63", "7", "1"]
+    assert {path: path.stat().st_mtime_ns for path in cache.rglob("*.nbc") if path in compiled} == compiled
+    assert len(list(cache.rglob("*.nbc"))) == len(compiled) + 1
