@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
+from twinset.cli import main
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
+Call = Callable[..., "Called"]
 
 
 @pytest.fixture
@@ -24,6 +28,43 @@ def run(tmp_path: Path) -> Run:
         environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", **more.pop("env", {})}
         more = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 300, "check": False, **more}
         return subprocess.run(command, env=environment, **more)
+
+    return call
+
+
+class Called(NamedTuple):
+    """How a command ended that was called within this process."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """What ``--json`` printed."""
+        assert self.code == 0, self.err
+        return json.loads(self.out)
+
+    @property
+    def refusal(self) -> str:
+        """The one line on stderr that says what is wrong, progress apart."""
+        lines = [line for line in self.err.splitlines() if line.startswith("twinset: ")]
+        assert (self.code, len(lines)) == (2, 1), (self.code, self.err)
+        assert "Traceback" not in self.err
+        return lines[0]
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Call:
+    """Call ``twinset`` with words, in a folder of its own: as `run`, but without a process for each."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def call(*words: object, stdin: bytes | None = None) -> Called:
+        if stdin is not None:
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        capfd.readouterr()
+        return Called(main([str(word) for word in words]), *capfd.readouterr())
 
     return call
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -103,6 +106,21 @@ def test_dedup(run: Run, corpus: Path, tmp_path: Path) -> None:
     assert [(row["id"], row["because_of"]) for row in removed] == [("c", "a"), ("d", "a")]
 
 
+def test_one_of_a_thing_is_one(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "two.txt").write_text(f"{text(1)}\n{text(1)}\n")
+    (tmp_path / "one.txt").write_text("hello\n")
+    two = run("dedup", "two.txt", "--lines", "-o", "two").stdout.splitlines()
+    assert {"  1  kept", "  1  removed as a near-duplicate", "  1  cluster", "  1  pair"} <= set(two)
+    one = run("dedup", "one.txt", "-o", "one", "--floor", "0.5")
+    lines = set(one.stdout.splitlines())
+    assert {"  1  document", "  0  removed as near-duplicates", "  0  pairs, down to 0.5"} <= lines
+    assert "reading and sketching: 1 document, " in one.stderr
+    assert "measuring: 1 threshold, " in run("evaluate", "one.txt", "--exact").stderr
+    plan = " ".join(run("plan", "one.txt", "--hashes", "1", "--bands", "1", "--rows", "1").stdout.split())
+    assert "1 document, about 6 bytes of text, 1 shingle. " in plan
+    assert "of 1 hash equal is dropped" in plan
+
+
 def test_an_output_that_exists_is_refused_without_force(run: Run, corpus: Path) -> None:
     assert run("dedup", corpus.name, "-o", "OUT").returncode == 0
     again = run("dedup", corpus.name, "-o", "OUT")
@@ -155,3 +173,45 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == ",".join(HEAD) or done.stdout.startswith('"left"')
     assert done.stderr == ""
+
+
+EVERY = [
+    *("demo", "demo --json", "pairs IN", "pairs IN --json", "pairs IN --dry-run", "dedup IN -o new"),
+    *("recut OUT -o cut", "explain OUT d", "report OUT -o page.html", "evaluate IN --exact"),
+    *("evaluate IN --exact --json", "compare IN IN", "plan", "plan IN", "--help", "--version", "pairs --help"),
+]
+
+
+@pytest.mark.parametrize("both", [False, True], ids=["stdout", "stdout and stderr"])
+def test_every_command_ends_quietly_when_nobody_reads(run: Run, corpus: Path, tmp_path: Path, both: bool) -> None:
+    """The reader has left before anything is written, so that every write fails."""
+
+    def unread(words: str) -> tuple[str, int, str]:
+        reader, writer = os.pipe()
+        os.close(reader)
+        command = [sys.executable, "-m", "twinset", *words.replace("IN", corpus.name).split()]
+        error = writer if both else subprocess.PIPE
+        done = subprocess.run(command, cwd=tmp_path, stdout=writer, stderr=error, text=True, check=False)
+        os.close(writer)
+        progress = re.compile(r"(plan: .*|.*: .* s|compiling .*|\d+ pairs? of .*|audit: .*)")
+        return words, done.returncode, "\n".join(
+            line for line in (done.stderr or "").splitlines() if not progress.fullmatch(line)
+        )
+
+    assert run("dedup", corpus.name, "-o", "OUT", "--quiet").returncode == 0
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(unread, EVERY)) == [(words, 141, "") for words in EVERY]
+    assert both or (tmp_path / "new" / "summary.json").is_file(), "what was to be done is done before it is told"
+
+
+def test_streams_that_are_closed_from_the_start(corpus: Path, tmp_path: Path) -> None:
+    twinset = f"{sys.executable} -m twinset"
+    for words, code in (
+        ("plan --json >&-", 0),
+        ("plan --json >&- 2>&-", 0),
+        ("pairs nowhere 2>&-", 2),
+        ("pairs nowhere 2>/dev/full", 2),
+        (f"pairs {corpus.name} >/dev/full 2>/dev/null", 2),
+    ):
+        done = subprocess.run(["bash", "-c", f"{twinset} {words}"], cwd=tmp_path, capture_output=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (code, b"", b""), words

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from .conftest import Run
 
 
@@ -14,7 +16,8 @@ def test_a_table_and_what_it_means(run: Run, corpus: Path, tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr
     assert "truth: 1 id of no document (nobody); 1 row left out" in done.stdout
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert ["0.8", "3", "3", "3", *["1.0000"] * 8] in lines
+    assert ["0.8", "3", "3", "3", *["1.0000"] * 3] in lines
+    assert ["0.8", *["1.0000"] * 5] in lines
     assert "highest F1: 1.0000 at threshold 0.6" in done.stdout
     assert "ARI: The adjusted Rand index of Hubert and Arabie" in done.stdout
     assert "plan: " in done.stderr
@@ -24,13 +27,53 @@ def test_a_table_and_what_it_means(run: Run, corpus: Path, tmp_path: Path) -> No
     ]
 
 
+HEADINGS = ("found", "true", "both", "precision", "recall", "F1", "exact sets", "ARI", "B³ prec.", "B³ recall", "B³ F1")
+
+
+@pytest.mark.parametrize(("width", "blocks"), [(110, 2), (80, 2), (45, 4), (30, 6)])
+def test_it_fits_the_window(run: Run, corpus: Path, width: int, blocks: int) -> None:
+    done = run("evaluate", corpus, "--exact", "--sweep", "0.6:0.8:0.1", env={"COLUMNS": str(width)})
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= min(width, 100)
+    assert sum(line.startswith("threshold  ") for line in lines) == blocks
+    for heading in HEADINGS:
+        assert sum(line.startswith(f"{heading}: ") for line in lines) == 1, heading
+        assert any(heading in line for line in lines if line.startswith("threshold  ")), heading
+    if width >= 100:
+        assert len(lines) < 28, "ten lines of numbers, and a line or two for each definition"
+
+
+def test_what_is_not_defined_is_said_where_it_is_so(run: Run, corpus: Path) -> None:
+    told = " ".join(run("evaluate", corpus, "--exact", "--shingle", "word:60", "--threshold", "1").stdout.split())
+    assert "- where" not in told
+    assert run("evaluate", corpus, "--exact", "--sweep", "0.9:1:0.1", "--no-lowercase").returncode == 0
+    (corpus.parent / "one.jsonl").write_text('{"text": "a"}\n{"text": "b"}\n')
+    nothing = " ".join(run("evaluate", "one.jsonl", "--exact").stdout.split())
+    assert "precision: Of the pairs found, the share that is true. - where no pair was found." in nothing
+
+
+def test_a_cap_on_the_pairs_looked_at_is_said(run: Run, tmp_path: Path) -> None:
+    """1,001 documents in one true cluster are 500,500 true pairs, a little more than are looked at."""
+    rows = [{"id": str(number), "text": f"text {number}"} for number in range(1001)]
+    (tmp_path / "many.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "truth.csv").write_text("id,cluster\n" + "".join(f"{number},1\n" for number in range(1001)))
+    done = run("evaluate", "many.jsonl", "--truth", "truth.csv", "-o", "out", "--plots", "none")
+    assert done.returncode == 0, done.stderr
+    assert "measured on 500,000 of 500,500 true pairs" in " ".join(done.stdout.split())
+    written = json.loads((tmp_path / "out/evaluation.json").read_text("utf-8"))
+    assert written["sampled"] == {"true_pairs": 500_500, "looked_at": 500_000}
+    assert sum(row["pairs"] for row in written["shares"]) == 500_000
+    assert "500,000 true pairs" in written["definitions"]["share"]
+
+
 def test_json_alone(run: Run, corpus: Path) -> None:
     done = run("evaluate", corpus, "--exact", "--json", "--quiet")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary["truth"] == {"kind": "exact"}
+    assert summary["sampled"] == {"true_pairs": 3, "looked_at": 3}
     assert summary["measures"][0]["recall"] == 1.0
-    assert summary["definitions"]["true_pairs"].startswith("True pairs are all pairs whose exact similarity")
+    assert summary["definitions"]["true_pairs"].startswith("All pairs whose exact similarity")
     assert summary["options"]["exact"] is True
 
 

@@ -116,6 +116,24 @@ def test_a_flagged_document_and_one_of_another_source(run: Run, corpus: Path) ->
     assert (kept["state"], kept["cluster"], kept["members"]) == ("kept", None, [])
 
 
+def test_ids_that_look_like_nothing_or_like_an_option(run: Run, tmp_path: Path) -> None:
+    rows = [{"id": "", "text": text(1)}, {"id": "-x1", "text": text(1)}, {"id": " ", "text": text(1)}]
+    (tmp_path / "odd.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run("dedup", "odd.jsonl", "-o", "odd", "--quiet").returncode == 0
+    shown = run("explain", "odd", "--", "-x1").stdout
+    assert shown.startswith("-x1 was removed: it is 1.0000 similar to '', which is kept\n")
+    assert "\n  1.0000  ' '\n" in shown
+    assert "\n  of ''       1.0000" in shown
+    assert run("explain", "odd", "").stdout.startswith("'' is kept\n")
+
+
+def test_one_of_a_thing_is_one(run: Run) -> None:
+    shown = run("explain", "--string", "Word", "--string", "word", "--shingle", "word:1").stdout
+    assert "1 of 1 shingle (word:1) is in both" in shown
+    assert "1 of 1 is in the other" in shown
+    assert "the one word is the same; case, signs or spaces differ" in shown
+
+
 def test_two_documents_of_a_result(run: Run, out: Path) -> None:
     found = json.loads(run("explain", out, "a", "b", "--json").stdout)
     assert found["other"] == "b"
@@ -135,6 +153,8 @@ def test_a_source_that_moved(run: Run, out: Path, corpus: Path) -> None:
         (["a.txt"], "to explain are 1 file and 0 strings; allowed are two files"),
         (["OUT"], "stand 0 ids; allowed are one or two"),
         (["OUT", "a", "b", "c"], "stand 3 ids; allowed are one or two"),
+        (["OUT", "-5"], "No such option '-5'. An id that begins with - stands after --, as in: twinset explain OUT"),
+        (["OUT", "--jsno"], "Did you mean '--json'? An id that begins with - stands after --"),
         (["OUT", "nothing-like-it"], "there is no document 'nothing-like-it'"),
         (["OUT", "a", "--shingle", "word:2"], "shingle was set when OUT was made"),
         (["OUT", "a", "--encoding", "latin-1"], "encoding was set when OUT was made"),

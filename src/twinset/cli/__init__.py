@@ -7,53 +7,33 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, NoReturn
 
 import click
 
 from .. import __version__
 from ..errors import PlanWarning, TwinsetError
+from .groups import Commands
+from .stopping import insisting
 
 __all__ = ["main"]
 
-COMMANDS = ("demo", "pairs", "dedup", "recut", "explain", "report", "evaluate", "compare", "plan")
+COMMANDS = ("demo", "pairs", "dedup", "recut", "explain", "report", "index", "evaluate", "compare", "plan")
 FAILED, STOPPED, PIPE_CLOSED = 2, 130, 141
+_COMPLETE = "_TWINSET_COMPLETE"  # set by a shell that asks how to go on
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-class Commands(click.Group):
-    """The group of all commands, in the order in which a newcomer meets them."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands."""
-        return list(COMMANDS)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that was called; guess what was meant if there is none of that name."""
-        name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
-            import difflib
-
-            near = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
-            guess = f"did you mean {near[0]!r}?" if near else f"the commands are {', '.join(COMMANDS)}"
-            raise click.UsageError(f"there is no command {name!r}; {guess}", ctx)
-        return super().resolve_command(ctx, args)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command."""
-        if cmd_name not in COMMANDS:
-            return None
-        command = import_module(f".{cmd_name}", __name__).command
-        return command if isinstance(command, click.Command) else None
-
-
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Commands,
+    names=COMMANDS,
+    package=__name__,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, message="twinset %(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def twinset(debug: bool) -> None:
@@ -67,17 +47,14 @@ def main(arguments: list[str] | None = None) -> int:
         # A file name that is not valid text, or a terminal that is not Unicode, must not end a run.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), insisting():
         warnings.simplefilter("always", PlanWarning)
         warnings.showwarning = _Warn()
         try:
-            code = _outcome(words)
-            sys.stdout.flush()
+            return _outcome(words)
         except BrokenPipeError:
-            # Python flushes stdout once more at exit; there must be something left to write to.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _write_nowhere()
             return PIPE_CLOSED
-    return code
 
 
 def script() -> NoReturn:
@@ -86,25 +63,65 @@ def script() -> NoReturn:
     Taking the interpreter, its compiled kernels and a gigabyte of texts apart piece by piece is a good part of a short
     run. By now every file is closed and every thread has ended.
     """
-    code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    code = FAILED
+    try:
+        code = main()
+        _flush()
+    except KeyboardInterrupt:  # one more, while the first is told of
+        code = STOPPED
+    except OSError:  # what is wrong cannot even be told
+        pass
     os._exit(code)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # it was closed when the program began
+            stream.flush()
+
+
+def _write_nowhere() -> None:
+    """Let go of a pipe that nobody reads: Python flushes once more at exit, and must have somewhere to write to."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(nowhere, stream.fileno())
+        except AttributeError:
+            pass  # there is none
+
+
+def _run(words: list[str]) -> int:
+    """Run the command, without what click's own `main` makes of a closed pipe, Ctrl-C and the end of a file."""
+    if instruction := os.environ.get(_COMPLETE):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(twinset, {}, "twinset", _COMPLETE, instruction)
+    try:
+        with twinset.make_context("twinset", list(words)) as context:
+            twinset.invoke(context)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    return 0
 
 
 def _outcome(words: list[str]) -> int:
     """Run the command; turn what it raises into a line and a code."""
     try:
-        code = twinset.main(args=words, prog_name="twinset", standalone_mode=False)
-        return code if isinstance(code, int) else 0
+        code = _run(words)
+        _flush()
+        return code
     except BrokenPipeError:
         raise
     except (Exception, KeyboardInterrupt) as error:
         if "--debug" in words and not isinstance(error, click.UsageError):
             import traceback
 
-            traceback.print_exception(error)
+            click.echo(_without_secrets("".join(traceback.format_exception(error))), err=True, nl=False)
         line, code = _told(error)
+        if code == STOPPED and sys.stderr is not None and sys.stderr.isatty():
+            click.echo(err=True)  # the terminal has written ^C
         if line:
             click.echo(line, err=True)
         return code
@@ -120,7 +137,7 @@ def _told(error: BaseException) -> tuple[str, int]:
     if isinstance(error, click.ClickException):
         return f"twinset: {_one_line(error.format_message())}", FAILED
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
-        return "twinset: stopped; nothing half-written is left", STOPPED
+        return f"twinset: stopped; {_one_line(str(error)) or 'nothing half-written is left'}", STOPPED
     if isinstance(error, TwinsetError):
         return f"twinset: {_one_line(str(error))}", FAILED
     if isinstance(error, MemoryError):
@@ -134,7 +151,13 @@ def _told(error: BaseException) -> tuple[str, int]:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(_without_secrets(text).split())
+
+
+def _without_secrets(text: str) -> str:
+    """Leave out the password of an address, wherever one stands: also where an address was given by mistake."""
+    text = re.sub(r"(\w://[^\s:/@]*):\S*@", r"\1:…@", text)
+    return re.sub(r"(?i)\b(password=)[^\s&]+", r"\1…", text)
 
 
 class _Warn:

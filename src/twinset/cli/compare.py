@@ -11,6 +11,8 @@ from ..errors import OptionError, SourceError
 from ..options import CompareOptions
 from . import flags, running, show
 
+_DIGITS = 6  # two texts that are looked at alone are looked at closely
+
 
 @click.command("compare", cls=flags.Command)
 @click.argument("files", nargs=-1, metavar="A B")
@@ -39,16 +41,16 @@ def command(files: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **v
         show.as_json({**found.to_dict(), "options": options.to_dict()})
         return
     hashes = show.count(options.n_hashes, "hash", "hashes")
-    estimate = f"{found.estimate:.4f} ± {found.standard_error:.4f} ({hashes})"
+    estimate = f"{show.share(found.estimate)} ± {found.standard_error:.4f} ({hashes})"
     names = [show.shortened(name, 40) for name in files] or ["the first string", "the second string"]
     show.facts(
         [
             (f"shingles of {names[0]}", found.left_shingles),
             (f"shingles of {names[1]}", found.right_shingles),
             ("shared", found.shared),
-            ("Jaccard similarity", f"{found.similarity:.6f}"),
-            (f"of {names[0]} in the other", f"{found.left_in_right:.6f}"),
-            (f"of {names[1]} in the other", f"{found.right_in_left:.6f}"),
+            ("Jaccard similarity", show.share(found.similarity, _DIGITS)),
+            (f"of {names[0]} in the other", show.share(found.left_in_right, _DIGITS)),
+            (f"of {names[1]} in the other", show.share(found.right_in_left, _DIGITS)),
             ("estimated by the sketches", estimate),
         ]
     )

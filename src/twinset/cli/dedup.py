@@ -26,11 +26,14 @@ def command(
     The folder OUT holds kept/ (the clean data, in the format of the input), removed.parquet (each removed
     document with the kept one it resembles), clusters.parquet, pairs.parquet and summary.json. It appears
     whole or not at all. A run that was stopped goes on where it was when started again with the same words.
+
+    With --index the documents are new arrivals: they are compared with all documents of the index too,
+    removed.parquet names the earlier document, and what is kept is added to the index.
     """
     words = flags.given(DedupOptions, values)
     options = DedupOptions.of(**words)
     if dry_run:
-        running.dry_run(sources, options, as_json)
+        running.dry_run(sources, options, as_json, words)
         return
     if not output:
         raise OptionError("there is no output; name a folder for the result with -o OUT")
@@ -42,7 +45,22 @@ def command(
     if as_json:
         show.as_json(result.summary)
     elif not quiet:
-        print_summary(result.summary, output, options)
+        print_summary(result.summary, output, DedupOptions.of(**result.summary["options"]))
+
+
+_ONE = {
+    "documents": "document",
+    "clusters": "cluster",
+    "pairs": "pair",
+    "removed as near-duplicates": "removed as a near-duplicate",
+    "flagged as duplicates": "flagged as a duplicate",
+}
+
+
+def _one(words: str) -> str:
+    """The words for one where they stand for many."""
+    what, comma, rest = words.partition(",")
+    return _ONE.get(what, what) + comma + rest
 
 
 def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -> None:
@@ -52,6 +70,16 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
         ("documents", summary["documents"]),
         ("kept", summary["kept"]),
         (marked, summary["removed"]),
+    ]
+    index = summary.get("index") or {}
+    rows += [
+        (words, index[name])
+        for name, words in (
+            ("matched", f"of these because of documents in {index.get('name')}"),
+            ("added", f"added to {index.get('name')}"),
+            ("there", f"kept that {index.get('name')} had already"),
+        )
+        if name in index and (index[name] or name != "there")
     ]
     rows += [
         (words, summary[name])
@@ -66,9 +94,14 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
     ]
     width = max(len(f"{value:,}") for _, value in rows)
     for words, value in rows:
-        click.echo(f"  {value:>{width},}  {words}")
+        click.echo(f"  {value:>{width},}  {_one(words) if value == 1 else words}")
     for line in show.audit(summary["audit"], f"in {Path(output) / 'missed.parquet'}"):
         click.echo(line)
+    if index:
+        click.echo(
+            f"index: {show.count(index['documents'], 'earlier document')} asked; one at {options.threshold:g} is found "
+            f"with probability {show.share(index['recall'])}"
+        )
     folder = Path(output)
     if any((folder / "kept").iterdir()):
         click.echo(f"{'all rows, flagged' if options.flag else 'clean data'}: {folder / 'kept'}")

@@ -72,7 +72,7 @@ def _explain_pairs(pairs: list[dict[str, Any]], texts: dict[str, Any]) -> None:
     _heading(f"Pairs: {len(pairs)} at least 0.8 similar, each verified on the full texts")
     for row in sorted(pairs, key=lambda row: -row["similarity"])[:SHOWN]:
         left, right = texts[row["left"]]["text"], texts[row["right"]]["text"]
-        click.echo(f"  {row['similarity']:.3f}  {row['left']} ~ {row['right']}  {_difference(left, right)}")
+        click.echo(f"  {show.share(row['similarity'])}  {row['left']} ~ {row['right']}  {_difference(left, right)}")
     if len(pairs) > SHOWN:
         click.echo(f"  … and {len(pairs) - SHOWN} more")
 
@@ -106,8 +106,8 @@ def _explain_removals(removed: list[Any], clusters: int, texts: dict[str, Any]) 
     for kept, rows in reasons.items():
         click.echo(f"  {kept} is kept: {show.shortened(texts[kept]['text'], 60)}")
         for row in rows:
-            share = f"{row['in_kept']:.0%} of its shingles are in the kept one"
-            click.echo(f"      {row['id']} is removed: similarity {row['similarity']:.3f}, {share}")
+            share = f"{show.share(row['in_kept'])} of its shingles are in the kept one"
+            click.echo(f"      {row['id']} is removed: similarity {show.share(row['similarity'])}, {share}")
     chain = [name for name in ("notice-1", "notice-2", "notice-3", "notice-4") if name in texts]
     gone = {row["id"] for row in removed}
     if chain and chain[2] not in gone:

@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from ..evaluate_options import EvaluateOptions
 from ..options import DedupOptions
-from . import flags, running, show
+from . import curves, flags, running, show
 
-# Heading, column, how it is written.
-_TABLE = (
-    ("threshold", "threshold", "g"),
-    ("found", "found_pairs", ",d"),
-    ("true", "true_pairs", ",d"),
-    ("both", "true_pairs_found", ",d"),
-    ("precision", "precision", ".4f"),
-    ("recall", "recall", ".4f"),
-    ("F1", "f1", ".4f"),
-    ("exact sets", "exact_set_accuracy", ".4f"),
-    ("ARI", "adjusted_rand", ".4f"),
-    ("B³ prec.", "b_cubed_precision", ".4f"),
-    ("B³ recall", "b_cubed_recall", ".4f"),
-    ("B³ F1", "b_cubed_f1", ".4f"),
+# Heading, column, and whether it counts; the rest are shares.
+_PAIRS = (
+    ("found", "found_pairs", True),
+    ("true", "true_pairs", True),
+    ("both", "true_pairs_found", True),
+    ("precision", "precision", False),
+    ("recall", "recall", False),
+    ("F1", "f1", False),
+)
+_CLUSTERS = (
+    ("exact sets", "exact_set_accuracy", False),
+    ("ARI", "adjusted_rand", False),
+    ("B³ prec.", "b_cubed_precision", False),
+    ("B³ recall", "b_cubed_recall", False),
+    ("B³ F1", "b_cubed_f1", False),
 )
 _SHOWN_IDS = 5
-_WIDTH = 100
 
 
 @click.command("evaluate", cls=flags.Command, short_help="Measure how well near-duplicates are found.")
@@ -63,24 +64,43 @@ def command(sources: tuple[str, ...], output: str | None, quiet: bool, as_json: 
 
 
 def _print(summary: dict[str, Any]) -> None:
-    for said in _about(summary["truth"]):
-        click.echo(said)
-    cells = [[heading for heading, _, _ in _TABLE]]
-    cells += [
-        ["-" if row[name] is None else format(row[name], form) for _, name, form in _TABLE]
-        for row in summary["measures"]
-    ]
-    widths = [max(len(line[column]) for line in cells) for column in range(len(_TABLE))]
-    for line in cells:
-        click.echo("  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True)))
+    width = curves.window()
+    for said in (*_about(summary["truth"]), *_looked_at(summary["sampled"])):
+        click.echo(curves.wrapped(said, width))
+    rows = summary["measures"]
+    first = ["threshold", *(f"{row['threshold']:g}" for row in rows)]
+    groups = [[_column(rows, *one) for one in group] for group in (_PAIRS, _CLUSTERS)]
+    for line in show.columns(first, groups, width):
+        click.echo(line)
     best = summary["best"]
-    if best is not None and len(summary["measures"]) > 1:
-        click.echo(f"\nhighest F1: {best['f1']:.4f} at threshold {best['threshold']:g}")
-    click.echo("")
-    names = {column: heading for heading, column, _ in _TABLE}
-    for name, text in summary["definitions"].items():
-        if name in names:
-            click.echo(textwrap.fill(f"{names[name]}: {text}", _WIDTH, subsequent_indent="    "))
+    if best is not None and len(rows) > 1:
+        click.echo()
+        click.echo(curves.wrapped(f"highest F1: {show.share(best['f1'])} at threshold {best['threshold']:g}", width))
+    nothing = any("-" in column for group in groups for column in group)
+    click.echo()
+    for heading, name, _ in (*_PAIRS, *_CLUSTERS):
+        said = f"{heading}: {_defined(summary['definitions'][name], nothing)}"
+        click.echo(textwrap.fill(said, width, subsequent_indent="  ", break_on_hyphens=False))
+
+
+def _column(rows: Sequence[dict[str, Any]], heading: str, name: str, counts: bool) -> list[str]:
+    """A column of the table; a measure that is not defined is a dash."""
+    values = [row[name] for row in rows]
+    return [heading, *("-" if one is None else f"{one:,}" if counts else show.share(one) for one in values)]
+
+
+def _defined(text: str, nothing: bool) -> str:
+    """What a measure is; when it is none is said only where some are dashes."""
+    what, _, none = text.partition(" Null where ")
+    return f"{what} - where {none}" if none and nothing else what
+
+
+def _looked_at(sampled: dict[str, int]) -> list[str]:
+    """Say so where the share found at each similarity is that of some of the true pairs."""
+    if sampled["looked_at"] == sampled["true_pairs"]:
+        return []
+    some, every = (f"{sampled[name]:,}" for name in ("looked_at", "true_pairs"))
+    return [f"share found by similarity: measured on {some} of {every} true pairs, at even steps through their list"]
 
 
 def _about(truth: dict[str, Any]) -> list[str]:

@@ -19,9 +19,21 @@ if TYPE_CHECKING:
 MEMBERS = 12
 
 
+class ExplainCommand(flags.Command):
+    """A command that is given ids, which may begin like an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the words apart; say what to do about an id that was taken for an option."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            hint = "An id that begins with - stands after --, as in: twinset explain OUT -- ID"
+            raise click.UsageError(f"{error.format_message()} {hint}", ctx) from error
+
+
 @click.command(
     "explain",
-    cls=flags.Command,
+    cls=ExplainCommand,
     options_metavar="[OPTIONS]",
     short_help="Explain a removal, or how two texts differ.",
 )
@@ -86,6 +98,8 @@ def _explain_result(words: tuple[str, ...], given: dict[str, Any], options: Expl
     if found.explanation is not None and found.other is not None:
         click.echo()
         _print_explanation(found.explanation, found.id, found.other, options)
+    elif found.other is not None:
+        click.echo("the index has no text to compare it with")
 
 
 def _context(options: ExplainOptions) -> int | None:
@@ -94,11 +108,11 @@ def _context(options: ExplainOptions) -> int | None:
 
 def _print_account(found: Account) -> None:
     """Say what became of the document, and name its cluster."""
-    name = show.shortened(found.id, 60)
+    name = show.named(found.id, 60)
     members = found.members
     if found.state in ("removed", "flagged"):
         why = members.filter([one == found.id for one in members["id"].to_pylist()]).to_pylist()[0]
-        kept = show.shortened(str(found.cluster), 60)
+        kept = show.named(str(found.cluster), 60)
         click.echo(f"{name} was {found.state}: it is {show.share(why['similarity'])} similar to {kept}, which is kept")
     else:
         because = {
@@ -106,6 +120,7 @@ def _print_account(found: Account) -> None:
             "empty": "is kept: it holds no word, and is compared with nothing",
             "unreadable": "could not be read, and was left out",
             "against": "is of the source that was compared against, and stays",
+            "earlier": "is a document of the index, and stays",
         }[found.state]
         click.echo(f"{name} {because}")
     others = [row for row in members.to_pylist() if row["id"] != found.id]
@@ -113,27 +128,30 @@ def _print_account(found: Account) -> None:
         first = "also because of that one" if found.state in ("removed", "flagged") else "removed because of it"
         click.echo(f"{first}: {show.count(len(others), 'document')}")
         for row in others[:MEMBERS]:
-            click.echo(f"  {show.share(row['similarity'])}  {show.shortened(row['id'], 60)}")
+            click.echo(f"  {show.share(row['similarity'])}  {show.named(row['id'], 60)}")
         if len(others) > MEMBERS:
             click.echo(f"  … and {len(others) - MEMBERS:,} more; --json lists all")
     elif found.state == "kept":
         click.echo("no other document was removed because of it")
 
 
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
 def _print_explanation(found: Explanation, left: str, right: str, options: ExplainOptions) -> None:
     """Print numbers, the difference and the shingles."""
-    ours, theirs = (show.shortened(name, 40) for name in (left, right))
+    ours, theirs = (show.named(name, 40) for name in (left, right))
     shared, only_left, only_right = found.shared, found.left_only, found.right_only
     n_left, n_right = len(shared) + len(only_left), len(shared) + len(only_right)
     every = len(shared) + len(only_left) + len(only_right)
-    unit = f"shingles ({found.shingle})"
-    show.facts(
-        [
-            ("similarity", f"{show.share(found.similarity)}  {len(shared):,} of {every:,} {unit} are in both"),
-            (f"of {ours}", f"{show.share(found.left_in_right)}  {len(shared):,} of {n_left:,} are in the other"),
-            (f"of {theirs}", f"{show.share(found.right_in_left)}  {len(shared):,} of {n_right:,} are in the other"),
-        ]
+    unit = f"{'shingle' if every == 1 else 'shingles'} ({found.shingle})"
+    rows = (
+        ("similarity", found.similarity, f"{every:,} {unit} {_are(every)} in both"),
+        (f"of {ours}", found.left_in_right, f"{n_left:,} {_are(n_left)} in the other"),
+        (f"of {theirs}", found.right_in_left, f"{n_right:,} {_are(n_right)} in the other"),
     )
+    show.facts((name, f"{show.share(value)}  {len(shared):,} of {whole}") for name, value, whole in rows)
     side_by_side.print_difference(found, ours, theirs, _context(options))
     most = None if options.full else options.shingles
     side_by_side.print_shingles(

@@ -133,12 +133,12 @@ def shown(function: Decorated) -> Decorated:
     return function
 
 
+def watched(function: Decorated) -> Decorated:
+    """Add the flags of commands that show their progress."""
+    return click.option("--quiet", is_flag=True, cls=Flag, help="Print no progress and no summary.")(shown(function))
+
+
 def running(function: Decorated) -> Decorated:
-    """Add the flags of commands that run for a while."""
-    function = shown(function)
-    for name, help in (
-        ("--quiet", "Print no progress and no summary."),
-        ("--dry-run", "Say what would be read and planned, and do nothing."),
-    ):
-        function = click.option(name, is_flag=True, cls=Flag, help=help)(function)
-    return function
+    """Add the flags of commands that run for a while, and can say beforehand what they would do."""
+    help = "Say what would be read and planned, and do nothing."
+    return click.option("--dry-run", is_flag=True, cls=Flag, help=help)(watched(function))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from .. import planning
+from ..checks import new_file
 from ..errors import OptionError
 from ..options import PlanOptions
 from ..planning import Curve, Ranked
@@ -47,6 +47,7 @@ def command(sources: tuple[str, ...], plot: str | None, as_json: bool, **values:
         from ..report.plots import check_figure
 
         check_figure(plot)
+        new_file(plot, options.force)
     chosen = running.plan_of(options)
     found = _survey(sources, words, as_json) if sources else None
     ranking = _ranking(options, found)
@@ -66,7 +67,7 @@ def command(sources: tuple[str, ...], plot: str | None, as_json: bool, **values:
 
 def _refuse_reading(words: dict[str, Any]) -> None:
     """Refuse options that say how a source is read where there is none."""
-    known = {name for name, _ in PlanOptions.words()} | {"compare", "family"}
+    known = {name for name, _ in PlanOptions.words()} | {"compare", "family", "force"}
     for name, word in CurveOptions.words():
         if name in words and name not in known:
             raise OptionError(f"{word.spellings(name)[0]} has no meaning without a SOURCE; name one, or leave it out")
@@ -128,6 +129,10 @@ def _plot(file: str, chosen: Plan, others: list[Curve]) -> None:
     )
 
 
+def _hashes(chosen: Plan) -> str:
+    return f"{chosen.n_hashes} {'hash' if chosen.n_hashes == 1 else 'hashes'}"
+
+
 def _name(chosen: Plan) -> str:
     return f"{chosen.n_bands}×{chosen.rows_per_band}"
 
@@ -152,7 +157,7 @@ def _curves(chosen: Plan, others: list[Curve], named: int) -> None:
         text = f"{len(some)} of {len(others)} curves are drawn; --plot FILE draws all, --json has all numbers."
         click.echo(curves.wrapped(text, width))
     text = f"▲ is the threshold. The curve rises near {chosen.step:.2f}. "
-    text += f"A candidate with fewer than {chosen.min_matches} of {chosen.n_hashes} hashes equal is dropped; "
+    text += f"A candidate with fewer than {chosen.min_matches} of {_hashes(chosen)} equal is dropped; "
     click.echo("\n" + curves.wrapped(f"{text}every other one is verified exactly.", width))
 
 
@@ -169,7 +174,7 @@ def _ranked(ranking: list[Ranked], found: Survey | None) -> None:
     for one in ranking:
         cut = f"{one.plan.n_bands}×{one.plan.rows_per_band}"
         row = f"{'→' if one.chosen else ' '} {one.plan.n_hashes:>6} {cut:>10} "
-        row += f"{math.floor(one.plan.reached * 1e4) / 1e4:>8.4f} {one.plan.step:>4.2f} "
+        row += f"{show.share(one.plan.reached):>8} {one.plan.step:>4.2f} "
         if found:
             expected = found.estimate(one.plan)
             row += f"{show.about(expected.missed):>8} {show.about(expected.candidates):>8} "

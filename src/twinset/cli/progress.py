@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import click
 
 from ..checks import shown_size
+from ..wording import counted
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import Task, TaskID
+    from rich.table import Table
     from rich.text import Text
+
+_LEAST_BAR, _LONGEST_BAR, _RATE = 8, 40, 20
 
 
 class Progress(Protocol):
@@ -34,16 +39,22 @@ class Progress(Protocol):
 
 def progress(quiet: bool) -> Progress:
     """Choose how progress is shown."""
-    if quiet:
+    if quiet or sys.stderr is None:  # it was closed when the program began
         return Silent()
     return Terminal() if sys.stderr.isatty() else Lines()
 
 
 def amount(count: float, unit: str) -> str:
-    """Write a count with its unit, to be read."""
+    """Write a count with its unit, to be read.
+
+    Examples
+    --------
+    >>> amount(1200, "documents"), amount(1, "documents"), amount(1_500_000, "bytes"), amount(3, "")
+    ('1,200 documents', '1 document', '1.5 MB', '3')
+    """
     if unit == "bytes":
         return shown_size(int(count))
-    return f"{count:,.0f} {unit}".rstrip()
+    return counted(round(count), unit.removesuffix("s"), unit).rstrip()
 
 
 class Silent:
@@ -115,8 +126,9 @@ class Terminal:
         self._bars.console.print(text, markup=False, highlight=False)
 
     def close(self) -> None:
-        """Leave the bars as they are."""
-        self._finish()
+        """Leave the bars as they are; of work that came to an end, the last one is full."""
+        if sys.exc_info()[0] is None:
+            self._finish()
         self._bars.stop()
 
     def _finish(self) -> None:
@@ -125,6 +137,24 @@ class Terminal:
         task = next(one for one in self._bars.tasks if one.id == self._task)
         self._bars.update(self._task, total=task.completed or 1, completed=task.completed or 1)
         self._task = None
+
+
+def fitting(width: int, name: int, parts: Sequence[int]) -> tuple[int, int]:
+    """Choose what of a line fits into a window, and how long its bar is then; 0 for none.
+
+    The parts, each of a certain width, follow the name and the bar. As many of the first of them stand as leave room
+    for a bar of a useful length. One stands in any case, and where that is too narrow the bar goes, then the name.
+
+    Examples
+    --------
+    >>> fitting(100, 21, (4, 7, 7, 20)), fitting(50, 21, (4, 7, 7, 20)), fitting(30, 21, (4, 7, 7, 20))
+    ((4, 36), (2, 15), (1, 0))
+    """
+    for shown in range(len(parts), 0, -1):
+        room = width - name - 1 - sum(1 + part for part in parts[:shown])
+        if room >= _LEAST_BAR:
+            return shown, min(room, _LONGEST_BAR)
+    return 1, 0
 
 
 def _bars() -> Bars:
@@ -137,6 +167,7 @@ def _bars() -> Bars:
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.table import Column
     from rich.text import Text
 
     class Rate(ProgressColumn):
@@ -146,12 +177,29 @@ def _bars() -> Bars:
             speed = task.finished_speed or task.speed or 0.0
             return Text(f"{amount(speed, task.fields['unit'])}/s" if speed else "")
 
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        Rate(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
+    def column() -> Column:
+        return Column(no_wrap=True, overflow="ellipsis")
+
+    console, named, bar = Console(stderr=True), column(), BarColumn()
+    name = TextColumn("{task.description}", table_column=named)
+    parts: tuple[ProgressColumn, ...] = (
+        TextColumn("{task.percentage:>3.0f}%", table_column=column()),
+        TimeElapsedColumn(table_column=column()),
+        TimeRemainingColumn(table_column=column()),
+        Rate(table_column=column()),
     )
+
+    class Fitting(Progress):
+        """Bars that fit the window, and go on fitting when it is made narrower."""
+
+        def make_tasks_table(self, tasks: Iterable[Task]) -> Table:
+            tasks = list(tasks)
+            longest = max((len(task.description) for task in tasks), default=0)
+            widths = [max((len(str(part(task))) for task in tasks), default=0) for part in parts]
+            widths[-1] = max(widths[-1], _RATE)  # a rate that grows by a digit must not move the bars
+            shown, bar.bar_width = fitting(console.width, longest, widths)
+            named.max_width = max(1, console.width - sum(1 + width for width in widths[:shown]))
+            self.columns = (name, *((bar,) if bar.bar_width else ()), *parts[:shown])
+            return super().make_tasks_table(tasks)
+
+    return Fitting(console=console)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from . import COMMANDS, twinset
+from . import twinset
 from .flags import SHOW
 
 HEAD = """\
@@ -26,32 +26,46 @@ TAIL = """
 | code | meaning |
 |---|---|
 | 0 | done |
-| 2 | something was wrong with the words, the sources or the output; one line on stderr says what |
-| 130 | stopped with Ctrl-C; nothing half-written is left |
+| 1 | `index verify` found something wrong; of other commands a mistake in Twinset itself: `--debug` shows where |
+| 2 | something was wrong with the words, the sources, the index or the output; one line on stderr says what |
+| 130 | stopped with Ctrl-C; nothing half-written is left, and what an index has committed stays |
 | 141 | the program that read the output closed it |
-| 1 | a mistake in Twinset itself; `--debug` shows where |
 """
 
 
 def reference() -> str:
     """Write the page."""
-    context = click.Context(twinset, info_name="twinset", **twinset.context_settings)
-    commands = [(name, command) for name in COMMANDS if (command := twinset.get_command(context, name))]
-    rows = [f"| [`twinset {name}`](#twinset-{name}) | {_first_line(one)} |\n" for name, one in commands]
-    sections = [_section(name, command, context) for name, command in commands]
-    return HEAD + "".join(rows) + "".join(sections) + TAIL
+    every = list(_commands(click.Context(twinset, info_name="twinset", **twinset.context_settings)))
+    rows = [
+        f"| [`{path}`](#{path.replace(' ', '-')}) | {_first_line(context.command)} |\n"
+        for context in every
+        for path in [context.command_path]
+    ]
+    return HEAD + "".join(rows) + "".join(map(_section, every)) + TAIL
+
+
+def _commands(parent: click.Context) -> Iterator[click.Context]:
+    """Each command of a group, and those of the groups in it, each after its group."""
+    group = parent.command
+    if not isinstance(group, click.Group):
+        return
+    for name in group.list_commands(parent):
+        if command := group.get_command(parent, name):
+            context = click.Context(command, info_name=name, parent=parent)
+            yield context
+            yield from _commands(context)
 
 
 def _first_line(command: click.Command) -> str:
     return (command.help or "").strip().partition("\n")[0]
 
 
-def _section(name: str, command: click.Command, parent: click.Context) -> str:
-    context = click.Context(command, info_name=name, parent=parent)
+def _section(context: click.Context) -> str:
+    command, path = context.command, context.command_path
     usage = " ".join(command.collect_usage_pieces(context))
     text = inspect.cleandoc(command.help or "")
-    tables = "".join(_tables(command, context))
-    return f"\n## twinset {name}\n\n    twinset {name} {usage}\n\n{text}\n{tables}"
+    tables = "" if isinstance(command, click.Group) else "".join(_tables(command, context))
+    return f"\n## {path}\n\n    {path} {usage}\n\n{text}\n{tables}"
 
 
 def _tables(command: click.Command, context: click.Context) -> Iterator[str]:

@@ -6,6 +6,7 @@ import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 from ..options import PlanOptions
@@ -23,14 +24,14 @@ def plan_of(options: PlanOptions) -> Plan:
     )
 
 
-def load(say: Callable[[str], None]) -> None:
-    """Load what does the work, and say so where that takes a while."""
+def load(say: Callable[[str], None], what: str = "pipeline") -> None:
+    """Load what does the work, and say so where that takes a while: kernels are compiled when they are imported."""
     from ..compiled import on_compile
 
     on_compile(lambda: say("compiling for this machine: once, for 10 to 20 seconds"))
     gc.disable()  # nothing that is loaded here is ever garbage, and looking for some takes a fifth of the time
     try:
-        from .. import pipeline  # noqa: F401 - kernels are compiled when they are imported
+        import_module(f"..{what}", __package__)
     finally:
         gc.freeze()
         gc.enable()
@@ -39,7 +40,8 @@ def load(say: Callable[[str], None]) -> None:
 @contextmanager
 def followed(options: PlanOptions, quiet: bool) -> Iterator[Progress]:
     """Follow a run: its plan first, then its progress."""
-    chosen = plan_of(options)
+    # An index has a plan of its own, which is told when it is open.
+    chosen = plan_of(options) if getattr(options, "index", None) is None else None
     shown = progress(quiet)
     if getattr(options, "memory", None) is None:
         # Arrow's allocator gives memory back after 10 ms and asks for it again; with memory to spare that is only work.
@@ -48,7 +50,8 @@ def followed(options: PlanOptions, quiet: bool) -> Iterator[Progress]:
         # is fetched anew: a fifth of a run. Small ones cost little anywhere.
         os.environ.setdefault("MIMALLOC_ALLOW_THP", "0")
     try:
-        shown.note(f"plan: {chosen}")
+        if chosen is not None:
+            shown.note(f"plan: {chosen}")
         load(shown.note)
         yield shown
     finally:
@@ -56,21 +59,21 @@ def followed(options: PlanOptions, quiet: bool) -> Iterator[Progress]:
 
 
 @contextmanager
-def watched(quiet: bool) -> Iterator[Progress]:
+def watched(quiet: bool, what: str = "pipeline") -> Iterator[Progress]:
     """Show the progress of what needs no plan."""
     told = progress(quiet)
     try:
-        load(told.note)
+        load(told.note, what)
         yield told
     finally:
         told.close()
 
 
-def dry_run(sources: Sequence[str], options: Any, as_json: bool) -> None:
-    """Say what would be read and planned."""
+def dry_run(sources: Sequence[str], options: Any, as_json: bool, words: dict[str, Any] | None = None) -> None:
+    """Say what would be read and planned; `words` are those that were given."""
     from .. import pipeline
 
-    found = pipeline.dry_run(sources, options)
+    found = pipeline.dry_run(sources, options, words)
     if as_json:
         show.as_json(found)
     else:

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import click
 
+from .. import wording
+
+count, share = wording.counted, wording.share
+
+_WIDE = 66  # columns from which on a table of pairs has all its numbers
+
 
 def as_json(values: Mapping[str, Any]) -> None:
     """Print values as JSON, alone on stdout."""
     click.echo(json.dumps(values, ensure_ascii=False, indent=2, default=str))
-
-
-def count(number: int, one: str, more: str | None = None) -> str:
-    """Write a count of things.
-
-    Examples
-    --------
-    >>> count(1, "pair"), count(1200, "pair"), count(0, "copy", "copies")
-    ('1 pair', '1,200 pairs', '0 copies')
-    """
-    return f"{number:,} {one if number == 1 else more or one + 's'}"
 
 
 def about(number: float) -> str:
@@ -72,15 +66,15 @@ def shortened(text: str, width: int) -> str:
     return f"{text[:head]}…{text[len(text) - (width - head - 1) :]}"
 
 
-def share(value: float) -> str:
-    """Write a share of one so that it is never rounded up, least of all to a certainty.
+def named(id: str, width: int) -> str:
+    """Shorten an id to be read; one that would not be seen is quoted.
 
     Examples
     --------
-    >>> share(0.99999), share(1.0), share(2 / 3)
-    ('0.9999', '1.0000', '0.6666')
+    >>> named("a7", 40), named("", 40), named("  ", 40)
+    ('a7', "''", "'  '")
     """
-    return f"{math.floor(value * 10_000 + 1e-9) / 10_000:.4f}"
+    return shortened(id, width) if id.strip() else f"'{shortened(id, width)}'"
 
 
 def bar(share: float, width: int = 30) -> str:
@@ -101,6 +95,42 @@ def facts(rows: Iterable[tuple[str, object]]) -> None:
     width = max((len(name) for name, _ in listed), default=0)
     for name, value in listed:
         click.echo(f"  {name:<{width}}  {value}")
+
+
+def columns(first: Sequence[str], groups: Sequence[Sequence[Sequence[str]]], width: int) -> list[str]:
+    """Write columns beside each other; where all together are too wide, group below group, the first in front of each.
+
+    Examples
+    --------
+    >>> print(*columns(["at", "0.8"], [[["found", "3"], ["true", "4"]], [["ARI", "0.5"]]], 14), sep="\\n")
+     at  found
+    0.8      3
+    <BLANKLINE>
+     at  true
+    0.8     4
+    <BLANKLINE>
+     at  ARI
+    0.8  0.5
+    """
+    every = [column for group in groups for column in group]
+    blocks: list[list[Sequence[str]]] = []
+    for group in [every] if _wide([first, *every]) <= width else groups:
+        blocks.append([first])
+        for column in group:
+            if len(blocks[-1]) > 1 and _wide([*blocks[-1], column]) > width:
+                blocks.append([first])
+            blocks[-1].append(column)
+    lines: list[str] = []
+    for block in blocks:
+        widths = [max(map(len, column)) for column in block]
+        rows = zip(*block, strict=True)
+        lines += [""] * bool(lines)
+        lines += ["  ".join(f"{cell:>{wide}}" for cell, wide in zip(row, widths, strict=True)) for row in rows]
+    return lines
+
+
+def _wide(block: Sequence[Sequence[str]]) -> int:
+    return sum(max(map(len, column)) for column in block) + 2 * (len(block) - 1)
 
 
 def outline(values: Mapping[str, Any], depth: int = 1) -> None:
@@ -136,7 +166,7 @@ def audit(found: Mapping[str, Any] | None, missed_in: str | None = None) -> list
     first = f"audit: {count(found['documents'], 'distinct document')} compared exactly with all others; "
     if found["recall"] is None:
         return [first + "there was no pair to find, copies apart"]
-    recall, low, high = (_share(found[name]) for name in ("recall", "low", "high"))
+    recall, low, high = (_short(found[name]) for name in ("recall", "low", "high"))
     within = f"95 %: {low} to {high}" if found["low"] < found["high"] else "all documents were compared"
     lines = [
         f"{first}{found['found']:,} of their {count(found['pairs'], 'pair')} found, "
@@ -147,13 +177,14 @@ def audit(found: Mapping[str, Any] | None, missed_in: str | None = None) -> list
         first_of = next(iter(found["missed"]))
         where = missed_in or "in the summary (--json)"
         named = ", ".join(repr(shortened(str(first_of[side]), 40)) for side in ("left", "right"))
-        lines.append(f"audit: {count(missed, 'missed pair')} {where}, such as {named} at {first_of['similarity']:.3f}")
+        such = f"such as {named} at {share(first_of['similarity'])}"
+        lines.append(f"audit: {count(missed, 'missed pair')} {where}, {such}")
     return lines
 
 
-def _share(value: float) -> str:
-    """Write a share with four digits, never rounded up: what is not all must not look like all."""
-    return f"{int(value * 10_000) / 10_000:g}"
+def _short(value: float) -> str:
+    """Write a share without the zeros at its end."""
+    return f"{float(share(value)):g}"
 
 
 def pairs_table(rows: Sequence[Mapping[str, Any]], total: int) -> None:
@@ -162,18 +193,22 @@ def pairs_table(rows: Sequence[Mapping[str, Any]], total: int) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(file=sys.stdout)
+    console = Console(file=sys.stdout, highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    # What the three numbers and the gaps do not need is left for the two ids.
-    width = max(8, (console.width - 42) // 2)
+    numbers = ["similarity", "left in right", "right in left"]
+    if console.width < _WIDE:
+        del numbers[1:]
+    # What the numbers and the gaps do not need is left for the two ids.
+    width = max(4, (console.width - 2 - sum(len(name) + 2 for name in numbers)) // 2)
     for name in ("left", "right"):
         table.add_column(name, no_wrap=True, max_width=width)
-    for name in ("similarity", "left in right", "right in left"):
+    for name in numbers:
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
-        ids = (Text(shortened(str(row[name]), width)) for name in ("left", "right"))
-        numbers = (f"{row[name]:.4f}" for name in ("similarity", "left_in_right", "right_in_left"))
-        table.add_row(*ids, *numbers)
+        ids = (Text(named(str(row[name]), width)) for name in ("left", "right"))
+        table.add_row(*ids, *(share(row[name.replace(" ", "_")]) for name in numbers))
     console.print(table)
     if total > len(rows):
-        console.print(f"… and {total - len(rows):,} more; -o FILE writes all", highlight=False)
+        console.print(f"… and {total - len(rows):,} more; -o FILE writes all")
+    if len(numbers) == 1:
+        console.print("a wider window shows how much of each is in the other")

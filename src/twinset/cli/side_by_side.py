@@ -31,7 +31,8 @@ def print_difference(found: Explanation, left: str, right: str, context: int | N
     console.print()
     if not any(part.words == 0 for hunk in hunks for part in hunk.parts):
         exactly = found.left == found.right
-        words = f"all {found.left_words:,} words are the same" if found.left_words else "neither has a word"
+        few = {0: "neither has a word", 1: "the one word is the same"}
+        words = few.get(found.left_words, f"all {found.left_words:,} words are the same")
         console.print(Text("the texts are the same" if exactly else f"{words}; case, signs or spaces differ"))
         return
     _columns(console, Text(left, style="bold"), Text(right, style="bold"))

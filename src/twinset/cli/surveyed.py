@@ -30,7 +30,8 @@ def tell(found: Survey, chosen: Plan, shingle: str) -> None:
         basis = f"A sample of {found.sampled:,} ({share:.2g} of all) was read, {found.contents:,} of them distinct, "
         basis += f"and the near pairs among {found.compared:,} were counted exactly: {found.seen:,} at or above "
         basis += f"{found.threshold:g}, each standing for about {show.about(found.stands_for)}."
-    text = f"{show.count(found.documents, 'document')}, about {size} of text, {found.shingles:,.0f} shingles each. "
+    each = f"{show.count(round(found.shingles), 'shingle')}{' each' if found.documents > 1 else ''}"
+    text = f"{show.count(found.documents, 'document')}, about {size} of text, {each}. "
     click.echo(curves.wrapped(f"{text}{basis} Copies of one content are counted once.", width))
     click.echo("\nExpected of a run with the plan chosen:")
     show.facts(_expected(found, found.estimate(chosen)))

@@ -31,6 +31,7 @@ from twinset.pairs.audit import Inverted, allowed, first_parts, most_known, shar
 from twinset.pairs.verify import Room, Sets
 from twinset.schema import Hashes, Numbers, Places, Shingles
 from twinset.shingles.shingle import shingle
+from twinset.wording import counted
 
 BYTES_A_SHINGLE = 64  # of a sample: its sets, and the table while it is made from them
 BYTES_A_PAIR = 96  # met and looked up
@@ -282,7 +283,7 @@ class Auditing:
         seen = np.isin(met, found)
         if np.count_nonzero(seen) != len(found):
             raise TwinsetError(
-                f"the audit met {np.count_nonzero(seen)} of {len(found)} pairs that the run has verified; "
+                f"the audit met {np.count_nonzero(seen)} of {counted(len(found), 'pair')} that the run has verified; "
                 "please report this, and do not use the result"
             )
         return ~seen

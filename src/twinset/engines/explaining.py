@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -15,7 +16,8 @@ from twinset.pairs.explain import Explanation, explain_texts
 from twinset.result_options import ExplainOptions
 from twinset.schema import REMOVED
 
-KEPT, GONE, FLAGGED, BLANK, BROKEN, AGAINST = "kept", "removed", "flagged", "empty", "unreadable", "against"
+KEPT, GONE, FLAGGED, BLANK, BROKEN = "kept", "removed", "flagged", "empty", "unreadable"
+AGAINST, EARLIER = "against", "earlier"
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class Account:
         The document.
     state
         ``kept``, ``removed`` (or ``flagged``, where the run only flagged), ``empty`` (kept, compared with nothing),
-        ``unreadable``, or ``against`` (of the other source, and always kept).
+        ``unreadable``, ``against`` (of the other source, and always kept), or ``earlier`` (of the index, and always
+        kept).
     cluster
         The id of the kept document of its cluster; None where it is in none.
     members
@@ -37,7 +40,7 @@ class Account:
         The document it is explained with: the kept one, or for a kept document the least similar one of its cluster,
         or the one that was asked for. None where there is none.
     explanation
-        The two texts compared; None where there is no other document.
+        The two texts compared; None where there is no other document, or it is of an index that has no text of it.
     """
 
     id: str
@@ -116,15 +119,27 @@ def account(recorded: Recorded, id: str, other: str | None = None) -> Account:
         least = pc.index(members["similarity"], pc.min(members["similarity"])).as_py()
         other = members["id"][least].as_py()
         second = recorded.find(other)
-    explanation = None
-    if second is not None:
-        left, right = recorded.texts([number, second])
-        explanation = explain_texts(left or "", right or "", recorded.options)
+    explanation = _explained(recorded, number, second) if second is not None else None
+    if explanation and second is not None and second >= len(recorded.ids) and other == cluster:
+        was = members.filter(pc.field("id") == id)["similarity"][0].as_py()
+        if abs(explanation.similarity - was) > 1e-9:
+            where = str(recorded.options.index)
+            raise SourceError(f"the document {cluster!r} was changed in the index since that run", where)
     return Account(id, state, cluster, members, other, explanation)
+
+
+def _explained(recorded: Recorded, number: int, second: int) -> Explanation | None:
+    """Two documents compared; None where one is of an index that has no text of it."""
+    texts = recorded.texts([number, second])
+    if any(text is None and place >= len(recorded.ids) for text, place in zip(texts, (number, second), strict=True)):
+        return None
+    return explain_texts(texts[0] or "", texts[1] or "", recorded.options)
 
 
 def _state(recorded: Recorded, number: int, id: str) -> tuple[str, str | None]:
     """What became of a document, and the kept document of its cluster."""
+    if number >= len(recorded.ids):
+        return EARLIER, id
     status = recorded.documents["status"][number].as_py()
     if number >= recorded.own:
         return AGAINST, id
@@ -140,5 +155,14 @@ def _state(recorded: Recorded, number: int, id: str) -> tuple[str, str | None]:
 
 
 def kept_numbers(recorded: Recorded, ids: pa.ChunkedArray) -> Any:
-    """The numbers of documents because of which others were removed: with `against`, those of the other source."""
-    return recorded.numbers_of(ids, recorded.own if recorded.summary["against"] else 0)
+    """The numbers of documents because of which others were removed: with `against`, those of the other source.
+
+    Those of an index go on from the last document of the run.
+    """
+    ids = ids.cast(pa.large_string())
+    places = np.asarray(pc.fill_null(pc.index_in(ids, value_set=recorded.earlier_ids), -1)).astype(np.int64)
+    of_run = places < 0
+    numbers = places + len(recorded.ids)
+    first = recorded.own if recorded.summary["against"] else 0
+    numbers[of_run] = recorded.numbers_of(ids.filter(pa.array(of_run)), first)
+    return numbers

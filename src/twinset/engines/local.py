@@ -5,27 +5,27 @@ import glob
 import itertools
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from twinset.documents.files import format_of
 from twinset.documents.parts import Part
 from twinset.documents.sources import Sources, open_sources
 from twinset.engines import joining
 from twinset.engines.budget import Budget, batch_within, peak_bytes
 from twinset.engines.corpus import Corpus
+from twinset.engines.earlier import patterns_of, refuse_to_bury
 from twinset.engines.expanding import Copies
+from twinset.engines.opening import refuse_to_replace, tell_unexpected, temporary_folder
 from twinset.engines.progress import Progress
 from twinset.engines.reading import Found, Reading
 from twinset.engines.spool import Spool, cannot_write
 from twinset.engines.state import State, fingerprint
 from twinset.engines.threads import Threads
 from twinset.engines.verifying import Verifying
-from twinset.errors import OptionError, OutputError
+from twinset.errors import OptionError
 from twinset.options import DedupOptions, PairsOptions
 from twinset.plan import Plan
 from twinset.schema import HASH_SCHEME, Numbers
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 MOST_IDENTICAL = 100_000_000
 STATE_ENDING = ".twinset-state"
-_TOLD = 5
 
 
 class Local:
@@ -43,7 +42,7 @@ class Local:
 
     def __init__(
         self, sources: tuple[object, ...], options: PairsOptions | DedupOptions, plan: Plan, output: Path | None,
-        version: str, progress: Progress,
+        version: str, progress: Progress, own_files: Sequence[str] = (),
     ) -> None:  # fmt: skip
         self.options, self.plan, self.output, self.progress, self.version = (
             options,
@@ -57,17 +56,19 @@ class Local:
         self.batch_bytes = batch_within(options.batch_bytes, options.memory_bytes, options.thread_count)
         self._inputs = temporary_folder(options.scratch)
         try:
-            self._open(sources)
+            self._open(sources, own_files)
         except BaseException:
             self._inputs.cleanup()
             raise
         self.threads = Threads(options.thread_count)
         self.budget = Budget.of(options.memory_bytes, options.thread_count, self.batch_bytes)
 
-    def _open(self, sources: tuple[object, ...]) -> None:
+    def _open(self, sources: tuple[object, ...], own_files: Sequence[str]) -> None:
+        """Open everything; `own_files` are those of an index, which are no sources and must not be replaced."""
         options, scratch = self.options, Path(self._inputs.name)
         outputs = [self.output] if self.output else []
-        reading, self.left_out = without_outputs(options, outputs, (*sources, *options.against))
+        every = (*sources, *options.against)
+        reading, self.left_out = without_outputs(options, outputs, every, patterns_of(own_files, every))
         self.given = sources
         self.found = open_sources(sources, reading, scratch=scratch)
         against = (
@@ -77,7 +78,8 @@ class Local:
         self.against = len(self.found.parts)
         self.skipped = [*self.found.skipped, *against.skipped]
         refuse_to_replace(self.output, self.parts)
-        self._tell()
+        refuse_to_bury(self.output, own_files)
+        tell_unexpected(self.skipped, self.parts, self.progress)
         rules = options.keep_rules if isinstance(options, DedupOptions) else ()
         columns = frozenset(column for _, column in rules if column is not None)
         for part in self.found.parts:
@@ -89,27 +91,13 @@ class Local:
         spill = Path(options.scratch) if options.scratch else None
         self.state = State(folder, self._fingerprint(), spill)
 
-    def _tell(self) -> None:
-        """Say what a person might not expect: files passed over, and tables taken for texts."""
-        for name, reason in self.skipped[:_TOLD]:
-            self.progress.note(f"skipped {name}: {reason}")
-        if len(self.skipped) > _TOLD:
-            self.progress.note(f"skipped {len(self.skipped) - _TOLD:,} more files, all named in the summary")
-        for part in self.parts:
-            tables = [file.id for file in getattr(part, "files", []) if format_of(file.path)[0] != "text"]
-            if tables:
-                self.progress.note(
-                    f"{part.name}: {len(tables):,} tables among texts, such as {tables[0]!r}, are read as one text "
-                    "each: to read their rows, name them or choose them with --include"
-                )
-
     def _fingerprint(self) -> str:
         return fingerprint(
             {
                 "version": self.version,
                 "scheme": HASH_SCHEME,
                 "kind": type(self.options).__name__,
-                "options": self.options.to_dict(),
+                "options": {**self.options.to_dict(), "seed": self.options.seed},
                 "batch": self.batch_bytes,
                 "plan": self.plan.to_dict(),
                 "parts": [_stamp(part) for part in self.parts],
@@ -123,8 +111,8 @@ class Local:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.threads.close()
-        # What a full disk or a lack of memory stopped can go on once there is room; anything else starts anew.
-        goes_on = isinstance(value, (OSError, MemoryError)) or type(value).__name__ == "OutputError"
+        # What a full disk, a lack of memory or a busy index stopped can go on later; anything else starts anew.
+        goes_on = isinstance(value, (OSError, MemoryError)) or type(value).__name__ in ("OutputError", "BusyError")
         self.state.close(keep=goes_on and self.output is not None)
         self._inputs.cleanup()
 
@@ -236,17 +224,6 @@ class Local:
         return place
 
 
-def temporary_folder(scratch: str | None) -> "tempfile.TemporaryDirectory[str]":
-    """A folder that goes when its run is over, in the scratch folder if there is one."""
-    try:
-        if scratch is not None:
-            os.makedirs(scratch, exist_ok=True)
-        return tempfile.TemporaryDirectory(prefix="twinset-", dir=scratch)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise OutputError(f"cannot make a temporary folder ({reason}); name a place for it with --scratch") from error
-
-
 def _stamp(part: Part) -> list[Any]:
     """What tells that a part is still the same."""
     files = getattr(part, "files", None)
@@ -276,15 +253,3 @@ def without_outputs(
                 patterns += (name,) if isinstance(options, PairsOptions) else ()
     patterns = tuple(dict.fromkeys(patterns))
     return (dataclasses.replace(options, exclude=(*options.exclude, *patterns)) if patterns else options), patterns
-
-
-def refuse_to_replace(output: Path | None, parts: list[Part]) -> None:
-    """An output takes the place of what is there: that must not be, or hold, a source."""
-    if output is None or not output.exists():
-        return
-    place = os.path.realpath(output)
-    for part in parts:
-        paths = [file.path for file in getattr(part, "files", [])] or [part.path]
-        for path in paths:
-            if path is not None and os.path.commonpath([place, os.path.realpath(path)]) == place:
-                raise OutputError(f"{output} would be replaced, and {path} is read from there; choose another output")

@@ -14,6 +14,7 @@ import pyarrow as pa
 from twinset.documents.parts import Block, KeptWriter
 from twinset.engines.clustering import Clusters
 from twinset.engines.corpus import Corpus, Span
+from twinset.engines.earlier import Earlier
 from twinset.engines.expanding import SAME, Copies
 from twinset.engines.progress import Progress
 from twinset.engines.sketching import EMPTY, UNREADABLE
@@ -43,8 +44,8 @@ _ROWS = 1 << 17
 class Results:
     """Turns document numbers into tables of ids and scores."""
 
-    def __init__(self, corpus: Corpus, copies: Copies, sizes: Numbers) -> None:
-        self.corpus, self.copies, self.sizes = corpus, copies, sizes
+    def __init__(self, corpus: Corpus, copies: Copies, sizes: Numbers, earlier: Earlier | None = None) -> None:
+        self.corpus, self.copies, self.sizes, self.earlier = corpus, copies, sizes, earlier
 
     def _scores(self, left: Numbers, right: Numbers, shared: Numbers) -> tuple[Shares, Shares, Shares]:
         same = shared == SAME
@@ -68,8 +69,21 @@ class Results:
 
     def reasons(self, clusters: Clusters, numbers: Numbers) -> tuple[pa.Array, tuple[Shares, Shares, Shares]]:
         """For removed documents: the id of the kept one, and the scores."""
-        kept = clusters.kept_by[numbers]
-        return self.corpus.take_ids(kept), self._scores(numbers, kept, clusters.shared[numbers])
+        found = self._scores(numbers, clusters.kept_by[numbers], clusters.shared[numbers])
+        if self.earlier is not None:
+            found = self.earlier.scored(found, self.copies.first[numbers])
+        return self.kept_ids(clusters, numbers), found
+
+    def kept_ids(self, clusters: Clusters, numbers: Numbers) -> pa.Array:
+        """The ids of the documents that some were removed because of: kept ones, or earlier ones of an index."""
+        names = self.corpus.take_ids(clusters.kept_by[numbers])
+        return names if self.earlier is None else self.earlier.named(names, self.copies.first[numbers])
+
+    def clusters(self, clusters: Clusters) -> int:
+        """How many clusters there are, those of earlier documents of an index among them."""
+        if self.earlier is not None:
+            return self.earlier.clusters(clusters, self.copies)
+        return len(np.unique(clusters.kept_by[clusters.removed]))
 
     def write_removed(self, path: Path, clusters: Clusters) -> None:
         """One row for each removed document."""
@@ -86,7 +100,7 @@ class Results:
         with TableFile(path, CLUSTERS) as file:
             for start in range(0, len(members), _ROWS):
                 numbers = members[start : start + _ROWS]
-                names = [self.corpus.take_ids(numbers), self.corpus.take_ids(clusters.kept_by[numbers])]
+                names = [self.corpus.take_ids(numbers), self.kept_ids(clusters, numbers)]
                 file.write(pa.table([*names, pa.array(clusters.kept[numbers])], schema=CLUSTERS))
 
     def write_documents(self, path: Path) -> None:

@@ -13,6 +13,7 @@ from twinset.documents.parts import Block, Chunk, Part
 from twinset.engines.budget import Budget
 from twinset.engines.corpus import Corpus, Span
 from twinset.engines.names import Names
+from twinset.engines.opening import total_rows
 from twinset.engines.progress import Progress
 from twinset.engines.sketching import UNREADABLE, Sketched, WorkOptions, sketch_block
 from twinset.engines.spool import Spool
@@ -79,7 +80,7 @@ class Reading:
         unreadable: list[tuple[int, str]] = []
         id_hashes: list[Hashes] = []
         first, replaced, text_bytes, own_ids = 0, 0, 0, True
-        self.progress.stage("reading and sketching", _total_rows(self.parts), "documents")
+        self.progress.stage("reading and sketching", total_rows(self.parts), "documents")
         for (number, chunk, block), done in self.threads.map(self._sketch, self._chunks()):
             spans.append([number, chunk.first_row, first, done.rows])
             self._hold(len(spans) - 1, block)
@@ -163,22 +164,14 @@ class Reading:
         for number, name in zip(suspects.tolist(), corpus.take_ids(suspects).to_pylist(), strict=True):
             other = seen.setdefault((number >= corpus.own, name), number)
             if other != number:
-                raise DuplicateIdError(
-                    f"the id {name!r} appears twice: {self._where(corpus, other)} and {self._where(corpus, number)}; "
-                    "name a column of unique ids with --id"
-                )
+                raise DuplicateIdError.of(name, self._where(corpus, other), self._where(corpus, number))
 
-    def _where(self, corpus: Corpus, number: int) -> str:
+    def _where(self, corpus: Corpus, number: int) -> tuple[str, int]:
+        """The part of a document, and its row there."""
         span = next(span for span in corpus.spans if span.first <= number < span.first + span.rows)
-        return f"{self.parts[span.part].name}:{span.first_row + number - span.first}"
+        return self.parts[span.part].name, span.first_row + number - span.first
 
 
 def _found(facts: dict[str, Any]) -> Found:
     unreadable = [(number, reason) for number, reason in facts["unreadable"]]
     return Found(unreadable, facts["replaced"], facts["text_bytes"], facts["own_ids"])
-
-
-def _total_rows(parts: list[Part]) -> int | None:
-    """How many documents there are, if every part can tell without being read."""
-    known = [part.describe().get("documents") for part in parts]
-    return None if None in known else sum(int(count) for count in known if count is not None)

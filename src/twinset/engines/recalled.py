@@ -11,6 +11,7 @@ import pyarrow as pa
 from twinset.documents.parts import Block, Chunk, Part
 from twinset.engines.clustering import Clusters
 from twinset.engines.corpus import Corpus, Span
+from twinset.engines.earlier import Earlier
 from twinset.engines.expanding import Copies
 from twinset.engines.names import Names, column_of
 from twinset.engines.output import Results
@@ -21,6 +22,7 @@ from twinset.engines.threads import Threads
 from twinset.errors import SourceError
 from twinset.pairs.verify import Shares
 from twinset.schema import Numbers
+from twinset.wording import counted
 
 
 class RecalledNames(Names):
@@ -97,7 +99,8 @@ class Recalled(Corpus):
             if wanted is None or wanted[span.first : span.first + span.rows].any():
                 yield span, lambda chunk=chunk, span=span: self._checked(part, span, read(chunk))  # type: ignore[misc]
         if seen != rows:
-            raise SourceError(f"it does not have the {rows:,} documents that it had in that run", where=part.name)
+            had = counted(rows, "document")
+            raise SourceError(f"it does not have the {had} that it had in that run", where=part.name)
         part.check_unchanged()
 
     def _range(self, number: int) -> tuple[int, int]:
@@ -128,14 +131,19 @@ def _taken(task: tuple[Span, Callable[[], Block]]) -> Block:
 class RecalledResults(Results):
     """Tables of a cut: the scores of each removed document are known, one a number, and need no set sizes."""
 
-    def __init__(self, corpus: Corpus, copies: Copies, reasons: tuple[Shares, Shares, Shares]) -> None:
-        super().__init__(corpus, copies, np.zeros(0, np.uint32))
+    def __init__(
+        self, corpus: Corpus, copies: Copies, reasons: tuple[Shares, Shares, Shares], earlier: Earlier | None = None
+    ) -> None:
+        super().__init__(corpus, copies, np.zeros(0, np.uint32), earlier)
         self._reasons = reasons
 
     def reasons(self, clusters: Clusters, numbers: Numbers) -> tuple[pa.Array, tuple[Shares, Shares, Shares]]:
         """For removed documents: the id of the kept one, and the scores."""
         similarity, in_kept, of_kept = (scores[numbers] for scores in self._reasons)
-        return self.corpus.take_ids(clusters.kept_by[numbers]), (similarity, in_kept, of_kept)
+        found = similarity, in_kept, of_kept
+        if self.earlier is not None:
+            found = self.earlier.scored(found, self.copies.first[numbers])
+        return self.kept_ids(clusters, numbers), found
 
 
 def kept_rows(corpus: Recalled, threads: Threads, kept: npt.NDArray[np.bool_]) -> list[Any]:

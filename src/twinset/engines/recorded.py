@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
@@ -33,7 +33,7 @@ from twinset.schema import CLUSTERS, DOCUMENTS, EMPTY, HASH_SCHEME, PAIRS, REMOV
 SUMMARY = "summary.json"
 SCHEMAS = {
     "documents": DOCUMENTS, "pairs": PAIRS, "removed": REMOVED, "clusters": CLUSTERS, "empty": EMPTY,
-    "unreadable": UNREADABLE, "sources": SOURCES, "missed": PAIRS,
+    "unreadable": UNREADABLE, "sources": SOURCES, "missed": PAIRS, "earlier": PAIRS,
 }  # fmt: skip
 _NEAR, _LOOKED_AT = 3, 5000
 
@@ -49,6 +49,9 @@ class Recorded:
         Where the sources are now, in the order of the SOURCE arguments, those compared against last; empty if they
         are where they were.
     """
+
+    earlier_texts: Callable[["Recorded", list[str]], list[str | None]] | None = None
+    """Gives the texts of documents of an index; set by whoever can open one."""
 
     def __init__(self, folder: Path | str, moved: Sequence[object] = ()) -> None:
         self.folder = Path(folder)
@@ -77,6 +80,7 @@ class Recorded:
         if summary is not None:
             made.summary = summary
             made.options, made.plan = made._told()
+            made.__dict__.pop("earlier_ids", None)
         if moved:
             made.moved = tuple(moved)
             made.__dict__.pop("sources", None)
@@ -174,6 +178,16 @@ class Recorded:
         ids = self.documents["id"].cast(pa.large_string())
         return ids.combine_chunks() if ids.num_chunks != 1 else ids.chunk(0)
 
+    @cached_property
+    def earlier_ids(self) -> pa.Array:
+        """The documents of an index that others were removed because of; their numbers go on from those of the run."""
+        if not self.has("earlier"):
+            return pa.array([], pa.large_string())
+        table = self.table("earlier")
+        other = pc.not_equal(table["left"], table["right"])
+        near = pc.and_(other, pc.greater_equal(table["similarity"], self.options.threshold))
+        return pc.unique(table["left"].filter(near)).cast(pa.large_string())
+
     def numbers_of(self, ids: pa.Array | pa.ChunkedArray, first: int = 0) -> Any:
         """The numbers of documents by their ids, looked for from number `first` on; of equal ids the first counts.
 
@@ -189,7 +203,10 @@ class Recorded:
 
     def find(self, id: str) -> int:
         """The number of a document by its id; of the sources first, then of those compared against."""
-        place = int(pc.index(self.ids, pa.scalar(id, pa.large_string())).as_py())
+        wanted = pa.scalar(id, pa.large_string())
+        place = int(pc.index(self.ids, wanted).as_py())
+        if place < 0 and (beyond := int(pc.index(self.earlier_ids, wanted).as_py())) >= 0:
+            place = len(self.ids) + beyond
         if place < 0:
             near = self._near(id)
             guess = f"did you mean {' or '.join(map(repr, near))}?" if near else "ids are in documents.parquet"
@@ -219,9 +236,15 @@ class Recorded:
     def texts(self, numbers: Sequence[int]) -> list[str | None]:
         """The texts of some documents as they stand in the sources, decoded; None where there is none.
 
-        Raises `SourceError` where a source is gone, is not as it was, or was an object of a program.
+        Those of earlier documents are the index's. Raises `SourceError` where a source is gone, is not as it was, or
+        was an object of a program.
         """
         wanted = np.asarray(numbers, np.int64)
+        beyond = wanted - len(self.ids)
+        if (beyond >= 0).any():
+            ours = iter(self.texts(wanted[beyond < 0].tolist()))
+            theirs = iter(self._texts_of_earlier(beyond[beyond >= 0]))
+            return [next(ours if place < 0 else theirs) for place in beyond.tolist()]
         places = self.documents.take(pa.array(wanted)) if len(wanted) else self.documents.slice(0, 0)
         part, row, length = (np.asarray(places[name]).astype(np.int64) for name in ("part", "row", "length"))
         found: list[str | None] = [None] * len(wanted)
@@ -231,6 +254,11 @@ class Recorded:
             for place, text in zip(mine.tolist(), texts, strict=True):
                 found[place] = text
         return found
+
+    def _texts_of_earlier(self, places: Any) -> list[str | None]:
+        if self.earlier_texts is None:
+            return [None] * len(places)
+        return self.earlier_texts(self, self.earlier_ids.take(pa.array(places)).to_pylist())
 
 
 def sealed(folder: Path, summary: dict[str, Any]) -> dict[str, Any]:

@@ -14,12 +14,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from twinset.engines import clustering, output
 from twinset.engines.budget import Budget, batch_within, peak_bytes
 from twinset.engines.clustering import Clusters
+from twinset.engines.earlier import Earlier, recall_at
+from twinset.engines.earlier import grouped as earlier_grouped
 from twinset.engines.expanding import SAME
-from twinset.engines.local import STATE_ENDING, refuse_to_replace, temporary_folder
+from twinset.engines.local import STATE_ENDING
+from twinset.engines.opening import refuse_to_replace, temporary_folder
 from twinset.engines.progress import Progress
 from twinset.engines.recalled import Recalled, RecalledResults, kept_rows
 from twinset.engines.recorded import SUMMARY, Recorded, sealed
@@ -30,14 +34,14 @@ from twinset.engines.state import State, fingerprint
 from twinset.engines.tables import TableFile
 from twinset.engines.threads import Threads
 from twinset.engines.verifying import Verifying
-from twinset.errors import OptionError
+from twinset.errors import DuplicateIdError, OptionError
 from twinset.machine import default_threads
 from twinset.options import DedupOptions
 from twinset.pairs.verify import Shares, scores
 from twinset.result_options import RecutOptions
 from twinset.schema import SOURCES
 
-_AS_BEFORE = ("pairs", "empty", "unreadable", "documents")
+_AS_BEFORE, _AT_TIMES = ("pairs", "empty", "unreadable", "documents"), ("missed", "earlier")
 
 
 class Recutting:
@@ -54,6 +58,7 @@ class Recutting:
         self.budget = Budget.of(asked.memory_bytes, asked.thread_count, batch)
         self.corpus = Recalled(recorded, self.threads, batch)
         self.copies = self.corpus.copies()
+        self.earlier: Earlier | None = None
         # Last, since from here on there is something to clear away.
         self._folder = temporary_folder(asked.scratch)
         folder = Path(f"{place}{STATE_ENDING}") if place else Path(self._folder.name) / "state"
@@ -84,19 +89,42 @@ class Recutting:
         self.progress.stage("clustering", None, "documents")
         own_ids = bool(self.recorded.summary["input"]["own_ids"])
         rank = clustering.ranks(self.corpus, self.options.keep_rules, own_ids)
+        every = self._earlier()
 
         def grouped(threshold: float) -> Clusters:
-            near = scored.near(threshold)
-            return clustering.grouped(self.corpus, self.copies, near, rank, self.options.cluster, self.budget)
+            near, earlier = scored.near(threshold), every.reaching(threshold) if every else None
+            how = rank, self.options.cluster, self.budget, earlier, self.state.scratch
+            return earlier_grouped(self.corpus, self.copies, near, *how)
 
         if self.asked.rows is not None:
             levels = np.unique([self.options.least, *scored.steps.tolist(), 1.0])
             threshold = leaving(self.asked.rows, levels, lambda level: int(np.count_nonzero(grouped(level).kept)))
             self.options = dataclasses.replace(self.options, threshold=threshold)
         clusters = grouped(self.options.threshold)
+        self.earlier = every.reaching(self.options.threshold) if every else None
+        self._refuse_two_of_a_name(clusters)
         reasons = self._reasons(scored, clusters)
         self._timed("cluster", since)
         return clusters, reasons
+
+    def _earlier(self) -> Earlier | None:
+        """What the index of that run had."""
+        if not self.recorded.has("earlier"):
+            return None
+        table = self.recorded.table("earlier")
+        return Earlier.of_table(table, self.recorded.numbers_of(table["right"]), self.copies)
+
+    def _refuse_two_of_a_name(self, clusters: Clusters) -> None:
+        """An earlier document may have had the id of one of the run; `dedup` keeps no such one, another cut could."""
+        if self.earlier is None:
+            return
+        kept = self.corpus.take_ids(np.flatnonzero(clusters.kept).astype(np.uint32))
+        both = self.earlier.ids.filter(pc.is_in(self.earlier.ids, value_set=kept))
+        if len(both):
+            raise DuplicateIdError(
+                f"the id {both[0].as_py()!r} stands for a document that would be kept and for another one of the "
+                f"index {self.options.index}; run dedup again with ids that differ"
+            )
 
     def _reasons(self, scored: Scored, clusters: Clusters) -> tuple[Shares, Shares, Shares]:
         """Similarity, share in the kept document and share of it, by number; ones where contents are equal."""
@@ -134,18 +162,18 @@ class Recutting:
     def write(self, clusters: Clusters, reasons: tuple[Shares, Shares, Shares]) -> tuple[Path, dict[str, Any]]:
         """The new result, in the making; with `finish` it goes to its place."""
         since = time.perf_counter()
-        results = RecalledResults(self.corpus, self.copies, reasons)
+        results = RecalledResults(self.corpus, self.copies, reasons, self.earlier)
         made = self.state.folder / "out"
         made.mkdir()
         results.write_removed(made / "removed.parquet", clusters)
         results.write_clusters(made / "clusters.parquet", clusters)
         if self.place is not None:
             self._write_kept(results, clusters, made)
-            for name in (*_AS_BEFORE, "missed") if self.recorded.has("missed") else _AS_BEFORE:
+            for name in (*_AS_BEFORE, *(name for name in _AT_TIMES if self.recorded.has(name))):
                 self.recorded.copy(name, made)
             self._write_sources(made)
         self._timed("write", since)
-        summary = self._summary(clusters)
+        summary = self._summary(results, clusters)
         if self.place is not None:
             summary = sealed(made, summary)
             output.write_summary(made / SUMMARY, summary)
@@ -172,16 +200,21 @@ class Recutting:
         with TableFile(made / "sources.parquet", SOURCES) as file:
             file.write(pa.Table.from_pylist(rows, schema=SOURCES))
 
-    def _summary(self, clusters: Clusters) -> dict[str, Any]:
+    def _summary(self, results: RecalledResults, clusters: Clusters) -> dict[str, Any]:
         """That of a fresh run; what it was cut from stands with the timings, which say how it was made."""
         was, recorded = self.recorded.summary, self.recorded
         summary = {
             **was,
             "kept": int(np.count_nonzero(clusters.kept)),
             "removed": int(np.count_nonzero(clusters.removed)),
-            "clusters": len(np.unique(clusters.kept_by[clusters.removed])),
+            "clusters": results.clusters(clusters),
             "options": self.options.to_dict(),
         }
+        if self.earlier is not None:
+            # A cut adds nothing to the index, and does not know what it has by now.
+            was_there = {name: was["index"][name] for name in ("name", "documents")}
+            matched, recall = self.earlier.count(self.copies), recall_at(recorded.plan, self.options.threshold)
+            summary["index"] = {**was_there, "matched": matched, "recall": recall}
         run = {"folder": was["timings"].get("folder"), "left_out": was["timings"].get("left_out", [])}
         if self.place is not None:
             summary["input"], run = self._input(was["input"])

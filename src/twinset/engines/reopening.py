@@ -23,6 +23,7 @@ from twinset.engines.local import without_outputs
 from twinset.errors import OptionError, SourceError
 from twinset.options import DedupOptions
 from twinset.schema import Places
+from twinset.wording import counted
 
 _BATCH = 1 << 20
 _AGAIN = "run dedup again, or say where the sources of that run are with --source"
@@ -80,7 +81,7 @@ class Reopened:
         if len(self.moved) not in (self.against, len(self.names)):
             both = f" (or {len(self.names)}, with those compared against)" if len(self.names) > self.against else ""
             raise OptionError(
-                f"--source names {len(self.moved)} sources, and that run was given {self.against}{both}; "
+                f"--source names {counted(len(self.moved), 'source')}, and that run was given {self.against}{both}; "
                 "name as many, in the same order"
             )
         rest = self.names[len(self.moved) :]
@@ -134,7 +135,7 @@ class Reopened:
             more = parts[len(self.listed)].name if len(parts) > len(self.listed) else None
             what = f"{more} is new" if more else f"{self.listed[len(parts)]['path']} is gone"
             raise SourceError(
-                f"the sources were changed since that run: {len(parts)} parts, not {len(self.listed)}, "
+                f"the sources were changed since that run: {counted(len(parts), 'part')}, not {len(self.listed)}, "
                 f"such as {what}; {_AGAIN}"
             )
 
@@ -148,7 +149,7 @@ class Reopened:
             _name_files(part, self._ids_of(number), changed)
         if was["sha256"] is not None and part.lasts:
             if part.size != was["bytes"]:
-                raise SourceError(f"{changed} ({part.size:,} bytes, not {was['bytes']:,})", where=part.name)
+                raise SourceError(f"{changed} ({counted(part.size, 'byte')}, not {was['bytes']:,})", where=part.name)
             if part.digest() != was["sha256"]:
                 raise SourceError(changed, where=part.name)
         self._trusted.add(number)
@@ -170,13 +171,14 @@ class Reopened:
                 left -= len(here)
             if not left:
                 return found
-        raise SourceError(f"ends before row {int(rows.max()):,}, which it had; {_AGAIN}", where=part.name)
+        last = int(rows.max())
+        raise SourceError(f"ends before row {last:,}, counted from 0, which it had; {_AGAIN}", where=part.name)
 
 
 def _name_files(part: TextPart, ids: list[str], changed: str) -> None:
     """Call text files by the ids they had, wherever they are now: their digest is over these too."""
     if len(part.files) != len(ids):
-        raise SourceError(f"{changed} ({len(part.files):,} files, not {len(ids):,})", where=part.name)
+        raise SourceError(f"{changed} ({counted(len(part.files), 'file')}, not {len(ids):,})", where=part.name)
     for file, id in zip(part.files, ids, strict=True):
         if part.path is not None and file.id != id:
             raise SourceError(f"{changed} ({file.id!r} stands where {id!r} stood)", where=part.name)

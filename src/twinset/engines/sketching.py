@@ -17,6 +17,7 @@ from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles
 from twinset.shingles.shingle import shingle
 from twinset.sketches import kernels as sketch_kernels
 from twinset.sketches.minhash import sketch
+from twinset.wording import at_row
 
 READ, EMPTY, UNREADABLE = range(3)
 """What became of a document: it has shingles, it has none, or its row could not be read."""
@@ -126,9 +127,9 @@ def _refuse_replaced(ready: Normalized, block: Block, part: Part, options: ReadO
     if options.on_error == "stop" and (len(ready.replaced) or block.replaced):
         row = int(ready.replaced[0]) + block.first_row if len(ready.replaced) else block.first_row
         raise RowError(
-            f"the text of row {row} (counted from 0) holds bytes that are not UTF-8; name its encoding with "
-            "--encoding, or let them be replaced (--on-error replace)",
-            where=part.name,
+            "the text holds bytes that are not UTF-8; name its encoding with --encoding, or let them be replaced "
+            "(--on-error replace)",
+            where=at_row(part.name, row),
         )
 
 

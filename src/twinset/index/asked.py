@@ -14,26 +14,35 @@ from twinset.index.incoming import NAMED, Batch
 
 @dataclass
 class Asked:
-    """How many queries there were, how many of them have answers, and how many answers there are.
+    """How many queries there were, how many of them have answers, and how many answers were found.
 
-    Of the queries, how many hold no token (`empty`) and so have no answer, and how many held bytes that were no text
-    (`undecoded`). Rows that could not be read were left out: `unreadable` counts them, and `named` has the first
-    thousand, each with the reason. `skipped` are files that were passed over.
+    `least_similarity` is that of the least similar answer. Of the queries, how many hold no token (`empty`) and so have
+    no answer, and how many held bytes that were no text (`undecoded`). Rows that could not be read were left out:
+    `unreadable` counts them, and `named` has the first thousand, each with the reason. `skipped` are files that were
+    passed over.
     """
 
     queries: int = 0
     answered: int = 0
-    answers: int = 0
+    found: int = 0
+    least_similarity: float | None = None
     empty: int = 0
     undecoded: int = 0
     unreadable: int = 0
     named: list[tuple[str, str]] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
 
+    def count_answers(self, found: pa.Table) -> None:
+        """Count answers in."""
+        if found.num_rows:
+            least = pc.min(found.column("similarity")).as_py()
+            self.least_similarity = least if self.least_similarity is None else min(least, self.least_similarity)
+        self.found += found.num_rows
+
     def count(self, batch: Batch, queries: Sketched, found: pa.Table) -> None:
         """Count a batch of queries with its answers in."""
         self.queries += len(queries)
-        self.answers += found.num_rows
+        self.count_answers(found)
         self.answered += pc.count_distinct(found.column("query")).as_py()
         self.empty += int(np.count_nonzero(queries.shingles == 0))
         self.undecoded += batch.undecoded

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from twinset.errors import DamagedError
 from twinset.index.entries import Entries, Keys
 from twinset.schema import Numbers, Sketches
 
@@ -37,6 +38,25 @@ class Kept:
     numbers: Whole
     shingles: Numbers
     slots: Sketches
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, int, bytes]], where: str) -> Kept:
+        """From rows of the table `sketches`; what cannot be sketches of one plan raises `DamagedError`."""
+        if not rows:
+            return cls(np.zeros(0, np.int64), np.zeros(0, np.uint32), np.zeros((0, 0), np.uint32))
+        numbers, shingles, slots = zip(*rows, strict=True)
+        try:
+            width, whole = len(slots[0]), bytearray().join(slots)
+            counts = np.array(shingles, np.int64)
+        except (TypeError, ValueError, OverflowError):  # a database may hold what its tables do not allow
+            raise DamagedError(f"{where} is damaged: sketches of documents are not as they were written") from None
+        if width % 4 or any(len(one) != width for one in slots) or counts.min() < 0 or counts.max() >= 2**32:
+            raise DamagedError(f"{where} is damaged: sketches of documents are not as they were written")
+        return cls(
+            np.array(numbers, np.int64),
+            counts.astype(np.uint32),
+            np.frombuffer(whole, np.uint32).reshape(len(rows), -1),
+        )
 
 
 @dataclass(frozen=True)
@@ -85,6 +105,10 @@ class Home(ABC):
         """All writes inside are committed together, durably, or none of them; within `writer` only."""
 
     @abstractmethod
+    def flush(self) -> None:
+        """Write what the transaction has so far, uncommitted: where there is no room for it, that shows now."""
+
+    @abstractmethod
     def count(self) -> int:
         """The number of documents."""
 
@@ -98,7 +122,7 @@ class Home(ABC):
 
     @abstractmethod
     def postings(self, keys: Whole) -> tuple[Whole, Whole]:
-        """Every row of `bands` with one of these keys (ascending, distinct): keys, ascending, and documents."""
+        """Every row of `bands` with one of these keys (ascending, distinct): keys and documents."""
 
     @abstractmethod
     def sketches(self, numbers: Whole) -> Kept:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +12,17 @@ import pyarrow as pa
 
 from twinset.candidates.banding import band_keys
 from twinset.documents.normalize import buffers_of, normalize
-from twinset.index.packing import pack, unpack
+from twinset.errors import DamagedError
+from twinset.index.packing import pack, unpack, unpacked_size
 from twinset.index.settings import Settings
 from twinset.pairs.verify import Sets
 from twinset.schema import Hashes, Numbers, Places, Sketches
 from twinset.shingles.shingle import shingle
 from twinset.sketches.minhash import sketch
+
+_MOST_ROWS = 16384
+UNPACKED = 2**25
+"""Bytes of texts that are unpacked at a time: few shingles may come of a long text, or none."""
 
 Keys = npt.NDArray[np.int32]
 """Band keys as a database keeps them: the upper half of each key, read as a signed number."""
@@ -59,6 +64,12 @@ class Entries:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def nbytes(self) -> int:
+        """About how much is written."""
+        done = self.sketched
+        return done.slots.nbytes + 4 * done.keys.nbytes + sum(map(len, self.contents or ()))
 
     def take(self, rows: Sequence[int]) -> Entries:
         """Some of them."""
@@ -115,15 +126,53 @@ def entries(ids: list[str], texts: pa.Array, settings: Settings) -> Entries:
     return Entries(ids, done, contents, store == "text")
 
 
-def sets_of(contents: Sequence[bytes], settings: Settings) -> Sets:
-    """The shingle sets of documents, from what was kept of them."""
+def sets_of(contents: Sequence[bytes | None], settings: Settings) -> Sets:
+    """The shingle sets of documents, from what was kept of them; of a document there must be something."""
+    kept = [one for one in contents if one is not None]
+    if len(kept) < len(contents) or (settings.options.store == "shingles" and any(len(one) % 8 for one in kept)):
+        raise DamagedError("the index is damaged: what was kept of a document is not there, or not the whole of it")
     if settings.options.store == "shingles":
-        sizes = np.array([len(one) // 8 for one in contents], np.uint32)
-        starts = np.zeros(len(contents) + 1, np.int64)
+        sizes = np.array([len(one) // 8 for one in kept], np.uint32)
+        starts = np.zeros(len(kept) + 1, np.int64)
         np.cumsum(sizes, out=starts[1:])
-        return Sets(np.frombuffer(bytearray().join(contents), np.uint64), starts, sizes)
-    texts = pa.array([unpack(one) for one in contents], pa.large_binary())
+        return Sets(np.frombuffer(bytearray().join(kept), np.uint64), starts, sizes)
+    sizes = np.array([unpacked_size(one) for one in kept], np.int64)
+    cuts = list(runs(sizes, UNPACKED))
+    if len(cuts) <= 1:
+        return _unpacked(kept, settings)
+    pieces = [_trimmed(_unpacked(kept[first:last], settings)) for first, last in cuts]
+    counts = np.concatenate([piece.sizes for piece in pieces])
+    return Sets(np.concatenate([piece.hashes for piece in pieces]), np.cumsum(counts, dtype=np.int64) - counts, counts)
+
+
+def _unpacked(kept: Sequence[bytes], settings: Settings) -> Sets:
+    texts = pa.array([unpack(one) for one in kept], pa.large_binary())
     return _shingled(texts, settings, None, keep=True)[0]
+
+
+def _trimmed(sets: Sets) -> Sets:
+    """The same sets without the room that repeated shingles took."""
+    each = zip(sets.starts.tolist(), sets.sizes.tolist(), strict=False)
+    hashes = np.concatenate([sets.hashes[first : first + size] for first, size in each])
+    return Sets(hashes, np.cumsum(sets.sizes, dtype=np.int64) - sets.sizes, sets.sizes)
+
+
+def runs(sizes: npt.NDArray[Any], most: int) -> Iterator[tuple[int, int]]:
+    """Cut things of some sizes into runs of at most so much, or of one thing: texts differ in length a thousandfold.
+
+    Examples
+    --------
+    >>> list(runs(np.array([3, 3, 9, 1], np.uint32), 6))
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    reach = np.cumsum(sizes, dtype=np.int64)
+    first = 0
+    while first < len(reach):
+        done = int(reach[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(reach, done + most, "right")))
+        last = min(last, first + _MOST_ROWS)
+        yield first, last
+        first = last
 
 
 def _set(sets: Sets, row: int) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,19 +15,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from twinset.engines.progress import Progress
-from twinset.errors import DamagedError, OutputError, UnknownIdError
+from twinset.errors import DamagedError, OutputError, StateError, UnknownIdError
 from twinset.index.base import Document, Home, Kept
 from twinset.index.checking import pages
 from twinset.index.entries import Entries, Sketched, keys_of
-from twinset.index.packing import pack, unpack
-from twinset.index.settings import Settings
+from twinset.index.homes import create_home, open_home
+from twinset.index.incoming import checked_ids
+from twinset.index.packing import pack, unpack_text
+from twinset.index.sealing import Seal
+from twinset.index.settings import FORMAT, UNFINISHED, Settings
 
 if TYPE_CHECKING:
     from twinset.index.writing import Writing
 
-_META = b"twinset.index"
-_CHUNK = 4096
-_COLUMNS = {"id", "text", "hashes", "shingles", "slots"}
+_META, _SEAL = b"twinset.index", b"twinset.seal"
+_CHUNK = 2048
+_TOGETHER = 16 * _CHUNK
+"""Documents that are read, and committed, together."""
 
 
 def texts_of(home: Home, ids: Sequence[str]) -> list[str]:
@@ -35,7 +41,7 @@ def texts_of(home: Home, ids: Sequence[str]) -> list[str]:
     if missing:
         raise UnknownIdError(f"{home.name}: the index holds no document with the id {missing[0]!r}")
     wanted = np.array(sorted(set(numbers.values())), np.int64)
-    found = {one.id: unpack(one.content or b"").decode() for one in home.documents(wanted, contents=True)}
+    found = {one.id: unpack_text(one.content) for one in home.documents(wanted, contents=True)}
     return [found[id] for id in ids]
 
 
@@ -51,10 +57,14 @@ def export(home: Home, settings: Settings, path: Path, force: bool, progress: Pr
     progress.stage("exporting", home.count(), "documents")
     try:
         with pq.ParquetWriter(made, schema, compression="zstd") as writer:
-            for documents, kept in pages(home, contents=True):
-                writer.write_table(_table(documents, kept, settings, schema))
+            seal = Seal(schema.metadata[_META])
+            for documents, kept in pages(home, settings, contents=True):
+                table = _table(documents, kept, settings, schema)
+                seal.add(table)
+                writer.write_table(table)
                 count += len(documents)
                 progress.advance(len(documents))
+            writer.add_key_value_metadata({_SEAL: seal.value})
         with open(made, "rb+") as file:
             os.fsync(file.fileno())
         os.replace(made, path)
@@ -81,6 +91,9 @@ def _schema(settings: Settings) -> pa.Schema:
 
 def _table(documents: list[Document], kept: Kept, settings: Settings, schema: pa.Schema) -> pa.Table:
     width = settings.plan.n_hashes * 4
+    lacking = settings.options.store != "none" and any(one.content is None for one in documents)
+    if len(kept.numbers) != len(documents) or kept.slots.shape[1] != settings.plan.n_hashes or lacking:
+        raise DamagedError("the index is damaged: something of a document is missing; run twinset index verify")
     whole = kept.slots.tobytes()
     columns: dict[str, Any] = {
         "id": [one.id for one in documents],
@@ -88,17 +101,18 @@ def _table(documents: list[Document], kept: Kept, settings: Settings, schema: pa
         "slots": [whole[at : at + width] for at in range(0, len(whole), width)],
     }
     if settings.options.store == "text":
-        columns["text"] = [unpack(one.content or b"").decode() for one in documents]
+        columns["text"] = [unpack_text(one.content) for one in documents]
     elif settings.options.store == "shingles":
         columns["hashes"] = [one.content for one in documents]
     return pa.table({name: columns[name] for name in schema.names}, schema=schema)
 
 
 def settings_of(path: Path) -> Settings:
-    """The settings of an exported index."""
+    """The settings of an exported index; whatever format it was exported from, it is imported into the newest."""
     try:
         with pq.ParquetFile(path) as file:
-            rows = (file.schema_arrow.metadata or {}).get(_META)
+            found = file.schema_arrow
+            rows = (found.metadata or {}).get(_META)
     except FileNotFoundError:
         raise DamagedError(f"{path}: there is no such file") from None
     except (OSError, pa.ArrowException) as error:
@@ -106,9 +120,51 @@ def settings_of(path: Path) -> Settings:
     if rows is None:
         raise DamagedError(f"{path} is not an exported index; add documents of your own with twinset index add")
     try:
-        return Settings.from_rows(dict(orjson.loads(rows)), str(path))
+        settings = Settings.from_rows(dict(orjson.loads(rows)), str(path))
     except (ValueError, TypeError) as error:
         raise DamagedError(f"{path}: the settings of the exported index are damaged ({error})") from error
+    if not found.equals(_schema(settings)):
+        raise DamagedError(f"{path} is not an exported index: its columns, or their types, are others")
+    return dataclasses.replace(settings, format=FORMAT)
+
+
+def home_for(where: str | os.PathLike[str], settings: Settings) -> Home:
+    """A new home, marked as not whole yet; or one that is there, if it was made by this import and is not whole."""
+    rows = {**settings.to_rows(), "format": str(UNFINISHED)}
+    try:
+        return create_home(where, rows)
+    except OutputError:
+        try:
+            home = open_home(where, read_only=False)
+        except StateError:
+            home = None
+        if home is not None and home.settings() == rows:
+            return home
+        if home is not None:
+            home.close()
+        raise
+
+
+def prove(path: Path, progress: Progress) -> None:
+    """Read an exported file to its end, and raise `DamagedError` if it does not say what was exported.
+
+    Before any of it is imported: what came from a damaged file could not be told from the rest later.
+    """
+    try:
+        with pq.ParquetFile(path) as file:
+            progress.stage("checking", file.metadata.num_rows, "documents")
+            seal = Seal(file.schema_arrow.metadata[_META])
+            for batch in file.iter_batches(batch_size=_CHUNK):
+                seal.add(batch)
+                progress.advance(batch.num_rows)
+            _compare(file, seal, path)
+    except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError) as error:
+        raise DamagedError(f"{path} is damaged, or not an exported index: {error}") from error
+
+
+def _compare(file: pq.ParquetFile, seal: Seal, path: Path) -> None:
+    if file.metadata.metadata.get(_SEAL) != seal.value:
+        raise DamagedError(f"{path} is damaged: it does not say what was exported; export again, or take a back-up")
 
 
 def import_all(path: Path, writing: Writing, progress: Progress) -> None:
@@ -116,18 +172,27 @@ def import_all(path: Path, writing: Writing, progress: Progress) -> None:
     try:
         with pq.ParquetFile(path) as file:
             progress.stage("importing", file.metadata.num_rows, "documents")
-            for batch in file.iter_batches(batch_size=_CHUNK * 8):
+            seal = Seal(file.schema_arrow.metadata[_META])
+            coming = file.iter_batches(batch_size=_CHUNK)
+            for first in coming:
+                rows = 0
                 with writing.transaction():
-                    writing.put(_entries(batch, writing.settings, path), replace=False)
-                progress.advance(batch.num_rows)
-    except (OSError, pa.ArrowException, KeyError) as error:
+                    for batch in chain([first], coming):
+                        seal.add(batch)
+                        writing.put(_entries(batch, writing.settings, path), replace=False)
+                        progress.advance(batch.num_rows)
+                        rows += batch.num_rows
+                        if rows >= _TOGETHER:
+                            break
+            _compare(file, seal, path)
+        with writing.transaction():
+            writing.home.change_settings({"format": str(writing.settings.format)})
+    except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError) as error:
         raise DamagedError(f"{path} is damaged, or not an exported index: {error}") from error
 
 
 def _entries(batch: pa.RecordBatch, settings: Settings, path: Path) -> Entries:
     store = settings.options.store
-    if not set(batch.schema.names) <= _COLUMNS:
-        raise DamagedError(f"{path} is not an exported index: its columns are {', '.join(batch.schema.names)}")
     joined = bytearray().join(batch.column("slots").to_pylist())
     slots = np.frombuffer(joined, np.uint32).reshape(batch.num_rows, settings.plan.n_hashes)
     shingles = np.asarray(batch.column("shingles")).astype(np.uint32)
@@ -136,5 +201,7 @@ def _entries(batch: pa.RecordBatch, settings: Settings, path: Path) -> Entries:
         contents = [pack(text.encode()) for text in batch.column("text").to_pylist()]
     elif store == "shingles":
         contents = batch.column("hashes").to_pylist()
+        if [len(one) for one in contents] != (8 * shingles.astype(np.int64)).tolist():
+            raise DamagedError(f"{path} is damaged: documents have not the number of shingle hashes that it says")
     done = Sketched(shingles, slots, keys_of(slots, settings), None, np.zeros(0, np.int64))
-    return Entries(batch.column("id").to_pylist(), done, contents, store == "text")
+    return Entries(checked_ids(batch.column("id")), done, contents, store == "text")

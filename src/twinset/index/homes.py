@@ -41,5 +41,6 @@ def _named(where: str | os.PathLike[str]) -> str:
     if not name or "\0" in name:
         raise OptionError(f"an index is named by a path or a URL, not by {name!r}")
     if "://" in name and not name.startswith(_POSTGRES):
-        raise OptionError(f"{name}: an index lives in a file or at postgresql://…; there is no other kind of address")
+        kind = name.partition("://")[0]  # what follows may hold a password
+        raise OptionError(f"{kind}://…: an index lives in a file or at postgresql://…; there is no other address")
     return name

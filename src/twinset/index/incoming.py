@@ -8,12 +8,15 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
-from twinset.documents.parts import Chunk, Part
+from twinset.documents.normalize import buffers_of
+from twinset.documents.parts import MAX_ROW_BYTES, Chunk, Part
 from twinset.documents.sources import open_sources
 from twinset.engines.opening import tell_unexpected, temporary_folder, total_rows
 from twinset.engines.progress import Progress
@@ -21,6 +24,7 @@ from twinset.engines.threads import Threads
 from twinset.errors import RowError, SourceError
 from twinset.index_options import SourceOptions
 from twinset.schema import Places
+from twinset.wording import at_row
 
 MOST_ID_BYTES = 1024
 NAMED = 1000
@@ -51,9 +55,9 @@ class Batch:
         if self.stop and self.undecoded:
             row = int(replaced[0]) + self.first_row if len(replaced) else self.first_row
             raise RowError(
-                f"the text of row {row} (counted from 0) holds bytes that are not UTF-8; name its encoding with "
-                "--encoding, or let them be replaced (--on-error replace)",
-                where=self.where,
+                "the text holds bytes that are not UTF-8; name its encoding with --encoding, or let them be replaced "
+                "(--on-error replace)",
+                where=at_row(self.where, row),
             )
 
 
@@ -117,8 +121,8 @@ def checked_ids(ids: Any) -> list[str]:
     """Ids as strings that an index can hold."""
     listed = ids.to_pylist() if hasattr(ids, "to_pylist") else list(ids) if not isinstance(ids, str) else [ids]
     for place, id in enumerate(listed):
-        if type(id) is int:
-            listed[place] = id = str(id)
+        if isinstance(id, Integral) and not isinstance(id, bool):  # also those of NumPy and pandas
+            listed[place] = id = str(int(id))
         if not isinstance(id, str):
             raise SourceError(f"ids are strings or whole numbers, this is {type(id).__name__}: {id!r}")
         try:
@@ -137,18 +141,27 @@ def texts_array(texts: Any) -> pa.Array:
         kind = whole.type
         if not any(is_kind(kind) for is_kind in _TEXTS):
             raise SourceError(f"texts are strings, these are {kind}")
-        return whole
+        return _not_too_long(whole)
     listed: Sequence[Any] = [texts] if isinstance(texts, str) else list(texts)
     for place, text in enumerate(listed):
         if text is not None and not isinstance(text, str):
             raise SourceError(f"texts are strings, number {place} is {type(text).__name__}")
     try:
-        return pa.array(listed, pa.large_string())
+        return _not_too_long(pa.array(listed, pa.large_string()))
     except UnicodeEncodeError as error:
         raise SourceError(
             f"a text holds half of a surrogate pair ({error.object[error.start]!r} at {error.start}), "
             "which no UTF-8 can hold; take it out, or decode the text another way"
         ) from error
+
+
+def _not_too_long(texts: pa.Array) -> pa.Array:
+    """The same texts, if each is one that could be read from a file, too."""
+    if texts.nbytes > MAX_ROW_BYTES:
+        longest = int(np.diff(buffers_of(texts)[1]).max())
+        if longest > MAX_ROW_BYTES:
+            raise SourceError(f"a text has {longest:,} bytes; a document has {MAX_ROW_BYTES:,} at most")
+    return texts
 
 
 _TEXTS = (

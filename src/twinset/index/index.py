@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from twinset.engines.progress import Progress, Silent
-from twinset.errors import OptionError, StateError, UnknownIdError
+from twinset.errors import DamagedError, OptionError, StateError, UnknownIdError
 from twinset.index import checking, exporting
 from twinset.index.answers import Ask, Asking
 from twinset.index.asked import Asked
@@ -21,6 +21,7 @@ from twinset.index.base import Home
 from twinset.index.entries import Sketched, keys_of, sets_of, sketched
 from twinset.index.homes import create_home, open_home
 from twinset.index.incoming import Batch, Incoming, checked_ids, texts_array
+from twinset.index.locking import Turn
 from twinset.index.settings import FORMAT, Settings
 from twinset.index.writing import Changed, Writing
 from twinset.index_options import IndexOptions, QueryOptions, SourceOptions
@@ -40,16 +41,17 @@ class Index:
     Examples
     --------
     >>> import twinset
+    >>> rose = "a rose is a rose is a rose in any garden of the town"
     >>> with twinset.Index.create("news.twinset", shingle="word:3", seed=1) as index:
-    ...     added = index.add(["a", "b"], ["the rose is in the garden of the town", "something else altogether"])
-    ...     index.query("the rose is in the garden of a town", k=1).column("id").to_pylist()
+    ...     added = index.add(["a", "b"], [rose, "something else altogether"])
+    ...     index.query(rose + " hall")["id"].to_pylist()
     ['a']
     """
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, settings: Settings | None = None) -> None:
         self._home = home
-        self._mutex = threading.RLock()
-        self.settings = Settings.from_rows(home.settings(), home.name)
+        self._mutex = Turn(home.name)
+        self.settings = settings or Settings.from_rows(home.settings(), home.name)
 
     @classmethod
     def create(cls, where: str | os.PathLike[str], **words: Any) -> Index:
@@ -117,6 +119,11 @@ class Index:
         """The path or address of the index."""
         return self._home.name
 
+    @property
+    def files(self) -> list[str]:
+        """The files that the index is kept in; none where it lives in a database server."""
+        return self._home.files()
+
     def __enter__(self) -> Self:
         return self
 
@@ -125,8 +132,10 @@ class Index:
 
     def close(self) -> None:
         """Let go of the index; what was committed stays."""
-        with self._mutex:
-            self._home.close()
+        if not self._mutex.ended:
+            with self._mutex:
+                self._mutex.ended = True
+                self._home.close()
 
     def __len__(self) -> int:
         with self._mutex:
@@ -204,7 +213,7 @@ class Index:
         """Be the only writer."""
         if self._home.read_only:
             raise StateError(f"{self.name}: the index was opened read-only, and cannot be changed")
-        with self._mutex, self._home.writer(timeout, doing):
+        with self._mutex.within(timeout, doing), self._home.writer(timeout, doing):
             yield Writing(self._home, self.settings)
 
     def query(
@@ -275,12 +284,14 @@ class Index:
         """Find documents that are similar to one of the index; itself is not among them."""
         ask = self._ask(k, threshold, force)
         with self._mutex, self._home.snapshot():
-            number = self._home.numbers(checked_ids(id)).get(id)
+            number = self._home.numbers(checked_ids([id])).get(str(id))
             if number is None:
                 raise UnknownIdError(f"{self.name}: the index holds no document with the id {id!r}")
             kept = self._home.sketches(np.array([number]))
+            if kept.slots.shape != (1, self.plan.n_hashes):
+                raise DamagedError(f"{self.name} is damaged: {id!r} has no sketch; run twinset index verify")
             [document] = self._home.documents(kept.numbers, contents=True)
-            sets = sets_of([document.content or b""], self.settings) if self._sets else None
+            sets = sets_of([document.content], self.settings) if self._sets else None
             keys = keys_of(kept.slots, self.settings)
             itself = Sketched(kept.shingles, kept.slots, keys, sets, np.zeros(0, np.int64))
             return Asking(self._home, self.settings).answers(None, itself, ask, without=number)
@@ -323,7 +334,7 @@ class Index:
         if self.settings.options.store != "text":
             raise OptionError(f"{self.name}: the index stores no texts (store is {self.settings.options.store!r})")
         with self._mutex, self._home.snapshot():
-            return exporting.texts_of(self._home, ids)
+            return exporting.texts_of(self._home, checked_ids(ids))
 
     def stats(self) -> dict[str, Any]:
         """What the index holds, how large it is, and what it was made with, in plain values."""
@@ -349,9 +360,10 @@ class Index:
     def import_from(
         cls, path: str | os.PathLike[str], where: str | os.PathLike[str], *, progress: Progress | None = None
     ) -> Index:
-        """Make an index of an exported file, in any home."""
-        settings = exporting.settings_of(Path(path))
-        index = cls(create_home(where, settings.to_rows()))
+        """Make an index of an exported file, in any home; one that was stopped on the way goes on."""
+        settings = dataclasses.replace(exporting.settings_of(Path(path)), format=FORMAT)
+        exporting.prove(Path(path), progress or Silent())
+        index = cls(exporting.home_for(where, settings), settings)
         try:
             with index._writing(TIMEOUT, "importing") as writing:
                 exporting.import_all(Path(path), writing, progress or Silent())

@@ -1,7 +1,8 @@
 """One writer at a time, and a name for whoever asks who it is: a lock file beside the index.
 
 The lock is the operating system's: it goes with the process that holds it, however that ends. What stands in the file
-is only there to be read by those who wait.
+is only there to be read: by those who wait, who holds the lock; by those who open the index, a note that its last
+holder left.
 """
 
 from __future__ import annotations
@@ -9,13 +10,54 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from twinset.errors import BusyError, OutputError
+from twinset.errors import BusyError, OutputError, StateError
 
 _PAUSE = 0.05
+_NAME, _NOTE = 256, 256
+"""Bytes for the holder's name, and after them for the note."""
+
+
+class Turn:
+    """One thread at a time works with an index, as long as it is open. Entered again by its holder, it only counts."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.ended = False
+        self._lock = threading.RLock()
+        self._doing = ""
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._check()
+
+    def __exit__(self, *raised: object) -> None:
+        self._lock.release()
+
+    @contextmanager
+    def within(self, timeout: float, doing: str) -> Iterator[None]:
+        """Wait no longer than so many seconds for the other threads."""
+        if not self._lock.acquire(timeout=max(0.0, timeout)):
+            raise BusyError(
+                f"{self.name}: another thread of this process works with the index ({self._doing or 'reading'}); "
+                f"waited {timeout:g} s: wait longer, or open the index once more for each thread"
+            )
+        self._check()
+        before, self._doing = self._doing, doing
+        try:
+            yield
+        finally:
+            self._doing = before
+            self._lock.release()
+
+    def _check(self) -> None:
+        if self.ended:
+            self._lock.release()
+            raise StateError(f"{self.name}: the index was closed; open it again")
 
 
 class WriterLock:
@@ -24,6 +66,7 @@ class WriterLock:
     def __init__(self, path: str, name: str) -> None:
         self.path, self.name = path, name
         self._depth = 0
+        self._handle = -1
 
     @contextmanager
     def held(self, timeout: float, doing: str) -> Iterator[None]:
@@ -35,12 +78,33 @@ class WriterLock:
             finally:
                 self._depth -= 1
             return
-        handle = self._acquired(timeout, doing)
+        self._handle = self._acquired(timeout, doing)
         self._depth = 1
         try:
             yield
         finally:
             self._depth = 0
+            os.close(self._handle)
+
+    def note(self, line: bytes, *, durably: bool = False) -> bool:
+        """Leave a note for whoever opens the index, while the lock is held; tells whether it could be written."""
+        try:
+            os.pwrite(self._handle, line.ljust(_NOTE, b"\0"), _NAME)
+            if durably:
+                os.fsync(self._handle)
+        except OSError:
+            return False
+        return True
+
+    def noted(self) -> bytes:
+        """The note that was left, as far as it can be read."""
+        try:
+            handle = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return b""
+        try:
+            return os.pread(handle, _NOTE, _NAME).rstrip(b"\0")
+        finally:
             os.close(handle)
 
     def _acquired(self, timeout: float, doing: str) -> int:
@@ -48,25 +112,30 @@ class WriterLock:
             handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise OutputError(f"{self.path}: the lock of the index cannot be opened: {error.strerror}") from error
+        try:
+            self._wait(handle, timeout)
+        except OSError as error:
+            os.close(handle)
+            raise OutputError(f"{self.path}: the lock of the index cannot be had: {error.strerror}") from error
+        except BaseException:
+            os.close(handle)
+            raise
+        since = time.strftime("%Y-%m-%d %H:%M:%S")
+        said = f"process {os.getpid()} on {socket.gethostname()}, {doing}, since {since}"
+        with suppress(OSError):  # a full disk must not keep anyone from removing documents; the name is a courtesy
+            os.pwrite(handle, said.encode()[: _NAME - 1].ljust(_NAME - 1) + b"\n", 0)
+        return handle
+
+    def _wait(self, handle: int, timeout: float) -> None:
         until = time.monotonic() + timeout
         while True:
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
+                return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 if time.monotonic() >= until:
-                    holder = os.pread(handle, 4096, 0).decode("utf-8", "replace").strip()
-                    os.close(handle)
+                    holder = os.pread(handle, _NAME, 0).decode("utf-8", "replace").partition("\n")[0].strip()
                     raise BusyError(
                         f"{self.name}: another writer holds the index ({holder or 'it has not said who it is'}); "
                         f"waited {timeout:g} s: wait longer with --timeout, or end that one"
                     ) from None
                 time.sleep(_PAUSE)
-        since = time.strftime("%Y-%m-%d %H:%M:%S")
-        said = f"process {os.getpid()} on {socket.gethostname()}, {doing}, since {since}\n"
-        try:
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, said.encode(), 0)
-        except OSError:
-            pass  # a full disk must not keep anyone from removing documents; the name is a courtesy
-        return handle

@@ -2,12 +2,14 @@
 
 import pyarrow as pa
 
+from twinset.documents.parts import MAX_ROW_BYTES
 from twinset.errors import DamagedError
 
 _PLAIN, _PACKED = b"\0", b"\1"
 _WORTH = 48
 """Shorter texts are not compressed: a frame's own bytes would eat the gain."""
-_LARGEST = 2**30
+_LARGEST = 3 * MAX_ROW_BYTES
+"""What the longest text has, if none of its bytes was UTF-8: each of them is kept as three."""
 
 _codec = pa.Codec("zstd", compression_level=1)
 
@@ -29,12 +31,19 @@ def pack(text: bytes) -> bytes:
     return _PLAIN + text
 
 
+def unpacked_size(kept: bytes | None) -> int:
+    """How many bytes a text has when it is unpacked, as far as it says so."""
+    if kept is None or kept[:1] != _PACKED:
+        return len(kept or b"")
+    return int.from_bytes(kept[1:5], "little")
+
+
 def unpack(kept: bytes) -> bytes:
     """The text again; what is no packed text raises `DamagedError`."""
     if kept[:1] == _PLAIN:
         return kept[1:]
     size = int.from_bytes(kept[1:5], "little")
-    if kept[:1] != _PACKED or size > _LARGEST:
+    if kept[:1] != _PACKED or not _WORTH < size <= _LARGEST:
         raise DamagedError("the text of a document is damaged: it is not as this program packs texts")
     try:
         text: bytes = _codec.decompress(kept[5:], decompressed_size=size, asbytes=True)
@@ -43,3 +52,11 @@ def unpack(kept: bytes) -> bytes:
     if len(text) != size:
         raise DamagedError(f"the text of a document is damaged: {len(text)} bytes where {size} were packed")
     return text
+
+
+def unpack_text(kept: bytes | None) -> str:
+    """The text as a string; what is none raises `DamagedError`."""
+    try:
+        return unpack(kept or b"").decode()
+    except UnicodeDecodeError as error:
+        raise DamagedError(f"the text of a document is damaged: {error}") from error

@@ -48,9 +48,9 @@ class PostgresHome(Home):
             self._db = _connected(address)
             try:
                 self._run("SELECT set_config('search_path', quote_ident(%s), false)", self.schema)
-                if read_only:
-                    self._run("SET default_transaction_read_only = on")
                 self._recognise()
+                if read_only:  # not before: views that show an older format as the newest are made, if only for us
+                    self._run("SET default_transaction_read_only = on")
             except BaseException:
                 self._db.close()
                 raise
@@ -60,7 +60,9 @@ class PostgresHome(Home):
         """Make the schema and its tables; an index that is there already is left alone."""
         address, schema, name = _parsed(url)
         with _told(name), _connected(address) as db, db.transaction():
-            db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
+            if db.execute("SELECT to_regnamespace(%s)", (_quoted(schema),)).fetchone() == (None,):
+                # Not asked for where it is there: that would need the right to make schemas all the same.
+                db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
             db.execute("SELECT set_config('search_path', quote_ident(%s), true)", (schema,))
             there = db.execute(tables.THERE, (_quoted(schema), list(tables.NAMES))).fetchall()
             if there:
@@ -168,6 +170,9 @@ class PostgresHome(Home):
                     self._db.execute("ROLLBACK")
             raise
 
+    def flush(self) -> None:
+        return  # the server has all that was sent
+
     def count(self) -> int:
         return self._number("SELECT count(*) FROM documents")
 
@@ -188,12 +193,7 @@ class PostgresHome(Home):
         statement = (
             "SELECT document, shingles, slots FROM sketches WHERE document = ANY(%s::integer[]) ORDER BY document"
         )
-        rows = self._rows(statement, numbers.tolist()) if len(numbers) else []
-        if not rows:
-            return Kept(np.zeros(0, np.int64), np.zeros(0, np.uint32), np.zeros((0, 0), np.uint32))
-        found, shingles, slots = zip(*rows, strict=True)
-        whole = np.frombuffer(bytearray().join(slots), np.uint32).reshape(len(found), -1)
-        return Kept(np.array(found, np.int64), np.array(shingles, np.uint32), whole)
+        return Kept.of(self._rows(statement, numbers.tolist()) if len(numbers) else [], self.name)
 
     def documents(self, numbers: Whole, *, contents: bool) -> list[Document]:
         kept = "coalesce(d.text, h.hashes)" if contents else "NULL"
@@ -233,10 +233,11 @@ class PostgresHome(Home):
         self._copy("COPY sketches (document, shingles, slots) FROM STDIN (FORMAT binary)", made.tobytes())
 
     def insert_bands(self, numbers: Whole, keys: Keys) -> None:
-        made = np.zeros(keys.size, _BAND)
+        # In the order of the table: neighbours are written together. Equal keys of one document are one row.
+        packed = np.unique((keys.astype(np.int64) << 32) | numbers[:, None])
+        made = np.zeros(len(packed), _BAND)
         made["n"], made["a"], made["b"] = 2, 4, 4
-        order = np.argsort(keys.ravel(), kind="stable")  # neighbours in the index are written together
-        made["key"], made["document"] = keys.ravel()[order], np.repeat(numbers, keys.shape[1])[order]
+        made["key"], made["document"] = packed >> 32, packed & 0xFFFFFFFF
         self._copy("COPY bands (key, document) FROM STDIN (FORMAT binary)", made.tobytes())
 
     def _copy(self, statement: str, rows: bytes) -> None:
@@ -352,6 +353,11 @@ def _connected(address: str) -> psycopg.Connection[Any]:
     db = psycopg.connect(address, autocommit=True, application_name=said, client_encoding="utf8")
     db.execute("SET synchronous_commit = on")  # what was committed lasts, whatever the server's default is
     db.execute("SET enable_seqscan = off")  # fresh tables have no statistics yet, and every look-up has its index
+    db.execute("SET jit = off")  # every statement here is short
+    # A writer that was killed gives its lock up within a second, whatever the server is doing for it. New in 14.
+    db.execute(
+        "SELECT set_config(name, '1s', false) FROM pg_settings WHERE name = 'client_connection_check_interval'"
+    )
     return db
 
 
@@ -364,8 +370,10 @@ def _told(name: str) -> Iterator[None]:
         raise OutputError(f"{name}: {_first(error)}; what was committed before is safe") from error
     except (errors.DataCorrupted, errors.IndexCorrupted) as error:
         raise DamagedError(f"{name} is damaged: {_first(error)}; take a back-up") from error
-    except (errors.InsufficientPrivilege, errors.ReadOnlySqlTransaction) as error:
+    except errors.ReadOnlySqlTransaction as error:
         raise OutputError(f"{name} cannot be written to: {_first(error)}") from error
+    except errors.InsufficientPrivilege as error:
+        raise OutputError(f"{name}: the rights for this are missing: {_first(error)}") from error
     except errors.LockNotAvailable as error:
         raise BusyError(f"{name}: another program holds the tables: {_first(error)}") from error
     except (errors.UndefinedTable, errors.UndefinedColumn, errors.DuplicateTable, errors.DuplicateSchema) as error:

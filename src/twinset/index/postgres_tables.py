@@ -61,7 +61,7 @@ COLUMNS = {
 THERE = (
     "SELECT c.relname, a.attname, format_type(a.atttypid, NULL) FROM pg_class AS c "
     "JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped "
-    "WHERE c.relnamespace = %s::regnamespace AND c.relkind = 'r' AND c.relname = ANY(%s) AND NOT c.relhastriggers "
+    "WHERE c.relnamespace = to_regnamespace(%s) AND c.relkind = 'r' AND c.relname = ANY(%s) AND NOT c.relhastriggers "
     "AND NOT c.relhasrules"
 )
 LOOK_UP = "SELECT key, document FROM bands WHERE key = ANY(%s::integer[])"

@@ -16,10 +16,11 @@ from twinset.index_options import IndexOptions
 from twinset.plan import LEAST_LOSS, Plan, plan
 from twinset.schema import HASH_SCHEME
 
-FORMAT = 2
+FORMAT, UNFINISHED = 2, 0
 """Version of the tables.
 
-1: the number of a document's shingles stood in `documents`. 2: it stands in `sketches`, where look-ups need it.
+0: an import into it has not come to its end. 1: the number of a document's shingles stood in `documents`. 2: it stands
+in `sketches`, where look-ups need it.
 """
 
 
@@ -66,6 +67,11 @@ class Settings:
             raise StateError(
                 f"{where}: the index has format {format}, and this version of twinset knows formats up to {FORMAT}; "
                 "use a newer version"
+            )
+        if format == UNFINISHED:
+            raise StateError(
+                f"{where}: an import into the index has not come to its end, and what it holds is not whole; run the "
+                "same twinset index import again, which goes on from there"
             )
         if scheme != HASH_SCHEME:
             raise StateError(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
@@ -24,6 +25,7 @@ from twinset.index.base import Document, Home, Kept, Whole
 from twinset.index.entries import Entries, Keys
 from twinset.index.locking import WriterLock
 from twinset.index.settings import FORMAT
+from twinset.index.sqlite_log import CHANGES, Log
 
 _PORTION = 65536
 _CACHE = 48 * 1024
@@ -47,7 +49,12 @@ class SqliteHome(Home):
     def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
         self.name = os.fspath(path)
         self.read_only = read_only
-        self._lock = WriterLock(self.name + "-lock", self.name)
+        # One file has one lock and one log, by whatever name it is opened and wherever the process goes.
+        self._path = os.path.realpath(self.name)
+        self._lock = WriterLock(self._path + "-lock", self.name)
+        self._log = Log(self._path, self._lock)
+        self._still: tuple[int, int] | None = None
+        self._closed = False
         if not os.path.isfile(self.name):
             raise StateError(
                 f"{self.name}: {'not a file' if os.path.exists(self.name) else 'there is no such index'}; "
@@ -55,9 +62,11 @@ class SqliteHome(Home):
             )
         with self._told():
             self._db = self._connected()
+            self._log.keep(self._db)
             try:
                 self.format = tables.recognised(self._db, self.name)
                 tables.configure(self._db, _CACHE)
+                self._log.check(self._db)
                 if self.format < FORMAT:
                     tables.show_as_new(self._db, self.format)
             except BaseException:
@@ -70,12 +79,14 @@ class SqliteHome(Home):
         name = os.fspath(path)
         if os.path.lexists(name):
             raise OutputError(f"{name} is there already; open it, or choose another name")
+        if not os.path.isdir(folder := os.path.dirname(name) or "."):
+            raise OutputError(f"{name} cannot be made: there is no folder {folder}")
         made = f"{name}-{os.getpid()}.new"
         _register()
         try:
             with _told(name):
                 tables.create(made, _VFS, settings)
-            os.link(made, name)  # unlike a renaming, this never replaces a file that came in between
+            _put_in_place(made, name)
             _sync_folder(Path(name).absolute().parent)
         except FileExistsError:
             raise OutputError(f"{name} is there already; open it, or choose another name") from None
@@ -90,11 +101,12 @@ class SqliteHome(Home):
     def _connected(self) -> apsw.Connection:
         _register()
         if not self.read_only:
-            return apsw.Connection(self.name, apsw.SQLITE_OPEN_READWRITE, vfs=_VFS)
+            return apsw.Connection(self._path, apsw.SQLITE_OPEN_READWRITE, vfs=_VFS)
         # In a folder that cannot be written to there is no place for SQLite's notes on who reads what; none are needed
-        # when nobody can write either.
-        still = not os.access(Path(self.name).absolute().parent, os.W_OK) and not os.path.exists(self.name + "-wal")
-        address = f"file:{quote(os.path.abspath(self.name))}?mode=ro" + ("&immutable=1" if still else "")
+        # while nobody else writes either, which is looked at after every reading.
+        still = not os.access(os.path.dirname(self._path), os.W_OK) and not self._logged()
+        self._still = self._stamp() if still else None
+        address = f"file:{quote(os.fsencode(self._path))}?mode=ro" + ("&immutable=1" if still else "")
         return apsw.Connection(address, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, vfs=_VFS)
 
     def _told(self) -> AbstractContextManager[None]:
@@ -102,13 +114,33 @@ class SqliteHome(Home):
 
     def _rows(self, statement: str, *values: Any) -> list[Any]:
         with self._told():
-            return cast("list[Any]", self._db.execute(statement, values).fetchall())
+            try:
+                rows = cast("list[Any]", self._db.execute(statement, values).fetchall())
+            except UnicodeDecodeError as error:
+                raise self._odd() from error
+        if self._still and (self._logged() or self._stamp() != self._still):
+            raise StateError(f"{self.name} was changed by someone else in the meantime; open it again")
+        return rows
+
+    def _odd(self) -> DamagedError:
+        """What a file may hold although its tables do not allow it, if it was made by someone else."""
+        return DamagedError(f"{self.name} is damaged: its tables hold what cannot be in them; take a back-up")
+
+    def _logged(self) -> bool:
+        """Whether something is in the log; an empty one is left behind where closing may not remove it."""
+        with suppress(FileNotFoundError):
+            return os.path.getsize(self._path + "-wal") > 0
+        return False
+
+    def _stamp(self) -> tuple[int, int]:
+        about = os.stat(self._path)
+        return about.st_size, about.st_mtime_ns
 
     def files(self) -> list[str]:
-        return [self.name + ending for ending in ("", "-wal", "-shm", "-lock")]
+        return [self._path + ending for ending in ("", "-wal", "-shm", "-lock")]
 
     def settings(self) -> dict[str, str]:
-        return dict(self._rows("SELECT name, value FROM settings"))
+        return dict(self._rows("SELECT name, value FROM settings WHERE name <> ?", CHANGES))
 
     def change_settings(self, rows: dict[str, str]) -> None:
         with self._told():
@@ -125,7 +157,8 @@ class SqliteHome(Home):
             yield
         finally:
             with self._told():
-                self._db.execute("COMMIT")
+                if self._db.in_transaction:  # an error of reading has ended it, and says more than a failed end
+                    self._db.execute("COMMIT")
 
     def writer(self, timeout: float, doing: str) -> AbstractContextManager[None]:
         return self._lock.held(timeout, doing)
@@ -134,14 +167,23 @@ class SqliteHome(Home):
     def transaction(self) -> Iterator[None]:
         with self._told():
             self._db.execute("BEGIN IMMEDIATE")
+            before = self._db.total_changes()
             try:
                 yield
+                if self._db.total_changes() != before:
+                    self._log.count(self._db)
                 self._db.execute("COMMIT")
             except BaseException:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
-            self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            self._log.move(self._db)
+
+    def flush(self) -> None:
+        try:
+            self._db.cache_flush()
+        except (apsw.FullError, apsw.IOError) as error:  # of which SQLite says nothing in words here
+            raise OutputError(f"{self.name}: there is no room for what is added; what was committed is safe") from error
 
     def count(self) -> int:
         return int(self._rows("SELECT count(*) FROM documents")[0][0])
@@ -161,20 +203,28 @@ class SqliteHome(Home):
     def postings(self, keys: Whole) -> tuple[Whole, Whole]:
         if not len(keys):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        found = np.array(self._rows(tables.LOOK_UP, apsw.carray(keys)), np.int64).reshape(-1, 2)
+        portions = list(self._pairs(tables.LOOK_UP, apsw.carray(keys)))
+        found = portions[0] if len(portions) == 1 else np.concatenate([np.zeros((0, 2), np.int64), *portions])
+        if len(found) and not 0 <= found[:, 1].min() <= found[:, 1].max() <= self.most_number:
+            raise self._odd()
         return found[:, 0], found[:, 1]
+
+    def _pairs(self, statement: str, *values: Any) -> Iterator[Whole]:
+        """Rows of two numbers, (n, 2), portion by portion: as Python's own numbers they take ten times the memory."""
+        with self._told():
+            cursor = self._db.execute(statement, values)
+            try:
+                while rows := list(islice(cursor, _PORTION)):
+                    yield np.fromiter(chain.from_iterable(rows), np.int64, 2 * len(rows)).reshape(-1, 2)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise self._odd() from error
 
     def sketches(self, numbers: Whole) -> Kept:
         statement = (
             "SELECT s.document, s.shingles, s.slots FROM carray(?) AS w CROSS JOIN sketches AS s "
             "ON s.document = w.value"
         )
-        rows = self._rows(statement, apsw.carray(numbers)) if len(numbers) else []
-        if not rows:
-            return Kept(np.zeros(0, np.int64), np.zeros(0, np.uint32), np.zeros((0, 0), np.uint32))
-        found, shingles, slots = zip(*rows, strict=True)
-        whole = np.frombuffer(bytearray().join(slots), np.uint32).reshape(len(found), -1)
-        return Kept(np.array(found, np.int64), np.array(shingles, np.uint32), whole)
+        return Kept.of(self._rows(statement, apsw.carray(numbers)) if len(numbers) else [], self.name)
 
     def documents(self, numbers: Whole, *, contents: bool) -> list[Document]:
         if not len(numbers):
@@ -185,7 +235,10 @@ class SqliteHome(Home):
             f"SELECT d.number, d.id, {kept} FROM carray(?) AS w "
             f"CROSS JOIN documents AS d ON d.number = w.value {beside}"
         )
-        return [Document(*row) for row in self._rows(statement, apsw.carray(numbers))]
+        rows = self._rows(statement, apsw.carray(numbers))
+        if not all(type(id) is str and (content is None or type(content) is bytes) for _, id, content in rows):
+            raise self._odd()
+        return [Document(*row) for row in rows]
 
     def page(self, after: int, most: int) -> Whole:
         rows = self._rows("SELECT number FROM documents WHERE number > ? ORDER BY number LIMIT ?", after, most)
@@ -226,18 +279,15 @@ class SqliteHome(Home):
         with self._told():
             self._db.executemany(
                 "DELETE FROM bands WHERE key = ? AND document = ?",
-                ((int(one >> 32), int(one & 0xFFFFFFFF)) for one in packed),
+                zip((packed >> 32).tolist(), (packed & 0xFFFFFFFF).tolist(), strict=True),
             )
             for table, column in (("sketches", "document"), ("shingles", "document"), ("documents", "number")):
                 statement = f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM carray(?))"
                 self._db.execute(statement, (apsw.carray(numbers),))
 
     def band_rows(self) -> Iterator[tuple[Whole, Whole]]:
-        with self._told():
-            cursor = self._db.execute("SELECT key, document FROM bands")
-            while rows := [row for row, _ in zip(cursor, range(_PORTION), strict=False)]:
-                found = np.array(rows, np.int64)
-                yield found[:, 0], found[:, 1]
+        for found in self._pairs("SELECT key, document FROM bands"):
+            yield found[:, 0], found[:, 1]
 
     def strays(self) -> dict[str, int]:
         return {name: int(self._rows(statement)[0][0]) for name, statement in tables.STRAYS.items()}
@@ -252,11 +302,12 @@ class SqliteHome(Home):
     def compact(self) -> None:
         with self._told():
             self._db.execute("VACUUM")
-            self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            self._log.count(self._db)
+            self._log.empty(self._db)
 
     def sizes(self) -> dict[str, int]:
         by_table = dict(self._rows("SELECT name, sum(pgsize) FROM dbstat WHERE aggregate = TRUE GROUP BY name"))
-        beside = os.path.getsize(self.name + "-wal") if os.path.exists(self.name + "-wal") else 0
+        beside = os.path.getsize(self._path + "-wal") if os.path.exists(self._path + "-wal") else 0
         total = self._db.pragma("page_count") * self._db.pragma("page_size")
         free = self._db.pragma("freelist_count") * self._db.pragma("page_size")
         known = {name: int(by_table.get(name, 0)) for name in tables.NAMES}
@@ -272,11 +323,24 @@ class SqliteHome(Home):
         return {"home": "SQLite", "sqlite": apsw.sqlite_lib_version(), "page_size": self._db.pragma("page_size")}
 
     def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
         with self._told():
-            if not self.read_only and not self._db.in_transaction:
-                with suppress(apsw.BusyError):  # whoever reads now, or writes next, will do it
-                    self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            self._db.close()
+            try:
+                if not self.read_only and not self._db.in_transaction:
+                    self._tidy_up()
+            finally:
+                self._db.close()
+
+    def _tidy_up(self) -> None:
+        """Leave one file and no log, unless someone else is at work, who then will."""
+        if not self._log.is_empty():
+            self._db.set_busy_timeout(0)
+            with suppress(BusyError, OutputError), self._lock.held(0, "closing"):
+                self._log.empty(self._db)
+        if self._log.is_empty():
+            self._log.keep(self._db, kept=False)
 
 
 def _packed(numbers: Whole, keys: Keys) -> Whole:
@@ -291,8 +355,10 @@ def _told(name: str) -> Iterator[None]:
     """Say what SQLite says in our words."""
     try:
         yield
+    except apsw.ConnectionClosedError as error:
+        raise StateError(f"{name}: the index was closed; open it again") from error
     except apsw.BusyError as error:
-        raise BusyError(f"{name}: another program that is not twinset holds the file: {error}") from error
+        raise BusyError(f"{name}: another program holds the file: {error}; try again when it is done") from error
     except apsw.FullError as error:
         raise OutputError(f"{name}: there is no space left on the disk; what was committed before is safe") from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
@@ -310,6 +376,19 @@ def _told(name: str) -> Iterator[None]:
 
 
 _BAD_READS = {apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS}
+
+
+def _put_in_place(made: str, name: str) -> None:
+    """Give a new file its name; what an earlier one of that name left beside it is not for this one."""
+    lock = WriterLock(name + "-lock", name)
+    with lock.held(_WAIT / 1000, "creating"):
+        if os.path.lexists(name):
+            raise FileExistsError
+        for ending in ("-wal", "-shm", "-journal"):
+            with suppress(FileNotFoundError):
+                os.unlink(name + ending)
+        lock.note(b"")
+        os.link(made, name)  # unlike a renaming, this never replaces a file that came in between
 
 
 def _sync_folder(folder: Path) -> None:

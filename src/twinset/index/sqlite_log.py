@@ -1,54 +1,60 @@
-"""The log beside a SQLite file (`-wal`), and a note of how far it reaches.
+"""The log beside a SQLite file (`-wal`), and a note of what it must hold.
 
 SQLite takes a log for whole up to its first damaged frame: what was committed behind that would be gone without a
-word, or half of it, if it had begun to be moved to the file. Every commit is therefore noted in the lock file, and
-opening holds the log against the note. The note says only what is on the disk already, so it need not be durable
-itself, but for one case: before a log is emptied.
+word, or half of it, if it was being moved to the file. So every transaction counts itself in the table `settings`, and
+the lock file has a note of the count, against which opening holds the index. The note says only what is on the disk
+already and need not be durable itself, but for one case: before a log is emptied.
 """
 
 from __future__ import annotations
 
-import os
 import struct
-import time
 import zlib
 from dataclasses import dataclass
+from typing import Any
 
 import apsw
 
 from twinset.errors import DamagedError
 from twinset.index.locking import WriterLock
 
-_HEAD, _FRAME_HEAD = 32, 24
+CHANGES = "changes"
+"""The row of `settings` that counts transactions."""
+_COUNT = (
+    "INSERT INTO settings VALUES (?, '1') ON CONFLICT (name) DO UPDATE SET value = CAST(value AS INTEGER) + 1 "
+    "RETURNING CAST(value AS INTEGER)"
+)
+_COUNTED = "SELECT CAST(value AS INTEGER) FROM settings WHERE name = ?"
+_HEAD = 32
 _MAGIC = {0x377F0682: "<", 0x377F0683: ">"}
-_LOOKS, _PAUSE = 4, 0.025
-"""A log that others work with is looked at again before it is called damaged: it changes faster than its note."""
 
 
 @dataclass(frozen=True)
 class Note:
-    """How far a log reaches: its salts, which every emptied log has anew, and its frames.
+    """How many transactions there were, and where the last of them are.
 
-    `moved` says that all of them stand in the file too.
+    They are in the log and `needed` there, or being `moved` to the file, or all in the file. `salts`, which every
+    emptied log has anew, and `frames` say which log it is and how far it reaches.
     """
 
+    changes: int
+    state: str
     salts: bytes
     frames: int
-    moved: bool
 
     def to_bytes(self) -> bytes:
         """As a line of the lock file."""
-        said = f"log {self.salts.hex()} {self.frames} {'moved' if self.moved else 'needed'}"
+        said = f"log {self.changes} {self.state} {self.salts.hex()} {self.frames}"
         return f"{said} {zlib.crc32(said.encode()):08x}\n".encode()
 
     @classmethod
     def from_bytes(cls, line: bytes) -> Note | None:
         """The note that was written; nothing if there is none, or not the whole of one."""
         said, _, check = line.partition(b"\n")[0].rpartition(b" ")
-        if not said.startswith(b"log ") or check != f"{zlib.crc32(said):08x}".encode():
+        words = said.split(b" ")
+        if check != f"{zlib.crc32(said):08x}".encode() or len(words) != 5 or words[0] != b"log":
             return None
-        _, salts, frames, state = said.split(b" ")
-        return cls(bytes.fromhex(salts.decode()), int(frames), state == b"moved")
+        return cls(int(words[1]), words[2].decode(), bytes.fromhex(words[3].decode()), int(words[4]))
 
 
 class Log:
@@ -57,31 +63,34 @@ class Log:
     def __init__(self, name: str, lock: WriterLock) -> None:
         self.name, self.path = name, name + "-wal"
         self._lock = lock
-        self._committed = 0
 
-    def follow(self, db: apsw.Connection) -> None:
-        """Hear of every commit of a connection, and leave the log in place when it is closed."""
-        db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        db.set_wal_hook(self._hear)
+    def keep(self, db: apsw.Connection, *, kept: bool = True) -> None:
+        """Have SQLite leave the log as it is when the connection is closed, or move it and remove it."""
+        db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(kept))
 
-    def _hear(self, db: apsw.Connection, database: str, frames: int) -> int:
-        self._committed = frames
-        return apsw.SQLITE_OK
-
-    def note_commit(self) -> None:
-        """Note what was just committed; within the lock."""
-        if self._committed:
-            self._lock.note(Note(self._head()[16:24], self._committed, False).to_bytes())
+    def count(self, db: apsw.Connection) -> None:
+        """Count a transaction, in itself; within the lock."""
+        db.execute(_COUNT, (CHANGES,)).fetchall()
 
     def move(self, db: apsw.Connection, *, durably: bool = False) -> bool:
-        """Move the log to the file, as far as readers allow; tells whether that is all of it. Within the lock."""
-        self._committed = 0
-        frames, moved = db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-        if frames != moved:
-            return False
-        if frames > 0:
-            self._lock.note(Note(self._head()[16:24], frames, True).to_bytes(), durably=durably)
-        return True
+        """Move the log to the file, as far as readers allow; tells whether all of it was. Within the lock."""
+        frames = db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0]
+        if frames <= 0:
+            return True
+        changes, salts = self._counted(db), self._head()[16:24]
+        self._lock.note(Note(changes, "moving", salts, frames).to_bytes())
+        done = False
+        try:
+            done = len(set(db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE))) == 1
+        except (apsw.FullError, apsw.BusyError):
+            pass  # it is committed nevertheless; the log keeps it until there is room, and nobody else moves it
+        except apsw.IOError as error:
+            if getattr(error, "extendedresult", 0) != apsw.SQLITE_IOERR_WRITE:
+                raise
+        noted = self._lock.note(
+            Note(changes, "moved" if done else "needed", salts, frames).to_bytes(), durably=durably and done
+        )
+        return done and noted
 
     def empty(self, db: apsw.Connection) -> bool:
         """Move the log to the file and empty it, unless it is read from; within the lock."""
@@ -98,35 +107,36 @@ class Log:
         return not self._head()
 
     def check(self, db: apsw.Connection) -> None:
-        """Raise `DamagedError` where the log does not reach as far as was noted."""
-        for look in range(_LOOKS):
-            if look:
-                time.sleep(_PAUSE)
+        """Raise `DamagedError` where the index lacks what was committed."""
+        before = None
+        while True:
             note = Note.from_bytes(self._lock.noted())
-            head = self._head()
-            if not (wrong := self._wrong(db, note, head)):
+            if note is None or not (wrong := self._wrong(db, note)):
                 return
-        if note and note.moved:
-            advice = "all of it is in the index itself: when no program uses the index, remove the log, and open again"
-        else:
-            advice = (
-                f"documents that were added or removed last may be lost: take a back-up; to go on with what there is, "
-                f"remove it and {self._lock.path}, and run twinset index verify"
-            )
-        raise DamagedError(f"{self.path}, the log of the index, {wrong}; {advice}")
+            if note == before:
+                break
+            before = note  # an index that others work with may have changed since the note was read
+        raise DamagedError(
+            f"{self.path}, the log of the index, {wrong}; take a back-up; to go on with what there is, remove the log "
+            f"and {self._lock.path}, and run twinset index verify"
+        )
 
-    def _wrong(self, db: apsw.Connection, note: Note | None, head: bytes) -> str:
-        needed = note is not None and not note.moved
-        if not head.strip(b"\0"):
-            return "is not there, or empty, and is needed" if needed else ""
-        if not _whole_head(head):
-            return "is damaged at its start" if needed or note is None else ""
-        if note is None or head[16:24] != note.salts:
-            return ""
-        frames = db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0]
-        if frames >= note.frames or (note.moved and frames <= 0) or self._reaches(note.frames):
-            return ""
-        return f"is damaged: {frames} of its {note.frames} frames can be used"
+    def _wrong(self, db: apsw.Connection, note: Note) -> str:
+        changes, frames = self._counted(db), db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0]
+        # A file with all in it that has fewer without any log is another one: a back-up that was put in its place.
+        if changes < note.changes and not (note.state == "moved" and frames <= 0):
+            return f"is damaged or gone: {note.changes} changes of the index were committed, and {changes} are there"
+        if note.state == "moving":
+            head = self._head()
+            if not _is_whole(head):
+                return "is damaged or gone while it was being moved to the index"
+            if head[16:24] == note.salts and frames < note.frames:
+                return f"is damaged while it was being moved to the index: {frames} of {note.frames} frames are whole"
+        return ""
+
+    def _counted(self, db: apsw.Connection) -> int:
+        found: list[Any] = db.execute(_COUNTED, (CHANGES,)).fetchall()
+        return int(found[0][0]) if found else 0
 
     def _head(self) -> bytes:
         try:
@@ -136,32 +146,14 @@ class Log:
             return b""
         return found if len(found) == _HEAD else b""
 
-    def _reaches(self, frames: int) -> bool:
-        """Whether so many frames are whole: what SQLite looks at when it opens a log that nobody uses."""
-        with open(self.path, "rb") as file:
-            head = file.read(_HEAD)
-            order = _MAGIC[int.from_bytes(head[:4], "big")]
-            sums = _sums(head[:24], (0, 0), order)
-            size = _FRAME_HEAD + int.from_bytes(head[8:12], "big")
-            for _ in range(frames):
-                frame = file.read(size)
-                if len(frame) < size or frame[8:16] != head[16:24]:
-                    return False
-                sums = _sums(frame[:8] + frame[_FRAME_HEAD:], sums, order)
-                if frame[16:24] != struct.pack(">II", *sums):
-                    return False
-        return True
 
-
-def _whole_head(head: bytes) -> bool:
+def _is_whole(head: bytes) -> bool:
+    """Whether the start of a log has the sums that SQLite wrote with it."""
     order = _MAGIC.get(int.from_bytes(head[:4], "big"))
-    return order is not None and head[24:32] == struct.pack(">II", *_sums(head[:24], (0, 0), order))
-
-
-def _sums(data: bytes, before: tuple[int, int], order: str) -> tuple[int, int]:
-    """SQLite's sums over a log, continued."""
-    first, second = before
-    for even, odd in struct.iter_unpack(f"{order}II", data):
+    if order is None:
+        return False
+    first = second = 0
+    for even, odd in struct.iter_unpack(f"{order}II", head[:24]):
         first = (first + even + second) & 0xFFFFFFFF
         second = (second + odd + first) & 0xFFFFFFFF
-    return first, second
+    return head[24:] == struct.pack(">II", first, second)

@@ -94,12 +94,13 @@ def create(path: str, vfs: str, settings: dict[str, str], format: int = FORMAT) 
         db.execute("VACUUM")  # the room for checksums is made only when the file is written anew
         db.pragma("journal_mode", "wal")
         db.pragma("synchronous", "full")
-        with db:
-            db.pragma("application_id", APPLICATION)
-            db.pragma("user_version", format)
-            for statement in TABLES[format].values():
-                db.execute(statement)
-            db.executemany("INSERT INTO settings VALUES (?, ?)", settings.items())
+        db.execute("BEGIN")  # not `with db`, which would hide an error behind that of its own rolling back
+        db.pragma("application_id", APPLICATION)
+        db.pragma("user_version", format)
+        for statement in TABLES[format].values():
+            db.execute(statement)
+        db.executemany("INSERT INTO settings VALUES (?, ?)", settings.items())
+        db.execute("COMMIT")
         db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     finally:
         db.close()
@@ -111,6 +112,8 @@ def recognised(db: apsw.Connection, name: str) -> int:
     db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     db.pragma("cell_size_check", True)
     db.set_busy_timeout(10_000)
+    if not db.pragma("page_count"):
+        raise DamagedError(f"{name} is empty: it is not an index")
     if db.pragma("application_id") != APPLICATION:
         raise DamagedError(f"{name} is a SQLite database, but not an index of twinset")
     format = int(db.pragma("user_version"))
@@ -123,8 +126,8 @@ def recognised(db: apsw.Connection, name: str) -> int:
     # Also a safeguard: a view or trigger put there by someone else would run with our statements.
     if found != TABLES.get(format):
         raise DamagedError(f"{name} is damaged, or not an index: its tables are not those of format {format}")
-    if not db.pragma("checksum_verification"):
-        raise DamagedError(f"{name}: the pages of the file carry no checksums; export it and import it again")
+    if db.reserve_bytes() != CHECKSUM_BYTES or str(db.pragma("checksum_verification")) != "1":
+        raise DamagedError(f"{name}: the pages of the file carry no checksums: another program made it; take a back-up")
     return format
 
 

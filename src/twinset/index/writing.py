@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from twinset.engines.progress import Progress
-from twinset.errors import DuplicateIdError, OptionError, StateError, UnknownIdError
-from twinset.index.base import Home, Whole
+from twinset.errors import DamagedError, DuplicateIdError, OptionError, StateError, UnknownIdError
+from twinset.index.base import Home, Kept, Whole
 from twinset.index.entries import Entries, Keys, entries, keys_of
 from twinset.index.incoming import NAMED, Batch, Incoming
 from twinset.index.packing import unpack
@@ -23,7 +23,10 @@ from twinset.index_options import SourceOptions
 COMMIT = 50_000
 """Documents committed together when a source is added. Band keys fall everywhere in their table: the more of them are
 written at a time, the fewer pages are written twice."""
+_COMMIT_BYTES = 2**28
+"""Long documents are committed sooner: what was added last is lost by whoever stops the work."""
 _CHUNK = 4096
+_CHUNK_BYTES = 2**25
 
 
 @dataclass
@@ -61,6 +64,10 @@ class Writing:
     def __init__(self, home: Home, settings: Settings) -> None:
         self.home, self.settings = home, settings
         self._bands: list[tuple[Whole, Keys]] = []
+        self._began = home.most_number + 1
+        """The first number that the call under way can give; it is more than all where a call cannot meet itself."""
+        self._unchanged = bytearray()
+        """A bit for each earlier number: whether the call under way has met it with the same text."""
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -79,8 +86,9 @@ class Writing:
         _refuse_twice(batch.ids)
         done = Changed()
         with self.transaction():
-            for first in range(0, len(batch.ids), _CHUNK):
-                ids, texts = batch.ids[first : first + _CHUNK], batch.texts[first : first + _CHUNK]
+            many = max(1, min(_CHUNK, _CHUNK_BYTES * len(batch.ids) // max(1, batch.texts.nbytes)))
+            for first in range(0, len(batch.ids), many):
+                ids, texts = batch.ids[first : first + many], batch.texts[first : first + many]
                 done.count(self.put(entries(ids, texts, self.settings), replace=replace))
         return done
 
@@ -96,16 +104,19 @@ class Writing:
         done = Changed()
         incoming = Incoming(source, SourceOptions.of(**words), progress, self.home.files())
         coming = incoming.batches(prepare, "updating" if replace else "adding")
+        self._began = self.home.last_number() + 1
+        self._unchanged = bytearray(self._began // 8 + 1)
         for first in coming:
-            held, rows = done.copy(), 0
+            held, rows, size = done.copy(), 0, 0
             with self.transaction():
                 for new, odd in chain([first], coming):
                     for some in _apart(new):
                         held.count(self.put(some, replace=replace))
                     held.count(odd)
                     rows += len(new)
+                    size += new.nbytes
                     progress.advance(len(new))
-                    if rows >= COMMIT:
+                    if rows >= COMMIT or size >= _COMMIT_BYTES:
                         break
             done = held
         done.skipped = incoming.skipped
@@ -114,23 +125,33 @@ class Writing:
     def put(self, new: Entries, *, replace: bool) -> Changed:
         """Write documents; within `transaction`."""
         _refuse_twice(new.ids)
-        there = self.home.numbers(new.ids)
+        there, first = self.home.numbers(new.ids), self.home.last_number() + 1
         changed = Changed(empty=int(np.count_nonzero(new.sketched.shingles == 0)))
         if there:
             same = self._same(new, there)
             others = [id for id in new.ids if id in there and id not in same]
+            twice = [id for id in others if self._was_met(there[id])]
+            if twice:
+                raise DuplicateIdError(
+                    f"the id {twice[0]!r} appears twice, with different texts, among the documents to be "
+                    f"{'updated' if replace else 'added'}; ids must differ"
+                )
             if others and not replace:
                 raise DuplicateIdError(
                     f"{self.home.name}: the index holds a document with the id {others[0]!r} and another text; "
                     "replace it with twinset index update, or give this one another id"
                 )
-            self._delete(np.array(sorted(there[id] for id in others), np.int64))
+            if others:
+                self._delete(np.array(sorted(there[id] for id in others), np.int64))
+            for number in (there[id] for id in same if there[id] >> 3 < len(self._unchanged)):
+                self._unchanged[number >> 3] |= 1 << (number & 7)
             changed.unchanged, changed.replaced = len(same), len(others)
             new = new.take([row for row, id in enumerate(new.ids) if id not in same])
-        first = self.home.last_number() + 1
-        most = self.home.most_number
-        if first + len(new) > most:
-            raise StateError(f"{self.home.name}: the index is full: it holds {most} documents at most")
+        if first + len(new) - 1 > self.home.most_number:
+            raise StateError(
+                f"{self.home.name}: the index has given all of its {self.home.most_number} numbers; export it, and "
+                "import it again: then those of removed documents are free"
+            )
         if len(new):
             numbers = np.arange(first, first + len(new), dtype=np.int64)
             self.home.insert(numbers, new)
@@ -138,6 +159,11 @@ class Writing:
             self._bands.append((numbers[some], new.sketched.keys[some]))
         changed.added = len(new) - changed.replaced
         return changed
+
+    def _was_met(self, number: int) -> bool:
+        """Whether the call under way had this document before."""
+        bits = self._unchanged[number >> 3] if number >> 3 < len(self._unchanged) else 0
+        return number >= self._began or bool(bits >> (number & 7) & 1)
 
     def _write_bands(self) -> None:
         if self._bands:
@@ -150,7 +176,7 @@ class Writing:
         places = {there[id]: row for row, id in enumerate(new.ids) if id in there}
         numbers = np.array(sorted(places), np.int64)
         if new.contents is None:
-            kept = self.home.sketches(numbers)
+            kept = self._sketches(numbers)
             rows = [places[number] for number in kept.numbers.tolist()]
             done = new.sketched
             equal = (kept.slots == done.slots[rows]).all(axis=1) & (kept.shingles == done.shingles[rows])
@@ -180,9 +206,20 @@ class Writing:
 
     def _delete(self, numbers: Whole) -> None:
         self._write_bands()  # some of them may be those of the documents to be deleted
-        for first in range(0, len(numbers), _CHUNK):
-            kept = self.home.sketches(numbers[first : first + _CHUNK])
-            self.home.delete(numbers[first : first + _CHUNK], keys_of(kept.slots, self.settings))
+        many = max(1, min(_CHUNK, _CHUNK_BYTES // (4 * self.settings.plan.n_hashes)))
+        for first in range(0, len(numbers), many):
+            some = numbers[first : first + many]
+            self.home.delete(some, keys_of(self._sketches(some).slots, self.settings))
+
+    def _sketches(self, numbers: Whole) -> Kept:
+        """The sketches of all of these documents."""
+        kept = self.home.sketches(numbers)
+        if kept.slots.shape != (len(numbers), self.settings.plan.n_hashes):
+            raise DamagedError(
+                f"{self.home.name} is damaged: a document has no sketch, or not one of this plan; nothing was changed; "
+                "run twinset index verify"
+            )
+        return kept
 
 
 def _apart(new: Entries) -> Iterator[Entries]:

@@ -1,0 +1,33 @@
+"""``twinset index compact``: space back to the disk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ...checks import shown_size
+from ...index_options import WriteOptions
+from .. import flags, show
+from .opened import loaded
+
+
+@click.command("compact", cls=flags.Command, short_help="Give the space of removed documents back.")
+@click.argument("index", metavar="INDEX")
+@flags.flags_of(WriteOptions)
+@flags.shown
+def command(index: str, as_json: bool, **values: Any) -> None:
+    """Give the space of removed documents back to the disk.
+
+    The index is written anew, which takes as much free space as it has.
+    """
+    words = flags.given(WriteOptions, values)
+    WriteOptions.of(**words)
+    with loaded().open(index) as opened:
+        before = opened.stats()["bytes"]["total"]
+        opened.compact(**words)
+        name, after = opened.name, opened.stats()["bytes"]["total"]
+    if as_json:
+        show.as_json({"index": name, "bytes_before": before, "bytes": after})
+    else:
+        click.echo(f"{name}: {shown_size(before)} before, {shown_size(after)} now")

@@ -1,0 +1,33 @@
+"""``twinset index create``: an empty index."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import click
+
+from ...index_options import IndexOptions
+from .. import flags, show
+from .opened import loaded
+
+
+@click.command("create", cls=flags.Command, short_help="Make an empty index.")
+@click.argument("index", metavar="INDEX")
+@flags.flags_of(IndexOptions)
+@flags.shown
+def command(index: str, as_json: bool, **values: Any) -> None:
+    """Make an empty index.
+
+    INDEX is the path of the file to make, such as news.twinset, or the URL of a PostgreSQL database
+    (postgresql://USER@HOST/DATABASE). What it is made with is written into it and cannot be changed later.
+    """
+    words = flags.given(IndexOptions, values)
+    IndexOptions.of(**words)
+    with loaded().create(index, **words) as made:
+        if as_json:
+            show.as_json(made.stats())
+            return
+        click.echo(f"{made.name}: an empty index")
+        click.echo(f"plan: {made.plan}")
+        click.echo(f"next: twinset index add {shlex.quote(made.name)} SOURCE...")

@@ -1,0 +1,177 @@
+"""``twinset index query``: what an index holds that is like a text, or like each of many."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...checks import pairs_file
+from ...errors import OptionError
+from ...index_options import AskOptions, SourceOptions
+from .. import flags, running, show
+from . import answers
+from .add import tell_unreadable
+from .opened import READING
+
+if TYPE_CHECKING:
+    import twinset
+
+    from ..progress import Progress
+
+
+@click.command("query", cls=flags.Command, short_help="Ask what is like a text, or like each of many.")
+@click.argument("index", metavar="INDEX")
+@click.argument("sources", nargs=-1, metavar="[SOURCE...]")
+@click.option(
+    "--string", "strings", multiple=True, metavar="TEXT", cls=flags.Flag, group="Query",
+    help="Ask what is like this text.",
+)
+@click.option(
+    "--similar-to", "similar", multiple=True, metavar="ID", cls=flags.Flag, group="Query",
+    help="Ask what is like this document of the index.",
+)  # fmt: skip
+@flags.flags_of(AskOptions)
+@flags.output("File for the answers: .parquet, .csv or .jsonl.")
+@flags.watched
+def command(
+    index: str,
+    sources: tuple[str, ...],
+    strings: tuple[str, ...],
+    similar: tuple[str, ...],
+    output: str | None,
+    quiet: bool,
+    as_json: bool,
+    **values: Any,
+) -> None:
+    """Find documents of an index that are like a text, or like each document of a SOURCE.
+
+    A SOURCE is a folder of text files, a file (.txt, .jsonl, .csv, .tsv, .parquet, .arrow; also compressed),
+    a pattern such as 'news/*.jsonl', or - for JSON lines on stdin. Answers are all documents from the threshold of
+    the index on, or with -k the K most similar ones, the best first. Without -o they are shown as a table on a
+    terminal, and written as CSV elsewhere; with --json they stand in the summary.
+    """
+    words = flags.given(AskOptions, values)
+    options = AskOptions.of(**words)
+    _refuse_mixed(sources, strings, similar, words)
+    if output:
+        pairs_file(output)
+    table = not output and not as_json and sys.stdout is not None and sys.stdout.isatty()
+    ending = "jsonl" if as_json else "parquet" if table else "csv"
+    if options.scratch:
+        os.makedirs(options.scratch, exist_ok=True)
+    # Answers are never all in memory: they go through a file even on their way to the screen.
+    with TemporaryDirectory(prefix="twinset-", dir=options.scratch) as folder:
+        file = Path(output or Path(folder) / f"answers.{ending}")
+        with running.watched(quiet, READING) as progress:
+            import twinset
+
+            with twinset.Index.open(index, read_only=True) as opened:
+                found = _ask(opened, sources, strings, similar, file, options, progress)
+                summary = _summary(opened, options, found, output)
+                nothing = not summary["found"] and next(iter(opened), None) is None
+        if as_json:
+            _print_json(summary, None if output else file)
+            return
+        if table:
+            answers.print_table(file, summary)
+        elif output:
+            if not quiet:
+                click.echo(f"{_counted(summary)} in {output}")
+        else:
+            with file.open("rb") as written:
+                shutil.copyfileobj(written, sys.stdout.buffer)
+    if not quiet:
+        _tell(summary, told=bool(output), nothing=nothing)
+
+
+def _refuse_mixed(
+    sources: tuple[str, ...], strings: tuple[str, ...], similar: tuple[str, ...], words: dict[str, Any]
+) -> None:
+    """One kind of query at a time, and no options that have no meaning for it."""
+    if bool(sources) + len(strings) + len(similar) != 1:
+        came = [f"{show.count(len(sources), 'source')}" if sources else "", "--string" if strings else ""]
+        came = [one for one in [*came, "--similar-to" if similar else ""] if one]
+        raise OptionError(
+            f"to ask for are sources, one --string TEXT or one --similar-to ID; {' and '.join(came) or 'nothing'} came"
+            + (", some twice" if len(strings) > 1 or len(similar) > 1 else "")
+        )
+    known = dict(SourceOptions.words())
+    wrong = next((name for name in words if name in known), None)
+    if wrong and not sources:
+        given, flag = "--string" if strings else "--similar-to", known[wrong].spellings(wrong)[0]
+        raise OptionError(f"{flag} says how a source is read, which has no meaning with {given}; leave one of them out")
+
+
+def _ask(
+    opened: twinset.Index,
+    sources: tuple[str, ...],
+    strings: tuple[str, ...],
+    similar: tuple[str, ...],
+    file: Path,
+    options: AskOptions,
+    progress: Progress,
+) -> dict[str, Any]:
+    from ... import indexing
+
+    if sources:
+        return dataclasses.asdict(indexing.query_to_file(opened, sources, file, options, progress))
+    text, id = next(iter(strings), None), next(iter(similar), None)
+    return dataclasses.asdict(indexing.query_one_to_file(opened, file, options, text=text, id=id))
+
+
+def _summary(opened: twinset.Index, options: AskOptions, found: dict[str, Any], output: str | None) -> dict[str, Any]:
+    planned = opened.plan.threshold
+    threshold = planned if options.threshold is None and options.k is None else options.threshold
+    return {
+        "index": opened.name,
+        "threshold": threshold,
+        "k": options.k,
+        "planned_threshold": planned,
+        "estimates": opened.settings.options.store == "none",
+        "output": output,
+        **found,
+    }
+
+
+def _print_json(summary: dict[str, Any], file: Path | None) -> None:
+    """Print the summary and, from a file of lines, the answers, without ever holding all of them."""
+    if file is None:
+        show.as_json(summary)
+        return
+    head = json.dumps(summary, ensure_ascii=False, indent=2).removesuffix("\n}")
+    click.echo(f'{head},\n  "answers": [', nl=False)
+    with file.open(encoding="utf-8", newline="\n") as lines:
+        for number, line in enumerate(lines):
+            click.echo(("," if number else "") + "\n    " + line.rstrip("\n"), nl=False)
+    click.echo("\n  ]\n}" if summary["found"] else "]\n}")
+
+
+def _counted(summary: dict[str, Any]) -> str:
+    answers = show.count(summary["found"], "answer")
+    if summary["queries"] == 1:
+        return answers
+    return f"{answers} to {summary['answered']:,} of {show.count(summary['queries'], 'query', 'queries')}"
+
+
+def _tell(summary: dict[str, Any], *, told: bool, nothing: bool) -> None:
+    """Say how many answers there are, and what to know about them."""
+    if not told:
+        click.echo(_counted(summary), err=True)
+    if nothing:
+        click.echo(f"{summary['index']} holds no documents yet", err=True)
+    elif not summary["found"] and summary["k"] is None:
+        click.echo(f"nothing is {summary['threshold']:g} or more similar; -k N asks for the nearest", err=True)
+    if summary["empty"]:
+        click.echo(f"{show.count(summary['empty'], 'query', 'queries')} without a word: nothing is like that", err=True)
+    tell_unreadable(summary, err=True)
+    if summary["found"]:
+        for line in answers.notes(summary):
+            click.echo(line, err=True)

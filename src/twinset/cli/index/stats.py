@@ -1,0 +1,51 @@
+"""``twinset index stats``: what an index holds, and what it was made with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ...checks import shown_size
+from .. import flags, show
+from .opened import loaded
+
+_TABLES = ("documents", "shingles", "sketches", "bands", "ids")
+_FLAGS = {"lowercase": "--no-lowercase", "nfc": "--no-nfc", "squeeze": "--no-squeeze", "split": "--no-split"}
+
+
+@click.command("stats", cls=flags.Command, short_help="Say what an index holds, and how large it is.")
+@click.argument("index", metavar="INDEX")
+@flags.shown
+def command(index: str, as_json: bool) -> None:
+    """Say what an index holds, how large it is, and what it was made with."""
+    with loaded().open(index, read_only=True) as opened:
+        found, plan = opened.stats(), str(opened.plan)
+    if as_json:
+        show.as_json(found)
+    else:
+        _tell(found, plan)
+
+
+def _tell(found: dict[str, Any], plan: str) -> None:
+    sizes, options = found["bytes"], found["options"]
+    each = found["bytes_per_document"]
+    click.echo(f"{found['index']}")
+    rows: list[tuple[str, object]] = [
+        ("documents", found["documents"]),
+        ("on disk", shown_size(sizes["total"]) + (f", {each:,.0f} bytes a document" if each else "")),
+    ]
+    rows += [(f"  {name}", shown_size(sizes[name])) for name in _TABLES if sizes.get(name)]
+    for name, words in (("free", "to give back (compact)"), ("log", "log beside it")):
+        if sizes.get(name):
+            rows.append((f"  {words}", shown_size(sizes[name])))
+    made = [options["shingle"], *(["--bag"] if options["bag"] else [])]
+    made += [flag for name, flag in _FLAGS.items() if not options[name]]
+    rows += [
+        ("threshold, recall", f"{options['threshold']:g}, {options['recall']:g}"),
+        ("shingles", " ".join(made)),
+        ("stored", options["store"]),
+        ("format", f"{found['format']} in {found.get('home', 'a database')}"),
+    ]
+    show.facts(rows)
+    click.echo(f"plan: {plan}")

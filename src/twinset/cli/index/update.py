@@ -1,0 +1,26 @@
+"""``twinset index update``: documents into an index, in place of those with their ids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ...index_options import AddOptions
+from .. import flags
+from .add import change
+
+
+@click.command("update", cls=flags.Command, short_help="Add documents, and replace those that have changed.")
+@click.argument("index", metavar="INDEX")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@flags.flags_of(AddOptions)
+@flags.watched
+def command(index: str, sources: tuple[str, ...], quiet: bool, as_json: bool, **values: Any) -> None:
+    """Add documents to an index, and replace those whose ids are there with another text.
+
+    A SOURCE is a folder of text files, a file (.txt, .jsonl, .csv, .tsv, .parquet, .arrow; also compressed),
+    a pattern such as 'news/*.jsonl', or - for JSON lines on stdin. An id that comes twice with
+    different texts is refused.
+    """
+    change(index, sources, quiet, as_json, values, replace=True)

@@ -1,0 +1,59 @@
+"""What is done and said whenever sources are opened, whatever is done with them."""
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from twinset.documents.files import format_of
+from twinset.documents.parts import Part
+from twinset.engines.progress import Progress
+from twinset.errors import OutputError
+from twinset.wording import counted
+
+_TOLD = 5
+
+
+def temporary_folder(scratch: str | None) -> "tempfile.TemporaryDirectory[str]":
+    """A folder that goes when its run is over, in the scratch folder if there is one."""
+    try:
+        if scratch is not None:
+            os.makedirs(scratch, exist_ok=True)
+        return tempfile.TemporaryDirectory(prefix="twinset-", dir=scratch)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(f"cannot make a temporary folder ({reason}); name a place for it with --scratch") from error
+
+
+def tell_unexpected(skipped: Sequence[tuple[str, str]], parts: Sequence[Part], progress: Progress) -> None:
+    """Say what a person might not expect: files passed over, and tables taken for texts."""
+    for name, reason in skipped[:_TOLD]:
+        progress.note(f"skipped {name}: {reason}")
+    if len(skipped) > _TOLD:
+        progress.note(f"skipped {counted(len(skipped) - _TOLD, 'more file')}, named in the summary")
+    for part in parts:
+        tables = [file.id for file in getattr(part, "files", []) if format_of(file.path)[0] != "text"]
+        if tables:
+            more = ", …" if len(tables) > 1 else ""
+            progress.note(
+                f"{part.name}: {counted(len(tables), 'table')} among texts ({tables[0]!r}{more}), read as one text "
+                "each: to read rows, give tables by name or choose them with --include"
+            )
+
+
+def refuse_to_replace(output: Path | None, parts: list[Part]) -> None:
+    """An output takes the place of what is there: that must not be, or hold, a source."""
+    if output is None or not output.exists():
+        return
+    place = os.path.realpath(output)
+    for part in parts:
+        paths = [file.path for file in getattr(part, "files", [])] or [part.path]
+        for path in paths:
+            if path is not None and os.path.commonpath([place, os.path.realpath(path)]) == place:
+                raise OutputError(f"{output} would be replaced, and {path} is read from there; choose another output")
+
+
+def total_rows(parts: list[Part]) -> int | None:
+    """How many documents there are, if every part can tell without being read."""
+    known = [part.describe().get("documents") for part in parts]
+    return None if None in known else sum(int(count) for count in known if count is not None)
