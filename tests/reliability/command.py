@@ -62,10 +62,13 @@ def twinset(*words: object, scratch: Path | None = None, env: dict[str, str] | N
 
 
 def struck(
-    blow: str, at: int, word: str, *words: object, scratch: Path | None = None, env: dict[str, str] | None = None,
+    blow: str, at: int | str, word: str, *words: object, scratch: Path | None = None, env: dict[str, str] | None = None,
     **more: Any,
 ) -> Done:  # fmt: skip
-    """Run ``twinset``, and send it a signal just before its act number `at` on a path that holds `word`."""
+    """Run ``twinset``, and send it a signal just before its act number `at` on a path that holds `word`.
+
+    Several numbers, such as "3,4", are several signals.
+    """
     command = [sys.executable, STRUCK, blow, str(at), word]
     return _run(command, words, environment(scratch, **(env or {})), more)
 

@@ -63,20 +63,23 @@ class Kind(NamedTuple):
     unreadable: int = 1
 
 
+SECOND = "in.jsonl, line 2: "
 KINDS = {
-    "not UTF-8": Kind(lines(b'{"id":"x","text":"some \xff\xfe bytes"}'), "", "in.jsonl: the text of row 1", "", 0),
-    "an id not UTF-8": Kind(lines(b'{"id":"\xff","text":"some"}'), "in.jsonl:2", "in.jsonl:2", ""),
-    "a lone surrogate": Kind(lines(b'{"id":"x","text":"half \\ud800 a pair"}'), "in.jsonl:2", "in.jsonl:2", ""),
+    "not UTF-8": Kind(
+        lines(b'{"id":"x","text":"some \xff\xfe bytes"}'), "", "in.jsonl, row 1, counted from 0: the text holds", "", 0
+    ),
+    "an id not UTF-8": Kind(lines(b'{"id":"\xff","text":"some"}'), SECOND, SECOND, ""),
+    "a lone surrogate": Kind(lines(b'{"id":"x","text":"half \\ud800 a pair"}'), SECOND, SECOND, ""),
     "a NUL escaped": Kind(lines(b'{"id":"x","text":"a NUL \\u0000 in the text"}'), "", "", "", 0),
-    "a NUL byte": Kind(lines(b'{"id":"x","text":"a NUL \0 in the text"}'), "in.jsonl:2", "in.jsonl:2", ""),
+    "a NUL byte": Kind(lines(b'{"id":"x","text":"a NUL \0 in the text"}'), SECOND, SECOND, ""),
     "very deep": Kind(
         lines(b'{"id":"x","text":"deep","more":' + b"[" * 100_000 + b"]" * 100_000 + b"}"),
-        "in.jsonl:2", "in.jsonl:2", "",
+        SECOND, SECOND, "",
     ),
-    "not JSON": Kind(lines(b'{"id":"x","text":'), "in.jsonl:2", "in.jsonl:2", ""),
-    "no object": Kind(lines(b'["x"]'), "in.jsonl:2", "in.jsonl:2", ""),
-    "wrong type of text": Kind(lines(b'{"id":"x","text":{"a":1}}'), "in.jsonl:2", "in.jsonl:2", ""),
-    "no text in a row": Kind(lines(b'{"id":"x","body":"words"}'), "in.jsonl:2", "in.jsonl:2", ""),
+    "not JSON": Kind(lines(b'{"id":"x","text":'), SECOND, SECOND, ""),
+    "no object": Kind(lines(b'["x"]'), SECOND, SECOND, ""),
+    "wrong type of text": Kind(lines(b'{"id":"x","text":{"a":1}}'), SECOND, SECOND, ""),
+    "no text in a row": Kind(lines(b'{"id":"x","body":"words"}'), SECOND, SECOND, ""),
     "an id twice": Kind(lines(GOOD[:-1] % b"first"), "'first' appears twice", "twice", "twice"),
     "wrong column": Kind(table("in.parquet", {"body": ["a"]}), "no column 'text'", "no column", "no column"),
     "wrong type": Kind(table("in.parquet", {"text": [1]}), "must hold text", "must hold text", "must hold text"),
@@ -89,8 +92,8 @@ KINDS = {
     ),
     "Parquet cut short": Kind(write("in.parquet", b"PAR1abc"), "in.parquet", "in.parquet", "in.parquet"),
     "nothing to read": Kind(nothing, "no documents", "no documents", "no documents"),
-    "ragged CSV": Kind(write("in.csv", b"id,text\na,b\nc\nd,e\n"), "in.csv:3", "in.csv:3", ""),
-    "a quote never closed": Kind(write("in.csv", b'id,text\na,b\nc,"d\n'), "in.csv:3", "in.csv:3", ""),
+    "ragged CSV": Kind(write("in.csv", b"id,text\na,b\nc\nd,e\n"), "in.csv, line 3: ", "in.csv, line 3: ", ""),
+    "a quote never closed": Kind(write("in.csv", b'id,text\na,b\nc,"d\n'), "in.csv, line 3: ", "in.csv, line 3: ", ""),
     "empty CSV": Kind(write("in.csv", b""), "in.csv", "in.csv", "in.csv"),
     "empty JSON lines": Kind(write("in.jsonl", b""), "", "", "", 0),
     "no such file": Kind(lambda folder: folder / "none.jsonl", "no such file", "no such file", "no such file"),

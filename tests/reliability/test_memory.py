@@ -106,7 +106,7 @@ def test_a_line_just_short_enough_and_one_too_long(tmp_path: Path) -> None:
         file.write(b'{"text":"last"}\n')
     words = ["dedup", path, "-o", tmp_path / "out", "--memory", "2GB", "--json", "--quiet"]
     _, said = peak_of(*words, code=2)
-    assert f"in.jsonl:2: the line is longer than {MAX_ROW_BYTES // 2**20} MiB" in said
+    assert f"in.jsonl, line 2: the line is longer than {MAX_ROW_BYTES // 2**20} MiB" in said
     peak, said = peak_of(*words, "--on-error", "skip")
     counts = json.loads(said)
     assert (counts["documents"], counts["kept"], counts["unreadable"]) == (3, 2, 1)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import twinset as library
 from tests.reliability.command import STATE, bytes_of, documents, twinset, write_lines
 
 
@@ -51,7 +52,8 @@ def test_an_output_that_holds_its_source_is_refused(tmp_path: Path, source: Path
     assert bytes_of(out) == before
     table = tmp_path / "in.csv"
     table.write_text("text\none two three\none two three\n")
-    twinset("pairs", table, "-o", table).refused("would be replaced")
+    twinset("pairs", table, "-o", table).refused("exists")
+    twinset("pairs", table, "-o", table, "--force").refused("would be replaced")
     assert table.read_text().startswith("text\n")
 
 
@@ -80,7 +82,33 @@ def test_an_output_inside_the_source_is_not_read(texts: Path, name: str) -> None
 def test_pairs_inside_the_source_are_not_read(texts: Path) -> None:
     out = texts / "pairs.csv"
     first = twinset("pairs", texts, "-o", out, "--json").summary
-    assert first["documents"] == twinset("pairs", texts, "-o", out, "--json").summary["documents"] == 24
+    assert first["documents"] == twinset("pairs", texts, "-o", out, "--json", "--force").summary["documents"] == 24
+
+
+def test_a_file_that_exists_is_refused_and_untouched(tmp_path: Path, source: Path) -> None:
+    """Pairs, a report, a drawing: whatever is written into a file."""
+    result = tmp_path / "result"
+    assert twinset("dedup", source, "-o", result, "--quiet").code == 0
+    (tmp_path / "link.csv").symlink_to(tmp_path / "gone.csv")
+    (tmp_path / "folder.csv").mkdir()
+    commands = {
+        "pairs.csv": ["pairs", source, "-o"],
+        "report.html": ["report", result, "-o"],
+        "plan.svg": ["plan", "--plot"],
+    }
+    for name, words in commands.items():
+        file = tmp_path / name
+        file.write_text("precious")
+        twinset(*words, file).refused(f"{file} exists", "--force")
+        assert file.read_text() == "precious"
+        done = twinset(*words, file, "--force")
+        assert done.code == 0, done.err
+        assert "precious" not in file.read_text("utf-8")
+    twinset("pairs", source, "-o", tmp_path / "link.csv").refused("link.csv exists", "--force")
+    twinset("pairs", source, "-o", tmp_path / "folder.csv", "--force").refused("folder.csv is a folder")
+    with pytest.raises(library.OutputError, match=r"pairs\.csv exists; choose another output, or replace it"):
+        library.find_pairs(["a", "b"], output=tmp_path / "pairs.csv")
+    assert library.find_pairs(["a", "b"], output=tmp_path / "pairs.csv", force=True).pairs.num_rows == 0
 
 
 def test_folders_on_the_way_are_made(tmp_path: Path, source: Path) -> None:

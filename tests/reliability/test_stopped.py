@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +12,6 @@ from tests.reliability.command import (
     at_once,
     bytes_of,
     documents,
-    environment,
     nothing_left,
     struck,
     twinset,
@@ -84,22 +79,19 @@ def test_stopped_while_kernels_are_compiled(tmp_path: Path, source: Path) -> Non
 def test_stopped_again_and_again_while_it_cleans_up(tmp_path: Path, source: Path) -> None:
     """An impatient person: what is not removed then must at least not look like an output."""
     out = tmp_path / "result"
-    run = subprocess.Popen(
-        [sys.executable, "-m", "twinset", "dedup", str(source), "-o", str(out), "--quiet"],
-        stderr=subprocess.PIPE, env=environment(tmp_path / "scratch"), text=True,
-    )  # fmt: skip
-    state = Path(f"{out}{STATE}")
-    while not state.exists() and run.poll() is None:
-        pass
-    for _ in range(3):
-        if run.poll() is None:
-            os.kill(run.pid, signal.SIGINT)
-    _, err = run.communicate(timeout=600)
-    assert "Traceback" not in err
-    assert run.returncode == 130
+    done = struck("INT", "12,13,14,15", f"result{STATE}", "dedup", source, "-o", out, "--quiet")
+    stopped(done)
     assert not out.exists()
     assert twinset("dedup", source, "-o", out).code == 0
-    assert not state.exists()
+    assert not Path(f"{out}{STATE}").exists()
+
+
+@pytest.mark.parametrize("number", [1, 5])
+def test_a_stop_is_not_lost_in_a_callback(tmp_path: Path, source: Path, number: int) -> None:
+    """LLVM calls Python back for each kernel, and nothing can be raised out of that."""
+    out = tmp_path / "result"
+    stopped(struck("INT", number, "call:_raw_object_cache", "dedup", source, "-o", out, scratch=tmp_path / "scratch"))
+    nothing_left(out, tmp_path / "scratch")
 
 
 def test_stopping_a_run_that_replaces_leaves_the_old_output(tmp_path: Path, source: Path) -> None:

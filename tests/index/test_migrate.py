@@ -1,0 +1,141 @@
+"""An index of an older format is read as it is, never written to, and brought up to date by `migrate`."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+import twinset
+from twinset.errors import StateError
+from twinset.index import sqlite_tables
+from twinset.index.homes import open_home
+from twinset.index.settings import FORMAT
+
+from .conftest import Place
+from .corpora import families
+
+TEXTS = families(80, seed=9) | {"a\0b": "an id with a NUL in it", "\uffff": "one that is no character"}
+# As it was. What made such files is gone, so this must never change.
+FORMAT_1 = {
+    "settings": "CREATE TABLE settings (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    "documents": (
+        "CREATE TABLE documents (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, "
+        "shingles INTEGER NOT NULL, text BLOB) STRICT"
+    ),
+    "shingles": "CREATE TABLE shingles (document INTEGER PRIMARY KEY, hashes BLOB NOT NULL) STRICT",
+    "sketches": "CREATE TABLE sketches (document INTEGER PRIMARY KEY, slots BLOB NOT NULL) STRICT",
+    "bands": (
+        "CREATE TABLE bands (key INTEGER NOT NULL, document INTEGER NOT NULL, PRIMARY KEY (key, document)) "
+        "STRICT, WITHOUT ROWID"
+    ),
+}
+DOCUMENTS = (
+    "SELECT d.number, d.id, s.shingles, d.text FROM documents AS d JOIN sketches AS s ON s.document = d.number "
+    "ORDER BY d.number"
+)
+
+
+def make_old(place: Place, new: str, old: str, settings: dict[str, str]) -> None:
+    """Write what an index of today holds as format 1 had it."""
+    rows = {**settings, "format": "1"}
+    if place.kind == "sqlite":
+        sqlite_tables.create(old, "cksmvfs", rows, 1)
+    else:
+        from twinset.index.postgres import PostgresHome
+
+        PostgresHome.create(old, rows, 1).close()
+    copies = {
+        "documents (number, id, shingles, text)": place.run(new, DOCUMENTS),
+        "shingles (document, hashes)": place.run(new, "SELECT document, hashes FROM shingles"),
+        "sketches (document, slots)": place.run(new, "SELECT document, slots FROM sketches"),
+        "bands (key, document)": place.run(new, "SELECT key, document FROM bands"),
+    }
+    for table, found in copies.items():
+        for first in range(0, len(found), 1000):
+            some = found[first : first + 1000]
+            marks = ", ".join([f"({', '.join('?' * len(some[0]))})"] * len(some))
+            place.run(old, f"INSERT INTO {table} VALUES {marks}", *(one for row in some for one in row))
+
+
+def answered(index: twinset.Index, store: str) -> list[Any]:
+    """Everything that an index can be asked."""
+    found = [
+        len(index), list(index), index.query(TEXTS).to_pydict(), index.query(TEXTS, k=4).to_pydict(),
+        [index.similar_to(id).to_pydict() for id in list(TEXTS)[:20]], index.verify(), "d1" in index,
+    ]  # fmt: skip
+    return [*found, index.texts(list(TEXTS))] if store == "text" else found
+
+
+@pytest.mark.parametrize("store", ["text", "shingles", "none"])
+def test_format_1(place: Place, store: str) -> None:
+    new, old = place.new(), place.new()
+    words = {"seed": 3, "shingle": "word:2", "threshold": 0.6, "store": store}
+    with twinset.Index.create(new, **words) as index:
+        index.add(TEXTS)
+        expected = answered(index, store)
+        settings = index.settings.to_rows()
+    make_old(place, new, old, settings)
+    for _ in range(2):
+        with twinset.Index.open(old, read_only=True, **words) as index:
+            assert index.stats()["format"] == 1
+            assert answered(index, store) == expected
+            with pytest.raises(StateError, match="opened read-only"):
+                index.add(["new"], ["text"])
+    with pytest.raises(StateError, match=r"older format 1; open it read-only, or .* twinset index migrate") as raised:
+        twinset.Index.open(old)
+    assert type(raised.value) is StateError
+    assert twinset.Index.migrate(old) == 1
+    assert twinset.Index.migrate(old) == FORMAT
+    with twinset.Index.open(old, **words) as index:
+        assert index.stats()["format"] == FORMAT
+        assert answered(index, store) == expected
+        assert index.add(["new"], ["a document of the new time"]).added == 1
+        assert index.update({"d1": "other"}).replaced == 1
+        assert index.remove(["d2"]) == 1
+        index.compact()
+        assert index.verify() == []
+        assert len(index) == len(TEXTS)
+
+
+def test_an_older_format_can_be_exported(place: Place, tmp_path: Any) -> None:
+    new, old, again = place.new(), place.new(), place.new()
+    with twinset.Index.create(new, seed=3, shingle="word:2", threshold=0.6) as index:
+        index.add(TEXTS)
+        expected = answered(index, "text")
+        settings = index.settings.to_rows()
+    make_old(place, new, old, settings)
+    with twinset.Index.open(old, read_only=True) as index:
+        assert index.export(tmp_path / "old.parquet") == len(TEXTS)
+    twinset.Index.import_from(tmp_path / "old.parquet", again).close()
+    with twinset.Index.open(again) as index:
+        assert index.stats()["format"] == FORMAT
+        assert answered(index, "text") == expected
+
+
+def test_a_migration_that_fails_changes_nothing(place: Place) -> None:
+    new, old = place.new(), place.new()
+    with twinset.Index.create(new, seed=3, shingle="word:2", threshold=0.6) as index:
+        index.add(TEXTS)
+        settings = index.settings.to_rows()
+    make_old(place, new, old, settings)
+
+    def stopped() -> None:
+        with closing(open_home(old, read_only=False)) as home, home.writer(0, "migrating"), home.transaction():
+            home.migrate()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
+    with twinset.Index.open(old, read_only=True) as index:
+        assert index.stats()["format"] == 1
+        assert list(index) == list(TEXTS)
+        assert index.verify() == []
+    assert twinset.Index.migrate(old) == 1
+    with twinset.Index.open(old) as index:
+        assert index.verify() == []
+
+
+def test_the_tables_of_format_1_never_change() -> None:
+    assert sqlite_tables.TABLES[1] == FORMAT_1

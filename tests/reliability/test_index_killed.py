@@ -1,0 +1,155 @@
+"""kill -9 at any moment: what was acknowledged is there, once; what was not is there as a whole or not at all."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+import twinset
+from tests.postgres_server import Server
+from tests.reliability.index_work import OPTIONS, operation
+from tests.reliability.nursery import KILLED, Child, Nursery
+
+KILLS, SOAK_KILLS = 25, 1000
+
+
+@dataclass
+class Ledger:
+    """The list of what was acknowledged, kept outside of the index, and what the index must therefore hold."""
+
+    url: str
+    step: int = 0
+    holds: dict[str, str] = field(default_factory=dict)
+    kills: int = 0
+    acknowledged: int = 0
+    whole: int = 0
+
+    def note(self, child: Child) -> None:
+        """Take down what a killed child had acknowledged; the kill cut short what came next, if anything."""
+        done = [step for step in child.said() if isinstance(step, int)]
+        assert done == list(range(self.step, self.step + len(done))), child.complaint()
+        for step in done:
+            planned = operation(step)
+            self.holds = planned.after(self.holds) if planned else self.holds
+            self.acknowledged += bool(planned)
+        self.step += len(done)
+        self.kills += 1
+
+    def audit(self) -> None:
+        """Hold the index against the list."""
+        with twinset.Index.open(self.url) as index:
+            index.add([], [], timeout=60)  # whoever still works for a killed client is waited for
+            there = list(index)
+            planned = operation(self.step)
+            if planned and there != list(self.holds):
+                self.holds = planned.after(self.holds)
+                self.whole += 1
+                self.step += 1
+            assert there == list(self.holds)
+            assert len(index) == len(there)
+            assert index.texts(there) == list(self.holds.values())
+            assert index.verify() == []
+            if there:
+                first = index.query(self.holds[there[0]])
+                assert first.column("similarity")[0].as_py() == 1.0
+                assert there[0] in first.column("id").to_pylist()
+
+
+def kill_loop(ledger: Ledger, kills: int, seed: int, start: Callable[[Ledger], Child], strike: Callable) -> None:
+    """Start, strike at a random moment, audit; again and again."""
+    dice = random.Random(seed)
+    twinset.Index.create(ledger.url, **OPTIONS).close()
+    while ledger.kills < kills:
+        child = start(ledger)
+        time.sleep(dice.uniform(0.0, 0.3))
+        strike(child)
+        ledger.note(child)
+        ledger.audit()
+    print(f"{ledger.kills} kills, {ledger.acknowledged} operations acknowledged, {ledger.whole} done but not yet said")
+    assert ledger.acknowledged > kills
+
+
+@pytest.fixture
+def seed() -> Iterator[int]:
+    """Printed when a test fails: the moments of the kills follow from it, as far as the machine allows."""
+    drawn = random.randrange(10**6)
+    print(f"seed {drawn}")
+    return drawn
+
+
+def loop_over_clients(nursery: Nursery, url: str, kills: int, seed: int) -> None:
+    kill_loop(
+        Ledger(url), kills, seed,
+        start=lambda ledger: nursery.start("ingest", url, ledger.step),
+        strike=lambda child: check(child.kill() == KILLED, child.complaint()),
+    )  # fmt: skip
+
+
+def loop_with_readers(nursery: Nursery, url: str, kills: int, seed: int) -> None:
+    """Readers keep the log long: it holds many transactions when the writer dies, with or without the readers."""
+    dice = random.Random(seed)
+    readers: list[Child] = []
+
+    def start(ledger: Ledger) -> Child:
+        while len(readers) < 2:
+            readers.append(nursery.start("look_on", url, dice.randrange(1000)))
+            readers[-1].until(1)
+        return nursery.start("ingest", url, ledger.step)
+
+    def strike(child: Child) -> None:
+        check(child.kill() == KILLED, child.complaint())
+        while readers and dice.random() < 0.6:
+            readers.pop().kill()
+
+    kill_loop(Ledger(url), kills, seed, start, strike)
+
+
+def loop_over_servers(nursery: Nursery, server: Server, kills: int, seed: int) -> None:
+    def strike(child: Child) -> None:
+        server.kill()
+        check(child.wait(60) == 0, child.complaint())
+        told = child.said()[-1:]
+        check(told == [] or list(told[0]) == ["StateError"], f"{told}")
+        server.start()
+
+    with server.database() as url:
+        kill_loop(Ledger(url), kills, seed, lambda ledger: nursery.start("ingest", url, ledger.step), strike)
+
+
+def check(right: bool, said: str) -> None:
+    assert right, said
+
+
+def test_a_killed_client(nursery: Nursery, home_url: str, seed: int) -> None:
+    loop_over_clients(nursery, home_url, KILLS, seed)
+
+
+def test_a_killed_writer_among_readers(nursery: Nursery, tmp_path: Path, seed: int) -> None:
+    loop_with_readers(nursery, str(tmp_path / "documents.twinset"), KILLS, seed)
+
+
+def test_a_killed_server(nursery: Nursery, mortal_postgres: Server, seed: int) -> None:
+    loop_over_servers(nursery, mortal_postgres, KILLS, seed)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+def test_a_killed_client_for_long(nursery: Nursery, home_url: str, seed: int) -> None:
+    loop_over_clients(nursery, home_url, SOAK_KILLS, seed)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+def test_a_killed_writer_among_readers_for_long(nursery: Nursery, tmp_path: Path, seed: int) -> None:
+    loop_with_readers(nursery, str(tmp_path / "documents.twinset"), SOAK_KILLS, seed)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+def test_a_killed_server_for_long(nursery: Nursery, mortal_postgres: Server, seed: int) -> None:
+    loop_over_servers(nursery, mortal_postgres, SOAK_KILLS, seed)

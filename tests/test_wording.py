@@ -1,0 +1,44 @@
+"""Counts and shares in words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import twinset
+from twinset.report.numbers import scaled
+from twinset.wording import counted, share
+
+ROSE = "a rose is a rose is a rose in any garden of the town"
+
+
+@given(st.integers(0, 2**32).flatmap(lambda whole: st.tuples(st.integers(0, whole), st.just(max(whole, 1)))))
+def test_shares_are_cut_exactly(parts: tuple[int, int]) -> None:
+    """As whole numbers would have it, on the screen and on the page alike."""
+    part, whole = parts
+    digits = part * 10_000 // whole
+    assert share(part / whole) == f"{digits // 10_000}.{digits % 10_000:04d}"
+    assert scaled(np.array([part / whole])) == [digits]
+
+
+@given(st.integers(1, 100), st.integers(1, 2**31))
+def test_what_is_below_a_threshold_is_shown_below_it(percent: int, whole: int) -> None:
+    threshold = percent / 100
+    part = (percent * whole - 1) // 100  # the most that stays below
+    assert float(share(part / whole)) < threshold
+    assert float(share(threshold)) == threshold
+
+
+def test_one_of_a_thing_is_one() -> None:
+    assert counted(1, "hash", "hashes") == "1 hash"
+    assert repr(twinset.find_pairs([ROSE, ROSE])) == "<PairsResult: 1 pair of 2 documents>"
+    assert repr(twinset.dedup([ROSE])) == "<DedupResult: 1 of 1 document kept>"
+    assert repr(twinset.evaluate([ROSE], exact=True)) == "<Evaluation: 1 document, no pair found and none true>"
+
+
+def test_one_source_too_many(tmp_path: object) -> None:
+    done = twinset.dedup([ROSE], [ROSE + " hall"], output=f"{tmp_path}/out")
+    with pytest.raises(twinset.OptionError, match="--source names 1 source, and that run was given 2"):
+        done.rethreshold(0.9, source=[[ROSE]], output=f"{tmp_path}/new")
