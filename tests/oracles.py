@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -335,3 +335,63 @@ def meetings(sets: Sequence[set[int]], few: Sequence[set[int]], threshold: float
             if shared and shared / (len(one) + len(other) - shared) >= threshold:
                 found.append((i, j, shared))
     return found
+
+
+# Bit codes
+
+
+def bit_salt(word: int, seed: int) -> int:
+    state = ((word + 1 + seed) & BITS_64) * MIX_A & BITS_64
+    state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9 & BITS_64
+    state = (state ^ (state >> 27)) * 0x94D049BB133111EB & BITS_64
+    return state ^ (state >> 31)
+
+
+def simhash(hashes: Sequence[int], words: int, seed: int, weight: Callable[[int], int] = lambda _: 1) -> list[int]:
+    """The words of a SimHash code: each shingle votes for its own bits and against the others."""
+    code = []
+    for word in range(words):
+        salt, found = bit_salt(word, seed), 0
+        for bit in range(64):
+            votes = sum(weight(x) if fmix64(x ^ salt) >> bit & 1 else -weight(x) for x in hashes)
+            factor = fmix64((salt + bit) & BITS_64) | 1
+            if hashes and votes == 0:
+                chosen = min(hashes, key=lambda x: x * factor & BITS_64)
+                votes = 1 if fmix64(chosen ^ salt) >> bit & 1 else -1
+            found |= (votes > 0) << bit
+        code.append(found)
+    return code
+
+
+def differing_codes(one: Sequence[int], other: Sequence[int]) -> int:
+    """In how many bits two codes, given as words, differ."""
+    return sum((a ^ b).bit_count() for a, b in zip(one, other, strict=True))
+
+
+def near_codes(codes: Sequence[Sequence[int]], distance: int) -> set[tuple[int, int, int]]:
+    """(place, later place, bits in which they differ) of all pairs within a distance."""
+    found = set()
+    for i, j in combinations(range(len(codes)), 2):
+        bits = differing_codes(codes[i], codes[j])
+        if bits <= distance:
+            found.add((i, j, bits))
+    return found
+
+
+def near_codes_across(
+    left: Sequence[Sequence[int]], right: Sequence[Sequence[int]], distance: int
+) -> set[tuple[int, int, int]]:
+    """(place on the left, place on the right, bits in which they differ) of all pairs within a distance."""
+    every = ((i, j, differing_codes(one, other)) for i, one in enumerate(left) for j, other in enumerate(right))
+    return {pair for pair in every if pair[2] <= distance}
+
+
+def nearest_codes(codes: Sequence[Sequence[int]], query: Sequence[int], k: int) -> list[tuple[int, int]]:
+    """(bits in which they differ, place) of the k codes nearest to a query."""
+    return sorted((differing_codes(code, query), place) for place, code in enumerate(codes))[:k]
+
+
+def squeezed_bits(code: Sequence[int], masks: Sequence[int]) -> int:
+    """The bits of a code under the masks, pushed together, the lowest first."""
+    places = [(word, bit) for word, mask in enumerate(masks) for bit in range(64) if mask >> bit & 1]
+    return sum((code[word] >> bit & 1) << place for place, (word, bit) in enumerate(places))

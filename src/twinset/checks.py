@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .errors import OptionError
+from .errors import OptionError, OutputError
 
 SHINGLE_ALLOWED = "word:K or char:K, K consecutive words or characters, K from 1 to 10000"
 KEEP_ALLOWED = (
@@ -269,6 +269,14 @@ def pairs_file(value: str) -> str:
     return value
 
 
+def new_file(place: str | os.PathLike[str], force: bool) -> None:
+    """Refuse to write a file where something is, unless a file may be replaced."""
+    if os.path.isdir(place):
+        raise OutputError(f"{os.fspath(place)} is a folder, and the output is a file; choose another output")
+    if os.path.lexists(place) and not force:
+        raise OutputError(f"{os.fspath(place)} exists; choose another output, or replace it with --force")
+
+
 def _switch(value: Any) -> bool:
     if not isinstance(value, bool):
         raise TypeError
@@ -277,6 +285,16 @@ def _switch(value: Any) -> bool:
 
 def _path(value: Any) -> str | None:
     return None if value is None else os.fsdecode(value)
+
+
+def _index(value: Any) -> Any:
+    """A path or URL as text; an open index as it is."""
+    if value is None or not isinstance(value, (str, bytes, os.PathLike)):
+        return value
+    place = os.fsdecode(value)
+    if not place:
+        raise ValueError
+    return place
 
 
 def _encoding(value: Any) -> str:
@@ -299,6 +317,7 @@ def _keep(value: Any) -> str:
 
 switch = Check(_switch, "True or False", bool, told=False)
 path = Check(_path, "the path of a folder", told=False)
+index_place = Check(_index, "the path of an index, its URL (postgresql://…), or an open twinset.Index", told=False)
 encoding_name = Check(_encoding, "an encoding of text that Python knows, such as utf-8, latin-1 or gb18030")
 shingle_spec = Check(_shingle, SHINGLE_ALLOWED)
 keep_chain = Check(_keep, KEEP_ALLOWED)

@@ -59,7 +59,7 @@ class SourceError(TwinsetError):
     message
         What is wrong, what is allowed and what to do.
     where
-        The place: ``"file"``, ``"file:row"`` or ``"file:line"``; empty where there is none.
+        The place: ``"file"``, ``"file, line 4"`` or ``"file, row 3, counted from 0"``; empty where there is none.
 
     Examples
     --------
@@ -90,16 +90,16 @@ class DuplicateIdError(SourceError):
 
     Examples
     --------
-    >>> str(DuplicateIdError.of("a7", "old.jsonl:3", "new.jsonl:0"))
-    "new.jsonl:0: the id 'a7' was already used at old.jsonl:3; ids must differ: name another column with --id"
+    >>> str(DuplicateIdError.of("a7", ("old.jsonl", 3), ("new.jsonl", 0))).partition(";")[0]
+    "the id 'a7' appears twice: old.jsonl, row 3, and new.jsonl, row 0 (counted from 0)"
     """
 
     @classmethod
-    def of(cls, id: str, first: str, second: str) -> DuplicateIdError:
-        """Make the error from the id and the two places where it stands."""
+    def of(cls, id: str, first: tuple[str, int], second: tuple[str, int]) -> DuplicateIdError:
+        """Make the error from the id and the two places where it stands, each a name and a row counted from 0."""
+        one, other = (f"{name}, row {row}" for name, row in (first, second))
         return cls(
-            f"the id {id!r} was already used at {first}; ids must differ: name another column with --id",
-            where=second,
+            f"the id {id!r} appears twice: {one}, and {other} (counted from 0); name a column of unique ids with --id"
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from . import checks
 from .checks import Check, Word
 from .errors import OptionError
-from .options import DedupOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions, option
+from .options import FORCE, DedupOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions, option
 
 __all__ = ["EvaluateOptions", "parse_sweep"]
 
@@ -75,7 +75,7 @@ class EvaluateOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
         "Format of the plots in the output; none: no plots, and no need of matplotlib.",
         checks.choice("svg", "png", "none"),
     )
-    force: bool = option(False, "Replace an output that exists.", checks.switch, result=False)
+    force: bool = option(False, *FORCE, result=False)
 
     @classmethod
     def words(cls) -> Iterator[tuple[str, Word]]:

@@ -25,7 +25,7 @@ from twinset.engines.verifying import Verifying
 from twinset.errors import OptionError, OutputError
 from twinset.evaluate_options import EvaluateOptions
 from twinset.evaluation import sweep
-from twinset.evaluation.known import Known, KnownScored, Scored, among, each_once, pair_keys, unpaired
+from twinset.evaluation.known import MOST_SAMPLED, Known, KnownScored, Scored, among, each_once, pair_keys, unpaired
 from twinset.evaluation.outcome import Evaluation, best_of, definitions, write_files
 from twinset.evaluation.truth import Truth, read_truth, resolved
 from twinset.options import DedupOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions
@@ -207,6 +207,7 @@ def _summary(
     run.progress.advance(len(rows))
     best = best_of(rows)
     shares = sweep.shares(sampled, run.plan)
+    true = known.count(options.thresholds[0])
     run.timed("measure", since)
     return {
         "documents": int(np.count_nonzero(readable)),
@@ -216,6 +217,7 @@ def _summary(
         "best": {"threshold": best["threshold"], "f1": best["f1"]} if best else None,
         "measures": rows,
         "shares": shares,
+        "sampled": {"true_pairs": true, "looked_at": min(true, MOST_SAMPLED)},
         "definitions": definitions(facts["kind"]),
         **run.facts(),
         "options": options.to_dict(),

@@ -1,29 +1,33 @@
 """The six steps, in order: documents → shingles → sketches → candidates → pairs → clusters."""
 
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 import twinset
+from twinset.checks import new_file
 from twinset.engines import clustering
 from twinset.engines import output as outputs
 from twinset.engines.clustering import Clusters
 from twinset.engines.corpus import Corpus
-from twinset.engines.expanding import Copies, expanded
+from twinset.engines.earlier import Earlier, grouped
+from twinset.engines.expanding import Copies
 from twinset.engines.local import Local
 from twinset.engines.progress import Progress, Silent
 from twinset.engines.reading import Found
 from twinset.engines.recorded import sealed
 from twinset.engines.reopening import described
 from twinset.engines.sketching import EMPTY, UNREADABLE, shingle_sets
-from twinset.engines.sorting import Rows, sorted_portions
 from twinset.engines.spool import Spool
 from twinset.engines.tables import check_ending
-from twinset.errors import OptionError, OutputError, SourceError, TwinsetError
+from twinset.engines.writing import document_pairs, write_result
+from twinset.errors import OptionError, PlanWarning, SourceError, TwinsetError
 from twinset.evaluation import audit
 from twinset.options import CompareOptions, DedupOptions, PairsOptions
 from twinset.pairs.verify import Sets, overlaps
@@ -31,6 +35,11 @@ from twinset.plan import Plan, exact_plan, plan
 from twinset.results import Comparison, DedupResult, PairsResult
 from twinset.schema import Shingles
 from twinset.sketches.minhash import estimate, sketch, standard_error
+from twinset.wording import counted
+
+if TYPE_CHECKING:
+    from twinset.index.arriving import Arriving
+    from twinset.index.index import Index
 
 
 def find_pairs(*sources: object, output: Any = None, progress: Progress | None = None, **words: Any) -> PairsResult:
@@ -65,8 +74,7 @@ def find_pairs(*sources: object, output: Any = None, progress: Progress | None =
     place = Path(output) if output is not None else None
     if place is not None:
         check_ending(place)
-        if place.is_dir():
-            raise OutputError(f"{place} is a folder, and the pairs go into a file; choose another output")
+        new_file(place, options.force)
     with Local(sources, options, chosen, place, twinset.__version__, progress or Silent()) as run:
         corpus, found = run.read(whole=False)
         copies = run.collapse(corpus)
@@ -80,7 +88,7 @@ def find_pairs(*sources: object, output: Any = None, progress: Progress | None =
         run.progress.stage("writing", None, "pairs")
         made = run.room_for_output(f"out{place.suffix if place else '.parquet'}")
         link = options.identical == "link"
-        count = results.write_pairs(made, _document_pairs(run, corpus, copies, pairs, link))
+        count = results.write_pairs(made, document_pairs(run, corpus, copies, pairs, link))
         run.timed("write", since)
         summary = {
             **_counts(corpus, copies, found, run),
@@ -124,34 +132,50 @@ def dedup(*sources: object, output: Any = None, progress: Progress | None = None
     (['a', 'c'], ['a'])
     """
     options = DedupOptions.of(**words)
-    chosen = _plan_of(options)
     place = Path(output) if output is not None else None
+    if options.index is None:
+        return _deduplicated(sources, options, None, place, progress or Silent())
+    from twinset.index import arriving  # a database and more, which other runs need not wait for
+
+    with arriving.opened(options.index) as index:
+        return _deduplicated(sources, arriving.settled(words, index), index, place, progress or Silent())
+
+
+def _deduplicated(
+    sources: tuple[object, ...], options: DedupOptions, index: "Index | None", place: Path | None, progress: Progress
+) -> DedupResult:
+    chosen = _plan_of(options)
     outputs.check_place(place, options.force)
-    with Local(sources, options, chosen, place, twinset.__version__, progress or Silent()) as run:
+    files = index.files if index is not None else ()
+    with (
+        Local(sources, options, chosen, place, twinset.__version__, progress, files) as run,
+        _arriving(index, run) as arriving,
+    ):
         corpus, found = run.read(whole=True)
         copies = run.collapse(corpus)
         candidates = run.candidates(corpus, copies)
         pairs, verifying = run.verify(corpus, candidates)
-        clusters = _clusters(run, corpus, copies, found, pairs, verifying)
-        results = outputs.Results(corpus, copies, verifying.sizes)
         audited = run.audit(corpus, copies, pairs, verifying.sizes, len(candidates))
+        # From here on an index is held: what it does not have now, no other run can add.
+        scored = arriving.earlier(corpus, copies) if arriving else None
+        earlier = scored.reaching(options.threshold) if scored else None
+        clusters = _clusters(run, corpus, copies, found, pairs, verifying, earlier)
+        results = outputs.Results(corpus, copies, verifying.sizes, earlier)
+        if arriving:
+            arriving.add(results, clusters)
         since = time.perf_counter()
         made = run.room_for_output("out")
-        digests = [
-            run.threads.start(part.digest) if part.lasts and place is not None else None for part in run.parts
-        ]
-        tables = run.threads.start(lambda: _write_tables(run, results, clusters, pairs, found, made))
-        if place is not None:
-            outputs.write_kept(results, clusters, made, run.threads, run.progress, flag=options.flag, copy=options.copy)
-        count = tables.result()
-        outputs.write_sources(corpus, made / "sources.parquet", run.against, digests)
+        count = write_result(run, results, clusters, pairs, found, made)
+        if scored:
+            scored.write(made / "earlier.parquet", corpus, copies)
         if audited:
             audit.write_missed(made / "missed.parquet", audited, results)
         run.timed("write", since)
         summary = {
-            **_dedup_counts(corpus, copies, clusters, found, run),
+            **_dedup_counts(run, results, clusters, found),
             "pairs": count,
             "candidates": len(candidates),
+            "index": arriving.summary(earlier.count(copies)) if arriving and earlier else None,
             "audit": audit.summary_of(audited, results) if audited else None,
             "input": _input(run, found),
             **run.facts(),
@@ -163,7 +187,18 @@ def dedup(*sources: object, output: Any = None, progress: Progress | None = None
             result.load(made, _kept_table(run, corpus, clusters), (*run.given, *options.against))
         else:
             outputs.put_in_place(made, place, run.state.folder / "old")
+        if arriving:
+            arriving.commit(place)
     return result
+
+
+def _arriving(index: "Index | None", run: Local) -> "AbstractContextManager[Arriving | None]":
+    if index is None:
+        return nullcontext()
+    from twinset.index.arriving import Arriving
+
+    run.progress.note(f"index {index.name}: {counted(len(index), 'document')}; plan: {run.plan}")
+    return Arriving(index, run)
 
 
 def compare(left: str, right: str, **words: Any) -> Comparison:
@@ -220,10 +255,26 @@ def compare(left: str, right: str, **words: Any) -> Comparison:
     )
 
 
-def dry_run(sources: Any, options: PairsOptions | DedupOptions) -> dict[str, Any]:
-    """Say what would be read and planned, and read nothing but heads and footers."""
+def dry_run(
+    sources: Any, options: PairsOptions | DedupOptions, words: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Say what would be read and planned, and read nothing but heads and footers.
+
+    `words` are those that were given themselves; an index has its own for all others.
+    """
+    if not isinstance(options, DedupOptions) or options.index is None:
+        return _outlined(sources, options, ())
+    from twinset.index import arriving
+
+    with arriving.opened(options.index, read_only=True) as index:
+        settled = arriving.settled({**(words or {}), "index": options.index}, index)
+        about = {"name": index.name, "documents": len(index)}
+        return {"index": about, **_outlined(sources, settled, index.files)}
+
+
+def _outlined(sources: Any, options: PairsOptions | DedupOptions, own_files: Sequence[str]) -> dict[str, Any]:
     chosen = _plan_of(options)
-    with Local(tuple(sources), options, chosen, None, twinset.__version__, Silent()) as run:
+    with Local(tuple(sources), options, chosen, None, twinset.__version__, Silent(), own_files) as run:
         return {
             "sources": run.found.describe(),
             "against": [part.describe() for part in run.parts[run.against :]],
@@ -237,24 +288,15 @@ def dry_run(sources: Any, options: PairsOptions | DedupOptions) -> dict[str, Any
 def _plan_of(options: PairsOptions | DedupOptions) -> Plan:
     if isinstance(options, PairsOptions) and options.exact:
         return exact_plan(options.threshold)
-    return plan(options.least, options.recall, options.n_hashes, options.n_bands, options.rows_per_band)
+    with warnings.catch_warnings():
+        if isinstance(options, DedupOptions) and options.index is not None:
+            warnings.simplefilter("ignore", PlanWarning)  # whoever made the index was warned
+        return plan(options.least, options.recall, options.n_hashes, options.n_bands, options.rows_per_band)
 
 
-def _document_pairs(run: Local, corpus: Corpus, copies: Copies, pairs: Spool, link: bool) -> Iterator[Rows]:
-    """Pairs of documents, sorted by input order."""
-    against = corpus.border is not None
-    if copies.extra:
-        every = Spool(run.state.scratch / "documents", "<u4", 3)
-        for rows in expanded(copies, pairs, link=link, one_sided=against):
-            every.append(rows)
-            if every.nbytes > run.budget.pairs:
-                every.forget()
-        every.close()
-        pairs = every
-    yield from sorted_portions(pairs, corpus.documents, run.budget.pairs)
-
-
-def _clusters(run: Local, corpus: Corpus, copies: Copies, found: Found, pairs: Spool, verifying: Any) -> Clusters:
+def _clusters(
+    run: Local, corpus: Corpus, copies: Copies, found: Found, pairs: Spool, verifying: Any, earlier: Earlier | None
+) -> Clusters:
     since = time.perf_counter()
     options = run.options
     if not isinstance(options, DedupOptions):
@@ -264,7 +306,7 @@ def _clusters(run: Local, corpus: Corpus, copies: Copies, found: Found, pairs: S
     if options.least < options.threshold:
         near = Spool(run.state.scratch / "near", "<u4", 3)
         pairs = clustering.near_enough(pairs, verifying.sizes, options.threshold, near, run.budget.pairs)
-    clusters = clustering.grouped(corpus, copies, pairs, rank, options.cluster, run.budget)
+    clusters = grouped(corpus, copies, pairs, rank, options.cluster, run.budget, earlier, run.state.scratch)
     if options.cluster == "components":
         scratch, out = (Spool(run.state.scratch / name, "<u4", columns) for name, columns in (("apart", 2), ("why", 3)))
         clusters = clustering.with_reasons(clusters, copies, verifying, scratch, out)
@@ -301,30 +343,17 @@ def _named(corpus: Corpus, found: Found) -> dict[str, Any]:
     return {"empty": corpus.take_ids(empty).to_pylist(), "unreadable": [*zip(ids, reasons, strict=True)]}
 
 
-def _dedup_counts(corpus: Corpus, copies: Copies, clusters: Clusters, found: Found, run: Local) -> dict[str, Any]:
-    counts = _counts(corpus, copies, found, run)
+def _dedup_counts(run: Local, results: outputs.Results, clusters: Clusters, found: Found) -> dict[str, Any]:
+    counts = _counts(results.corpus, results.copies, found, run)
     kept, removed = int(np.count_nonzero(clusters.kept)), int(np.count_nonzero(clusters.removed))
     if kept + removed + counts["unreadable"] != counts["documents"]:
         raise TwinsetError(
             f"rows were lost: {kept} kept + {removed} removed + {counts['unreadable']} unreadable are not "
-            f"{counts['documents']} documents; please report this, and do not use the result"
+            f"{counted(counts['documents'], 'document')}; please report this, and do not use the result"
         )
-    counts["clusters"] = len(np.unique(clusters.kept_by[clusters.removed]))
+    counts["clusters"] = results.clusters(clusters)
     first = {"documents": counts["documents"], "kept": kept, "removed": removed}
     return {**first, **counts}
-
-
-def _write_tables(
-    run: Local, results: outputs.Results, clusters: Clusters, pairs: Spool, found: Found, made: Path
-) -> int:
-    """Every table of the result folder but the sources; returns the number of pairs."""
-    every = _document_pairs(run, results.corpus, results.copies, pairs, link=True)
-    count = results.write_pairs(made / "pairs.parquet", every)
-    results.write_removed(made / "removed.parquet", clusters)
-    results.write_clusters(made / "clusters.parquet", clusters)
-    results.write_left_out(made, found.unreadable)
-    results.write_documents(made / "documents.parquet")
-    return count
 
 
 def _kept_table(run: Local, corpus: Corpus, clusters: Clusters) -> pa.Table:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from . import checks
 from .errors import OptionError
-from .options import CLUSTER, Options, RunOptions, ShingleOptions, option
+from .options import CLUSTER, FORCE, Options, RunOptions, ShingleOptions, option
 
 __all__ = ["ExplainOptions", "RecutOptions", "ReportOptions"]
 
@@ -68,7 +68,7 @@ class RecutOptions(RunOptions):
         checks.items(object),
         "PATH",
     )
-    force: bool = option(False, "Replace an output that exists.", checks.switch, result=False)
+    force: bool = option(False, *FORCE, result=False)
 
     def _check_together(self) -> None:
         super()._check_together()
@@ -100,3 +100,4 @@ class ReportOptions(Options):
         True, "Show texts.", checks.switch, off_help="Leave the texts of documents out, and only list ids and numbers."
     )
     source: tuple[str, ...] = option((), *_SOURCE)
+    force: bool = option(False, *FORCE, result=False)

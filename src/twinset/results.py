@@ -1,5 +1,6 @@
 """What a run hands over: objects that answer questions."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -24,6 +25,7 @@ from twinset.plan import Plan
 from twinset.report.page import write_report
 from twinset.result_options import RecutOptions, ReportOptions
 from twinset.schema import PAIRS
+from twinset.wording import counted
 
 
 class PairsResult:
@@ -48,7 +50,8 @@ class PairsResult:
         return pq.read_table(self.path)
 
     def __repr__(self) -> str:
-        return f"<PairsResult: {self.summary['pairs']:,} pairs of {self.summary['documents']:,} documents>"
+        pairs, documents = (counted(self.summary[f"{name}s"], name) for name in ("pair", "document"))
+        return f"<PairsResult: {pairs} of {documents}>"
 
 
 def _json_lines(path: Path) -> pa.Table:
@@ -72,6 +75,7 @@ class DedupResult:
         for path in folder.glob("*.parquet"):
             self._tables[path.stem] = pq.read_table(path, memory_map=False)
         self._recorded = Recorded.held(self.summary, dict(self._tables), sources)
+        self._recorded.earlier_texts = _earlier_texts
         self._tables["kept"] = kept
 
     def _table(self, name: str) -> pa.Table:
@@ -88,6 +92,7 @@ class DedupResult:
             if self.path is None:
                 raise StateError("this result has no tables and no folder; run dedup again")
             self._recorded = Recorded(self.path)
+            self._recorded.earlier_texts = _earlier_texts
         return self._recorded
 
     def rethreshold(
@@ -172,7 +177,7 @@ class DedupResult:
         path
             A file that ends in .html.
         **words
-            The options of `twinset report`, by the same words: `clusters`, `rows`, `texts`, `source`.
+            The options of `twinset report`, by the same words: `clusters`, `rows`, `texts`, `source`, `force`.
 
         Returns
         -------
@@ -239,7 +244,20 @@ class DedupResult:
 
     def __repr__(self) -> str:
         summary = self.summary
-        return f"<DedupResult: {summary['kept']:,} of {summary['documents']:,} documents kept>"
+        return f"<DedupResult: {summary['kept']:,} of {counted(summary['documents'], 'document')} kept>"
+
+
+def _earlier_texts(recorded: Recorded, ids: list[str]) -> list[str | None]:
+    """The texts of documents that others were removed because of, as the index of the run has them now."""
+    from twinset.index.index import Index  # a database, which few need
+
+    place, folder = str(recorded.options.index), recorded.summary["timings"].get("folder")
+    if "://" not in place and folder and os.path.exists(os.path.join(folder, place)):
+        place = os.path.join(folder, place)
+    with Index.open(place, read_only=True) as index:
+        there = [id for id in ids if id in index] if index.settings.options.store == "text" else []
+        texts = dict(zip(there, index.texts(there), strict=True)) if there else {}
+    return [texts.get(id) for id in ids]
 
 
 def open_result(folder: Any, source: Sequence[object] = ()) -> DedupResult:
@@ -265,6 +283,7 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> DedupResult:
     ['0']
     """
     recorded = Recorded(Path(folder), source)
+    recorded.earlier_texts = _earlier_texts
     result = DedupResult(recorded.summary, recorded.plan, recorded.folder)
     result._recorded = recorded
     return result

@@ -90,6 +90,10 @@ Hashes = npt.NDArray[np.uint64]
 Sketches = npt.NDArray[np.uint32]
 Numbers = npt.NDArray[np.uint32]
 """Documents by their number: the order in which they were read, from 0."""
+Vectors = npt.NDArray[np.float32]
+"""(n, d): one vector a row."""
+Codes = npt.NDArray[np.uint64]
+"""(n, words): one bit code a row, 64 bits a word; shorter codes are filled up with zeros."""
 
 
 @dataclass(frozen=True)
@@ -110,3 +114,18 @@ class Shingles:
     rows: Places
     offsets: Places
     hashes: Hashes
+
+
+@dataclass(frozen=True)
+class Moves:
+    """The keys of some vectors in one hash table, and the moves that lead from there to neighbouring keys.
+
+    keys uint64 (n). costs float32 (n, m): the cheaper a move, the likelier a similar vector made it. turns uint64
+    (n, m), or (1, m) where they are the same for all: what the move XORs into the key. groups uint8 (m): of the moves
+    of one group only one can be made.
+    """
+
+    keys: Hashes
+    costs: Vectors
+    turns: Hashes
+    groups: Bytes

@@ -51,3 +51,4 @@ class CurveOptions(SurveyOptions):
         _several,
         "K,L",
     )
+    force: bool = option(False, "Replace the file of --plot if it exists.", checks.switch, result=False)

@@ -92,7 +92,7 @@ def test_giants_among_other_rows(tmp_path: Path, batch: int, monkeypatch: pytest
     path.write_bytes(giant + b'{"text":"a"}\n\n' + giant + giant + b'{"text":"b"}\nbad\n' + giant.rstrip())
     with pytest.raises(RowError, match="longer than 128 MiB") as error:
         read_all(opened(path), batch)
-    assert error.value.where == f"{path.as_posix()}:1"
+    assert error.value.where == f"{path.as_posix()}, line 1"
     sources = opened(path, on_error="skip")
     rows = read_all(sources, batch)
     assert rows.texts == [None, b"a", None, None, b"b", None, None]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
@@ -48,7 +49,7 @@ def test_json_rows(tmp_path: Path, case: str, batch: int) -> None:
     for on_error in ("replace", "stop"):
         with pytest.raises(RowError, match=reason) as error:
             read_all(opened(path, on_error=on_error), batch)
-        assert error.value.where == f"{path.as_posix()}:3"
+        assert error.value.where == f"{path.as_posix()}, line 3"
         assert "\n" not in str(error.value)
     sources = opened(path, on_error="skip")
     rows = read_all(sources, batch)
@@ -92,9 +93,9 @@ def test_json_ids(tmp_path: Path, value: str) -> None:
 def test_ragged_rows(tmp_path: Path, batch: int) -> None:
     path = tmp_path / "in.csv"
     path.write_bytes(b'id,text\na,"x\ny"\nb\nc,z,1\nd,end\n')
-    with pytest.raises(RowError, match="has 1 fields, the header has 2") as error:
+    with pytest.raises(RowError, match="has 1 field, the header has 2") as error:
         read_all(opened(path), batch)
-    assert error.value.where == f"{path.as_posix()}:4"
+    assert error.value.where == f"{path.as_posix()}, line 4"
     sources = opened(path, on_error="skip")
     rows = read_all(sources, batch)
     assert rows.texts == [b"x\ny", None, None, b"end"]
@@ -109,7 +110,7 @@ def test_a_quote_never_closed(tmp_path: Path) -> None:
     path.write_bytes(b'id,text\na,b\nc,"d\ne,f\n')
     with pytest.raises(RowError, match="never closed") as error:
         read_all(opened(path))
-    assert error.value.where == f"{path.as_posix()}:3"
+    assert error.value.where == f"{path.as_posix()}, line 3"
     assert read_all(opened(path, on_error="skip")).texts == [b"b", None]
 
 
@@ -259,9 +260,10 @@ def test_null_ids_in_a_table(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": ["a", "b"], "id": [1, None]}), path)
     with pytest.raises(RowError, match="every row needs one") as error:
         read_all(opened(path))
-    assert error.value.where == f"{path.as_posix()}:1"
+    assert error.value.where == f"{path.as_posix()}, row 1, counted from 0"
     rows = read_all(opened(path, on_error="skip"))
     assert (rows.texts, [row for row, _ in rows.unreadable]) == ([b"a", None], [1])
+    assert rows.unreadable[0][1].startswith("row 1, counted from 0: the id 'id' is null")
 
 
 def test_mixed_schemas_are_fine(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_objects_will_do() -> None:
     assert read_truth(pa.table({"left": ["a"], "right": ["b"]})).kind == "pairs"
     with pytest.raises(SourceError, match="a float is no truth: give a path, a list of pairs"):
         read_truth(1.5)
-    with pytest.raises(RowError, match=r"the truth:1: this is no pair: .*'c'.*allowed is two ids"):
+    with pytest.raises(RowError, match=r"the truth, row 1, counted from 0: this is no pair: .*'c'.*allowed is two ids"):
         read_truth([("a", "b"), ("c",)])
 
 
@@ -69,14 +69,14 @@ def test_objects_will_do() -> None:
         ("t.csv", "left,right,id,cluster\na,b,c,d\n", ColumnError, "'left', 'right' and 'id', 'cluster'"),
         ("t.csv", "left,Left,right\na,b,c\n", ColumnError, "more than one column 'left'"),
         ("t.csv", "left,right,label\na,b,0\n", ColumnError, "the column 'label', so some of its rows may be no pairs"),
-        ("t.csv", "left,right\na,b\nc,\n", RowError, r"t\.csv:1: right is empty; every row needs one"),
+        ("t.csv", "left,right\na,b\nc,\n", RowError, r"t\.csv, row 1, counted from 0: right is empty; every row needs one \(it has none\)"),
         ("t.csv", "left,right\na,b\nc\n", SourceError, "cannot be read as CSV: .*Expected 2 columns, got 1"),
         ("t.csv", "", SourceError, "cannot be read as CSV: Empty CSV file"),
         ("t.csv", b"left,right\n\xff\xfe,b\n", SourceError, "cannot be read as CSV: .*UTF8"),
         ("t.parquet", "left,right\n", SourceError, "cannot be read as Parquet"),
-        ("t.jsonl", '{"left": "a"\n', RowError, r"t\.jsonl:1: this is no JSON"),
-        ("t.jsonl", '["a", "b"]\n', RowError, r"t\.jsonl:1: a line must be an object"),
-        ("t.jsonl", '{"left": "a", "right": 0.5}\n', RowError, r"t\.jsonl:0: right is '0\.5', a float; allowed are"),
+        ("t.jsonl", '{"left": "a"\n', RowError, r"t\.jsonl, line 1: this is no JSON"),
+        ("t.jsonl", '["a", "b"]\n', RowError, r"t\.jsonl, line 1: a line must be an object"),
+        ("t.jsonl", '{"left": "a", "right": 0.5}\n', RowError, r"t\.jsonl, row 0, counted from 0: right is '0\.5', a fl"),
         ("t.jsonl", '{"left": "a", "right": true}\n', RowError, "right is 'True', a bool"),
         ("t.jsonl", "", ColumnError, "it has none"),
         ("t.csv", "id,cluster\na,1\nb,1\na,2\n", SourceError, "the id 'a' is in two clusters, '1' and '2'"),

@@ -14,7 +14,8 @@ from .source import NOUNS, imports_of, modules, name_of, part_of, parts
 GROUND = {
     *("errors", "checks", "machine", "option_groups", "options", "schema", "textbook"),
     *("compiled", "bytes_kernels", "digests", "unicode", "wording", "result_options", "evaluate_options"),
-    *("costs", "survey_options", "collapse_options"),
+    *("costs", "survey_options", "collapse_options", "index_options"),
+    *("code_plan",),
 }
 LEVELS: tuple[set[str], ...] = (
     GROUND,
@@ -26,7 +27,7 @@ LEVELS: tuple[set[str], ...] = (
     {"report"},
     {"results"},
     {"evaluation"},
-    {"pipeline", "evaluating", "collapsing"},
+    {"pipeline", "evaluating", "collapsing", "indexing"},
     {"cli", "web"},
 )
 LEVEL = {part: level for level, found in enumerate(LEVELS) for part in found}
@@ -86,11 +87,17 @@ def test_optional_packages_are_imported_in_one_place(package: str) -> None:
     assert len(users) <= 1, f"{package} is imported in {users}"
 
 
-@pytest.mark.parametrize("words", ["--help", "pairs --help", "--version", "plan", "dedup --nonsense"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("--help", "pairs --help", "--version", "plan", "dedup --nonsense"),
+        *("index --help", "index query --help", "index add x --memory 1GB"),
+    ],
+)
 def test_help_waits_for_nothing_heavy(words: str) -> None:
     program = (
         "import sys; from twinset.cli import main; main(sys.argv[1:]); "
-        "heavy = {'numpy', 'numba', 'pyarrow', 'orjson', 'rich', 'llvmlite'} & set(sys.modules); "
+        "heavy = {'numpy', 'numba', 'pyarrow', 'orjson', 'rich', 'llvmlite', 'apsw'} & set(sys.modules); "
         "sys.exit(f'imported: {heavy}' if heavy else 0)"
     )
     command = [sys.executable, "-c", program, *words.split()]

@@ -19,6 +19,7 @@ from .source import ROOT, modules, name_of
 EXACTLY = {
     "Plan",
     "__version__",
+    "collapse",
     "compare",
     "dedup",
     "find_pairs",

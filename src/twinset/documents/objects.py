@@ -102,7 +102,7 @@ class TableChunk(Chunk):
         for row, reason in part.unreadable.items():
             at = row - self.first_row
             if 0 <= at < self.rows and at not in known:
-                part.bad_row(block.unreadable, at, row, reason, word="row")
+                part.bad_row(block.unreadable, at, row, reason, lines=False)
         return block
 
 

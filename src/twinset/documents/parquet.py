@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..options import ReadOptions
+from ..wording import counted
 from .compressed import reading, writing
 from .parts import LEAST_ROW, Block, Chunk, KeptWriter
 from .row_groups import RowGroups
@@ -162,7 +163,7 @@ class PieceChunk(Chunk):
 def _check_rows(part: ParquetPart, came: int, expected: int) -> None:
     if came != expected:
         with reading(part.name, "Parquet file"):
-            raise pa.ArrowInvalid(f"{expected} rows are announced, {came} are there")
+            raise pa.ArrowInvalid(f"it announces {counted(expected, 'row')} and has {came:,}")
 
 
 class _GroupStream:

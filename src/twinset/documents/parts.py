@@ -16,6 +16,7 @@ import pyarrow as pa
 from ..digests import file_digest
 from ..errors import ColumnError, OptionError, RowError, SourceError
 from ..options import ReadOptions
+from ..wording import at_line, at_row
 
 MAX_ROW_BYTES = 128 * 2**20
 """A longer row, line or document cannot be read. It does not follow the memory budget: results never do."""
@@ -188,11 +189,15 @@ class Part(ABC):
             about["columns"] = self.column_names
         return about
 
-    def bad_row(self, found: Unreadable, row: int, place: int | str, reason: str, word: str = "line") -> None:
-        """Refuse a malformed row: raise, or note it in `found` under ``--on-error skip``."""
+    def bad_row(self, found: Unreadable, row: int, place: int, reason: str, *, lines: bool = True) -> None:
+        """Refuse a malformed row: raise, or note it in `found` under ``--on-error skip``.
+
+        Its place is the number of a line, or without `lines` that of a row.
+        """
+        where = at_line(self.name, place) if lines else at_row(self.name, place)
         if self.options.on_error != "skip":
-            raise RowError(f"{reason}; --on-error skip leaves such rows out", where=f"{self.name}:{place}")
-        found.append((row, f"{word} {place}: {reason}" if word else reason))
+            raise RowError(f"{reason}; --on-error skip leaves such rows out", where=where)
+        found.append((row, f"{where.removeprefix(f'{self.name}, ')}: {reason}"))
 
     def row_ids(self, block: Block) -> Any:
         """The ids of a block, ``file:row`` where rows have none."""

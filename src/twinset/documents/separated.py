@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from ..errors import ColumnError, SourceError
 from ..options import ReadOptions
+from ..wording import counted
 from .compressed import Reader, open_reader
 from .encodings import check_splittable, decode_array, is_utf8
 from .kernels import AFTER_CR, QUOTED, scan_separated, take_field
@@ -202,7 +203,7 @@ class SeparatedChunk(Chunk):
             if fields[row] < 0:
                 reason = "a quote is opened and never closed"
             else:
-                reason = f"the row has {fields[row]} fields, the header has {expected}"
+                reason = f"the row has {counted(int(fields[row]), 'field')}, the header has {expected}"
             part.bad_row(bad, row, records.line_of(row), reason)
 
     def _ids(self, name: str, rows: list[int], bad: Unreadable) -> Any:

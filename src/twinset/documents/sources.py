@@ -295,5 +295,8 @@ def _text_file(found: _Found, kept: PurePosixPath) -> TextFile:
 
 def _mapped_id(key: object) -> str:
     if isinstance(key, str) or type(key) is int:
-        return str(key)
+        try:
+            return str(key).encode().decode()
+        except UnicodeEncodeError as error:
+            raise SourceError(f"the id {key!r} holds half of a surrogate pair, which no UTF-8 can hold") from error
     raise SourceError(f"ids in a mapping must be strings or whole numbers, this is {type(key).__name__}: {key!r}")

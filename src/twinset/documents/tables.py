@@ -85,7 +85,7 @@ class ColumnsPart(Part):
             lengths = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False)
             for row in np.flatnonzero(lengths > MAX_ROW_BYTES).tolist():
                 reason = f"the text is longer than {MAX_ROW_BYTES // 2**20} MiB, the most that is read"
-                self.bad_row(bad, row, first_row + row, reason, word="row")
+                self.bad_row(bad, row, first_row + row, reason, lines=False)
         block = Block(rows, first_row, texts, unreadable=bad)
         if not texts_only:
             if self.id_name is not None:
@@ -109,7 +109,7 @@ class ColumnsPart(Part):
             for row in np.flatnonzero(ids.is_null().to_numpy(zero_copy_only=False)).tolist():
                 if row not in known:
                     reason = f"the id {self.id_name!r} is null or not UTF-8; every row needs one"
-                    self.bad_row(bad, row, first_row + row, reason, word="row")
+                    self.bad_row(bad, row, first_row + row, reason, lines=False)
         return ids
 
     def take_rows(self, block: Block, keep: Mask) -> Any:

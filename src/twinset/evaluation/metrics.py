@@ -21,16 +21,14 @@ Counts = npt.NDArray[np.int64]
 DEFINITIONS = {
     "precision": "Of the pairs found, the share that is true. Null where no pair was found.",
     "recall": "Of the true pairs, the share that was found. Null where there is no true pair.",
-    "f1": "2 × true pairs found / (pairs found + true pairs): the harmonic mean of precision and recall. "
-    "Null where there is neither a pair found nor a true one.",
-    "exact_set_accuracy": "The share of documents whose cluster has exactly the members of their true cluster. "
-    "A document alone in both counts as right.",
-    "adjusted_rand": "The adjusted Rand index of Hubert and Arabie: agreement of the two clusterings over all pairs of "
-    "documents, with 1 for equal clusterings and 0 for what chance alone would give; it may be negative.",
-    "b_cubed_precision": "For each document the share of its cluster that is in its true cluster, itself included; "
-    "the mean over all documents.",
-    "b_cubed_recall": "For each document the share of its true cluster that is in its cluster, itself included; "
-    "the mean over all documents.",
+    "f1": "2 × true pairs found / (pairs found + true pairs): the harmonic mean of precision and recall. Null where "
+    "there is neither a pair found nor a true one.",
+    "exact_set_accuracy": "The share of documents whose cluster has exactly the members of their true one; alone in "
+    "both counts.",
+    "adjusted_rand": "The adjusted Rand index of Hubert and Arabie: how far the clusterings agree over all pairs of "
+    "documents; 1 for equal ones, 0 for what chance would give, and below for less.",
+    "b_cubed_precision": "Of each document's cluster, the share in its true one, itself included; the mean of all.",
+    "b_cubed_recall": "Of each document's true cluster, the share in its own, itself included; the mean of all.",
     "b_cubed_f1": "The harmonic mean of B-cubed precision and B-cubed recall.",
 }
 

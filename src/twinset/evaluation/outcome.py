@@ -15,6 +15,7 @@ import pyarrow.csv
 from twinset.errors import OutputError
 from twinset.evaluation.sweep import BIN_COLUMNS, COLUMNS, TRUE_PAIRS, WORDS
 from twinset.plan import Plan
+from twinset.wording import counted, share
 
 _WHOLE = frozenset(
     {"found_pairs", "true_pairs", "true_pairs_found", "found_clusters", "true_clusters", "pairs", "found"}
@@ -55,10 +56,10 @@ class Evaluation:
         return best_of(self.summary["measures"])
 
     def __repr__(self) -> str:
-        best = self.best
+        best, documents = self.best, counted(self.summary["documents"], "document")
         if best is None:
-            return f"<Evaluation: {self.summary['documents']:,} documents, no pair found and none true>"
-        return f"<Evaluation: {self.summary['documents']:,} documents, F1 {best['f1']:.4f} at {best['threshold']:g}>"
+            return f"<Evaluation: {documents}, no pair found and none true>"
+        return f"<Evaluation: {documents}, F1 {share(best['f1'])} at {best['threshold']:g}>"
 
 
 def best_of(rows: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from twinset.evaluation.known import Flags, Known, KnownScored, Scored
+from twinset.evaluation.known import MOST_SAMPLED, Flags, Known, KnownScored, Scored
 from twinset.evaluation.metrics import DEFINITIONS, Overlap, PairCounts
 from twinset.plan import Plan
 from twinset.schema import Numbers
@@ -27,22 +27,21 @@ _Z = 1.959963984540054  # of a normal distribution, 95 % lies so many standard d
 _CUTS = 200  # thresholds of the curves, besides those asked for
 
 TRUE_PAIRS = {
-    "pairs": "True pairs are those that the truth lists; true clusters are what hangs together through them.",
-    "clusters": "True pairs are all pairs of documents in one true cluster; documents that the truth does not name are "
-    "alone.",
-    "exact": "True pairs are all pairs whose exact similarity reaches the threshold, found by the exact join; true "
-    "clusters are made of them as those of a run are. So precision is 1 wherever a pair was found.",
+    "pairs": "The pairs that the truth lists; true clusters are what hangs together through them.",
+    "clusters": "All pairs of documents in one true cluster; documents that the truth does not name are alone.",
+    "exact": "All pairs whose exact similarity reaches the threshold, by the exact join; true clusters are made of "
+    "them as a run makes its own. So precision is 1 wherever a pair was found.",
 }
 WORDS = {
-    "found_pairs": "Pairs of documents found whose exact similarity is at least the threshold; pairs of identical "
-    "documents are among them.",
-    "true_pairs_found": "Pairs that are both.",
+    "found_pairs": "Pairs found whose exact similarity is at least the threshold, those of identical documents too.",
+    "true_pairs_found": "Pairs that are both found and true.",
     "found_clusters": "Clusters of two documents or more that dedup would make of the pairs found.",
     "true_clusters": "True clusters of two documents or more.",
     **DEFINITIONS,
     "share": "Of the true pairs of different documents in a range of similarity, the share that shared a band and was "
     "compared: it is reported at any threshold that it reaches. share_low and share_high are the ends of a 95 % "
-    "interval: Wilson's, made wider because pairs that hang together through documents are found or missed together.",
+    "interval: Wilson's, made wider because pairs that hang together through documents are found or missed together. "
+    f"Of more than {MOST_SAMPLED:,} true pairs so many are looked at, at even steps through their list.",
     "expected": "The share that the plan's S-curve expects of the same pairs.",
 }
 

@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from twinset.errors import ColumnError, RowError, SourceError
 from twinset.evaluation.known import Flags, Known, KnownClusters, KnownPairs, each_once
 from twinset.schema import Numbers
+from twinset.wording import at_line, at_row
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson")
 PAIR_COLUMNS = (
@@ -87,7 +88,7 @@ def _halves(rows: Iterable[Any]) -> dict[str, list[Any]]:
     left, right = [], []
     for number, row in enumerate(rows):
         if not isinstance(row, (list, tuple)) or len(row) != 2:
-            raise RowError(f"this is no pair: {str(row)[:60]!r}; allowed is two ids", where=f"the truth:{number}")
+            raise RowError(f"this is no pair: {str(row)[:60]!r}; allowed is two ids", where=at_row("the truth", number))
         left.append(row[0])
         right.append(row[1])
     return {"left": left, "right": right}
@@ -108,7 +109,7 @@ def _strings(values: list[Any], column: str, name: str) -> Any:
         else:
             raise RowError(
                 f"{column} is {str(value)[:60]!r}, a {type(value).__name__}; allowed are strings and whole numbers",
-                where=f"{name}:{number}",
+                where=at_row(name, number),
             )
     try:
         return pa.array(texts, pa.large_string())
@@ -169,9 +170,9 @@ def _json_lines(path: Path, name: str) -> pa.Table:
             try:
                 row = orjson.loads(line)
             except orjson.JSONDecodeError as error:
-                raise RowError(f"this is no JSON: {error.msg}", where=f"{name}:{number}") from error
+                raise RowError(f"this is no JSON: {error.msg}", where=at_line(name, number)) from error
             if not isinstance(row, dict):
-                raise RowError('a line must be an object such as {"left": …, "right": …}', where=f"{name}:{number}")
+                raise RowError('a line must be an object such as {"left": …, "right": …}', where=at_line(name, number))
             for key in row.keys() - columns.keys():
                 columns[key] = [None] * rows
             rows += 1
@@ -213,7 +214,8 @@ def _told_apart(table: pa.Table, name: str) -> Truth:
     for column, array in zip((first, second), values, strict=True):
         if array.null_count and (kind == "pairs" or column == first):
             row = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
-            raise RowError(f"{column} is empty; every row needs one ({array.null_count:,} have none)", f"{name}:{row}")
+            have = "it has" if array.null_count == 1 else f"{array.null_count:,} have"
+            raise RowError(f"{column} is empty; every row needs one ({have} none)", where=at_row(name, row))
     if kind == "clusters":
         _refuse_two_clusters(values[0], values[1], name)
     return Truth(kind, name, values[0], values[1])

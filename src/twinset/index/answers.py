@@ -24,7 +24,7 @@ _MEETINGS = 2**20
 """Rows of `bands` that queries meet together, unless one query alone meets more."""
 _SKETCHES = 2**25
 """Bytes of sketches compared together."""
-_SHINGLES = 2**22
+_SHINGLES = 2**20
 """Shingles of documents verified together."""
 _WHOLE, _LOW = np.uint32(0xFFFFFFFF), np.uint32(0xFF)
 _ERRORS = 3.5

@@ -12,6 +12,7 @@ from twinset.engines.progress import Progress
 from twinset.errors import DamagedError
 from twinset.index.base import Document, Home, Kept, Whole
 from twinset.index.entries import UNPACKED, keys_of, runs, sets_of, sketched
+from twinset.index.incoming import MOST_ID_BYTES
 from twinset.index.packing import unpack, unpack_text, unpacked_size
 from twinset.index.settings import Settings
 from twinset.schema import HASH_SCHEME, Hashes, Shingles
@@ -88,6 +89,8 @@ def _documents(home: Home, settings: Settings, progress: Progress) -> tuple[tupl
         if store != "text" and any((one.content is None) == (store == "shingles") for one in documents):
             wrong.append(f"documents have contents that an index with store {store!r} has not, or lack them")
         wrong += [f"{what}: {one.id!r}" for one, what in _odd(documents, kept, settings)]
+        long = [one.id for one in documents if len(one.id.encode()) > MOST_ID_BYTES]
+        wrong += [f"the id has more than {MOST_ID_BYTES} bytes: {id[:40]!r}…" for id in long]
         keys = keys_of(kept.slots, settings)
         some = kept.shingles > 0
         belong = np.unique((keys[some].astype(np.int64) << 32) | kept.numbers[some, None])  # equal keys are one row

@@ -148,10 +148,10 @@ class Index:
             return bool(self._home.numbers([id]))
 
     def __iter__(self) -> Iterator[str]:
-        """Ids, in the order in which they were added."""
+        """Ids, in the order in which they were added; one that is replaced meanwhile may come a second time."""
         last = 0
         while True:
-            with self._mutex:
+            with self._mutex, self._home.snapshot():
                 numbers = self._home.page(last, _PAGE)
                 documents = self._home.documents(numbers, contents=False)
             if not len(numbers):

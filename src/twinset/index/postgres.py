@@ -341,8 +341,11 @@ def _parsed(url: str) -> tuple[str, str, str]:
     except ValueError as error:
         raise OptionError(f"the address of the index cannot be read: {error}") from error
     schema = dict(words).get("schema", SCHEMA)
-    if not schema or "\0" in schema or len(schema.encode()) > 63:
-        raise OptionError(f"schema is {schema!r}; allowed is a name of 1 to 63 bytes")
+    if not schema or "\0" in schema or len(schema.encode()) > 63 or schema.startswith(("pg_", "$user")):
+        raise OptionError(
+            f"schema is {schema!r}; allowed is a name of 1 to 63 bytes that does not begin with pg_ or $user, which "
+            "PostgreSQL keeps for itself"
+        )
     rest = urlencode([(name, value) for name, value in words if name != "schema"], quote_via=quote)
     address = urlunsplit((parts.scheme, parts.netloc, parts.path, rest, ""))
     return address, schema, f"postgresql://{shown_at}{parts.path}?schema={quote(schema)}"

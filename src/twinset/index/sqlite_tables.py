@@ -41,6 +41,10 @@ TABLES: dict[int, dict[str, str]] = {
 }
 """The tables of each format there has been."""
 NAMES = tuple(TABLES[FORMAT])
+_FOUND = (
+    "SELECT CAST(type AS BLOB), CAST(name AS BLOB), CAST(sql AS BLOB) FROM sqlite_schema "
+    "WHERE sql IS NOT NULL OR type <> 'index'"
+)
 
 LOOK_UP = "SELECT b.key, b.document FROM carray(?) AS w CROSS JOIN bands AS b ON b.key = w.value"
 """Candidates: who shares a key with the documents asked for."""
@@ -122,9 +126,10 @@ def recognised(db: apsw.Connection, name: str) -> int:
             f"{name}: the index has format {format}, and this version of twinset knows formats up to {FORMAT}; "
             "use a newer version"
         )
-    found = {row[0]: row[1] for row in db.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")}
+    found = db.execute(_FOUND).fetchall()
+    ours = {tuple(word.encode() for word in ("table", table, sql)) for table, sql in TABLES.get(format, {}).items()}
     # Also a safeguard: a view or trigger put there by someone else would run with our statements.
-    if found != TABLES.get(format):
+    if len(found) != len(NAMES) or set(found) != ours:
         raise DamagedError(f"{name} is damaged, or not an index: its tables are not those of format {format}")
     if db.reserve_bytes() != CHECKSUM_BYTES or str(db.pragma("checksum_verification")) != "1":
         raise DamagedError(f"{name}: the pages of the file carry no checksums: another program made it; take a back-up")

@@ -10,6 +10,7 @@ from typing import Any
 from twinset.options import ShingleOptions
 from twinset.pairs.differences import Difference, Hunk, Words, brought_to_form
 from twinset.textbook import squeeze
+from twinset.wording import share
 
 
 def shingle_texts(text: str, options: ShingleOptions) -> list[str]:
@@ -83,7 +84,7 @@ class Explanation:
 
     def __repr__(self) -> str:
         counts = f"{len(self.shared):,} shared, {len(self.left_only):,} and {len(self.right_only):,} not"
-        return f"<Explanation: similarity {self.similarity:.4f}; {counts}>"
+        return f"<Explanation: similarity {share(self.similarity)}; {counts}>"
 
     def to_dict(self, context: int | None = 6) -> dict[str, Any]:
         """The explanation as plain values, ready for JSON."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from twinset.plan import Plan
 from twinset.report.numbers import Bin
+from twinset.wording import counted, share
 
 WIDTH, HEIGHT = 520, 272
 LEFT, RIGHT, TOP, BOTTOM = 60, 14, 28, 40
@@ -17,11 +18,11 @@ _INNER, _TALL = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
 def histogram(bins: Sequence[Bin], threshold: float) -> str:
     """Draw pairs by similarity."""
     low, most = bins[0].low, nice(max(max(one.count for one in bins), 1))
-    body = [_grid([(count, f"{count:,}") for count in _steps(most)], most)]
+    body = [_grid([(step, f"{step:,}") for step in _steps(most)], most)]
     for one in bins:
         left, right = _x(one.low, low), _x(one.high, low)
         height = _TALL * one.count / most
-        told = f"{one.low:g} to {one.high:g}: {one.count:,} pairs"
+        told = f"{one.low:g} to {one.high:g}: {counted(one.count, 'pair')}"
         if one.count:
             body.append(
                 f'<rect class="bar" x="{left + 0.75:.2f}" y="{TOP + _TALL - height:.2f}" '
@@ -37,7 +38,7 @@ def s_curve(plan: Plan, bins: Sequence[Bin], missed: Sequence[float], threshold:
     """Draw how surely a pair is found, with the pairs of the corpus on the curve, and the missed ones below it."""
     steps = [i / 200 for i in range(201)]
     points = " ".join(f"{_x(s, 0):.2f},{_y(plan.p_found(s)):.2f}" for s in steps)
-    body = [_grid([(share / 4, f"{share / 4:g}") for share in range(5)], 1.0)]
+    body = [_grid([(step / 4, f"{step / 4:g}") for step in range(5)], 1.0)]
     body.append(f'<polyline class="curve" points="{points}"/>')
     body.append(_upright(_x(threshold, 0), f"threshold {threshold:g}", TOP + _TALL - 9, after=True))
     groups = grouped(bins, _DOTS)
@@ -46,7 +47,8 @@ def s_curve(plan: Plan, bins: Sequence[Bin], missed: Sequence[float], threshold:
         if one.count:
             found = plan.p_found(one.middle)
             radius = 2 + 8 * math.sqrt(one.count / most)
-            told = f"{one.count:,} pairs from {one.low:g} to {one.high:g}, each found with probability {found:.4f}"
+            pairs = f"{counted(one.count, 'pair')} from {one.low:g} to {one.high:g}"
+            told = f"{pairs}{', each' if one.count > 1 else ','} found with probability {share(found)}"
             body.append(
                 f'<circle class="dot" cx="{_x(one.middle, 0):.2f}" cy="{_y(found):.2f}" r="{radius:.2f}">'
                 f"<title>{told}</title></circle>"
@@ -54,7 +56,7 @@ def s_curve(plan: Plan, bins: Sequence[Bin], missed: Sequence[float], threshold:
     for similarity in missed:
         x, y = _x(similarity, 0), _y(0) - 5
         cross = f"M{x - 4:.2f} {y - 4:.2f}l8 8m0-8l-8 8"
-        body.append(f'<path class="missed" d="{cross}"><title>missed, {similarity:.4f}</title></path>')
+        body.append(f'<path class="missed" d="{cross}"><title>missed, {share(similarity)}</title></path>')
     body.append(_axis(0, "probability"))
     return _svg("Probability that a pair is found, by similarity", body)
 
@@ -77,8 +79,8 @@ def interval(low: float, high: float, value: float, asked: float) -> str:
     start = max(0.0, math.floor((min(low, asked) - (1 - min(low, asked)) * 0.25) * 100) / 100)
     span = (1 - start) or 1
 
-    def at(share: float) -> float:
-        return 8 + 384 * (share - start) / span
+    def at(place: float) -> float:
+        return 8 + 384 * (place - start) / span
 
     body = [
         '<line class="axis" x1="8" x2="392" y1="22" y2="22"/>',
@@ -90,8 +92,8 @@ def interval(low: float, high: float, value: float, asked: float) -> str:
         f'<text class="tick" x="{min(max(at(asked), 60), 340):.2f}" y="52" text-anchor="middle">asked {asked:g}</text>',
     ]
     return (
-        f'<svg class="chart small" viewBox="0 0 400 60" role="img" aria-label="recall {value:.4f}, '
-        f'interval {low:.4f} to {high:.4f}">{"".join(body)}</svg>'
+        f'<svg class="chart small" viewBox="0 0 400 60" role="img" aria-label="recall {share(value)}, '
+        f'interval {share(low)} to {share(high)}">{"".join(body)}</svg>'
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from twinset.plan import Plan
 from twinset.report.plots import curve_figure
+from twinset.wording import counted, share
 
 _ALL = (-0.02, 1.03)  # both axes of a share, with room for what lies on its ends
 
@@ -20,7 +21,7 @@ def evaluation_figures(
     Parameters
     ----------
     summary
-        What the evaluation found: its `measures` and `shares`.
+        What the evaluation found: its `measures` and `shares`, and how many true pairs these are `sampled` from.
     curve
         Precision, recall and F1 at many thresholds.
     plan
@@ -40,7 +41,7 @@ def evaluation_figures(
     return [
         _precision_recall(rows, curve, folder / f"precision-recall.{ending}"),
         _by_threshold(rows, curve, folder / f"f1.{ending}"),
-        _by_similarity(summary["shares"], plan, lowest, folder / f"shares.{ending}"),
+        _by_similarity(summary, plan, lowest, folder / f"shares.{ending}"),
     ]
 
 
@@ -53,7 +54,7 @@ def _precision_recall(rows: Sequence[dict[str, Any]], curve: Sequence[dict[str, 
     best = max((row for row in rows if row["f1"] is not None), key=lambda row: row["f1"], default=None)
     points = {"thresholds measured": _points(rows, "recall", "precision")}
     if best is not None:
-        points[f"highest F1, {best['f1']:.3f} at {best['threshold']:g}"] = _points([best], "recall", "precision")
+        points[f"highest F1, {share(best['f1'])} at {best['threshold']:g}"] = _points([best], "recall", "precision")
     return curve_figure(
         {"every threshold": line} if len(set(line)) > 1 else {},
         path,
@@ -81,16 +82,18 @@ def _by_threshold(rows: Sequence[dict[str, Any]], curve: Sequence[dict[str, Any]
     )
 
 
-def _by_similarity(shares: Sequence[dict[str, Any]], plan: Plan, lowest: float, path: Path) -> Path:
+def _by_similarity(summary: dict[str, Any], plan: Plan, lowest: float, path: Path) -> Path:
     names = ("similarity", "share", "share_low", "share_high")
-    expected = f"expected: {plan.n_bands} bands × {plan.rows_per_band} rows"
+    expected = f"expected: {counted(plan.n_bands, 'band')} × {counted(plan.rows_per_band, 'row')}"
+    every, some = summary["sampled"]["true_pairs"], summary["sampled"]["looked_at"]
+    measured = f"measured on {some:,} of {every:,} pairs" if some < every else "measured"
     return curve_figure(
         {expected: [(0.0, plan.p_found(0.0)), *plan.curve(200)]},
         path,
         x="similarity",
         y="share of the true pairs found",
         title="Share of the true pairs found against their similarity",
-        points={"measured, with 95 % interval": [tuple(row[name] for name in names) for row in shares]},
+        points={f"{measured}, with 95 % interval": [tuple(row[name] for name in names) for row in summary["shares"]]},
         vline={f"lowest threshold, {lowest:g}": lowest},
         x_range=_ALL,
         y_range=_ALL,

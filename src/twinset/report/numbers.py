@@ -12,12 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from twinset.engines.recorded import Recorded
+from twinset.wording import DIGITS, MARGIN
 
 Whole = npt.NDArray[np.int64]
 Shares = npt.NDArray[np.float64]
 
-SCALE = 10_000
-"""Similarities travel as whole ten-thousandths, rounded down: nothing but identity is ever shown as 1."""
+SCALE = 10**DIGITS
+"""Similarities travel as whole ten-thousandths, cut as `wording.share` cuts them."""
 
 _WIDTHS = (0.001, 0.002, 0.005, 0.01, 0.02)
 _MOST_BINS = 40
@@ -159,12 +160,12 @@ class Numbers:
 
 
 def scaled(values: Shares) -> list[int]:
-    """Shares as whole ten-thousandths, rounded down.
+    """Shares as whole ten-thousandths, cut and not rounded.
 
     Examples
     --------
     >>> scaled(np.array([0.8, 0.99999, 1.0]))
     [8000, 9999, 10000]
     """
-    numbers: list[int] = np.floor(values * SCALE + 1e-6).astype(np.int64).tolist()
+    numbers: list[int] = np.floor(values * SCALE + MARGIN).astype(np.int64).tolist()
     return numbers

@@ -77,7 +77,7 @@
     const body = make("div", "body");
     const facts = make("p", "facts", `similarity ${share(removed.similarity[row])} · ${share(removed.in_kept[row])} of it is in the kept document · ` +
       `${share(removed.of_kept[row])} of the kept document is in it`);
-    if (removed.similarity[row] < Math.floor(threshold * 10000 + 1e-6)) {
+    if (removed.similarity[row] < Math.floor(threshold * 10000 + 1e-9)) {
       facts.append(" · below the threshold: it hangs together with the kept one through others");
     }
     body.append(facts);

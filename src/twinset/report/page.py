@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from twinset.checks import new_file
 from twinset.engines.recorded import Recorded
 from twinset.errors import OptionError, OutputError
 from twinset.report import sections
@@ -30,8 +31,7 @@ def write_report(recorded: Recorded, path: Path | str, options: ReportOptions) -
     place = Path(path)
     if place.suffix.lower() not in ENDINGS:
         raise OptionError(f"the report is {str(place)!r}; allowed is a name that ends in {' or '.join(ENDINGS)}")
-    if place.is_dir():
-        raise OutputError(f"{place} is a folder, and the report goes into a file; choose another output")
+    new_file(place, options.force)
     page = made(recorded, options)
     try:
         with tempfile.NamedTemporaryFile("wb", dir=place.parent, prefix=".twinset-", delete=False) as file:

@@ -12,6 +12,7 @@ from twinset.report import charts
 from twinset.report.numbers import Numbers
 from twinset.report.shown import EXCERPTS
 from twinset.result_options import ReportOptions
+from twinset.wording import counted, share
 
 MISSED = 50
 
@@ -20,10 +21,11 @@ def lead(numbers: Numbers) -> str:
     """One sentence: what came in, what went out."""
     summary, options = numbers.summary, numbers.recorded.options
     done = "flagged" if options.flag else "removed"
-    why = f"as near-duplicates: each is at least {options.threshold:g} similar to one that is kept."
+    of_index = " or was in the index before" if summary.get("index") else ""
+    why = f"as near-duplicates: each is at least {options.threshold:g} similar to one that is kept{of_index}."
     if options.cluster == "components":
         why = f"because they hang together with a kept one through pairs at least {options.threshold:g} similar."
-    documents = count(summary["documents"], "document")
+    documents = counted(summary["documents"], "document")
     return f"Of {documents}, {summary['kept']:,} are kept and {summary['removed']:,} {done} {why}"
 
 
@@ -37,12 +39,17 @@ def figures(numbers: Numbers) -> str:
         ("kept", summary["kept"], percent(summary["kept"] / whole)),
         (gone, summary["removed"], percent(summary["removed"] / whole)),
         ("clusters", summary["clusters"], "of two or more"),
-        ("pairs", summary["pairs"], f"{count(summary['candidates'], 'candidate')} verified"),
+        ("pairs", summary["pairs"], f"{counted(summary['candidates'], 'candidate')} verified"),
         ("identical copies", summary["identical"], "among them"),
         ("empty", summary["empty"], "kept"),
         ("unreadable", summary["unreadable"], "left out"),
         ("compared against", summary["against"], "of the other source"),
     ]
+    if index := summary.get("index"):
+        rows += [
+            ("in the index", index["documents"], "compared with too"),
+            (f"{gone} because of these", index["matched"], percent(index["matched"] / whole)),
+        ]
     always = ("documents", "kept", "removed", "flagged", "clusters", "pairs")
     cells = [
         f'<div><dt>{name}</dt><dd>{value:,}<span class="small">{escape(more)}</span></dd></div>'
@@ -57,15 +64,16 @@ def sure(numbers: Numbers) -> str:
     plan, expected = numbers.plan, numbers.expected_missed
     pairs = sum(one.count for one in numbers.histogram)
     promise = (
-        f'<h3>Promised by the plan</h3><p class="big">{floored(plan.reached)}</p><p>is the probability that a pair '
-        f"exactly at {plan.threshold:g} is found; a more similar pair is found more surely. {plan.n_hashes} hashes in "
-        f"{plan.n_bands} bands of {plan.rows_per_band} rows.</p>"
+        f'<h3>Promised by the plan</h3><p class="big">{share(plan.reached)}</p><p>is the probability that a pair '
+        f"exactly at {plan.threshold:g} is found; a more similar pair is found more surely. "
+        f"{counted(plan.n_hashes, 'hash', 'hashes')} in {counted(plan.n_bands, 'band')} of "
+        f"{counted(plan.rows_per_band, 'row')}.</p>"
     )
     exactly = "Every pair that is reported was compared exactly."
     if pairs:
         told = f"about {expected:.1f}" if expected >= 0.05 else "fewer than 0.1"
         exactly = (
-            f"For similarities like those of the {count(pairs, 'pair')} found here that are not identical, the plan "
+            f"For similarities like those of the {counted(pairs, 'pair')} found here that are not identical, the plan "
             f"expects {told} more to have been missed. {exactly}"
         )
     promised = f'<div class="card">{promise}<p class="note">{exactly}</p></div>'
@@ -79,17 +87,17 @@ def _audit(numbers: Numbers) -> str:
         return f"{head}<p>This run was not audited, so what was missed is known from the plan only.</p>"
     chosen = audit["documents"]
     were = "was" if chosen == 1 else "were"
-    sample = f"{count(chosen, 'distinct document')}, chosen at random, {were} compared exactly with all others."
+    sample = f"{counted(chosen, 'distinct document')}, chosen at random, {were} compared exactly with all others."
     if audit["recall"] is None:
         return f"{head}<p>{sample} There was no pair to find among them, so no share of pairs found is stated.</p>"
     found = (
-        f'{head}<p class="big">{floored(audit["recall"])}</p><p>of the true pairs were found: {audit["found"]:,} of '
+        f'{head}<p class="big">{share(audit["recall"])}</p><p>of the true pairs were found: {audit["found"]:,} of '
         f"{audit['pairs']:,}."
     )
     if audit["low"] == audit["high"]:  # nothing was left out of the sample, so there is nothing to infer
         return f"{found} Every document was compared exactly with all others, so this is no estimate.</p>"
     drawn = charts.interval(audit["low"], audit["high"], audit["recall"], numbers.plan.recall)
-    bounds = f"from {floored(audit['low'])} to {floored(audit['high'])}"
+    bounds = f"from {share(audit['low'])} to {share(audit['high'])}"
     return (
         f"{found} With 95 % confidence the share in the whole collection is {bounds}.</p>{drawn}"
         f'<p class="note">{sample}</p>'
@@ -103,7 +111,7 @@ def _missed(numbers: Numbers) -> str:
         return ""
     body = table(
         ("left", "right", "similarity"),
-        [[str(row["left"]), str(row["right"]), floored(row["similarity"])] for row in rows[:MISSED]],
+        [[str(row["left"]), str(row["right"]), share(row["similarity"])] for row in rows[:MISSED]],
         numbers_from=2,
     )
     more = f'<p class="note">The first {MISSED} of {len(rows):,}.</p>' if len(rows) > MISSED else ""
@@ -115,8 +123,8 @@ def similarity(numbers: Numbers) -> str:
     bins, threshold = numbers.histogram, numbers.recorded.options.threshold
     missed = [float(row["similarity"]) for row in (numbers.audit or {}).get("missed") or []]
     different = sum(one.count for one in bins)
-    share = "shares" if numbers.identical == 1 else "share"
-    note = f"{count(different, 'pair')} drawn; {numbers.identical:,} more {share} all shingles."
+    have = "shares" if numbers.identical == 1 else "share"
+    note = f"{counted(different, 'pair')} drawn; {numbers.identical:,} more {have} all shingles."
     if numbers.floor < threshold:
         note += f" Pairs were looked for down to {numbers.floor:g}; those below {threshold:g} remove nothing."
     crosses = " Crosses are pairs that the audit found and the run had missed." if missed else ""
@@ -183,7 +191,7 @@ def done(numbers: Numbers) -> str:
         ("hash scheme", summary["hash_scheme"]),
         ("threads", summary["timings"]["threads"]),
         ("memory allowed", shown_size(summary["timings"]["memory"])),
-        ("bytes replaced in", count(summary["replaced"], "document")),
+        ("bytes replaced in", counted(summary["replaced"], "document")),
     ]
     about = "".join(_row(name, str(value)) for name, value in run)
     skipped = table(("file", "reason"), [[str(part) for part in one] for one in summary["skipped"][:200]])
@@ -247,12 +255,7 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def count(number: int, one: str) -> str:
-    """A count of things."""
-    return f"{number:,} {one if number == 1 else one + 's'}"
-
-
-def percent(share: float) -> str:
+def percent(part: float) -> str:
     """A share in percent, never rounded to all or nothing.
 
     Examples
@@ -260,17 +263,6 @@ def percent(share: float) -> str:
     >>> percent(0.99999), percent(1.0), percent(0.125), percent(0.00001), percent(0.0)
     ('99.9 %', '100 %', '12.5 %', '0.1 %', '0 %')
     """
-    if share in (0, 1):
-        return f"{share * 100:.0f} %"
-    return f"{min(max(round(share * 100, 1), 0.1), 99.9):.1f} %"
-
-
-def floored(share: float) -> str:
-    """A share with four digits, rounded down.
-
-    Examples
-    --------
-    >>> floored(0.99999), floored(1.0)
-    ('0.9999', '1.0000')
-    """
-    return f"{int(share * 10_000 + 1e-6) / 10_000:.4f}"
+    if part in (0, 1):
+        return f"{part * 100:.0f} %"
+    return f"{min(max(round(part * 100, 1), 0.1), 99.9):.1f} %"

@@ -106,7 +106,8 @@ def _add_texts(
         both = zip(places.tolist(), found.tolist(), strict=True)
         data["excerpts"][name] = {str(place): _excerpt(text) for place, number in both if (text := texts.get(number))}
     for place, ours, theirs in zip(np.searchsorted(rows, compared).tolist(), kept.tolist(), gone.tolist(), strict=True):
-        data["differences"][str(place)] = _difference(texts[ours] or "", texts[theirs] or "", recorded)
+        if texts[ours] is not None or ours < len(recorded.ids):  # an index need not have the text
+            data["differences"][str(place)] = _difference(texts[ours] or "", texts[theirs] or "", recorded)
 
 
 def _removed_numbers(numbers: Numbers, rows: Whole) -> Whole:
@@ -133,7 +134,11 @@ def _within(recorded: Recorded, wanted: Whole) -> Whole:
 
 
 def _lengths(recorded: Recorded, wanted: Whole) -> Whole:
-    return np.asarray(recorded.documents["length"].take(pa.array(wanted))).astype(np.int64)
+    lengths = np.asarray(recorded.documents["length"]).astype(np.int64)
+    # Texts of an index are not looked at beforehand; they are about as long as what was removed because of them.
+    beyond = np.full(len(recorded.earlier_ids), int(lengths.mean()) if len(lengths) else 0)
+    found: Whole = np.concatenate([lengths, beyond])[wanted]
+    return found
 
 
 def _excerpt(text: str) -> str:
