@@ -395,3 +395,98 @@ def squeezed_bits(code: Sequence[int], masks: Sequence[int]) -> int:
     """The bits of a code under the masks, pushed together, the lowest first."""
     places = [(word, bit) for word, mask in enumerate(masks) for bit in range(64) if mask >> bit & 1]
     return sum((code[word] >> bit & 1) << place for place, (word, bit) in enumerate(places))
+
+
+# Vectors
+
+
+def normal_number(seed: int, number: int) -> float:
+    """Box and Muller, from two hashed counters, rounded to a 4096th."""
+    salt = fmix64((seed + MIX_A) & BITS_64)
+    pair = number // 2 * 2
+    one, other = (fmix64(salt ^ ((pair + i) * MIX_A & BITS_64)) for i in (1, 2))
+    radius = math.sqrt(-2 * math.log(((one >> 11) + 1) * 2.0**-53))
+    angle = 2 * math.pi * (other >> 11) * 2.0**-53
+    value = radius * (math.sin(angle) if number % 2 else math.cos(angle))
+    return math.floor(value * 4096 + 0.5) / 4096
+
+
+def uniform_number(seed: int, number: int) -> float:
+    return (fmix64(fmix64(seed ^ ROUND_MIX) ^ ((number + 1) * MIX_A & BITS_64)) >> 11) * 2.0**-53
+
+
+def folded(terms: Sequence[float]) -> float:
+    """A sum: the upper half is added to the lower, and an odd one to the first, until one is left."""
+    left = list(terms)
+    while len(left) > 1:
+        half = len(left) // 2
+        rest = left[2 * half :]
+        left = [a + b for a, b in zip(left[:half], left[half : 2 * half], strict=True)]
+        if rest:
+            left[0] += rest[0]
+    return left[0]
+
+
+def cosine(left: Sequence[float], right: Sequence[float]) -> float:
+    """None is similar to a vector without direction."""
+    squares = [folded([x * x for x in vector]) for vector in (left, right)]
+    if 0 in squares:
+        return -2.0
+    product = folded([a * b for a, b in zip(left, right, strict=True)])
+    return min(max(product / math.sqrt(squares[0] * squares[1]), -1.0), 1.0)
+
+
+def distance(left: Sequence[float], right: Sequence[float]) -> float:
+    return math.sqrt(folded([(a - b) * (a - b) for a, b in zip(left, right, strict=True)]))
+
+
+def probe_costs(costs: Sequence[float], groups: Sequence[int]) -> list[tuple[float, frozenset[int]]]:
+    """Every set of moves with at most one of each group, with its cost, the cheapest first; the empty set included."""
+    found = []
+    for size in range(len(costs) + 1):
+        for some in combinations(range(len(costs)), size):
+            if len({groups[move] for move in some}) == size:
+                total = 0.0
+                for move in sorted(some, key=lambda move: costs[move]):
+                    total += costs[move]
+                found.append((total, frozenset(some)))
+    return sorted(found, key=lambda one: one[0])
+
+
+def hadamard(vector: Sequence[float]) -> list[float]:
+    """The Walsh–Hadamard transform, by halves."""
+    if len(vector) == 1:
+        return list(vector)
+    half = len(vector) // 2
+    low, high = hadamard(vector[:half]), hadamard(vector[half:])
+    return [a + b for a, b in zip(low, high, strict=True)] + [a - b for a, b in zip(low, high, strict=True)]
+
+
+def rotated(vector: Sequence[float], signs: Sequence[Sequence[float]]) -> list[float]:
+    """Signs and transforms, in turn, of a vector filled up with zeros."""
+    found = [*vector, *[0.0] * (len(signs[0]) - len(vector))]
+    for one in signs:
+        found = hadamard([sign * x for sign, x in zip(one, found, strict=True)])
+    return found
+
+
+def corner(values: Sequence[float]) -> list[int]:
+    """The corners of a cross-polytope, nearest first: 2j or 2j+1 for plus or minus axis j."""
+    order = sorted(range(len(values)), key=lambda j: (-abs(values[j]), j))
+    return [2 * j + (values[j] < 0) for j in order]
+
+
+def strip_hash(function: int, strip: int) -> int:
+    return fmix64(((function + 1) * 0xD1B54A32D192ED03 ^ strip * 0xC2B2AE3D27D4EB4F) & BITS_64)
+
+
+def looked_up(
+    tried: Sequence[Sequence[int]], held: Sequence[int], left: Sequence[int], right: Sequence[int], most: int
+) -> set[tuple[int, int]]:
+    """(row, position) wherever a row tries the key that the position has, and their signatures are near enough."""
+    return {
+        (row, place)
+        for row, keys in enumerate(tried)
+        for place, key in enumerate(held)
+        if key in keys and (left[row] ^ right[place]).bit_count() <= most
+    }

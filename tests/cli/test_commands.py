@@ -154,6 +154,14 @@ def test_demo_explains_itself(run: Run, tmp_path: Path) -> None:
     assert summary["empty"] == 2
 
 
+def test_demo_leaves_what_is_there_alone(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "OUT").mkdir()
+    done = run("demo", "-o", "OUT")
+    assert done.returncode == 2
+    assert "name a folder that is not" in done.stderr
+    assert list((tmp_path / "OUT").iterdir()) == []
+
+
 def test_the_bundled_sample_is_what_its_text_says(tmp_path: Path) -> None:
     sample = Path(textbook.__file__).parent / "cli" / "sample" / "articles.jsonl"
     texts = {row["id"]: row["text"] for row in map(json.loads, sample.read_text("utf-8").splitlines())}

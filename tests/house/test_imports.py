@@ -16,6 +16,7 @@ GROUND = {
     *("compiled", "bytes_kernels", "digests", "unicode", "wording", "result_options", "evaluate_options"),
     *("costs", "survey_options", "collapse_options", "index_options"),
     *("code_plan",),
+    *("vectors", "vector_kernels", "vector_chances", "vector_costs", "vector_plan"),
 }
 LEVELS: tuple[set[str], ...] = (
     GROUND,

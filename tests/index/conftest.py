@@ -79,10 +79,9 @@ class Schemas(Place):
 
 
 @pytest.fixture(scope="session")
-def database(postgres: GivenServer) -> Iterator[str]:
+def database(postgres: GivenServer) -> str:
     """The URL of a database for all tests of the index."""
-    with postgres.database() as url:
-        yield url
+    return postgres.new_database()  # dropped when the server is let go
 
 
 @pytest.fixture(params=HOMES)

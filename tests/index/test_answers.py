@@ -16,7 +16,7 @@ from twinset.plan import LEAST_LOSS
 from .conftest import NewIndex
 from .corpora import Model, at, families, rows, rows_by_query, same, words
 
-TEXTS = families(200, seed=3)
+TEXTS = families(140, seed=3)
 PLANS: tuple[dict[str, Any], ...] = (
     {"threshold": 0.8},
     {"threshold": 0.5, "recall": 0.9},
@@ -44,7 +44,7 @@ def test_answers_are_those_of_an_exact_search_among_candidates(new_index: NewInd
         if expected:
             assert same(rows(index.query(text, k=2, threshold=threshold)), expected[:2])
             assert same(rows(index.query(text, threshold=0.9)), [row for row in expected if row[1] >= 0.9])
-    assert total > 100
+    assert total > 70
     share = 1 - index.plan.reached  # of pairs exactly at the threshold; of all others less
     assert missed <= total * share + 3 * math.sqrt(total * share)
 
@@ -93,7 +93,7 @@ def test_both_homes_give_the_same_answers(tmp_path: Path, postgres_url: str) -> 
                 ]
             )
     assert answered[0] == answered[1]
-    assert len(answered[0][1]["id"]) > 300
+    assert len(answered[0][1]["id"]) > 200
 
 
 @pytest.mark.parametrize("similarity", [0.8, 0.85])

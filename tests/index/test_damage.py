@@ -169,7 +169,7 @@ def test_sqlite_keys_and_numbers_that_no_document_has(tmp_path: Path) -> None:
     with twinset.Index.open(made(Files(tmp_path), "none")) as index:
         for change in ("key = key + 4294967296", "document = document + 4294967296", "document = -document"):
             with damaged(index, f"UPDATE bands SET {change} WHERE document = 3"):
-                assert "480 band rows where 480 belong, or others than belong" in found(index)[0]
+                assert re.search(r"or others than belong|hold what cannot be in them", found(index)[0])
 
 
 def test_much_damage_is_told_in_few_lines(place: Place) -> None:

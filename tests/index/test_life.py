@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,8 @@ def test_what_can_be_asked_with(new_index: NewIndex, tmp_path: Path) -> None:
     index = new_index(shingle="word:3", threshold=0.6)
     index.add(TEXTS)
     asked = {id: TEXTS[id] for id in ("d1", "d22", "d41")}
-    (tmp_path / "asked.jsonl").write_text("".join(f'{{"id": "{id}", "text": "{t}"}}\n' for id, t in asked.items()))
+    lines = [json.dumps({"id": id, "text": text}) for id, text in asked.items()]
+    (tmp_path / "asked.jsonl").write_text("\n".join(lines))
     expected = {id: rows(index.query(text)) for id, text in asked.items() if text}
     table = pa.table({"id": list(asked), "text": list(asked.values())})
     for what in (asked, table, tmp_path / "asked.jsonl"):

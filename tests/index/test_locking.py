@@ -92,8 +92,8 @@ def test_two_objects_of_one_process_are_two_writers(where: str) -> None:
 
 def test_threads_share_one_object(new_index: NewIndex) -> None:
     index = new_index(shingle="word:1")
-    names = [f"{thread}-{number}" for thread in range(4) for number in range(12)]
-    texts = {name: " ".join(words(12, f"t{name}x")) for name in names}
+    names = [(thread, number) for thread in range(4) for number in range(12)]
+    texts = {f"{thread}-{number}": " ".join(words(12, f"t{thread}x{number}y")) for thread, number in names}
     wrong: list[object] = []
 
     def work(thread: int) -> None:

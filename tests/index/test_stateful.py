@@ -151,7 +151,15 @@ class Life(RuleBasedStateMachine):
 
 
 @pytest.mark.filterwarnings("ignore::twinset.errors.PlanWarning")
-@pytest.mark.parametrize(("kind", "examples"), [("sqlite", 25), ("postgres", 12)])
+@pytest.mark.parametrize(
+    ("kind", "examples"),
+    [
+        ("sqlite", 20),
+        ("postgres", 6),
+        pytest.param("sqlite", 1000, marks=pytest.mark.soak),
+        pytest.param("postgres", 200, marks=pytest.mark.soak),
+    ],
+)
 def test_any_life(kind: str, examples: int, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     class HereLife(Life):
         place = Files(tmp_path) if kind == "sqlite" else Schemas(request.getfixturevalue("database"))
@@ -160,6 +168,6 @@ def test_any_life(kind: str, examples: int, request: pytest.FixtureRequest, tmp_
     run_state_machine_as_test(
         HereLife,
         settings=settings(
-            max_examples=examples, stateful_step_count=14, suppress_health_check=[HealthCheck.too_slow], deadline=None
+            max_examples=examples, stateful_step_count=12, suppress_health_check=[HealthCheck.too_slow], deadline=None
         ),
     )

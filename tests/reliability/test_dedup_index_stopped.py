@@ -138,6 +138,25 @@ def test_killed_when_all_is_done_but_the_cleaning_up(tmp_path: Path, source: Pat
     assert told == {name: whole.summary[name] for name in told}
 
 
+@pytest.mark.parametrize("moment", ["write_result", "commit"])
+def test_killed_with_the_index_in_postgres(
+    tmp_path: Path, source: Path, whole: Undisturbed, postgres_url: str, moment: str
+) -> None:
+    """The server forgets what was not committed, and lets go of the lock."""
+    rows = documents(400)[:OLD]
+    with library.Index.create(postgres_url, seed=3) as index:
+        index.add([row["id"] for row in rows], [row["text"] for row in rows])
+    out = tmp_path / "result"
+    words = ["dedup", source, "--index", postgres_url, "--keep", "highest:score", "-o", out]
+    assert struck("KILL", 1, f"call:{moment}", *words).code == KILLED
+    assert len(ids_in(postgres_url)) == OLD
+    again = twinset(*words, "--json", *(["--force"] if out.exists() else []))
+    assert again.summary["timings"]["resumed"] == ["candidates", "pairs", "sketches"]
+    assert ids_in(postgres_url) == whole.ids
+    found = bytes_of(out)
+    assert {name for name in found if found[name] != whole.bytes[name]} == {"summary.json"}
+
+
 def test_an_index_that_was_changed_meanwhile_is_asked_anew(tmp_path: Path, source: Path, whole: Undisturbed) -> None:
     """What a killed run had been told by the index is forgotten: another one may have kept the story since."""
     place = Place(source, tmp_path / "place")

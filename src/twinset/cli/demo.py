@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import as_file, files
@@ -12,6 +13,7 @@ from typing import Any
 
 import click
 
+from ..errors import OutputError
 from ..options import DedupOptions
 from ..textbook import normalize
 from . import flags, running, show
@@ -42,6 +44,8 @@ def command(output: str | None, as_json: bool) -> None:
 @contextmanager
 def _folder(output: str | None) -> Iterator[Path]:
     if output:
+        if os.path.lexists(output):
+            raise OutputError(f"{output} is there already; name a folder that is not")
         yield Path(output)
         return
     with TemporaryDirectory(prefix="twinset-demo-") as folder:

@@ -20,7 +20,7 @@ from twinset.schema import ANSWERS, Hashes, Numbers
 
 QUERIES = 1024
 """Queries looked up together."""
-_MEETINGS = 2**20
+_MEETINGS = 2**19
 """Rows of `bands` that queries meet together, unless one query alone meets more."""
 _SKETCHES = 2**25
 """Bytes of sketches compared together."""

@@ -164,7 +164,7 @@ def prove(path: Path, progress: Progress) -> None:
 
 def _compare(file: pq.ParquetFile, seal: Seal, path: Path) -> None:
     if file.metadata.metadata.get(_SEAL) != seal.value:
-        raise DamagedError(f"{path} is damaged: it does not say what was exported; export again, or take a back-up")
+        raise DamagedError(f"{path} is damaged: it does not say what was exported; export again")
 
 
 def import_all(path: Path, writing: Writing, progress: Progress) -> None:

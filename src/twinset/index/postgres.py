@@ -78,6 +78,11 @@ class PostgresHome(Home):
 
     def _recognise(self) -> None:
         there = set(self._rows(tables.THERE, _quoted(self.schema), list(tables.NAMES)))
+        if there and not self._rows("SELECT has_schema_privilege(%s, 'USAGE')", self.schema)[0][0]:
+            raise StateError(
+                f"{self.name}: you may not use the schema {self.schema!r}; its owner can GRANT USAGE on it, and SELECT "
+                "on its tables"
+            )
         if not there:
             raise StateError(f"{self.name}: there is no index here; create one with twinset index create")
         formats = [format for format, columns in tables.COLUMNS.items() if columns == there]
@@ -372,7 +377,7 @@ def _told(name: str) -> Iterator[None]:
     except (errors.DiskFull, errors.OutOfMemory) as error:
         raise OutputError(f"{name}: {_first(error)}; what was committed before is safe") from error
     except (errors.DataCorrupted, errors.IndexCorrupted) as error:
-        raise DamagedError(f"{name} is damaged: {_first(error)}; take a back-up") from error
+        raise DamagedError(f"{name} is damaged: {_first(error)}; put a back-up in its place") from error
     except errors.ReadOnlySqlTransaction as error:
         raise OutputError(f"{name} cannot be written to: {_first(error)}") from error
     except errors.InsufficientPrivilege as error:

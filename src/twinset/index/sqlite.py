@@ -124,7 +124,7 @@ class SqliteHome(Home):
 
     def _odd(self) -> DamagedError:
         """What a file may hold although its tables do not allow it, if it was made by someone else."""
-        return DamagedError(f"{self.name} is damaged: its tables hold what cannot be in them; take a back-up")
+        return DamagedError(f"{self.name} is damaged: its tables hold what cannot be in them; {tables.RESTORE}")
 
     def _logged(self) -> bool:
         """Whether something is in the log; an empty one is left behind where closing may not remove it."""
@@ -362,10 +362,10 @@ def _told(name: str) -> Iterator[None]:
     except apsw.FullError as error:
         raise OutputError(f"{name}: there is no space left on the disk; what was committed before is safe") from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise DamagedError(f"{name} is damaged, or not an index: {error}; take a back-up") from error
+        raise DamagedError(f"{name} is damaged, or not an index: {error}; {tables.RESTORE}") from error
     except apsw.IOError as error:
         if getattr(error, "extendedresult", 0) in _BAD_READS:
-            raise DamagedError(f"{name} is damaged: a page of it is not as it was written; take a back-up") from error
+            raise DamagedError(f"{name} is damaged: a page of it is not as it was written; {tables.RESTORE}") from error
         raise OutputError(f"{name}: reading or writing failed: {error}; what was committed before is safe") from error
     except apsw.ReadOnlyError as error:
         raise OutputError(f"{name} cannot be written to: {error}") from error

@@ -117,8 +117,8 @@ class Log:
                 break
             before = note  # an index that others work with may have changed since the note was read
         raise DamagedError(
-            f"{self.path}, the log of the index, {wrong}; take a back-up; to go on with what there is, remove the log "
-            f"and {self._lock.path}, and run twinset index verify"
+            f"{self.path}, the log of the index, {wrong}; put a back-up in its place; to go on with what there is, "
+            f"remove the log and {self._lock.path}, and run twinset index verify"
         )
 
     def _wrong(self, db: apsw.Connection, note: Note) -> str:

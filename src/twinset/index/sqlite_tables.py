@@ -10,6 +10,7 @@ from twinset.index.settings import FORMAT
 APPLICATION = 0x5457_534E  # "TWSN", in the file's header: what tells our files from other databases
 PAGE = 8192
 CHECKSUM_BYTES = 8
+RESTORE = "put a back-up in its place"
 
 _SETTINGS = "CREATE TABLE settings (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID"
 _SHINGLES = "CREATE TABLE shingles (document INTEGER PRIMARY KEY, hashes BLOB NOT NULL) STRICT"
@@ -132,7 +133,7 @@ def recognised(db: apsw.Connection, name: str) -> int:
     if len(found) != len(NAMES) or set(found) != ours:
         raise DamagedError(f"{name} is damaged, or not an index: its tables are not those of format {format}")
     if db.reserve_bytes() != CHECKSUM_BYTES or str(db.pragma("checksum_verification")) != "1":
-        raise DamagedError(f"{name}: the pages of the file carry no checksums: another program made it; take a back-up")
+        raise DamagedError(f"{name}: the pages of the file carry no checksums: another program made it; {RESTORE}")
     return format
 
 
