@@ -462,10 +462,12 @@ def hadamard(vector: Sequence[float]) -> list[float]:
     return [a + b for a, b in zip(low, high, strict=True)] + [a - b for a, b in zip(low, high, strict=True)]
 
 
-def rotated(vector: Sequence[float], signs: Sequence[Sequence[float]]) -> list[float]:
-    """Signs and transforms, in turn, of a vector filled up with zeros."""
+def rotated(vector: Sequence[float], signs: Sequence[Sequence[float]], order: Sequence[int]) -> list[float]:
+    """Signs and transforms, in turn, of a vector filled up with zeros; in between the coordinates change places."""
     found = [*vector, *[0.0] * (len(signs[0]) - len(vector))]
-    for one in signs:
+    for turn, one in enumerate(signs):
+        if turn:
+            found = [found[place] for place in order]
         found = hadamard([sign * x for sign, x in zip(one, found, strict=True)])
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,10 @@ class Place(ABC):
         """An address for an index that is not there yet."""
 
     @abstractmethod
+    def close(self) -> None:
+        """Let go of what was made."""
+
+    @abstractmethod
     def run(self, where: str, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Run a statement as any other program could; `?` stands for a value."""
 
@@ -48,6 +52,9 @@ class Files(Place):
         self._count += 1
         return str(self.folder / f"{self._count}.twinset")
 
+    def close(self) -> None:
+        """The folder goes with its test."""
+
     def run(self, where: str, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         db = apsw.Connection(where, apsw.SQLITE_OPEN_READWRITE, vfs="cksmvfs")
         try:
@@ -63,10 +70,20 @@ class Schemas(Place):
 
     def __init__(self, database: str) -> None:
         self._database = database
+        self._made: list[str] = []
 
     def new(self) -> str:
         mark = "&" if "?" in self._database else "?"
-        return f"{self._database}{mark}schema=s{uuid.uuid4().hex}"
+        self._made.append(f"s{uuid.uuid4().hex}")
+        return f"{self._database}{mark}schema={self._made[-1]}"
+
+    def close(self) -> None:
+        """Drop the schemas: a server that stops has to write down every table there is."""
+        import psycopg
+
+        with psycopg.connect(self._database, autocommit=True) as connection:
+            for schema in self._made:
+                connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE".encode())
 
     def run(self, where: str, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         import psycopg
@@ -85,9 +102,10 @@ def database(postgres: GivenServer) -> str:
 
 
 @pytest.fixture(params=HOMES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     """Each kind of home by turns."""
-    return Files(tmp_path) if request.param == "sqlite" else Schemas(request.getfixturevalue("database"))
+    with closing(Files(tmp_path) if request.param == "sqlite" else Schemas(request.getfixturevalue("database"))) as one:
+        yield one
 
 
 @pytest.fixture

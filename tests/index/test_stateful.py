@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -165,9 +166,10 @@ def test_any_life(kind: str, examples: int, request: pytest.FixtureRequest, tmp_
         place = Files(tmp_path) if kind == "sqlite" else Schemas(request.getfixturevalue("database"))
         folder = tmp_path
 
-    run_state_machine_as_test(
-        HereLife,
-        settings=settings(
-            max_examples=examples, stateful_step_count=12, suppress_health_check=[HealthCheck.too_slow], deadline=None
-        ),
-    )
+    with closing(HereLife.place):
+        run_state_machine_as_test(
+            HereLife,
+            settings=settings(
+                max_examples=examples, stateful_step_count=12, suppress_health_check=[HealthCheck.too_slow]
+            ),
+        )

@@ -235,7 +235,7 @@ COUNT = "SELECT count(*) FROM documents"
 def test_importing_killed_half_way(nursery: Nursery, homes: Homes, tmp_path: Path) -> None:
     """A large import is committed in portions: with the first of them there, the index says that it is not whole."""
     count = 40_000
-    options = {"seed": 1, "shingle": "word:1", "store": "none", "n_hashes": 8, "n_bands": 4, "rows_per_band": 2}
+    options = {"seed": 1, "shingle": "word:1", "store": "none", "n_hashes": 8, "n_bands": 4, "rows_per_band": 2, "recall": 0.9}
     with twinset.Index.create(tmp_path / "large.twinset", **options) as index:
         index.add([str(number) for number in range(count)], [f"a{number} b{number}" for number in range(count)])
         index.export(tmp_path / "large.parquet")

@@ -265,11 +265,10 @@ class PostgresHome(Home):
             self._run(f"DELETE FROM {table} WHERE {column} = ANY(%s::integer[])", numbers.tolist())
 
     def band_rows(self) -> Iterator[tuple[Whole, Whole]]:
-        held = b""
-        head = len(_COPY_HEAD)
+        held, head = bytearray(), len(_COPY_HEAD)
         with self._told(), self._db.cursor().copy("COPY bands (key, document) TO STDOUT (FORMAT binary)") as copy:
-            for piece in copy:
-                held += bytes(piece)
+            for piece in copy:  # a row each: they are gathered in place, not joined again and again
+                held += piece
                 if len(held) < 2**20:
                     continue
                 rows = (len(held) - head) // _BAND.itemsize
