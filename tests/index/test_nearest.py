@@ -112,6 +112,30 @@ def test_estimates_are_right_on_average(new_index: NewIndex, sketch: str) -> Non
             assert abs(sum(row[inside] for row in asked) / len(asked) - shared) < 4 * error / math.sqrt(len(asked))
 
 
+def test_estimates_are_honest_about_what_they_miss(new_index: NewIndex) -> None:
+    """What is truly at the threshold is estimated below it every other time, and `recall` says so."""
+    index = new_index(shingle="word:1", store="none", threshold=0.8)
+    hashes, bands, per_band = index.plan.n_hashes, index.plan.n_bands, index.plan.rows_per_band
+    index.add({str(size): " ".join(words(size, "w")) for size in range(60, 121)})
+    table = index.query(" ".join(words(100, "w")))
+    assert table.num_rows > 20
+    for row in table.to_pylist():
+        similarity = row["similarity"]
+        reaching = sum(math.comb(hashes, m) * similarity**m * (1 - similarity) ** (hashes - m)
+                       for m in range(math.ceil(0.8 * hashes), hashes + 1))  # fmt: skip
+        assert row["recall"] == pytest.approx(band_probability(similarity, bands, per_band) * reaching, abs=1e-9)
+        assert row["recall"] > 0.9 or similarity < 0.86
+    assert min(table["recall"].to_pylist()) < 0.7
+    # Above the threshold of the question, not of the index: with the k nearest nothing is lost by estimating.
+    nearest = index.query(" ".join(words(100, "w")), k=50)
+    for row in nearest.to_pylist():
+        assert row["recall"] == pytest.approx(band_probability(row["similarity"], bands, per_band), abs=1e-9)
+    pairs = {str(one): at(0.8, 90, f"p{one}x") for one in range(400)}
+    index.add({f"left {id}": left for id, (left, _) in pairs.items()})
+    found = rows_by_query(index.query({id: right for id, (_, right) in pairs.items()}))
+    assert 0.4 < len(found) / len(pairs) < 0.6
+
+
 def test_an_estimate_is_the_share_of_equal_slots(new_index: NewIndex) -> None:
     index = new_index(shingle="word:2", store="none", threshold=0.5)
     index.add(TEXTS)

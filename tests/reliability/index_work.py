@@ -291,3 +291,10 @@ def read_families(report: Report, url: str, seconds: float, read_only: bool) -> 
                     assert index.verify() == []
                     counts["answers"] += 1
     report(counts)
+
+
+def add_source(report: Report, url: str, path: str) -> None:
+    with twinset.Index.open(url) as index:
+        report("begun")
+        index.add(Path(path))
+        report("done")

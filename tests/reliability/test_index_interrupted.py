@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import twinset
+from tests.reliability.command import write_lines
 from tests.reliability.index_work import OPTIONS, text_of
 from tests.reliability.nursery import KILLED, Child, Nursery
 from twinset.errors import StateError
@@ -230,13 +231,14 @@ def rows_there(url: str) -> int:
 
 
 COUNT = "SELECT count(*) FROM documents"
+PLAN: dict[str, Any] = {"n_hashes": 8, "n_bands": 4, "rows_per_band": 2, "recall": 0.9}
+SMALL: dict[str, Any] = {"seed": 1, "shingle": "word:1", "store": "none", **PLAN}
 
 
 def test_importing_killed_half_way(nursery: Nursery, homes: Homes, tmp_path: Path) -> None:
     """A large import is committed in portions: with the first of them there, the index says that it is not whole."""
     count = 40_000
-    options = {"seed": 1, "shingle": "word:1", "store": "none", "n_hashes": 8, "n_bands": 4, "rows_per_band": 2, "recall": 0.9}
-    with twinset.Index.create(tmp_path / "large.twinset", **options) as index:
+    with twinset.Index.create(tmp_path / "large.twinset", **SMALL) as index:
         index.add([str(number) for number in range(count)], [f"a{number} b{number}" for number in range(count)])
         index.export(tmp_path / "large.parquet")
     url = homes.new()
@@ -250,3 +252,23 @@ def test_importing_killed_half_way(nursery: Nursery, homes: Homes, tmp_path: Pat
         assert list(again) == [str(number) for number in range(count)]
         assert again.verify() == []
     assert refused(url) == ""
+
+
+def test_a_source_killed_half_way_and_added_again(nursery: Nursery, homes: Homes, tmp_path: Path) -> None:
+    """A large source is committed in portions: what is there stays, what is not comes with the next run."""
+    count = 70_000
+    source = write_lines(tmp_path / "in.jsonl", ({"id": str(one), "text": f"a{one} b{one}"} for one in range(count)))
+    url = homes.new()
+    twinset.Index.create(url, **SMALL).close()
+    child = nursery.start("add_source", url, source)
+    while not rows_there(url):
+        assert child.running(), child.complaint()
+    assert child.kill() == KILLED
+    there = rows_there(url)
+    assert 0 < there < count
+    with twinset.Index.open(url) as index:
+        assert list(index) == [str(one) for one in range(there)]
+        done = index.add(source)
+        assert (done.unchanged, done.added) == (there, count - there)
+        assert list(index) == [str(one) for one in range(count)]
+        assert index.verify() == []
