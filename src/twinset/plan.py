@@ -29,7 +29,7 @@ from .errors import PlanWarning
 from .options import MOST_HASHES, PlanOptions
 from .wording import share
 
-__all__ = ["Plan", "band_probability", "exact_plan", "matches_needed", "plan"]
+__all__ = ["Plan", "at_least", "band_probability", "exact_plan", "matches_needed", "plan"]
 
 LEAST_LOSS = 2.3e-4  # a candidate is dropped by its sketch only if 3.5 standard errors too low
 FEWEST_HASHES = 128  # where bands and rows are given: fewer make the comparison of sketches a poor filter
@@ -82,7 +82,7 @@ class Plan:
         """
         if self.exact:
             return 1.0
-        return band_probability(similarity, self.n_bands, self.rows_per_band) * _at_least(
+        return band_probability(similarity, self.n_bands, self.rows_per_band) * at_least(
             self.min_matches, self.n_hashes, _slot_match(similarity)
         )
 
@@ -289,8 +289,14 @@ def _slot_match(similarity: float) -> float:
     return similarity + (1 - similarity) / 256
 
 
-def _at_least(count: int, n: int, p: float) -> float:
-    """Give the probability of at least `count` successes in n trials."""
+def at_least(count: int, n: int, p: float) -> float:
+    """Give the probability of at least `count` successes in n trials.
+
+    Examples
+    --------
+    >>> at_least(1, 2, 0.5)
+    0.75
+    """
     if count <= 0 or p >= 1:
         return 1.0
     below = math.fsum(_shares(range(count), n, p))

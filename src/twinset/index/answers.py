@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +17,7 @@ from twinset.index.base import Home, Kept, Whole
 from twinset.index.entries import Sketched, runs, sets_of
 from twinset.index.settings import Settings
 from twinset.pairs.verify import Sets, overlaps, scores
-from twinset.plan import matches_needed
+from twinset.plan import at_least, matches_needed
 from twinset.schema import ANSWERS, Hashes, Numbers
 
 QUERIES = 1024
@@ -116,7 +118,13 @@ class Asking:
         """The least probability with which a document this similar to the query is found."""
         one = np.minimum(similarity, 1.0) ** self.plan.rows_per_band
         banded: Shares = 1.0 - (1.0 - one) ** self.plan.n_bands
-        return banded * (1.0 - self.loss) if ask.threshold else banded
+        if not ask.threshold:
+            return banded
+        if self.settings.options.store == "none":
+            values, places = np.unique(similarity, return_inverse=True)
+            chances = [_reaching(value, ask.threshold, self.plan.n_hashes) for value in values.tolist()]
+            return banded * np.array(chances, np.float64)[places]
+        return banded * (1.0 - self.loss)
 
     def _scored(self, queries: Sketched, first: int, last: int, ask: Ask, without: int | None) -> Iterator[_Scored]:
         estimates = self.settings.options.store == "none"
@@ -244,6 +252,13 @@ class Asking:
         return DamagedError(
             f"{self.home.name} is damaged: a document that its bands lead to {what}; run twinset index verify"
         )
+
+
+@lru_cache(maxsize=4096)
+def _reaching(similarity: float, threshold: float, n_hashes: int) -> float:
+    """The probability that the estimate of a document this similar is no less than the threshold."""
+    needed = math.ceil(threshold * n_hashes)
+    return at_least(needed - ((needed - 1) / n_hashes >= threshold), n_hashes, similarity)
 
 
 def _distinct(values: Hashes) -> Hashes:
