@@ -11,7 +11,7 @@ import pyarrow as pa
 from twinset.engines.progress import Progress
 from twinset.errors import DamagedError
 from twinset.index.base import Document, Home, Kept, Whole
-from twinset.index.entries import UNPACKED, keys_of, runs, sets_of, sketched
+from twinset.index.entries import UNPACKED, keys_of, packed_bands, runs, sets_of, sketched
 from twinset.index.incoming import MOST_ID_BYTES
 from twinset.index.packing import unpack, unpack_text, unpacked_size
 from twinset.index.settings import Settings
@@ -93,7 +93,7 @@ def _documents(home: Home, settings: Settings, progress: Progress) -> tuple[tupl
         wrong += [f"the id has more than {MOST_ID_BYTES} bytes: {id[:40]!r}…" for id in long]
         keys = keys_of(kept.slots, settings)
         some = kept.shingles > 0
-        belong = np.unique((keys[some].astype(np.int64) << 32) | kept.numbers[some, None])  # equal keys are one row
+        belong = packed_bands(kept.numbers[some], keys[some])
         rows, total = rows + len(belong), (total + _sum(belong >> 32, belong & 0xFFFFFFFF)) % 2**64
         progress.advance(len(documents))
         if len(wrong) > _SHOWN:

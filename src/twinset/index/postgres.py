@@ -17,7 +17,7 @@ import numpy as np
 from twinset.errors import BusyError, DamagedError, MissingError, OptionError, OutputError, StateError
 from twinset.index import postgres_tables as tables
 from twinset.index.base import Document, Home, Kept, Whole
-from twinset.index.entries import Entries, Keys
+from twinset.index.entries import Entries, Keys, packed_bands
 from twinset.index.settings import FORMAT
 
 try:
@@ -239,7 +239,7 @@ class PostgresHome(Home):
 
     def insert_bands(self, numbers: Whole, keys: Keys) -> None:
         # In the order of the table: neighbours are written together. Equal keys of one document are one row.
-        packed = np.unique((keys.astype(np.int64) << 32) | numbers[:, None])
+        packed = packed_bands(numbers, keys)
         made = np.zeros(len(packed), _BAND)
         made["n"], made["a"], made["b"] = 2, 4, 4
         made["key"], made["document"] = packed >> 32, packed & 0xFFFFFFFF

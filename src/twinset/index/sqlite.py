@@ -22,7 +22,7 @@ import numpy as np
 from twinset.errors import BusyError, DamagedError, OutputError, StateError
 from twinset.index import sqlite_tables as tables
 from twinset.index.base import Document, Home, Kept, Whole
-from twinset.index.entries import Entries, Keys
+from twinset.index.entries import Entries, Keys, packed_bands
 from twinset.index.locking import WriterLock
 from twinset.index.settings import FORMAT
 from twinset.index.sqlite_log import CHANGES, Log
@@ -265,7 +265,7 @@ class SqliteHome(Home):
             )
 
     def insert_bands(self, numbers: Whole, keys: Keys) -> None:
-        packed = _packed(numbers, keys)
+        packed = packed_bands(numbers, keys)
         if len(packed):
             with self._told():
                 self._db.execute(
@@ -275,7 +275,7 @@ class SqliteHome(Home):
     def delete(self, numbers: Whole, keys: Keys) -> None:
         if not len(numbers):
             return
-        packed = _packed(numbers, keys)
+        packed = packed_bands(numbers, keys)
         with self._told():
             self._db.executemany(
                 "DELETE FROM bands WHERE key = ? AND document = ?",
@@ -341,13 +341,6 @@ class SqliteHome(Home):
                 self._log.empty(self._db)
         if self._log.is_empty():
             self._log.keep(self._db, kept=False)
-
-
-def _packed(numbers: Whole, keys: Keys) -> Whole:
-    """Rows of `bands` as one number each, key above document, in the order of the table."""
-    # Two bands of one document may have the same key, once in a great while: that is one row.
-    packed: Whole = np.unique((keys.astype(np.int64) << 32) | numbers[:, None])
-    return packed
 
 
 @contextmanager
