@@ -23,7 +23,7 @@ def test_a_cut_says_what_it_found_and_where_it_lies(run: Run, out: str, tmp_path
     for words in (
         "6  documents",
         "5  kept",
-        "1  removed as near-duplicates",
+        "1  removed as a near-duplicate",
         "pairs, down to 0.5",
         "clean data: NEW/kept",
     ):
