@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks import (
     against_peers,
+    codes,
     collapse,
     exact_join,
     growth,
@@ -29,6 +30,7 @@ PARTS = {
     "hot": ("Hot buckets", hot_buckets.measure, hot_buckets.table, hot_buckets.goals),
     "index": ("An index", index.measure, index.table, index.goals),
     "collapse": ("Collapsed search results", collapse.measure, collapse.table, collapse.goals),
+    "codes": ("Bit codes", codes.measure, codes.table, codes.goals),
     "startup": ("Start", startup.measure, startup.table, startup.goals),
     "truth": ("Corpora with known truth", known_truth.measure, known_truth.table, known_truth.goals),
     "plagiarism": ("Copied answers and their sources", plagiarism.measure, plagiarism.table, plagiarism.goals),

@@ -1,0 +1,133 @@
+"""Cosine and recall in; the distance within which SimHash codes are looked for out.
+
+Two documents whose vectors have an angle θ differ in each bit of their codes with probability θ/π, bit by bit
+independently; so a pair is within d of k bits with the probability that a binomial of k and θ/π is at most d. All
+pairs of codes within d bits are found, so that is the probability that the pair of documents is found.
+
+With codes that are given (perceptual hashes, fingerprints) there is nothing to plan: the distance is what is asked for,
+and no pair within it is missed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import OptionError
+from .wording import share
+
+__all__ = ["CodePlan", "bit_differs", "plan_codes", "within_probability"]
+
+BITS = (64, 128)
+
+
+@dataclass(frozen=True)
+class CodePlan:
+    """What was chosen for a least cosine and a recall.
+
+    Attributes
+    ----------
+    threshold, recall
+        What was asked for.
+    bits
+        Of a code.
+    distance
+        Pairs of codes that differ in at most so many bits are found, and no others.
+
+    Examples
+    --------
+    >>> print(plan_codes(threshold=0.95, recall=0.95))
+    64 bits, within 11: a pair at cosine 0.95 is found with probability 0.9745, an unrelated one with 5e-08
+    """
+
+    threshold: float
+    recall: float
+    bits: int
+    distance: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.bits} bits, within {self.distance}: a pair at cosine {self.threshold:g} is found with probability"
+            f" {share(self.reached)}, an unrelated one with {self.p_found(0.0):.2g}"
+        )
+
+    def p_found(self, similarity: float) -> float:
+        """Give the probability that the codes of two documents of this cosine are within the distance."""
+        return within_probability(similarity, self.bits, self.distance)
+
+    @property
+    def reached(self) -> float:
+        """The probability that a pair exactly at the threshold is found."""
+        return self.p_found(self.threshold)
+
+    def curve(self, points: int = 10) -> list[tuple[float, float]]:
+        """Give cosines from 1/points to 1, each with the probability of being found."""
+        return [(i / points, self.p_found(i / points)) for i in range(1, points + 1)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the plan as plain values, ready for JSON."""
+        return {
+            "threshold": self.threshold,
+            "recall": self.recall,
+            "bits": self.bits,
+            "distance": self.distance,
+            "reached": self.reached,
+            "unrelated": self.p_found(0.0),
+        }
+
+
+def plan_codes(threshold: float = 0.95, recall: float = 0.95, bits: int = 64) -> CodePlan:
+    """Choose the distance for a least cosine and a recall.
+
+    Parameters
+    ----------
+    threshold
+        Least cosine of a pair that is to be found, above 0 and up to 1.
+    recall
+        Least probability that a pair exactly at the threshold is found, above 0 and below 1.
+    bits
+        64 or 128.
+
+    Returns
+    -------
+    CodePlan
+
+    Examples
+    --------
+    >>> [plan_codes(threshold, 0.9).distance for threshold in (0.99, 0.95, 0.9)]
+    [5, 10, 13]
+    """
+    if not 0 < threshold <= 1:
+        raise OptionError(f"threshold is {threshold}; allowed is a cosine above 0 and up to 1")
+    if not 0 < recall < 1:
+        raise OptionError(f"recall is {recall}; allowed is a number above 0 and below 1")
+    if bits not in BITS:
+        raise OptionError(f"bits is {bits}; allowed is 64 or 128")
+    distance = next(d for d in range(bits + 1) if within_probability(threshold, bits, d) >= recall)
+    return CodePlan(threshold, recall, bits, distance)
+
+
+def bit_differs(similarity: float) -> float:
+    """Give the probability that two documents of this cosine differ in a bit: their angle as a share of π.
+
+    Examples
+    --------
+    >>> [round(bit_differs(cosine), 4) for cosine in (1.0, 0.99, 0.95, 0.5, 0.0)]
+    [0.0, 0.0451, 0.1011, 0.3333, 0.5]
+    """
+    return math.acos(max(-1.0, min(1.0, similarity))) / math.pi
+
+
+def within_probability(similarity: float, bits: int, distance: int) -> float:
+    """Give the probability that codes of so many bits, of two documents of this cosine, are within a distance.
+
+    Examples
+    --------
+    >>> [round(within_probability(cosine, 64, 3), 2) for cosine in (0.95, 0.98, 0.99)]
+    [0.1, 0.41, 0.67]
+    """
+    p = bit_differs(similarity)
+    if distance >= bits:
+        return 1.0
+    return math.fsum(math.comb(bits, d) * p**d * (1.0 - p) ** (bits - d) for d in range(distance + 1))
