@@ -1,4 +1,4 @@
-"""Two pictures: speed and recall of every contestant, and time and memory as the corpus grows."""
+"""Pictures: speed and recall of every contestant, time and memory as the corpus grows, learned codes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from benchmarks.vector_plots import learned_codes
 
 SPEED_TITLE = "Speed: Twinset file to clean file,\npeers text in memory to candidates"
 OWN, OTHER, INK, FAINT = "#0f766e", "#b6bec9", "#1f2937", "#6b7280"
@@ -36,6 +38,8 @@ def draw(folder: Path, results: dict[str, Any]) -> None:
             _save(_speed(parts["peers"]), folder / "speed")
         if "growth" in parts:
             _save(_growth(parts["growth"]["points"]), folder / "growth")
+        if "vectors" in parts:
+            _save(learned_codes(parts["vectors"]["learned"]), folder / "learned-codes")
 
 
 def _save(figure: Figure, path: Path) -> None:

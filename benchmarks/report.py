@@ -19,6 +19,7 @@ from benchmarks import (
     plagiarism,
     sketching,
     startup,
+    vectors,
 )
 
 PARTS = {
@@ -31,11 +32,12 @@ PARTS = {
     "index": ("An index", index.measure, index.table, index.goals),
     "collapse": ("Collapsed search results", collapse.measure, collapse.table, collapse.goals),
     "codes": ("Bit codes", codes.measure, codes.table, codes.goals),
+    "vectors": ("Vectors", vectors.measure, vectors.table, vectors.goals),
     "startup": ("Start", startup.measure, startup.table, startup.goals),
     "truth": ("Corpora with known truth", known_truth.measure, known_truth.table, known_truth.goals),
     "plagiarism": ("Copied answers and their sources", plagiarism.measure, plagiarism.table, plagiarism.goals),
 }
-PLOTS = {"peers": "speed", "growth": "growth"}
+PLOTS = {"peers": "speed", "growth": "growth", "vectors": "learned-codes"}
 
 
 def load(folder: Path) -> dict[str, Any]:

@@ -277,7 +277,8 @@ def test_ids_may_repeat_across_the_two_sides_but_not_within_one() -> None:
         *(("a", "a"), ("a", "b"), ("b", "a"), ("b", "b"))
     ]
     table = pa.table({"id": ["x", "x"], "text": ["1", "2"]})
-    with pytest.raises(twinset.DuplicateIdError, match=r"'x' appears twice: .*, row 0, and .*, row 1 \(counted from 0\)"):
+    twice = r"'x' appears twice: .*, row 0, and .*, row 1 \(counted from 0\)"
+    with pytest.raises(twinset.DuplicateIdError, match=twice):
         twinset.find_pairs(["1", "2"], against=[table])
 
 

@@ -1,0 +1,232 @@
+"""Keys of vectors to candidates: vectors with an equal key, and those that a few further keys lead to.
+
+Each vector stands in the bucket of its own key and looks into a few more: those of the keys that a similar vector would
+most likely have had (multi-probe: Lv, Josephson, Wang, Charikar, Li, VLDB 2007; for cross-polytopes Andoni, Indyk,
+Laarhoven, Razenshteyn, Schmidt, NIPS 2015). Two vectors are candidates of a table if either finds the other.
+
+Work is done on blocks of vectors, a block with itself or with another, table by table. Which pairs come out does not
+depend on how the vectors are cut into blocks. A pair may come out of several tables, and twice of one: once from each
+side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from twinset import vector_kernels
+from twinset.candidates import probing_kernels as kernels
+from twinset.schema import Codes, Hashes, Moves, Numbers
+
+CandidatePairs = npt.NDArray[np.uint32]
+"""(n, 2): vectors by number; within a collection the lesser first."""
+
+_LEAST_ROOM = 1 << 16
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """The buckets of one table: bucket b holds places starts[b] to starts[b+1] of keys and members (positions)."""
+
+    starts: Numbers
+    keys: Hashes
+    members: Numbers
+    shift: np.uint64
+
+
+@dataclass(frozen=True)
+class Probed:
+    """Some vectors in one table, in ascending order of their numbers.
+
+    numbers uint32 (m); tried uint64 (m, 1 + probes): the vector's key, then those it looks into as well; signatures
+    uint64 (m, words), by which candidates are compared; buckets by key; first_words uint64 (m): the first word of the
+    signatures in the order of the buckets, where looking at it costs no trip to memory.
+    """
+
+    numbers: Numbers
+    tried: Hashes
+    signatures: Codes
+    buckets: Buckets
+    first_words: Hashes
+
+
+Limits = tuple[int, int]
+"""In how many of the first 64 bits of their signatures, and of all, candidates may differ."""
+
+_NO_LIMITS = (64, 1 << 30)
+
+
+def next_keys(moves: Moves, probes: int) -> Hashes:
+    """Give for each vector its key and the `probes` keys to try next, the likeliest first.
+
+    Parameters
+    ----------
+    moves
+        Keys, and what the moves to neighbouring keys cost.
+    probes
+        How many keys to try besides the vector's own.
+
+    Returns
+    -------
+    ndarray
+        uint64 (n, 1 + probes). Where there are fewer keys than that, the vector's own stands again.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> costs = np.array([[0.3, 0.1, 0.5]], np.float32)
+    >>> moves = Moves(np.zeros(1, np.uint64), costs, np.array([[1, 2, 4]], np.uint64), np.arange(3, dtype=np.uint8))
+    >>> [f"{key:03b}" for key in next_keys(moves, probes=5)[0]]
+    ['000', '010', '001', '011', '100', '110']
+    """
+    tried = np.empty((len(moves.keys), probes + 1), np.uint64)
+    vector_kernels.next_keys(moves.keys, moves.costs, moves.turns, moves.groups, tried)
+    return tried
+
+
+def buckets(keys: Hashes) -> Buckets:
+    """File vectors, by position, under their keys.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sorted(buckets(np.array([7, 9, 7], np.uint64)).members.tolist())
+    [0, 1, 2]
+    """
+    bits = max(1, (len(keys) - 1).bit_length())
+    starts = np.empty((1 << bits) + 1, np.uint32)
+    filed, members = np.empty(len(keys), np.uint64), np.empty(len(keys), np.uint32)
+    kernels.file_keys(keys, np.uint64(64 - bits), starts, filed, members)
+    return Buckets(starts, filed, members, np.uint64(64 - bits))
+
+
+def probed(numbers: Numbers, tried: Hashes, signatures: Codes | None = None) -> Probed:
+    """Make a block of one table: file the vectors under the first of the keys they try.
+
+    Parameters
+    ----------
+    numbers
+        The vectors' numbers, ascending.
+    tried
+        What `next_keys` gave, (m, 1 + probes).
+    signatures
+        uint64 (m, words); without any, candidates are not compared.
+
+    Returns
+    -------
+    Probed
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> block = probed(np.arange(2, dtype=np.uint32), np.array([[5, 4], [4, 6]], np.uint64))
+    >>> [pairs.tolist() for pairs in within(block)]
+    [[[0, 1]]]
+    """
+    if signatures is None:
+        signatures = np.empty((len(numbers), 0), np.uint64)
+    filed = buckets(np.ascontiguousarray(tried[:, 0]))
+    first = signatures[filed.members, 0] if signatures.shape[1] else np.zeros(len(numbers), np.uint64)
+    return Probed(numbers, tried, signatures, filed, first)
+
+
+def within(block: Probed, most: Limits = _NO_LIMITS, rows: tuple[int, int] | None = None) -> Iterator[CandidatePairs]:
+    """Give the candidates of one table within a block, a portion at a time.
+
+    Parameters
+    ----------
+    block
+        Vectors in one table.
+    most
+        In how many bits of their signatures candidates may differ: of the first 64, and of all.
+    rows
+        Only what the vectors at these positions, from the first to before the last, find: a caller can share the
+        work out. All unless given.
+
+    Yields
+    ------
+    ndarray
+        uint32 (n, 2), numbers, the lesser first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> block = probed(np.array([3, 8, 9], np.uint32), np.array([[7], [1], [7]], np.uint64))
+    >>> [pairs.tolist() for pairs in within(block)]
+    [[[3, 9]]]
+    """
+    for lefts, rights in _looked_up(block, block, most, 0, same=True, rows=rows):
+        yield np.stack([block.numbers[lefts], block.numbers[rights]], axis=1)
+
+
+def across(left: Probed, right: Probed, most: Limits = _NO_LIMITS) -> Iterator[CandidatePairs]:
+    """Give the candidates of one table between two blocks: what either side finds in the other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = probed(np.array([0, 1], np.uint32), np.array([[7, 6], [1, 2]], np.uint64))
+    >>> other = probed(np.array([2, 3], np.uint32), np.array([[6, 5], [3, 1]], np.uint64))
+    >>> [pairs.tolist() for pairs in across(one, other)]
+    [[[0, 2]], [[1, 3]]]
+    """
+    for lefts, rights in _looked_up(left, right, most, 0, same=False):
+        yield np.stack([left.numbers[lefts], right.numbers[rights]], axis=1)
+    for rights, lefts in _looked_up(right, left, most, 1, same=False):  # who shares a key has met already
+        yield np.stack([left.numbers[lefts], right.numbers[rights]], axis=1)
+
+
+def asked(
+    tried: Hashes, signatures: Codes, block: Probed, most: Limits = _NO_LIMITS, rows: tuple[int, int] | None = None
+) -> Iterator[CandidatePairs]:
+    """Give what queries find in one table of a block: only the queries look, so what they find is less than `across`.
+
+    Parameters
+    ----------
+    tried, signatures
+        The queries' keys, as `next_keys` gave them, and their signatures.
+    block
+        The vectors that are asked.
+    most
+        In how many bits of their signatures candidates may differ: of the first 64, and of all.
+    rows
+        Only the queries at these positions.
+
+    Yields
+    ------
+    ndarray
+        uint32 (n, 2): the position of a query, in ascending order, and the number of a vector.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> block = probed(np.array([3, 8], np.uint32), np.array([[7], [1]], np.uint64))
+    >>> none = np.empty((2, 0), np.uint64)
+    >>> [pairs.tolist() for pairs in asked(np.array([[7, 1], [2, 7]], np.uint64), none, block)]
+    [[[0, 3], [0, 8], [1, 3]]]
+    """
+    asking = Probed(np.arange(len(tried), dtype=np.uint32), tried, signatures, block.buckets, block.first_words)
+    for queries, found in _looked_up(asking, block, most, 0, same=False, rows=rows):
+        yield np.stack([queries, block.numbers[found]], axis=1)
+
+
+def _looked_up(
+    asking: Probed, holding: Probed, most: Limits, probe: int, same: bool, rows: tuple[int, int] | None = None
+) -> Iterator[tuple[Numbers, Numbers]]:
+    """Positions on both sides, wherever one that asks finds one that is held."""
+    first, last = rows or (0, len(asking.numbers))
+    if first >= last or not len(holding.numbers):
+        return
+    state = np.zeros(3, np.int64)
+    lefts, rights = np.empty(_LEAST_ROOM, np.uint32), np.empty(_LEAST_ROOM, np.uint32)
+    table = holding.buckets
+    while state[0] >= 0:
+        count = kernels.look_up(
+            asking.tried, first, last, probe, same, table.shift, table.starts, table.keys, table.members,
+            holding.first_words, asking.signatures, holding.signatures, *most, state, lefts, rights,
+        )  # fmt: skip
+        if count:
+            yield lefts[:count], rights[:count]

@@ -1,0 +1,254 @@
+"""Candidates to pairs of vectors: nothing is reported whose cosine or distance was not taken exactly.
+
+Exactly means: products and squares in 64-bit floats, of which those of 32-bit floats lose nothing, and their sums in a
+fixed order. A pair at the threshold is reported: the very number that is reported is held against the threshold.
+
+`every_pair` and `every_nearest` compare all with all: the exact search, for small collections and as a measure for the
+others. There a matrix product in 32-bit floats sorts out what is surely too far; what remains is taken exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from twinset.errors import OptionError
+from twinset.pairs import vectors_kernels as kernels
+from twinset.schema import Numbers, Places, Vectors
+from twinset.vectors import squares, unit_vectors
+
+Scores = npt.NDArray[np.float64]
+
+_TILE = 2048  # rows and columns of the product of all with all
+_PRODUCTS = 1 << 23  # of queries and vectors at a time
+
+
+def similar(
+    lefts: Numbers,
+    rights: Numbers,
+    threshold: float,
+    left: Vectors,
+    left_squares: Scores,
+    right: Vectors | None = None,
+    right_squares: Scores | None = None,
+) -> tuple[Places, Scores]:
+    """Give which of the candidates have a cosine of at least the threshold, and their cosines.
+
+    Parameters
+    ----------
+    lefts, rights
+        Candidates: positions in `left` and in `right`.
+    threshold
+        Least cosine; inclusive.
+    left, left_squares
+        Vectors as they came, (n, d), and their squared lengths (`twinset.vectors.squares`).
+    right, right_squares
+        The other side, where it is another.
+
+    Returns
+    -------
+    kept, cosines
+        Places in `lefts` and `rights`, ascending. A vector that is all zeros is similar to nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> three = np.array([[3, 4], [5, 0], [0, 7]], np.float32)
+    >>> lefts, rights = np.array([0, 0, 1], np.uint32), np.array([1, 2, 2], np.uint32)
+    >>> kept, cosines = similar(lefts, rights, 0.6, three, squares(three))
+    >>> kept.tolist(), cosines.tolist()
+    ([0, 1], [0.6, 0.8])
+    """
+    if right is None or right_squares is None:
+        right, right_squares = left, left_squares
+    kept, scores = np.empty(len(lefts), np.int64), np.empty(len(lefts), np.float64)
+    count = kernels.similar(left, right, left_squares, right_squares, lefts, rights, threshold, kept, scores)
+    return kept[:count], scores[:count]
+
+
+def near(
+    lefts: Numbers, rights: Numbers, radius: float, left: Vectors, right: Vectors | None = None
+) -> tuple[Places, Scores]:
+    """Give which of the candidates are at most `radius` apart, and their Euclidean distances; else as `similar`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> three = np.array([[0, 0], [3, 4], [30, 40]], np.float32)
+    >>> kept, distances = near(np.array([0, 0], np.uint32), np.array([1, 2], np.uint32), 5.0, three)
+    >>> kept.tolist(), distances.tolist()
+    ([0], [5.0])
+    """
+    kept, scores = np.empty(len(lefts), np.int64), np.empty(len(lefts), np.float64)
+    count = kernels.near(left, left if right is None else right, lefts, rights, radius, kept, scores)
+    return kept[:count], scores[:count]
+
+
+def nearest(
+    queries: Vectors, vectors: Vectors, offsets: Places, candidates: Numbers, count: int, measure: str = "cosine"
+) -> tuple[Numbers, Scores, Places]:
+    """Give for each query the best of its candidates, best first.
+
+    Parameters
+    ----------
+    queries, vectors
+        Vectors as they came, (m, d) and (n, d).
+    offsets, candidates
+        Those of query q are candidates[offsets[q]:offsets[q+1]], positions in `vectors`; repeats do no harm.
+    count
+        How many to keep.
+    measure
+        ``"cosine"``, the largest first, or ``"distance"``, the smallest first; of equal ones the first in `vectors`.
+
+    Returns
+    -------
+    numbers, scores, counts
+        uint32 and float64 (m, count), filled up to counts int64 (m); what is beyond has no meaning.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> here = np.array([[1, 0], [0, 1], [1, 1]], np.float32)
+    >>> numbers, cosines, counts = nearest(here[:1], here, np.array([0, 3]), np.array([2, 1, 2], np.uint32), 5)
+    >>> numbers[0, : counts[0]].tolist(), cosines[0, : counts[0]].round(3).tolist()
+    ([2, 1], [0.707, 0.0])
+    """
+    by_cosine = _measured(measure)
+    numbers, scores = np.zeros((len(queries), count), np.uint32), np.zeros((len(queries), count), np.float64)
+    counts = np.zeros(len(queries), np.int64)
+    lengths = (squares(queries), squares(vectors)) if by_cosine else (np.empty(0), np.empty(0))
+    seen = np.zeros(len(vectors), np.uint32)
+    kernels.nearest(queries, vectors, *lengths, offsets, candidates, by_cosine, seen, numbers, scores, counts)
+    return numbers, -scores if by_cosine else scores, counts
+
+
+def every_pair(
+    vectors: Vectors, threshold: float, measure: str = "cosine", rows: tuple[int, int] | None = None
+) -> Iterator[tuple[Numbers, Numbers, Scores]]:
+    """Give all pairs with a cosine of at least, or a distance of at most, the threshold, by comparing all with all.
+
+    Parameters
+    ----------
+    vectors
+        float32 (n, d).
+    threshold
+        Least cosine, or greatest distance; inclusive.
+    measure
+        ``"cosine"`` or ``"distance"``.
+    rows
+        Only pairs whose lesser position is among these, from the first to before the last.
+
+    Yields
+    ------
+    lefts, rights, scores
+        Positions, the lesser left; a portion at a time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> three = np.array([[3, 4], [5, 0], [0, 7]], np.float32)
+    >>> [[one.tolist() for one in portion] for portion in every_pair(three, 0.6)]
+    [[[0, 0], [1, 2], [0.6, 0.8]]]
+    """
+    filtered = _Filter(vectors, threshold, _measured(measure))
+    first, last = rows or (0, len(vectors))
+    for start in range(first, last, _TILE):
+        end = min(start + _TILE, last)
+        for other in range(start, len(vectors), _TILE):
+            lefts, rights = filtered.candidates(start, end, other)
+            above = rights > lefts
+            lefts, rights = lefts[above], rights[above]
+            kept, scores = filtered.verified(lefts, rights)
+            if len(kept):
+                yield lefts[kept], rights[kept], scores
+
+
+def every_nearest(
+    queries: Vectors, vectors: Vectors, count: int, measure: str = "cosine"
+) -> tuple[Numbers, Scores, Places]:
+    """Give for each query its nearest among all vectors: as `nearest`, with everything a candidate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> here = np.array([[1, 0], [0, 1], [1, 1]], np.float32)
+    >>> every_nearest(here[:1], here, count=2, measure="distance")[0].tolist()
+    [[0, 2]]
+    """
+    by_cosine = _measured(measure)
+    count = min(count, len(vectors))
+    if not len(queries) or not count:
+        return nearest(queries, vectors, np.zeros(len(queries) + 1, np.int64), np.empty(0, np.uint32), count, measure)
+    longest = max(_longest(queries), _longest(vectors))
+    scaled, scaled_queries = _scaled(vectors, longest, by_cosine), _scaled(queries, longest, by_cosine)
+    halves = squares(vectors)
+    halves = np.where(halves > 0, 0.0, np.inf) if by_cosine else halves / longest**2 / 2
+    parts, at_once = [], max(1, _PRODUCTS // len(vectors))
+    for start in range(0, len(queries), at_once):
+        some = slice(start, start + at_once)
+        closeness = scaled_queries[some] @ scaled.T - halves.astype(np.float32)
+        least = np.partition(closeness, -count, axis=1)[:, -count] - np.float32(4 * _slack(vectors.shape[1]) + 1e-6)
+        rows, candidates = np.nonzero(closeness >= least[:, None])
+        offsets = np.searchsorted(rows, np.arange(len(closeness) + 1)).astype(np.int64)
+        parts.append(nearest(queries[some], vectors, offsets, candidates.astype(np.uint32), count, measure))
+    numbers, scores, counts = (np.concatenate([part[i] for part in parts]) for i in range(3))
+    return numbers, scores, counts
+
+
+class _Filter:
+    """Sorts out pairs that are surely too far apart, by products of 32-bit floats."""
+
+    def __init__(self, vectors: Vectors, threshold: float, by_cosine: bool) -> None:
+        self.vectors, self.threshold, self.by_cosine = vectors, threshold, by_cosine
+        self.squares, self.longest = squares(vectors), _longest(vectors)
+        self.scaled = _scaled(vectors, self.longest, by_cosine)
+        self.slack = _slack(vectors.shape[1])
+
+    def candidates(self, start: int, end: int, other: int) -> tuple[Numbers, Numbers]:
+        """Pairs of rows from `start` to `end` and from `other` on, a tile of them, that may be near enough."""
+        stop = min(other + _TILE, len(self.vectors))
+        products = self.scaled[start:end] @ self.scaled[other:stop].T
+        if self.by_cosine:
+            found = products >= np.float32(self.threshold - self.slack - 1e-6)
+        else:
+            here, there = (self.squares[rows] / self.longest**2 for rows in (slice(start, end), slice(other, stop)))
+            least = (here[:, None] + there[None, :] - (self.threshold / self.longest) ** 2) / 2
+            found = products >= (least - self.slack - 1e-6).astype(np.float32)
+        rows, columns = np.nonzero(found)
+        return (rows + start).astype(np.uint32), (columns + other).astype(np.uint32)
+
+    def verified(self, lefts: Numbers, rights: Numbers) -> tuple[Places, Scores]:
+        """Those that are near enough, exactly."""
+        if self.by_cosine:
+            return similar(lefts, rights, self.threshold, self.vectors, self.squares)
+        return near(lefts, rights, self.threshold, self.vectors)
+
+
+def _slack(dimensions: int) -> float:
+    """The most by which a product of 32-bit floats can be wrong, of vectors of length at most 1.
+
+    Whatever the order of the sum it is γ|x||y|, where γ = du/(1-du) and u = 2^-24 (Higham, Accuracy and Stability of
+    Numerical Algorithms, 3.1). Rounding the vectors themselves adds a few u, and so does the number it is held against.
+    """
+    units = (dimensions + 8) * 2.0**-24
+    return units / (1 - units)
+
+
+def _longest(vectors: Vectors) -> float:
+    """A power of two that no vector is longer than, 1 where all are zero."""
+    longest = float(np.sqrt(squares(vectors).max(initial=0.0)))
+    return float(2.0 ** np.ceil(np.log2(longest))) if longest else 1.0
+
+
+def _scaled(vectors: Vectors, longest: float, by_cosine: bool) -> Vectors:
+    """At length 1 for cosines, at most 1 for distances: dividing by a power of two loses nothing that matters here."""
+    return unit_vectors(vectors)[0] if by_cosine else np.ldexp(vectors, -round(math.log2(longest)))
+
+
+def _measured(measure: str) -> bool:
+    if measure not in ("cosine", "distance"):
+        raise OptionError(f"measure is {measure!r}; allowed is cosine or distance")
+    return measure == "cosine"

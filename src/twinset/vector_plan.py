@@ -1,0 +1,357 @@
+"""Cosine or distance, and recall, in; method, tables, keys and probes out.
+
+In one of L tables two vectors meet if one has the other's key or tries it; the chance p of that depends on their cosine
+or distance alone (`vector_chances`), so they are found with probability 1-(1-p)^L. A pair that meets is compared by its
+signatures, bits whose difference grows with the angle or the distance, and dropped only if they differ more than all
+but one in thousands of pairs at the threshold do.
+
+Recall comes first: whatever is chosen finds a pair exactly at the threshold with at least the probability asked for.
+Every candidate is verified exactly, so the rest is a matter of time, and the cheapest is taken by the expected cost of
+a vector: hashing it, filing it, trying keys, comparing those it meets, verifying what is left. How many it meets
+depends on the collection: give a sample of the cosines (or distances) of random pairs. Without one, cosines of 0.1 with
+a standard deviation of 0.15 are supposed, and distances of twice the threshold (in the words of the literature: near is
+within R, far beyond cR, and c is 2).
+
+For cosines there are random hyperplanes and cross-polytopes. For Euclidean distances, of vectors of any length, there
+are strips in random directions (2-stable distributions): they know neither lengths nor an origin, and their theory is
+exact. Vectors of length 1 at most R apart can as well be asked for by cosine: cos = 1 - R²/2.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any
+
+from .checks import choice, number, whole
+from .errors import OptionError, PlanWarning
+from .vector_chances import (
+    SIGNATURE_BITS,
+    Ranks,
+    corner_agrees,
+    most_differing,
+    parity_differs,
+    side_agrees,
+    signatures_pass,
+    strip_agrees,
+)
+from .vector_costs import background, expected_cost
+
+__all__ = ["VectorPlan", "vector_plan"]
+
+METHODS = {"cosine": ("hyperplane", "cross-polytope", "exact"), "distance": ("p-stable", "exact")}
+PROBES = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+MOST_TABLES, MOST_PROBES = 1024, 255
+MOST_FUNCTIONS = {"hyperplane": 48, "cross-polytope": 8, "p-stable": 30}
+
+_WORDS = {"hyperplane": "bits", "cross-polytope": "cross-polytopes", "p-stable": "strips"}
+_LOSS = 2.3e-4  # a candidate is dropped by its signature only if 3.5 standard errors too far
+_PARITY_WIDTH = 4.0  # strips of the signatures for distances, in thresholds
+_FEW, _MANY = 512, 8192  # pairs simulated to choose, and to count the tables
+
+
+@dataclass(frozen=True)
+class VectorPlan:
+    """What was chosen for a threshold and a recall.
+
+    Attributes
+    ----------
+    measure, threshold, recall
+        What was asked for: ``"cosine"`` of at least, or ``"distance"`` of at most, the threshold.
+    dimensions
+        Of the vectors.
+    method
+        ``"hyperplane"``, ``"cross-polytope"`` or ``"p-stable"``; or ``"exact"``, where comparing all with all is the
+        cheapest: then there are no tables, and every pair is found.
+    functions, width
+        How many bits, cross-polytopes or strips make a key; coordinates of a cross-polytope, or the width of a strip.
+    tables, probes
+        Hash tables, and the keys tried in each besides the vector's own.
+    sides
+        2 in a join, where both vectors of a pair look for each other; 1 for queries, where only the query looks.
+    signature_bits, signature_width, most_differing
+        Bits of a signature, the width of its strips where it is for distances, and the most bits in which
+        candidates may differ: of the first 64, and of all.
+
+    Examples
+    --------
+    >>> chosen = vector_plan(0.9, recall=0.95, dimensions=128, method="hyperplane", functions=16, probes=0)
+    >>> print(chosen)
+    hyperplane: 35 tables of 16 bits: a pair at cosine 0.9 is found with probability 0.9530
+    """
+
+    measure: str
+    threshold: float
+    recall: float
+    dimensions: int
+    method: str
+    functions: int
+    width: float
+    tables: int
+    probes: int
+    sides: int
+    signature_bits: int
+    signature_width: float
+    most_differing: tuple[int, int]
+
+    def __str__(self) -> str:
+        if self.method == "exact":
+            return f"exact: every pair at {self.measure} {self.threshold:g} is found"
+        keys = {
+            "hyperplane": f"{self.functions} bits",
+            "cross-polytope": f"{self.functions} cross-polytopes of {self.width:g} coordinates",
+            "p-stable": f"{self.functions} strips {self.width:g} wide",
+        }[self.method]
+        tried = f", {self.probes} more keys tried" if self.probes else ""
+        count = "1 table" if self.tables == 1 else f"{self.tables} tables"
+        return (
+            f"{self.method}: {count} of {keys}{tried}: a pair at {self.measure} {self.threshold:g} is found with"
+            f" probability {math.floor(1e4 * self.reached) / 1e4:.4f}"
+        )
+
+    def p_table(self, likeness: float) -> float:
+        """Give the probability that two vectors of this cosine (or distance) meet in one table."""
+        if self.method == "exact":
+            return 1.0
+        return _ranks(self, likeness, _MANY).chance(self.probes, self.sides)
+
+    def p_found(self, likeness: float) -> float:
+        """Give the probability that a pair of this cosine (or distance) is found.
+
+        Tables and signatures are multiplied as if independent.
+        """
+        if self.method == "exact":
+            return 1.0
+        missed = (1 - min(1.0, self.p_table(likeness))) ** self.tables
+        return (1 - missed) * _passed(self, likeness)
+
+    @property
+    def reached(self) -> float:
+        """The probability that a pair exactly at the threshold is found."""
+        return self.p_found(self.threshold)
+
+    def curve(self, points: int = 10) -> list[tuple[float, float]]:
+        """Give the S-curve: cosines up to 1, or distances up to twice the threshold, with the probability of each."""
+        most = 1.0 if self.measure == "cosine" else 2 * self.threshold
+        return [(most * i / points, self.p_found(most * i / points)) for i in range(1, points + 1)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the plan as plain values, ready for JSON."""
+        return {**asdict(self), "reached": self.reached}
+
+
+def vector_plan(
+    threshold: float,
+    recall: float = 0.99,
+    *,
+    dimensions: int,
+    measure: str = "cosine",
+    vectors: int = 100_000,
+    others: Sequence[float] | None = None,
+    sides: int = 2,
+    method: str | None = None,
+    functions: int | None = None,
+    tables: int | None = None,
+    probes: int | None = None,
+) -> VectorPlan:
+    """Choose a method, tables, keys and probes for a threshold and a recall.
+
+    Parameters
+    ----------
+    threshold
+        Least cosine, above 0 and up to 1, or greatest distance, above 0; inclusive.
+    recall
+        Least probability that a pair exactly at the threshold is found, above 0 and below 1.
+    dimensions
+        Of the vectors.
+    measure
+        ``"cosine"`` or ``"distance"``.
+    vectors
+        How many there are, about.
+    others
+        Cosines (or distances) of some random pairs of the collection: they tell how many will meet by chance.
+    sides
+        2 for a join of all pairs, 1 for queries.
+    method, functions, tables, probes
+        Chosen unless given. Given values that cannot reach the recall are used as they are, with a `PlanWarning`.
+
+    Returns
+    -------
+    VectorPlan
+
+    Examples
+    --------
+    >>> chosen = vector_plan(0.9, recall=0.95, dimensions=128)
+    >>> chosen.reached >= 0.95
+    True
+    >>> few, many = (vector_plan(0.9, dimensions=128, method="hyperplane", functions=12, probes=p) for p in (8, 0))
+    >>> few.tables, many.tables
+    (5, 28)
+    """
+    choice("cosine", "distance")("measure", measure)
+    top = number(0, most=1) if measure == "cosine" else number(0, below=1e30)
+    threshold, recall = top("threshold", threshold), number(0, below=1)("recall", recall)
+    whole(1, 1 << 16)("dimensions", dimensions), whole(1, 2)("sides", sides)
+    _check_given(measure, method, functions, tables, probes)
+    shares = tuple(background(others, measure, threshold))
+    asked = _Asked(measure, threshold, recall, dimensions, max(2, vectors), shares, sides)
+    best = min(
+        _possible(asked, method, functions, tables, probes),
+        key=lambda plan: expected_cost(plan, asked.vectors, _chances(plan, shares)).total,
+    )
+    made = best if tables is not None or best.method == "exact" else _with_tables(best, _MANY)
+    if made.reached < recall:
+        warnings.warn(
+            f"{made}, less than the recall of {recall:g} asked for; more tables, more probes or fewer"
+            f" {_WORDS[made.method]} find more",
+            PlanWarning,
+            stacklevel=2,
+        )
+    return made
+
+
+def _check_given(
+    measure: str, method: str | None, functions: int | None, tables: int | None, probes: int | None
+) -> None:
+    """Refuse what is given in place of the plan's own choice and cannot be used."""
+    if tables is not None:
+        whole(1, MOST_TABLES)("tables", tables)
+    if probes is not None:
+        whole(0, MOST_PROBES)("probes", probes)
+    if method is not None and method not in METHODS[measure]:
+        allowed = " or ".join(METHODS[measure])
+        raise OptionError(f"method is {method!r}; allowed for the measure {measure} is {allowed}")
+    if functions is not None:
+        most = max(MOST_FUNCTIONS.get(name, 0) for name in ([method] if method else METHODS[measure]))
+        whole(1, most or 1)("functions", functions)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    measure: str
+    threshold: float
+    recall: float
+    dimensions: int
+    vectors: int
+    shares: tuple[tuple[float, float], ...]
+    sides: int
+
+
+def _possible(
+    asked: _Asked, method: str | None, functions: int | None, tables: int | None, probes: int | None
+) -> list[VectorPlan]:
+    """Plans that reach the recall, as far as a short simulation tells; those with the most tables if none does."""
+    found: list[VectorPlan] = []
+    for name in [method] if method else METHODS[asked.measure]:
+        if name == "exact":
+            if method or (functions, tables, probes) == (None, None, None):
+                found.append(_exact(asked))
+            continue
+        for count, width in _keys(asked, name, functions):
+            for tried in PROBES if probes is None else (probes,):
+                plan = VectorPlan(
+                    asked.measure, asked.threshold, asked.recall, asked.dimensions, name, count, width, 1, tried,
+                    asked.sides, SIGNATURE_BITS[1], _PARITY_WIDTH * asked.threshold if name == "p-stable" else 0.0,
+                    SIGNATURE_BITS,
+                )  # fmt: skip
+                differs = _differs(plan, asked.threshold)
+                loss = min(_LOSS, (1 - asked.recall) / 10) / 2
+                limits = tuple(most_differing(bits, differs, loss) for bits in SIGNATURE_BITS)
+                plan = _with(plan, most_differing=limits)
+                found.append(_with(plan, tables=tables) if tables else _with_tables(plan, _FEW))
+    able = [plan for plan in found if plan.tables < MOST_TABLES or tables]
+    return able or found
+
+
+def _exact(asked: _Asked) -> VectorPlan:
+    return VectorPlan(
+        asked.measure, asked.threshold, asked.recall, asked.dimensions, "exact", 0, 0.0, 0, 0,
+        asked.sides, 0, 0.0, (0, 0),
+    )  # fmt: skip
+
+
+def _keys(asked: _Asked, method: str, functions: int | None) -> list[tuple[int, float]]:
+    """Sizes of keys worth a thought: with about as many buckets as vectors, or a few times fewer or more."""
+    enough = math.log2(asked.vectors)
+    if functions and functions > MOST_FUNCTIONS[method]:
+        return []
+    if method == "hyperplane":
+        counts = [functions] if functions else range(max(2, int(enough) - 6), min(40, int(enough) + 6))
+        return [(count, 0.0) for count in counts]
+    if method == "cross-polytope":
+        widths = [1 << i for i in range(3, 9) if 1 << i <= _size(asked.dimensions)]
+        return [
+            (count, float(width))
+            for width in widths
+            for count in ([functions] if functions else range(1, 9))
+            if count * width.bit_length() <= (64 if functions else enough + 5)
+            if functions or count * width.bit_length() >= enough - 5
+        ] or [(1, 16.0)]
+    return [
+        (count, ratio * asked.threshold)
+        for ratio in (2.0, 3.0, 4.0, 6.0)
+        for count in ([functions] if functions else (2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 24))
+    ]
+
+
+def _with_tables(plan: VectorPlan, pairs: int) -> VectorPlan:
+    """The least tables that reach the recall, the error of the simulation allowed for."""
+    kept = _passed(plan, plan.threshold)
+    chance = min(1 - 1e-12, _ranks(plan, plan.threshold, pairs).least_chance(plan.probes, plan.sides))
+    wanted = min(plan.recall / kept, 1 - 1e-12)
+    if chance <= 0:
+        return _with(plan, tables=MOST_TABLES)
+    count = math.ceil(math.log1p(-wanted) / math.log1p(-chance) - 1e-9)
+    return _with(plan, tables=max(1, min(MOST_TABLES, count)))
+
+
+def _ranks(plan: VectorPlan, likeness: float, pairs: int) -> Ranks:
+    in_widths = likeness / plan.width if plan.method == "p-stable" else likeness
+    most = max(PROBES[-1], plan.probes) if plan.probes else 0
+    width, size = (int(plan.width), _size(plan.dimensions)) if plan.method == "cross-polytope" else (0, 0)
+    return _simulated(plan.method, in_widths, plan.functions, most, width, size, pairs)
+
+
+_simulated = lru_cache(maxsize=512)(Ranks)
+
+
+def _chances(plan: VectorPlan, shares: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """For each part of the background its share, with the chances to meet at one key and to pass the signatures."""
+    if plan.method == "exact":
+        return []
+    found = []
+    for likeness, share in shares:
+        if plan.method == "hyperplane":
+            one = side_agrees(likeness)
+        elif plan.method == "cross-polytope":
+            one = corner_agrees(likeness, int(plan.width), _size(plan.dimensions))
+        else:
+            one = strip_agrees(likeness / plan.width)
+        found.append((share * one**plan.functions, _passed(plan, likeness)))
+    return found
+
+
+def _passed(plan: VectorPlan, likeness: float) -> float:
+    """The probability that the signatures of two vectors pass."""
+    return signatures_pass(*plan.most_differing, _differs(plan, likeness))
+
+
+def _differs(plan: VectorPlan, likeness: float) -> float:
+    """The probability that a bit of the signatures differs."""
+    if plan.measure == "cosine":
+        differs = 1 - side_agrees(likeness)
+    else:
+        differs = parity_differs(likeness / plan.signature_width)
+    return min(max(1e-5, differs), 1 - 1e-5)  # rounding alone does as much
+
+
+def _size(dimensions: int) -> int:
+    """Coordinates of a rotated vector."""
+    return max(64, 1 << (dimensions - 1).bit_length())
+
+
+def _with(plan: VectorPlan, **words: Any) -> VectorPlan:
+    return VectorPlan(**{**asdict(plan), **words})
