@@ -191,7 +191,6 @@ def _nearest_table(nearest: dict[str, Any]) -> list[str]:
         *(
             f"| Twinset, {_plan(one['plan'])} | {one['build']:.2f} s | {one['rate']:,.0f} | {one['recall']:.4f} |"
             for one in nearest["own"]["points"]
-            if "exact" not in one
         ),
         *(
             f"| {GRAPH.name}, breadth {one['breadth']} | {built} | {one['rate']:,.0f} | {one['recall']:.4f} |"

@@ -112,9 +112,13 @@ def expected_cost(plan: Hashing, vectors: int, chances: Iterable[tuple[float, fl
     for meets, passes in chances:
         meetings += looks * vectors * meets
         candidates += looks * vectors * meets * passes
-    look = _LOOK + _FAR_AWAY * min(1.0, vectors / 2e6)
+    # In a join one table is looked into at a time; queries have all of them before them.
+    at_once = vectors * (plan.tables if plan.sides == 1 else 1)
+    look = _LOOK + _FAR_AWAY * min(1.0, at_once / 2e6)
+    # A vector that is held is hashed as well as one that asks: as many are supposed of both.
+    hashed = _hash(plan) * (2 if plan.sides == 1 else 1)
     return VectorCost(
-        plan.tables * (_hash(plan) + _tried(plan)),
+        plan.tables * (hashed + _tried(plan)),
         plan.tables * _FILE + looks * look + meetings * _MEET,
         candidates * (_VERIFY + _DIMENSION * plan.dimensions),
         meetings,

@@ -282,7 +282,7 @@ def _keys(asked: _Asked, method: str, functions: int | None) -> list[tuple[int, 
         counts = [functions] if functions else range(max(2, int(enough) - 6), min(40, int(enough) + 6))
         return [(count, 0.0) for count in counts]
     if method == "cross-polytope":
-        widths = [1 << i for i in range(3, 9) if 1 << i <= _size(asked.dimensions)]
+        widths = [1 << i for i in range(3, 8) if 1 << i <= _size(asked.dimensions)]
         return [
             (count, float(width))
             for width in widths

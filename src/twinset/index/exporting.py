@@ -115,7 +115,7 @@ def settings_of(path: Path) -> Settings:
             rows = (found.metadata or {}).get(_META)
     except FileNotFoundError:
         raise DamagedError(f"{path}: there is no such file") from None
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise DamagedError(f"{path} is damaged, or not an exported index: {error}") from error
     if rows is None:
         raise DamagedError(f"{path} is not an exported index; add documents of your own with twinset index add")
