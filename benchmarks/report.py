@@ -13,6 +13,7 @@ from benchmarks import (
     exact_join,
     growth,
     hot_buckets,
+    images,
     index,
     known_truth,
     machine,
@@ -20,6 +21,7 @@ from benchmarks import (
     sketching,
     startup,
     vectors,
+    weighted,
 )
 
 PARTS = {
@@ -31,8 +33,10 @@ PARTS = {
     "hot": ("Hot buckets", hot_buckets.measure, hot_buckets.table, hot_buckets.goals),
     "index": ("An index", index.measure, index.table, index.goals),
     "collapse": ("Collapsed search results", collapse.measure, collapse.table, collapse.goals),
+    "weighted": ("Weighted sets", weighted.measure, weighted.table, weighted.goals),
     "codes": ("Bit codes", codes.measure, codes.table, codes.goals),
     "vectors": ("Vectors", vectors.measure, vectors.table, vectors.goals),
+    "images": ("Pictures", images.measure, images.table, images.goals),
     "startup": ("Start", startup.measure, startup.table, startup.goals),
     "truth": ("Corpora with known truth", known_truth.measure, known_truth.table, known_truth.goals),
     "plagiarism": ("Copied answers and their sources", plagiarism.measure, plagiarism.table, plagiarism.goals),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
@@ -278,39 +279,17 @@ Edge = tuple[int, int]
 
 def leaders(documents: int, edges: Iterable[Edge]) -> list[int]:
     """Each document falls to the first kept one it has an edge with; without one it is kept."""
-    near = set(edges)
-    leader: list[int] = []
-    for this in range(documents):
-        leader.append(next((r for r in range(this) if leader[r] == r and (this, r) in near), this))
-    return leader
+    return list(textbook.leader_clusters(range(documents), edges).values())
 
 
 def complete(documents: int, edges: Iterable[Edge]) -> list[int]:
     """Each document joins the first cluster with every member of which it has an edge."""
-    near = set(edges)
-    members: dict[int, list[int]] = {}
-    leader: list[int] = []
-    for this in range(documents):
-        fits = (head for head, group in members.items() if all((this, one) in near for one in group))
-        head = next(fits, this)
-        members.setdefault(head, []).append(this)
-        leader.append(head)
-    return leader
+    return list(textbook.complete_clusters(range(documents), edges).values())
 
 
 def components(documents: int, edges: Iterable[Edge]) -> list[int]:
-    """The least document that each hangs together with, spread along the edges until nothing changes."""
-    least = list(range(documents))
-    known = list(edges)
-    changed = True
-    while changed:
-        changed = False
-        for a, b in known:
-            low = min(least[a], least[b])
-            if least[a] != low or least[b] != low:
-                least[a] = least[b] = low
-                changed = True
-    return least
+    """The least document that each hangs together with."""
+    return list(textbook.connected_components(range(documents), edges).values())
 
 
 def collapsed(sets: Sequence[frozenset[Any]], threshold: float) -> list[tuple[int, float]]:
@@ -492,3 +471,159 @@ def looked_up(
         for place, key in enumerate(held)
         if key in keys and (left[row] ^ right[place]).bit_count() <= most
     }
+
+
+# Weighted sets
+
+
+def dart_octaves(weight: float, deepest: int) -> list[tuple[int, float]]:
+    """(octave, how much of it lies below the weight) from the weight's own octave down."""
+    fraction, exponent = math.frexp(weight)
+    top = exponent - 1
+    every = [(top, 2 * fraction - 1), *((v, 1.0) for v in range(top - 1, deepest - 1, -1))]
+    return [one for one in every if one[0] >= deepest]
+
+
+def octave_darts(element: int, octave: int, most: float) -> list[tuple[float, float, int]]:
+    """(rank, place in the octave, hash) of the darts of one octave of an element up to a rank, lowest first."""
+    number = octave + 2048
+    word = fmix64((element + (number >> 3) * WHOLE) & BITS_64)
+    state = fmix64(element ^ number * MIX_B & BITS_64)
+    first = (word >> (number & 7) * 8 & 255) << 56 | state >> 8
+    arrival = -math.log1p(-(float(first) + 0.5) * 2.0**-64)
+    found = []
+    count = 0
+    while arrival <= most:
+        count += 1
+        dart = fmix64((state + count * MIX_A) & BITS_64)
+        found.append((arrival, ((dart * MIX_B & BITS_64) >> 12) * 2.0**-52, dart))
+        arrival -= math.log((dart * WHOLE & BITS_64 | 1) * 2.0**-64)
+    return found
+
+
+def dart_sketch(weights: Mapping[int, float], k: int, seed: int) -> list[int]:
+    """All darts below the weights, far more than are needed; of each slot that of least rank."""
+    slots: list[tuple[float, int]] = [(math.inf, EMPTY_SLOT)] * k
+    if not weights:
+        return [EMPTY_SLOT] * k
+    salt = fmix64(seed ^ ROUND_SEED)
+    unit = math.frexp(math.fsum(weights.values()))[1] - 1
+    most = k * (math.log(k) + 20.0)
+    for x, weight in weights.items():
+        for octave, share in dart_octaves(weight, unit - 63):
+            scale = 2.0 ** (unit - octave)
+            for arrival, place, dart in octave_darts(fmix64(x ^ salt), octave, most / scale):
+                if place < share:
+                    slot = (dart >> 32) * k >> 32
+                    slots[slot] = min(slots[slot], (arrival * scale, min(dart & BITS_32, EMPTY_SLOT - 1)))
+    return [value for _, value in slots]
+
+
+weighted_jaccard = textbook.weighted_jaccard
+
+
+def icws(weights: Sequence[float], draws: Sequence[tuple[float, float, float]]) -> tuple[int, int]:
+    """One sample by Ioffe (2010): the element sampled, and its whole number t.
+
+    draws: r and c from Gamma(2, 1), and β from 0 to 1, for each element.
+    """
+    found = []
+    for place, (weight, (r, c, beta)) in enumerate(zip(weights, draws, strict=True)):
+        if weight > 0:
+            t = math.floor(math.log(weight) / r + beta)
+            found.append((c / math.exp(r * (t - beta) + r), place, t))
+    return min(found)[1:]
+
+
+bottom_k, bottom_k_estimate = textbook.bottom_k, textbook.bottom_k_similarity
+
+
+# Pictures
+
+
+def cell_means(pixels: Sequence[Sequence[Sequence[int]]], side: int) -> list[list[list[Fraction]]]:
+    """The mean colours of side × side cells; each pixel counts as much as it lies in a cell, opacity over white."""
+    height, width = len(pixels), len(pixels[0])
+
+    def overlap(cell: int, pixel: int, count: int) -> Fraction:
+        start, end = Fraction(cell * count, side), Fraction((cell + 1) * count, side)
+        return max(Fraction(0), min(end, Fraction(pixel + 1)) - max(start, Fraction(pixel)))
+
+    def shown(pixel: Sequence[int]) -> list[Fraction]:
+        colours = pixel if len(pixel) in (1, 3) else pixel[:-1]
+        cover = Fraction(255 if len(pixel) in (1, 3) else pixel[-1], 255)
+        found = [cover * colour + (1 - cover) * 255 for colour in colours]
+        return found if len(found) == 3 else found * 3
+
+    area = Fraction(height, side) * Fraction(width, side)
+    means = [[[Fraction(0)] * 3 for _ in range(side)] for _ in range(side)]
+    for y in range(height):
+        for x in range(width):
+            colour = shown(pixels[y][x])
+            for row in range(side):
+                for column in range(side):
+                    part = overlap(row, y, height) * overlap(column, x, width) / area
+                    if part:
+                        means[row][column] = [a + part * b for a, b in zip(means[row][column], colour, strict=True)]
+    return means
+
+
+def cosine_coefficient(grid: Sequence[Sequence[float]], u: int, v: int) -> float:
+    """One coefficient of the orthonormal cosine transform of a square grid."""
+    side = len(grid)
+    scale = math.sqrt((2 if u else 1) * (2 if v else 1)) / side
+    return scale * math.fsum(
+        grid[i][j] * math.cos(math.pi * (2 * i + 1) * u / (2 * side)) * math.cos(math.pi * (2 * j + 1) * v / (2 * side))
+        for i in range(side)
+        for j in range(side)
+    )
+
+
+def perceptual_hash(grid: Sequence[Sequence[float]]) -> list[float]:
+    """What the signs of are the bits: each weighted coefficient sixteen times, and all with signs of their own."""
+    order = sorted(((u, v) for u in range(11) for v in range(11) if u + v), key=lambda place: (sum(place), place))
+    values = [cosine_coefficient(grid, u, v) * (u + v) for u, v in order[:64]]
+    found = []
+    for i in range(64):
+        signs = fmix64((i + 1) * MIX_A & BITS_64)
+        found.append(16 * values[i] + math.fsum(x if signs >> j & 1 else -x for j, x in enumerate(values)))
+    return found
+
+
+def colour_layout(grid: Sequence[Sequence[Sequence[float]]]) -> list[float]:
+    """21 coefficients of the luminance and 6 of each colour, of the mean colours of 8 × 8 cells."""
+    step = len(grid) // 8
+    found = []
+    for channel, most in ((0, 5), (1, 2), (2, 2)):
+        small = [
+            [
+                math.fsum(grid[step * i + a][step * j + b][channel] for a in range(step) for b in range(step)) / step**2
+                for j in range(8)
+            ]
+            for i in range(8)
+        ]
+        found += [cosine_coefficient(small, u, total - u) / 8 for total in range(most + 1) for u in range(total + 1)]
+    return found
+
+
+# Long tables
+
+
+def grouped(
+    rows: Iterable[tuple[str, str, float]], *, bag: bool = False, weighted: bool = False
+) -> dict[str, list[str] | dict[str, float]]:
+    """The groups of rows (group, element, weight), in the order in which they first appear.
+
+    A set or bag is a sorted list of elements; a weighted set says how much each element counts, which is more than 0.
+    """
+    found: dict[str, list[tuple[str, float]]] = {}
+    for group, element, weight in rows:
+        found.setdefault(group, []).append((element, weight))
+    if weighted:
+        sums = {
+            group: {one: sum(sorted(weight for name, weight in pairs if name == one)) for one, _ in pairs}
+            for group, pairs in found.items()
+        }
+        return {group: {one: total for one, total in weights.items() if total} for group, weights in sums.items()}
+    elements = {group: [element for element, _ in pairs] for group, pairs in found.items()}
+    return {group: sorted(every if bag else set(every)) for group, every in elements.items()}

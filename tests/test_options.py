@@ -93,7 +93,7 @@ def test_no_two_options_share_a_flag() -> None:
         ({"cluster": "louvain"}, "cluster is 'louvain'; allowed is leader, components or complete"),
         ({"treshold": 0.8}, "there is no option 'treshold'; did you mean 'threshold'?"),
         ({"hashes": 64}, "there is no option 'hashes'; did you mean 'n_hashes'?"),
-        ({"zzz": 1}, "there is no option 'zzz'; the options are text, id"),
+        ({"zzz": 1}, "there is no option 'zzz'; the options are text, items"),
     ],
 )
 def test_what_is_wrong_is_said_with_what_is_allowed(words: dict[str, Any], message: str) -> None:

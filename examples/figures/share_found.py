@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 def old_rule(threshold: float) -> twinset.Plan:
     """100 hashes in b bands, where b is the whole number for which (1/b)^(b/100) is nearest to the threshold."""
-    bands = min(range(1, HASHES + 1), key=lambda b: abs((1 / b) ** (b / HASHES) - threshold))
+    bands = textbook.bands_by_step(threshold, HASHES)
     return twinset.plan(threshold, n_hashes=HASHES, n_bands=bands, rows_per_band=HASHES // bands)
 
 

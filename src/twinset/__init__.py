@@ -8,6 +8,7 @@
     twinset.explain(a, b, …)         what two documents share, and where they differ
     twinset.evaluate(source, …)      how well they are found, against a truth or the exact join
     twinset.Index                    documents added, asked for and removed, for years
+    twinset.sketch(source, …)        sketches to keep, to merge and to compare later, without the documents
     twinset.plan(…)                  the hashes, bands and rows behind a threshold and a recall
 """
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from .index.index import Index
     from .pipeline import compare, dedup, find_pairs
     from .results import open_result
+    from .sketching import Sketches, sketch
 
 __version__ = "0.1.0"
 
@@ -55,6 +57,7 @@ __all__ = [
     "Plan",
     "PlanWarning",
     "RowError",
+    "Sketches",
     "SourceError",
     "StateError",
     "TwinsetError",
@@ -68,13 +71,14 @@ __all__ = [
     "find_pairs",
     "open_result",
     "plan",
+    "sketch",
 ]
 
 # Imported when first asked for: they need Arrow and Numba, which `twinset --help` does not wait for.
 _LAZY = {
     "Index": "index.index", "collapse": "collapsing",
     "compare": "pipeline", "dedup": "pipeline", "evaluate": "evaluating", "find_pairs": "pipeline",
-    "explain": "engines.explaining", "open_result": "results",
+    "explain": "engines.explaining", "open_result": "results", "Sketches": "sketching", "sketch": "sketching",
 }  # fmt: skip
 
 

@@ -70,6 +70,7 @@ class Word:
     flags: tuple[str, ...] = ()
     default_words: str = ""
     off_help: str = ""
+    bare: str | None = None  # what a flag that stands without a value means
     result: bool = True
 
     @property
@@ -125,6 +126,20 @@ def number(above: float, most: float | None = None, below: float | None = None) 
 
     end = f"up to {most:g}" if most is not None else f"below {below:g}"
     return Check(run, f"a number above {above:g} and {end}", float)
+
+
+def length() -> Check:
+    """Check a distance: a number from 0 on, or nothing; never NaN."""
+
+    def run(value: Any) -> float:
+        if isinstance(value, (bool, str)):
+            raise TypeError
+        got = float(value)
+        if not 0.0 <= got < math.inf:
+            raise ValueError
+        return got
+
+    return Check(_or_none(run, none=True), "a number from 0 on", float)
 
 
 def choice(*choices: str) -> Check:

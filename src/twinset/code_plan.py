@@ -17,7 +17,7 @@ from typing import Any
 from .errors import OptionError
 from .wording import share
 
-__all__ = ["CodePlan", "bit_differs", "plan_codes", "within_probability"]
+__all__ = ["CodePlan", "GivenCodes", "bit_differs", "plan_codes", "within_probability"]
 
 BITS = (64, 128)
 
@@ -75,6 +75,43 @@ class CodePlan:
             "reached": self.reached,
             "unrelated": self.p_found(0.0),
         }
+
+
+@dataclass(frozen=True)
+class GivenCodes:
+    """How codes that are given are joined: exactly.
+
+    Attributes
+    ----------
+    bits, distance
+        Of a code, and the most in which a pair differs.
+    tables
+        Blocks of bits by which codes are grouped; 0 where all are compared with all.
+
+    Examples
+    --------
+    >>> print(GivenCodes(64, 3, 4))
+    exact, 4 tables: every pair of 64-bit codes that differ in at most 3 bits is found
+    """
+
+    bits: int
+    distance: int
+    tables: int
+
+    def __str__(self) -> str:
+        by = {0: "all compared with all", 1: "1 table"}.get(self.tables, f"{self.tables} tables")
+        bits = "1 bit" if self.distance == 1 else f"{self.distance} bits"
+        near = f"differ in at most {bits}" if self.distance else "are equal"
+        return f"exact, {by}: every pair of {self.bits}-bit codes that {near} is found"
+
+    @property
+    def reached(self) -> float:
+        """The probability that a pair exactly at the distance is found."""
+        return 1.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the plan as plain values, ready for JSON."""
+        return {"bits": self.bits, "distance": self.distance, "tables": self.tables, "reached": 1.0}
 
 
 def plan_codes(threshold: float = 0.95, recall: float = 0.95, bits: int = 64) -> CodePlan:

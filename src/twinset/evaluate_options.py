@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from . import checks
 from .checks import Check, Word
 from .errors import OptionError
+from .item_options import SETS
 from .options import FORCE, DedupOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions, option
 
 __all__ = ["EvaluateOptions", "parse_sweep"]
@@ -50,6 +51,8 @@ class EvaluateOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
     """The options of `twinset.evaluate` and ``twinset evaluate``."""
 
     title: ClassVar[str] = "Evaluation"
+    kinds: ClassVar[tuple[str, ...]] = SETS
+    why_not: ClassVar[str] = "evaluates texts and sets"
 
     truth: object = option(
         None,

@@ -206,7 +206,7 @@ def _summary(
     rows = sweep.measures(found, known, options.thresholds, options.cluster, readable)
     run.progress.advance(len(rows))
     best = best_of(rows)
-    shares = sweep.shares(sampled, run.plan)
+    shares = sweep.shares(sampled, run.sketching)
     true = known.count(options.thresholds[0])
     run.timed("measure", since)
     return {

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from . import checks
 from .checks import Word
+from .errors import OptionError
 from .options import FORCE, Options, PlanOptions, ReadOptions, RunOptions, ShingleOptions, option
 
 __all__ = [
@@ -33,6 +34,9 @@ class IndexOptions(PlanOptions, ShingleOptions):
 
     title: ClassVar[str] = "Index"
 
+    items: str | None = option(
+        None, "The documents are sets: column that holds their lists.", checks.column(none=True), "COLUMN"
+    )
     store: str = option(
         "text",
         "What is kept of a document besides its sketch. text: its text, compressed; shingles: its shingle hashes; "
@@ -46,6 +50,25 @@ class IndexOptions(PlanOptions, ShingleOptions):
         "N",
         default_words="drawn at random and kept in the index",
     )
+
+    @property
+    def item_kind(self) -> str:
+        """What the documents are: texts, or sets of items."""
+        return "text" if self.items is None else "items"
+
+    def to_dict(self, result_only: bool = True) -> dict[str, Any]:
+        """Give the options as plain values; of an index of texts, those that every version of it has had."""
+        found = super().to_dict(result_only)
+        if self.items is None:
+            del found["items"]
+        return found
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        defaults = self.defaults()
+        for name in ("shingle", "lowercase", "nfc", "squeeze", "split") if self.items is not None else ():
+            if getattr(self, name) != defaults[name]:
+                raise OptionError(f"{name} has no meaning for sets (--items); leave it out")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +85,9 @@ class SourceOptions(RunOptions, ReadOptions):
     """How documents are read on their way to an index, to be added or asked for."""
 
     title: ClassVar[str] = "Work"
+    kinds: ClassVar[tuple[str, ...]] = ("text", "items")
+    why_not: ClassVar[str] = "works with an index of texts or of sets"
+    lists_as_text: ClassVar[bool] = True
 
     scratch: str | None = option(
         None,

@@ -3,6 +3,8 @@
 The keyword words of the Python functions, the flags of the command line and `docs/commands.md` are all
 derived from the dataclasses below. They only hold and check values; nothing heavy is imported here.
 
+    ItemOptions
+         │
     ReadOptions  ShingleOptions  PlanOptions  RunOptions  AuditOptions
           └───────────┴────┬─────────┴───────────┴────────────┘
               PairsOptions · DedupOptions          CompareOptions (shingles and a sketch)
@@ -17,6 +19,7 @@ from typing import Any, ClassVar
 from . import checks
 from .checks import parse_keep, parse_shingle
 from .errors import OptionError
+from .item_options import ItemOptions
 from .machine import LEAST_MEMORY, default_memory, default_threads
 from .option_groups import Options, option
 
@@ -25,6 +28,7 @@ __all__ = [
     "AuditOptions",
     "CompareOptions",
     "DedupOptions",
+    "ItemOptions",
     "Options",
     "PairsOptions",
     "PlanOptions",
@@ -53,12 +57,11 @@ _SEED = ("Seed of all hashing.", checks.whole(0, 2**64 - 1), "N")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadOptions(Options):
+class ReadOptions(ItemOptions):
     """How sources are read."""
 
     title: ClassVar[str] = "Reading"
 
-    text: str = option("text", "Column that holds the text.", checks.column(), "COLUMN")
     id: str | None = option(
         None,
         "Column that holds the id.",
@@ -136,7 +139,7 @@ class PlanOptions(Options):
 
     threshold: float = option(
         0.8,
-        "Least exact similarity (Jaccard) of a reported pair; inclusive.",
+        "Least exact similarity of a reported pair, inclusive: Jaccard of texts and sets, cosine of vectors.",
         checks.number(above=0.0, most=1.0),
         "T",
     )
@@ -271,6 +274,13 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
         "all",
         "Pairs of identical documents. all: every one; link: each copy with its first appearance only.",
         checks.choice("all", "link"),
+    )
+    top: int | None = option(
+        None,
+        "Of each item its N most similar only, each item as left in turn.",
+        checks.whole(1, 10_000, none=True),
+        "N",
+        default_words="every pair, once",
     )
     force: bool = option(False, *FORCE, result=False)
 

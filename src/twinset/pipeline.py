@@ -19,6 +19,7 @@ from twinset.engines.corpus import Corpus
 from twinset.engines.earlier import Earlier, grouped
 from twinset.engines.expanding import Copies
 from twinset.engines.local import Local
+from twinset.engines.measured import Measured
 from twinset.engines.progress import Progress, Silent
 from twinset.engines.reading import Found
 from twinset.engines.recorded import sealed
@@ -26,14 +27,17 @@ from twinset.engines.reopening import described
 from twinset.engines.sketching import EMPTY, UNREADABLE, shingle_sets
 from twinset.engines.spool import Spool
 from twinset.engines.tables import check_ending
-from twinset.engines.writing import document_pairs, write_result
+from twinset.engines.verifying import Verifying
+from twinset.engines.writing import document_pairs, nearest_first, top_pairs, write_result
 from twinset.errors import OptionError, PlanWarning, SourceError, TwinsetError
 from twinset.evaluation import audit
+from twinset.item_options import MEASURED
 from twinset.options import CompareOptions, DedupOptions, PairsOptions
 from twinset.pairs.verify import Sets, overlaps
 from twinset.plan import Plan, exact_plan, plan
 from twinset.results import Comparison, DedupResult, PairsResult
 from twinset.schema import Shingles
+from twinset.sketch_options import holds_sketches
 from twinset.sketches.minhash import estimate, sketch, standard_error
 from twinset.wording import counted
 
@@ -69,39 +73,47 @@ def find_pairs(*sources: object, output: Any = None, progress: Progress | None =
     >>> found.pairs.select(["left", "right"]).to_pylist()
     [{'left': '0', 'right': '1'}]
     """
+    place = Path(output) if output is not None else None
+    if any(map(holds_sketches, sources)):
+        from twinset import estimated  # its kernels are a moment that other runs need not wait
+
+        return estimated.find_estimated(sources, words, place, twinset.__version__, progress or Silent())
     options = PairsOptions.of(**words)
     chosen = _plan_of(options)
-    place = Path(output) if output is not None else None
     if place is not None:
         check_ending(place)
         new_file(place, options.force)
     with Local(sources, options, chosen, place, twinset.__version__, progress or Silent()) as run:
         corpus, found = run.read(whole=False)
         copies = run.collapse(corpus)
-        candidates = run.candidates(corpus, copies)
-        pairs, verifying = run.verify(corpus, candidates)
+        pairs, verifying, candidates = _near(run, corpus, copies)
         if corpus.border is not None:
-            run.refuse_flood(copies.identical_across(pairs, verifying.sizes))
-        results = outputs.Results(corpus, copies, verifying.sizes)
-        audited = run.audit(corpus, copies, pairs, verifying.sizes, len(candidates))
+            run.refuse_flood(verifying.identical_across(pairs, copies))
+        results = outputs.Results(corpus, copies, verifying.sizes, scoring=_scoring(verifying))
+        audited = run.audit(corpus, copies, pairs, verifying, candidates)
         since = time.perf_counter()
         run.progress.stage("writing", None, "pairs")
         made = run.room_for_output(f"out{place.suffix if place else '.parquet'}")
         link = options.identical == "link"
-        count = results.write_pairs(made, document_pairs(run, corpus, copies, pairs, link))
+        every = document_pairs(run, corpus, copies, pairs, link)
+        if options.top is not None and options.item_kind == "vectors":
+            every = nearest_first(run, results, pairs)
+        elif options.top is not None:
+            every = top_pairs(run, results, every, options.top)
+        count = results.write_pairs(made, every)
         run.timed("write", since)
         summary = {
             **_counts(corpus, copies, found, run),
             "named": _named(corpus, found),
             "pairs": count,
-            "candidates": len(candidates),
+            "candidates": candidates,
             "audit": audit.summary_of(audited, results) if audited else None,
             **run.facts(),
         }
         table = None if place is not None else pa.parquet.read_table(made)
         if place is not None:
             outputs.put_in_place(made, place, run.state.folder / "old")
-    return PairsResult(summary, chosen, place, table)
+    return PairsResult(summary, run.plan, place, table, options.measure)
 
 
 def dedup(*sources: object, output: Any = None, progress: Progress | None = None, **words: Any) -> DedupResult:
@@ -153,14 +165,13 @@ def _deduplicated(
     ):
         corpus, found = run.read(whole=True)
         copies = run.collapse(corpus)
-        candidates = run.candidates(corpus, copies)
-        pairs, verifying = run.verify(corpus, candidates)
-        audited = run.audit(corpus, copies, pairs, verifying.sizes, len(candidates))
+        pairs, verifying, candidates = _near(run, corpus, copies)
+        audited = run.audit(corpus, copies, pairs, verifying, candidates)
         # From here on an index is held: what it does not have now, no other run can add.
         scored = arriving.earlier(corpus, copies) if arriving else None
         earlier = scored.reaching(options.threshold) if scored else None
         clusters = _clusters(run, corpus, copies, found, pairs, verifying, earlier)
-        results = outputs.Results(corpus, copies, verifying.sizes, earlier)
+        results = outputs.Results(corpus, copies, verifying.sizes, earlier, _scoring(verifying))
         if arriving:
             arriving.add(results, clusters)
         since = time.perf_counter()
@@ -174,7 +185,7 @@ def _deduplicated(
         summary = {
             **_dedup_counts(run, results, clusters, found),
             "pairs": count,
-            "candidates": len(candidates),
+            "candidates": candidates,
             "index": arriving.summary(earlier.count(copies)) if arriving and earlier else None,
             "audit": audit.summary_of(audited, results) if audited else None,
             "input": _input(run, found),
@@ -182,7 +193,7 @@ def _deduplicated(
         }
         summary = sealed(made, summary) if place is not None else summary
         outputs.write_summary(made / "summary.json", summary)
-        result = DedupResult(summary, chosen, place)
+        result = DedupResult(summary, run.plan, place)
         if place is None:
             result.load(made, _kept_table(run, corpus, clusters), (*run.given, *options.against))
         else:
@@ -285,8 +296,22 @@ def _outlined(sources: Any, options: PairsOptions | DedupOptions, own_files: Seq
         }
 
 
+def _near(run: Local, corpus: Corpus, copies: Copies) -> tuple[Spool, Verifying | Measured, int]:
+    """The pairs, what can say more of them, and how many were compared for them."""
+    if run.options.item_kind in MEASURED:
+        pairs, held = run.compare(corpus, copies)
+        return pairs, held, held.candidates
+    candidates = run.candidates(corpus, copies)
+    return *run.verify(corpus, candidates), len(candidates)
+
+
+def _scoring(verifying: Verifying | Measured) -> Measured | None:
+    return verifying if isinstance(verifying, Measured) else None
+
+
 def _plan_of(options: PairsOptions | DedupOptions) -> Plan:
-    if isinstance(options, PairsOptions) and options.exact:
+    # What has a measure of its own has no sketches, and plans when it is in memory.
+    if options.item_kind in MEASURED or (isinstance(options, PairsOptions) and options.exact):
         return exact_plan(options.threshold)
     with warnings.catch_warnings():
         if isinstance(options, DedupOptions) and options.index is not None:
@@ -359,7 +384,9 @@ def _dedup_counts(run: Local, results: outputs.Results, clusters: Clusters, foun
 def _kept_table(run: Local, corpus: Corpus, clusters: Clusters) -> pa.Table:
     tables = []
     for number in range(run.against):
-        part = run.parts[number]
+        taking = run.parts[number].taking()
         read = corpus.read(run.threads, lambda span, block: block, whole=True, parts=range(number, number + 1))
-        tables += [part.take_rows(block, clusters.kept[span.first : span.first + span.rows]) for span, block in read]
+        for span, block in read:
+            taking.write(block, clusters.kept[span.first : span.first + span.rows])
+        tables += taking.tables()
     return DedupResult.joined(tables)

@@ -21,19 +21,20 @@ from twinset.engines.recutting import Recutting, kept_tables
 from twinset.errors import StateError
 from twinset.pairs.differences import Part as Part
 from twinset.pairs.explain import Explanation as Explanation
-from twinset.plan import Plan
 from twinset.report.page import write_report
 from twinset.result_options import RecutOptions, ReportOptions
-from twinset.schema import PAIRS
+from twinset.schema import pairs_schema
 from twinset.wording import counted
 
 
 class PairsResult:
     """Pairs of similar documents: `.pairs` (an Arrow table), `.summary` (plain numbers) and `.plan`."""
 
-    def __init__(self, summary: dict[str, Any], plan: Plan, path: Path | None, pairs: pa.Table | None) -> None:
+    def __init__(
+        self, summary: dict[str, Any], plan: Any, path: Path | None, pairs: pa.Table | None, measure: str = "jaccard"
+    ) -> None:
         self.summary, self.plan, self.path = summary, plan, path
-        self._pairs = pairs
+        self._pairs, self._schema = pairs, pairs_schema(measure)
 
     @cached_property
     def pairs(self) -> pa.Table:
@@ -41,12 +42,12 @@ class PairsResult:
         if self._pairs is not None:
             return self._pairs
         if self.path is None:
-            return PAIRS.empty_table()
+            return self._schema.empty_table()
         if self.path.suffix == ".csv":
-            kinds = pa.csv.ConvertOptions(column_types=PAIRS, strings_can_be_null=False)
+            kinds = pa.csv.ConvertOptions(column_types=self._schema, strings_can_be_null=False)
             return pa.csv.read_csv(self.path, convert_options=kinds)
         if self.path.suffix in (".jsonl", ".ndjson"):
-            return _json_lines(self.path)
+            return _json_lines(self.path, self._schema)
         return pq.read_table(self.path)
 
     def __repr__(self) -> str:
@@ -54,17 +55,17 @@ class PairsResult:
         return f"<PairsResult: {pairs} of {documents}>"
 
 
-def _json_lines(path: Path) -> pa.Table:
+def _json_lines(path: Path, schema: pa.Schema) -> pa.Table:
     if path.stat().st_size == 0:
-        return PAIRS.empty_table()
-    options = pa.json.ParseOptions(explicit_schema=PAIRS, unexpected_field_behavior="error")
+        return schema.empty_table()
+    options = pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
     return pa.json.read_json(path, parse_options=options)
 
 
 class DedupResult:
     """A clean collection: `.kept`, `.removed`, `.clusters`, `.pairs` (Arrow tables), `.summary` and `.plan`."""
 
-    def __init__(self, summary: dict[str, Any], plan: Plan, path: Path | None) -> None:
+    def __init__(self, summary: dict[str, Any], plan: Any, path: Path | None) -> None:
         self.summary, self.plan, self.path = summary, plan, path
         self._tables: dict[str, pa.Table] = {}
         self._recorded: Recorded | None = None

@@ -84,12 +84,64 @@ FLAGS = pa.schema(
     ]
 )
 
+ESTIMATES = pa.schema(
+    [
+        pa.field("left", pa.string(), nullable=False),
+        pa.field("right", pa.string(), nullable=False),
+        pa.field("similarity", pa.float64(), nullable=False),
+        pa.field("standard_error", pa.float64(), nullable=False),
+        pa.field("estimate", pa.bool_(), nullable=False),
+    ]
+)
+"""Pairs of sketches: how similar, by how much that may be off, and whether it is an estimate at all."""
+_SCORES = {
+    "cosine": pa.field("similarity", pa.float64(), nullable=False),
+    "distance": pa.field("distance", pa.float64(), nullable=False),
+    "bits": pa.field("distance", pa.int32(), nullable=False),
+}
+
+
+def pairs_schema(measure: str) -> pa.Schema:
+    """The columns of pairs under a measure: sets have shares of each other, other kinds one number."""
+    if measure == "estimate":
+        return ESTIMATES
+    return PAIRS if measure == "jaccard" else pa.schema([*list(PAIRS)[:2], _SCORES[measure]])
+
+
+def sketches_schema(slots: int | None) -> pa.Schema:
+    """The columns of a file of sketches: so many slots of 32 bits, or hashes of 64 bits, as many as there are.
+
+    Shingles are counted with repeats, and not known (null) of merged sketches.
+    """
+    sketch = pa.list_(pa.uint64()) if slots is None else pa.list_(pa.uint32(), slots)
+    return pa.schema(
+        [
+            pa.field("id", pa.string(), nullable=False),
+            pa.field("sketch", sketch, nullable=False),
+            pa.field("shingles", pa.uint32()),
+        ]
+    )
+
+
+def removed_schema(measure: str) -> pa.Schema:
+    """The columns of removed documents under a measure."""
+    return REMOVED if measure == "jaccard" else pa.schema([*list(REMOVED)[:2], _SCORES[measure]])
+
+
+def flags_schema(measure: str) -> pa.Schema:
+    """The columns that ``--flag`` adds under a measure."""
+    if measure == "jaccard":
+        return FLAGS
+    return pa.schema([*list(FLAGS)[:2], _SCORES[measure].with_nullable(True)])
+
+
 Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
 Sketches = npt.NDArray[np.uint32]
 Numbers = npt.NDArray[np.uint32]
 """Documents by their number: the order in which they were read, from 0."""
+Shares = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.float32]
 """(n, d): one vector a row."""
 Codes = npt.NDArray[np.uint64]
@@ -114,6 +166,15 @@ class Shingles:
     rows: Places
     offsets: Places
     hashes: Hashes
+
+
+@dataclass(frozen=True)
+class WeightedSets:
+    """Elements by their hashes, with their weights: those of set i are at offsets[i] to offsets[i+1]."""
+
+    offsets: Places
+    hashes: Hashes
+    weights: Shares
 
 
 @dataclass(frozen=True)

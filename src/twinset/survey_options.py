@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from . import checks
 from .checks import Check
+from .item_options import SETS
 from .options import PlanOptions, ReadOptions, RunOptions, ShingleOptions, option
 
 __all__ = ["CurveOptions", "SurveyOptions"]
@@ -27,6 +28,8 @@ class SurveyOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
     """The options of a survey: what is planned, and how the source is read."""
 
     title: ClassVar[str] = "Survey"
+    kinds: ClassVar[tuple[str, ...]] = SETS
+    why_not: ClassVar[str] = "plans for texts and sets"
 
     sample: int = option(
         64,

@@ -133,6 +133,11 @@ class VectorPlan:
         """The probability that a pair exactly at the threshold is found."""
         return self.p_found(self.threshold)
 
+    def cost(self, vectors: int, others: Sequence[float] | None = None) -> float:
+        """Estimate what a vector costs, among so many, in nanoseconds of one core; `others` as for `vector_plan`."""
+        shares = background(others, self.measure, self.threshold)
+        return expected_cost(self, vectors, _chances(self, shares)).total
+
     def curve(self, points: int = 10) -> list[tuple[float, float]]:
         """Give the S-curve: cosines up to 1, or distances up to twice the threshold, with the probability of each."""
         most = 1.0 if self.measure == "cosine" else 2 * self.threshold

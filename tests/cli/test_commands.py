@@ -15,6 +15,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+import twinset
 from twinset import textbook
 
 from .conftest import Run, text
@@ -163,7 +164,7 @@ def test_demo_leaves_what_is_there_alone(run: Run, tmp_path: Path) -> None:
 
 
 def test_the_bundled_sample_is_what_its_text_says(tmp_path: Path) -> None:
-    sample = Path(textbook.__file__).parent / "cli" / "sample" / "articles.jsonl"
+    sample = Path(twinset.__file__).parent / "cli" / "sample" / "articles.jsonl"
     texts = {row["id"]: row["text"] for row in map(json.loads, sample.read_text("utf-8").splitlines())}
     sets = {id: textbook.shingles(text) for id, text in texts.items()}
     near = {(left, right) for left, right, _ in textbook.all_pairs(sets, 0.8)}

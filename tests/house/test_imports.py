@@ -14,7 +14,7 @@ from .source import NOUNS, imports_of, modules, name_of, part_of, parts
 GROUND = {
     *("errors", "checks", "machine", "option_groups", "options", "schema", "textbook"),
     *("compiled", "bytes_kernels", "digests", "unicode", "wording", "result_options", "evaluate_options"),
-    *("costs", "survey_options", "collapse_options", "index_options"),
+    *("costs", "survey_options", "collapse_options", "index_options", "sketch_options"),
     *("code_plan",),
     *("vectors", "vector_kernels", "vector_chances", "vector_costs", "vector_plan"),
 }
@@ -27,8 +27,8 @@ LEVELS: tuple[set[str], ...] = (
     {"index"},
     {"report"},
     {"results"},
-    {"evaluation"},
-    {"pipeline", "evaluating", "collapsing", "indexing"},
+    {"evaluation", "estimated"},
+    {"pipeline", "evaluating", "collapsing", "indexing", "sketching"},
     {"cli", "web"},
 )
 LEVEL = {part: level for level, found in enumerate(LEVELS) for part in found}

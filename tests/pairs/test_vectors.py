@@ -209,7 +209,7 @@ def test_nearest_in_several_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     for measure in ("cosine", "distance"):
         together = shown(every_nearest(queries, vectors, 10, measure))
         with monkeypatch.context() as patch:
-            patch.setattr(verifying, "_PRODUCTS", 1500)
+            patch.setattr(verifying, "_TILE", 7)
             assert shown(every_nearest(queries, vectors, 10, measure)) == together
 
 

@@ -22,7 +22,7 @@ from .stopping import insisting
 
 __all__ = ["main"]
 
-COMMANDS = ("demo", "pairs", "dedup", "recut", "explain", "report", "index", "evaluate", "compare", "plan")
+COMMANDS = ("demo", "pairs", "dedup", "recut", "explain", "report", "index", "evaluate", "compare", "sketch", "plan")
 FAILED, STOPPED, PIPE_CLOSED = 2, 130, 141
 _COMPLETE = "_TWINSET_COMPLETE"  # set by a shell that asks how to go on
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -20,6 +20,7 @@ _PAIRS = (
     ("precision", "precision", False),
     ("recall", "recall", False),
     ("F1", "f1", False),
+    ("reduction", "reduction_ratio", False),
 )
 _CLUSTERS = (
     ("exact sets", "exact_set_accuracy", False),

@@ -145,14 +145,16 @@ def _print_explanation(found: Explanation, left: str, right: str, options: Expla
     shared, only_left, only_right = found.shared, found.left_only, found.right_only
     n_left, n_right = len(shared) + len(only_left), len(shared) + len(only_right)
     every = len(shared) + len(only_left) + len(only_right)
-    unit = f"{'shingle' if every == 1 else 'shingles'} ({found.shingle})"
+    of_texts = found.unit == "shingle"
+    unit = f"{found.unit if every == 1 else f'{found.unit}s'}" + (f" ({found.shingle})" if of_texts else "")
     rows = (
         ("similarity", found.similarity, f"{every:,} {unit} {_are(every)} in both"),
         (f"of {ours}", found.left_in_right, f"{n_left:,} {_are(n_left)} in the other"),
         (f"of {theirs}", found.right_in_left, f"{n_right:,} {_are(n_right)} in the other"),
     )
     show.facts((name, f"{show.share(value)}  {len(shared):,} of {whole}") for name, value, whole in rows)
-    side_by_side.print_difference(found, ours, theirs, _context(options))
+    if of_texts:
+        side_by_side.print_difference(found, ours, theirs, _context(options))
     most = None if options.full else options.shingles
     side_by_side.print_shingles(
         (
@@ -161,4 +163,5 @@ def _print_explanation(found: Explanation, left: str, right: str, options: Expla
             ("in both", shared, " "),
         ),
         most,
+        found.unit,
     )

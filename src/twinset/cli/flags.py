@@ -80,6 +80,8 @@ def _flag(options: type[Options], name: str, word: Word) -> Callable[[Decorated]
         more["type"] = Value(spellings[0], word.check)
         more["metavar"] = metavar_of(word)
         more["multiple"] = word.check.multiple
+        if word.bare is not None:
+            more.update(is_flag=False, flag_value=word.bare)
     return click.option(*spellings, name, cls=Flag, **more)
 
 

@@ -12,6 +12,7 @@ import click
 
 from ..checks import pairs_file
 from ..options import PairsOptions
+from ..sketch_options import holds_sketches
 from . import flags, running, show
 
 ROWS = 50
@@ -29,7 +30,8 @@ def command(
 
     A SOURCE is a folder of text files, a file (.txt, .jsonl, .csv, .tsv, .parquet, .arrow; also compressed),
     a pattern such as 'news/*.jsonl', or - for JSON lines on stdin. Without -o the pairs are shown as a table
-    on a terminal, and written as CSV elsewhere.
+    on a terminal, and written as CSV elsewhere. A file that twinset sketch made is a SOURCE too: its pairs are
+    estimates.
     """
     words = flags.given(PairsOptions, values)
     options = PairsOptions.of(**words)
@@ -43,7 +45,7 @@ def command(
         if as_json:
             show.as_json(summary)
         elif not quiet:
-            click.echo(f"{show.count(summary['pairs'], 'pair')} of {_read(summary)} in {output}")
+            click.echo(f"{_found(summary)} in {output}")
             for line in show.audit(summary["audit"]):
                 click.echo(line)
         return
@@ -61,7 +63,7 @@ def command(
             with file.open("rb") as written:
                 shutil.copyfileobj(written, sys.stdout.buffer)
     if not quiet:
-        click.echo(f"{show.count(summary['pairs'], 'pair')} of {_read(summary)}", err=True)
+        click.echo(_found(summary), err=True)
         for line in show.audit(summary["audit"]):
             click.echo(line, err=True)
 
@@ -71,12 +73,15 @@ def _find(
 ) -> dict[str, Any]:
     import twinset
 
-    with running.followed(options, quiet) as progress:
+    with running.followed(options, quiet, planned=not any(map(holds_sketches, sources))) as progress:
         return dict(twinset.find_pairs(*sources, output=output, progress=progress, **words).summary)
 
 
-def _read(summary: dict[str, Any]) -> str:
-    return show.count(summary["documents"], "document")
+def _found(summary: dict[str, Any]) -> str:
+    pairs = show.count(summary["pairs"], "pair")
+    if summary.get("estimate"):
+        return f"{pairs} of {show.count(summary['documents'], 'sketch', 'sketches')}, by estimate: none was verified"
+    return f"{pairs} of {show.count(summary['documents'], 'document')}"
 
 
 def _print_table(file: Path, total: int) -> None:

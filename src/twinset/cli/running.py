@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from ..item_options import MEASURED
 from ..options import PlanOptions
 from ..plan import Plan, exact_plan, plan
 from . import show
@@ -38,10 +39,11 @@ def load(say: Callable[[str], None], what: str = "pipeline") -> None:
 
 
 @contextmanager
-def followed(options: PlanOptions, quiet: bool) -> Iterator[Progress]:
-    """Follow a run: its plan first, then its progress."""
-    # An index has a plan of its own, which is told when it is open.
-    chosen = plan_of(options) if getattr(options, "index", None) is None else None
+def followed(options: PlanOptions, quiet: bool, planned: bool = True) -> Iterator[Progress]:
+    """Follow a run: its plan first, unless the run itself will tell it, then its progress."""
+    # An index has a plan of its own, which is told when it is open; what has a measure of its own, when it is read.
+    later = getattr(options, "index", None) is not None or getattr(options, "item_kind", "text") in MEASURED
+    chosen = None if later or not planned else plan_of(options)
     shown = progress(quiet)
     if getattr(options, "memory", None) is None:
         # Arrow's allocator gives memory back after 10 ms and asks for it again; with memory to spare that is only work.

@@ -196,7 +196,9 @@ def pairs_table(rows: Sequence[Mapping[str, Any]], total: int) -> None:
     console = Console(file=sys.stdout, highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
     numbers = ["similarity", "left in right", "right in left"]
-    if console.width < _WIDE:
+    if rows and "standard_error" in rows[0]:
+        numbers = ["similarity", "standard error"]
+    elif console.width < _WIDE:
         del numbers[1:]
     # What the numbers and the gaps do not need is left for the two ids.
     width = max(4, (console.width - 2 - sum(len(name) + 2 for name in numbers)) // 2)

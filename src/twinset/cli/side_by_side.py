@@ -44,15 +44,17 @@ def print_difference(found: Explanation, left: str, right: str, context: int | N
             _columns(console, _side(hunk.parts, 0, console), _side(hunk.parts, 1, console))
 
 
-def print_shingles(groups: Iterable[tuple[str, Sequence[str], str]], most: int | None) -> None:
-    """Print shingles, group by group, so many of each."""
+def print_shingles(
+    groups: Iterable[tuple[str, Sequence[str], str]], most: int | None, unit: str = "shingle"
+) -> None:
+    """Print shingles, or elements of sets, group by group, so many of each."""
     from rich.text import Text
 
     console = _console()
     for title, shingles, mark in groups:
         shown = shingles if most is None else shingles[:most]
         console.print()
-        console.print(Text(f"{title}: {show.count(len(shingles), 'shingle')}", style="bold"))
+        console.print(Text(f"{title}: {show.count(len(shingles), unit)}", style="bold"))
         style = {"-": _LEFT, "+": _RIGHT}.get(mark, "")
         for one in shown:
             line = Text(f"  {mark} ", style=style)

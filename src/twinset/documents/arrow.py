@@ -74,7 +74,7 @@ class ArrowPart(ColumnsPart):
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
         """Open the file of kept rows."""
         path = out / "kept" / self.kept_name
-        return ArrowWriter(path, self.schema, flag, self.stream, self._compression())
+        return ArrowWriter(path, self.schema, self.flag_schema if flag else None, self.stream, self._compression())
 
     def _compression(self) -> str | None:
         """How buffers are packed, if they are: each starts with its length and the packer's magic number."""
@@ -130,7 +130,7 @@ class ArrowChunk(Chunk):
 class ArrowWriter(GroupWriter):
     """Writes kept rows as an Arrow file."""
 
-    def __init__(self, path: Path, schema: Any, flag: bool, stream: bool, compression: str | None) -> None:
+    def __init__(self, path: Path, schema: Any, flag: Any, stream: bool, compression: str | None) -> None:
         super().__init__(path, schema, flag)
         options = pa.ipc.IpcWriteOptions(compression=compression, use_threads=False)
         make = pa.ipc.new_stream if stream else pa.ipc.new_file

@@ -21,6 +21,7 @@ FORMATS = {
     ".parquet": "parquet",
     ".arrow": "arrow",
     ".feather": "arrow",
+    ".npy": "npy",
 }
 _HEAD = 8192
 

@@ -14,8 +14,10 @@ import pyarrow as pa
 from ..errors import ColumnError, OptionError
 from ..options import ReadOptions
 from .compressed import open_reader
-from .parts import FLAG_NAMES, MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
+from .items import json_type, json_value, packed
+from .parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
 from .records import LineScanner, Records, RecordWriter, ending_of, skip_mark, split_records
+from .vectors import need_column
 
 _PEEKED_ROWS = 1000
 _PEEKED_BYTES = 2**20
@@ -59,8 +61,10 @@ class JsonLinesPart(Part):
         return first
 
     def _check_keys(self) -> None:
+        need_column(self.options, self.name)
         if self.options.on_error != "skip":
-            self.check_column(self.options.text, "--text NAME")
+            for column in self.options.item_columns:
+                self.check_column(column, f"{self.options.item_flag} NAME")
             if self.options.id is not None:
                 self.check_column(self.options.id, "--id NAME")
         if self.options.by is not None:
@@ -85,7 +89,10 @@ class JsonLinesPart(Part):
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
         """Open the file of kept lines."""
-        return RecordWriter(out / "kept" / self.kept_name, self.codec, self.mark, _flagged if flag else None)
+        return RecordWriter(out / "kept" / self.kept_name, self.codec, self.mark, self._flagged if flag else None)
+
+    def _flagged(self, line: bytes, values: tuple[Any, ...]) -> bytes:
+        return _flagged(line, self.flag_names, values)
 
     def take_rows(self, block: Block, keep: Mask) -> Any:
         """Ids and texts: objects need not have the same keys."""
@@ -124,30 +131,36 @@ class JsonLinesChunk(Chunk):
         """Parse the lines."""
         part, options = self._part, self._part.options
         bad: Unreadable = []
-        texts: list[Any] = []
+        items: list[Any] = []
         ids: list[str | None] = []
         groups: list[str | None] = []
         wanted: dict[str, list[Any]] = {name: [] for name in sorted(part.wanted)}
         for row, line in enumerate(self._records.lines()):
-            text: Any = None
+            item: Any = None
             id_ = group = None
             values: dict[str, Any] = {}
             try:
                 values = self._object(line)
-                text = _text(values, options.text)
+                item = _item(values, options)
                 if part.id_key is not None:
                     id_ = _id(values, part.id_key)
                 if options.by is not None:
                     group = _group(values, options.by)
             except _Malformed as error:
                 part.bad_row(bad, row, self._records.line_of(row), str(error))
-                text = None
-            texts.append(text)
+                item = None
+            items.append(item)
             ids.append(id_)
             groups.append(group)
             for name, column in wanted.items():
                 column.append(_clean(values, values.get(name)))
-        block = Block(self.rows, self.first_row, _text_array(texts), unreadable=bad)
+        texts, odd = _item_array(items, options)
+        known = {row for row, _ in bad}
+        for row, reason in odd:
+            if row in known:
+                continue
+            part.bad_row(bad, row, self._records.line_of(row), reason)
+        block = Block(self.rows, self.first_row, texts, unreadable=bad)
         if not texts_only:
             block.ids = None if part.id_key is None else pa.array(ids, pa.string())
             block.by = None if options.by is None else pa.array(groups, pa.string())
@@ -164,7 +177,7 @@ class JsonLinesChunk(Chunk):
         if not isinstance(row, dict):
             raise _Malformed(f"a JSON object is expected on each line, this is a {_kind(row)}")
         if self._part.flagged:
-            for name in FLAG_NAMES:
+            for name in self._part.flag_names:
                 if name in row:
                     raise OptionError(
                         f"{self._part.name}: --flag adds {name!r}, but a row has a key of that name; "
@@ -202,6 +215,32 @@ def _parsed(line: memoryview) -> Any:
 
 def _no_constant(word: str) -> None:
     raise ValueError(f"{word} is not JSON")
+
+
+def _item(values: dict[str, Any], options: ReadOptions) -> Any:
+    """The text of a row; of other kinds of items the value of each of their columns."""
+    if isinstance(options.text, str) and options.item_kind == "text":
+        return _text(values, options.text)
+    found = []
+    for name in options.item_columns:
+        if name not in values:
+            there = ", ".join(map(repr, list(values)[:20])) or "none"
+            raise _Malformed(f"there is no key {name!r}, which {options.item_flag} names; the keys are {there}")
+        try:
+            found.append(json_value(options, name, values[name]))
+        except ValueError as error:
+            raise _Malformed(f"{error}, this is a {_kind(values[name])}") from error
+    return found
+
+
+def _item_array(items: list[Any], options: ReadOptions) -> tuple[Any, list[tuple[int, str]]]:
+    if options.item_kind == "text":
+        return _text_array(items), []
+    columns = [
+        pa.array([None if item is None else item[at] for item in items], json_type(options, name))
+        for at, name in enumerate(options.item_columns)
+    ]
+    return packed(options, columns)
 
 
 def _text(values: dict[str, Any], key: str) -> str | bytes | None:
@@ -278,9 +317,9 @@ def _text_array(texts: list[Any]) -> Any:
     return pa.array(texts, pa.string())
 
 
-def _flagged(line: bytes, values: tuple[Any, ...]) -> bytes:
+def _flagged(line: bytes, names: tuple[str, ...], values: tuple[Any, ...]) -> bytes:
     """Insert the flags before the closing brace of a line."""
-    flags = orjson.dumps(dict(zip(FLAG_NAMES, values, strict=True)))
+    flags = orjson.dumps(dict(zip(names, values, strict=True)))
     body = line.rstrip()
     comma = b"" if body[:-1].rstrip() == b"{" else b","
     return body[:-1].rstrip() + comma + flags[1:] + ending_of(line)

@@ -98,12 +98,15 @@ def _without_ends(records: Records) -> Any:
 
 def no_columns(part: Part, options: ReadOptions) -> None:
     """Refuse options that name columns of what has none."""
-    for column, option in ((options.id, "--id"), (options.by, "--by")):
+    named = options.item_columns[0] if options.item_kind not in ("text", "vectors", "images") else None
+    for column, option in ((options.id, "--id"), (options.by, "--by"), (named, options.item_flag)):
         if column is not None:
             raise OptionError(
                 f"{part.name}: {option} {column} names a column, but text files have none; "
                 "give a table, or go without it"
             )
+    if options.item_kind == "vectors":
+        raise OptionError(f"{part.name}: --vectors reads .npy files and columns of tables, and this is a text file")
 
 
 def no_flags(name: str) -> OptionError:

@@ -112,6 +112,14 @@ def hash_values(array: pa.Array, seed: int) -> Hashes:
     return hashes
 
 
+def hash_rows(array: pa.Array, seed: int) -> Hashes:
+    """A 64-bit hash of the bytes of each row; that of null has no meaning."""
+    data, offsets = buffers_of(array)
+    hashes = np.empty(len(array), np.uint64)
+    kernels.hash_values(data, offsets, np.uint64(seed), hashes)
+    return hashes
+
+
 def lengths(array: pa.Array) -> Hashes:
     """The number of characters of each text, 0 for null."""
     data, offsets = buffers_of(array)

@@ -11,8 +11,10 @@ import pyarrow as pa
 
 from ..errors import SourceError
 from ..options import ReadOptions
+from .arrays import held_table
 from .arrow import ArrowPart
 from .compressed import reading, writing
+from .items import held_values, json_type
 from .parquet import ParquetWriter
 from .parts import LEAST_ROW, Block, Chunk, KeptWriter
 from .tables import ColumnsPart
@@ -49,7 +51,7 @@ class TablePart(ColumnsPart):
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
         """Kept rows of a table are written as Parquet."""
-        return ParquetWriter(out / "kept" / self.kept_name, self.schema, flag, {})
+        return ParquetWriter(out / "kept" / self.kept_name, self.schema, self.flag_schema if flag else None, {})
 
     def check_unchanged(self) -> None:
         """Arrow tables do not change."""
@@ -117,7 +119,7 @@ class SpooledPart(ArrowPart):
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
         """Kept rows of a table are written as Parquet."""
-        return ParquetWriter(out / "kept" / self.kept_name, self.schema, flag, {})
+        return ParquetWriter(out / "kept" / self.kept_name, self.schema, self.flag_schema if flag else None, {})
 
 
 def table_part(given: Any, name: str, source: int, options: ReadOptions, spool: Path) -> TablePart | SpooledPart:
@@ -160,6 +162,11 @@ def texts_part(
 ) -> TablePart:
     """Make a part of texts that a program holds; without `ids` they are ``name:row``."""
     known = list(ids) if ids is not None else [f"{name}:{row}" for row in range(len(texts))]
+    if options.item_kind in ("vectors", "codes"):
+        table, plain = held_table(texts, known, name, options)
+        return TablePart(name, source, plain, table)
+    if options.item_kind != "text":
+        return _items_part(texts, known, name, source, options)
     unreadable: dict[int, str] = {}
     held: list[str | bytes | None] = []
     for row, text in enumerate(texts):
@@ -180,6 +187,23 @@ def texts_part(
     column = pa.array(held, pa.large_binary() if any(isinstance(text, bytes) for text in held) else pa.large_string())
     table = pa.table({"id": pa.array(known, pa.string()), "text": column})
     plain = type(options).of(**{**_words(options), "text": "text", "id": "id"})
+    return TablePart(name, source, plain, table, unreadable)
+
+
+def _items_part(items: Sequence[Any], ids: list[str], name: str, source: int, options: ReadOptions) -> TablePart:
+    """Make a part of sets, or of records, that a program holds."""
+    columns = options.item_columns
+    values: list[list[Any]] = [[] for _ in columns]
+    unreadable: dict[int, str] = {}
+    for row, item in enumerate(items):
+        found = held_values(options, item)
+        if isinstance(found, str):
+            raise SourceError(found, where=f"{name}[{ids[row]!r}]")
+        for column, value in zip(values, found, strict=True):
+            column.append(value)
+    arrays = [pa.array(held, json_type(options, column)) for column, held in zip(columns, values, strict=True)]
+    table = pa.table({"id": pa.array(ids, pa.string()), **dict(zip(columns, arrays, strict=True))})
+    plain = type(options).of(**{**_words(options), "id": "id"})
     return TablePart(name, source, plain, table, unreadable)
 
 

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from ..options import ReadOptions
 from ..wording import counted
 from .compressed import reading, writing
+from .items import is_text
 from .parts import LEAST_ROW, Block, Chunk, KeptWriter
 from .row_groups import RowGroups
 from .tables import GROUP_BYTES, ColumnsPart, GroupWriter
@@ -46,6 +47,11 @@ class ParquetPart(ColumnsPart):
             page_checksum_verification=True,
             **more,
         )
+
+    @property
+    def coded(self) -> list[str]:
+        """Columns of a long table whose values are read by their codes where they are written so."""
+        return [name for name in self.options.item_columns if is_text(self.schema.field(name).type)]
 
     def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
         """Row groups, small ones together, large ones in pieces."""
@@ -114,7 +120,8 @@ class ParquetPart(ColumnsPart):
         # a group in the making takes about three times its size; a quarter of the memory is for them
         room = getattr(self.options, "memory_bytes", 0) // (12 * GROUP_BYTES)
         workers = max(1, min(getattr(self.options, "thread_count", 1), room))
-        return ParquetWriter(out / "kept" / self.kept_name, self.schema, flag, written_like(self), workers)
+        flags = self.flag_schema if flag else None
+        return ParquetWriter(out / "kept" / self.kept_name, self.schema, flags, written_like(self), workers)
 
     def describe(self) -> dict[str, Any]:
         """Say what would be read."""
@@ -134,7 +141,8 @@ class GroupsChunk(Chunk):
         """Decode the row groups."""
         part = self._part
         columns = None if whole else part.needed(texts_only)
-        with reading(part.name, "Parquet file"), part.open() as file:
+        coded = {} if whole or part.options.group is None else {"read_dictionary": part.coded}
+        with reading(part.name, "Parquet file"), part.open(**coded) as file:
             table = file.read_row_groups(self._groups, columns=columns, use_threads=False)
         _check_rows(part, table.num_rows, self.rows)
         return part.block(table, self.first_row, whole, texts_only)
@@ -252,7 +260,7 @@ def _ordered(column: Any) -> bool:
 class ParquetWriter(GroupWriter):
     """Writes kept rows as a Parquet file."""
 
-    def __init__(self, path: Path, schema: Any, flag: bool, words: dict[str, Any], workers: int = 1) -> None:
+    def __init__(self, path: Path, schema: Any, flag: Any, words: dict[str, Any], workers: int = 1) -> None:
         super().__init__(path, schema, flag)
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -37,7 +37,8 @@ class Block:
 
     `texts` are strings or bytes (bytes may be invalid UTF-8); null for an unreadable row and for a null text.
     `ids` is None where rows have no id of their own, `sources` where all rows are of the part's own source.
-    `unreadable` names rows, counted from the block's first. `payload` is what a writer needs of the rows.
+    `unreadable` names rows, counted from the block's first. `lengths` is None where the texts tell them. `payload` is
+    what a writer needs of the rows.
     """
 
     rows: int
@@ -49,6 +50,7 @@ class Block:
     unreadable: Unreadable = field(default_factory=list)
     replaced: int = 0
     sources: npt.NDArray[np.int64] | None = None
+    lengths: npt.NDArray[np.uint64] | None = None
     payload: Any = None
 
     @property
@@ -93,6 +95,22 @@ class KeptWriter(ABC):
     @abstractmethod
     def abort(self) -> None:
         """Give up and remove what was written."""
+
+
+class Taking:
+    """Gives kept rows of a part as tables, once all blocks came."""
+
+    def __init__(self, part: Part) -> None:
+        self._part = part
+        self._tables: list[Any] = []
+
+    def write(self, block: Block, keep: Mask) -> None:
+        """Take those rows of a whole-read block that `keep` says."""
+        self._tables.append(self._part.take_rows(block, keep))
+
+    def tables(self) -> list[Any]:
+        """The kept rows."""
+        return self._tables
 
 
 class Part(ABC):
@@ -156,9 +174,42 @@ class Part(ABC):
     def take_rows(self, block: Block, keep: Mask) -> Any:
         """Give the kept rows of a whole-read block as an Arrow table."""
 
+    @property
+    def flag_schema(self) -> Any:
+        """The columns of ``--flag``: the last is a similarity, or a distance where items are compared by one."""
+        if self.options.measure in ("jaccard", "cosine"):
+            return FLAG_SCHEMA
+        kind = pa.int32() if self.options.measure == "bits" else pa.float64()
+        return pa.schema([*list(FLAG_SCHEMA)[:2], ("distance", kind)])
+
+    @property
+    def flag_names(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(self.flag_schema.names)
+
+    def taking(self) -> Taking:
+        """Open what gives kept rows as tables."""
+        return Taking(self)
+
+    def prepare(
+        self, spread: Callable[..., Any], begin: Callable[[int | None], None], advance: Callable[[int], None]
+    ) -> None:
+        """Do what must be done before there are chunks, if that is much; `begin` and `advance` are told of rows."""
+
+    @property
+    def inner(self) -> list[Part]:
+        """The parts that are read: itself, or those that it is made of."""
+        return [self]
+
+    def forget_ids(self) -> None:
+        """Have no ids, even where there is a column of ids."""
+        for name in ("id_name", "id_key"):
+            if hasattr(self, name):
+                setattr(self, name, None)
+
     def check_flag(self) -> None:
         """Raise when the columns of ``--flag`` cannot be added; from now on rows with them are refused."""
-        for name in FLAG_NAMES:
+        for name in self.flag_names:
             if name in self.column_names:
                 raise OptionError(
                     f"{self.name}: --flag adds a column {name!r}, but there is one of that name; "

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .compressed import ByteWriter, Reader
+from .groups_rows import LongRows
 from .kernels import gather_rows
 from .parts import LEAST_ROW, MAX_ROW_BYTES, Block, KeptWriter, Mask
 
@@ -269,6 +270,8 @@ def null_where(array: Any, rows: list[int]) -> Any:
     """The array with nulls at these rows."""
     if not rows:
         return array
+    if isinstance(array, LongRows):
+        return array.without(rows)
     bad = np.zeros(len(array), bool)
     bad[rows] = True
     return pa.compute.if_else(pa.array(~bad), array, pa.scalar(None, array.type))

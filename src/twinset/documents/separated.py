@@ -16,9 +16,11 @@ from ..options import ReadOptions
 from ..wording import counted
 from .compressed import Reader, open_reader
 from .encodings import check_splittable, decode_array, is_utf8
+from .items import packed
 from .kernels import AFTER_CR, QUOTED, scan_separated, take_field
-from .parts import FLAG_NAMES, MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
+from .parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
 from .records import Numbers, Prefixed, Records, RecordWriter, ending_of, null_where, skip_mark, split_records
+from .vectors import need_column
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 _CAPACITY = 2**16
@@ -66,10 +68,12 @@ class SeparatedPart(Part):
             self.mark, self.header, _ = self._open_header(stream)
         self._names = self._parse_header()
         self.id_name = options.id or ("id" if "id" in self._names else None)
-        self.check_column(options.text, "--text NAME")
-        for column, option in ((options.id, "--id NAME"), (options.by, "--by NAME")):
-            if column is not None:
-                self.check_column(column, option)
+        need_column(options, name)
+        for column in options.item_columns:
+            self.check_column(column, f"{options.item_flag} NAME")
+        for name_of, option in ((options.id, "--id NAME"), (options.by, "--by NAME")):
+            if name_of is not None:
+                self.check_column(name_of, option)
 
     def _open_header(self, stream: Reader) -> tuple[bytes, bytes, Reader]:
         """Take the byte-order mark and the header off a stream."""
@@ -94,7 +98,7 @@ class SeparatedPart(Part):
     def _parse_header(self) -> list[str]:
         text = self.header.decode(self.encoding, "replace").lstrip("\r\n")
         names = next(csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter), [])
-        used = [self.options.text, self.options.by, *([self.options.id] if self.options.id else ["id"])]
+        used = [*self.options.item_columns, self.options.by, *([self.options.id] if self.options.id else ["id"])]
         for name in used:
             if name is not None and names.count(name) > 1:
                 raise ColumnError(f"the header names the column {name!r} more than once", where=self.name)
@@ -116,7 +120,7 @@ class SeparatedPart(Part):
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
         """Open the file of kept records; the header is always there."""
-        head = self.mark + (self._flagged(self.header, FLAG_NAMES) if flag else self.header)
+        head = self.mark + (self._flagged(self.header, self.flag_names) if flag else self.header)
         path = out / "kept" / self.kept_name
         return RecordWriter(path, self.codec, head, self._flagged if flag else None)
 
@@ -171,7 +175,7 @@ class SeparatedChunk(Chunk):
         bad: Unreadable = []
         self._check_fields(bad)
         rows = [row for row, _ in bad]
-        texts, replaced = self._column(part.options.text, rows)
+        texts, replaced = self._items(rows, bad)
         for row in replaced:
             if part.options.on_error == "stop":
                 part.bad_row(bad, row, records.line_of(row), f"bytes that are not {part.encoding}")
@@ -186,6 +190,20 @@ class SeparatedChunk(Chunk):
         block.texts = null_where(block.texts, late)
         block.payload = records if whole else None
         return block
+
+    def _items(self, rows: list[int], bad: Unreadable) -> tuple[Any, list[int]]:
+        """The texts, or the items in their packed form; and the rows with replaced bytes."""
+        part, options = self._part, self._part.options
+        found = [self._column(name, rows) for name in options.item_columns]
+        replaced = sorted({row for _, odd in found for row in odd})
+        if options.item_kind == "text":
+            return found[0]
+        texts, odd = packed(options, [column for column, _ in found], written=True)
+        known = set(rows)
+        for row, reason in odd:
+            if row not in known:
+                part.bad_row(bad, row, self._records.line_of(row), reason)
+        return texts, replaced
 
     def _column(self, name: str, unreadable: list[int]) -> tuple[Any, list[int]]:
         return self._part.column(self._records, self._part.column_names.index(name), unreadable)

@@ -8,10 +8,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, cast
+
+import numpy as np
 
 from ..errors import OptionError, SourceError
 from ..options import ReadOptions
+from .arrays import check_array
 from .arrow import ArrowPart
 from .compressed import writing
 from .encodings import known
@@ -19,6 +22,7 @@ from .files import chosen, files_in, format_of, is_marker, is_pattern, matches_o
 from .jsonl import JsonLinesPart
 from .lines import LinesPart
 from .names import Components, components_of, distinct_names
+from .npy import NpyPart
 from .objects import table_part, texts_part
 from .parquet import ParquetPart
 from .parts import Part
@@ -97,23 +101,29 @@ class _Opening:
         self.options = options
         self.scratch = scratch
         self.prefix = "against-" if against else ""
-        self.alone = sum(isinstance(one, (list, tuple)) for one in sources) == 1 and not against
+        self.alone = sum(isinstance(one, (list, tuple, np.ndarray)) for one in sources) == 1 and not against
         self.found: list[_Found | Part] = []
         self.skipped: list[tuple[str, str]] = []
         self.names: set[str] = set()
 
     def add(self, number: int, given: object) -> None:
         """Find what one SOURCE names."""
+        if self.options.images and (given == "-" if isinstance(given, str) else not isinstance(given, os.PathLike)):
+            raise SourceError("pictures are read from files: name a folder, a pattern or a file")
         if isinstance(given, (str, os.PathLike)):
             path = os.fspath(given)
             self._add_path(number, os.fsdecode(path) if isinstance(path, bytes) else path)
+        elif self.options.group is not None and isinstance(given, (Mapping, list, tuple)):
+            raise _no_long_table(type(given).__name__)
         elif isinstance(given, Mapping):
             ids = [_mapped_id(key) for key in given]
             self.found.append(texts_part(list(given.values()), ids, self._name("mapping"), number, self.options))
-        elif isinstance(given, (list, tuple)):
-            name = self._name("list")
+        elif isinstance(given, (list, tuple, np.ndarray)):
+            name = self._name("array" if isinstance(given, np.ndarray) else "list")
+            if isinstance(given, np.ndarray):
+                check_array(given, name, self.options)
             numbers = [str(row) for row in range(len(given))] if self.alone else None
-            self.found.append(texts_part(given, numbers, name, number, self.options))
+            self.found.append(texts_part(cast("Sequence[Any]", given), numbers, name, number, self.options))
         elif hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
             name = self._name("table")
             spool = self.scratch / f"{name}.arrows"
@@ -173,7 +183,8 @@ class _Opening:
         names = files_in(folder, self.options)
         markers = {name for name in names if is_marker(name)}
         others = [name for name in names if name not in markers]
-        tables = bool(others) and all(format_of(name)[0] != "text" for name in others)
+        rows = self.options.item_kind not in ("text", "images")  # these are made of columns, or of arrays
+        tables = rows or (not self.options.images and bool(others) and not any(map(_is_plain, others)))
         whole = components_of(folder)
         before = len(self.found)
         for name in names:
@@ -182,7 +193,10 @@ class _Opening:
             if tables and name in markers:
                 self.skipped.append((shown, "a marker beside tables"))
                 continue
-            if not tables and (reason := why_not_text(str(path), shown, format_of(name)[1], self.options)):
+            if rows and _is_plain(name):
+                self.skipped.append((shown, f"no table, and {self.options.item_flag} needs one"))
+                continue
+            if not tables and (reason := self._why_not(str(path), shown)):
                 self.skipped.append((shown, reason))
                 continue
             parts = tuple(name.split("/"))
@@ -194,16 +208,34 @@ class _Opening:
             raise SourceError(self._nothing("folder", bool(names)), where=given)
 
     def _nothing(self, what: str, passed_over: bool) -> str:
+        if self.options.images:
+            return self._no_pictures(what)
         looked = "no documents in this {}: looked for text files, .jsonl, .ndjson, .csv, .tsv, .parquet, .arrow, "
         looked += ".feather, not hidden and not links"
         if self.options.include or self.options.exclude:
             looked += f", with --include {list(self.options.include)} --exclude {list(self.options.exclude)}"
         return looked.format(what) + ("; all that is there is binary" if passed_over else "")
 
+    def _no_pictures(self, what: str) -> str:
+        from .pictures import ENDINGS
+
+        looked = f"no pictures in this {what}: looked for {', '.join(ENDINGS)}, not hidden and not links"
+        if self.options.include or self.options.exclude:
+            looked += f", with --include {list(self.options.include)} --exclude {list(self.options.exclude)}"
+        return looked
+
+    def _why_not(self, path: str, shown: str) -> str | None:
+        """Why a file among others is passed over; None if it is one document."""
+        if not self.options.images:
+            return why_not_text(path, shown, format_of(path)[1], self.options)
+        from .images import is_picture
+
+        return None if is_picture(path) else "not a picture, by its ending"
+
     def _add_file(self, number: int, given: str) -> None:
         path = Path(given)
-        kind, codec = format_of(path.name)
-        if kind == "text" and (reason := why_not_text(given, given, codec, self.options)):
+        kind = "image" if self.options.images else format_of(path.name)[0]
+        if kind == "text" and (reason := self._why_not(given, given)):
             raise SourceError(f"not a text: {reason}", where=given)
         self.found.append(_Found(path, path.as_posix(), number, components_of(path), 1))
 
@@ -213,8 +245,8 @@ class _Opening:
             shown = Path(match).as_posix()
             if not os.path.isfile(match) or not chosen(shown, self.options):
                 continue
-            kind, codec = format_of(match)
-            if kind == "text" and (reason := why_not_text(match, shown, codec, self.options)):
+            kind = "text" if self.options.images else format_of(match)[0]
+            if kind == "text" and (reason := self._why_not(match, shown)):
                 self.skipped.append((shown, reason))
                 continue
             self.found.append(_Found(Path(match), shown, number, components_of(match), 1))
@@ -245,13 +277,17 @@ class _Opening:
                 parts.append(self._file_part(one, kept[id(one)]))
         if texts:
             parts.append(self._text_part(texts))
+        if self.options.group is not None:
+            from .groups import GroupsPart  # with it come kernels, for which others need not wait
+
+            parts = [GroupsPart(parts, self.options, self.scratch)]
         return Sources(parts, self.skipped)
 
     def _is_text(self, found: _Found) -> bool:
         """Whether a file is one document; in a folder of texts every file is."""
         if self.options.lines:
             return False
-        return found.folder is not None or format_of(found.path.name)[0] == "text"
+        return self.options.images or found.folder is not None or format_of(found.path.name)[0] == "text"
 
     def _text_part(self, texts: list[tuple[_Found, TextFile]]) -> TextPart:
         first = texts[0][0]
@@ -259,6 +295,10 @@ class _Opening:
         name = first.folder_name or files[0].id
         if first.folder is None and len(files) > 1:
             name = f"{files[0].id} … {files[-1].id}"
+        if self.options.images:
+            from .images import ImagePart  # with it comes Pillow, for which others need not wait
+
+            return ImagePart(name, self.options, files, first.folder)
         return TextPart(name, self.options, files, first.folder)
 
     def _file_part(self, found: _Found, kept: PurePosixPath) -> Part:
@@ -274,9 +314,13 @@ class _Opening:
         elif codec is not None:
             raise SourceError(f"{kind} is compressed inside; unpack the {codec} around it", where=found.shown)
         else:
-            part = ParquetPart(*where) if kind == "parquet" else ArrowPart(*where)
+            part = {"parquet": ParquetPart, "npy": NpyPart}.get(kind, ArrowPart)(*where)
         part.kept_name = kept
         return part
+
+
+def _is_plain(name: str) -> bool:
+    return format_of(name)[0] == "text"
 
 
 def _text_file(found: _Found, kept: PurePosixPath) -> TextFile:
@@ -291,6 +335,14 @@ def _text_file(found: _Found, kept: PurePosixPath) -> TextFile:
     id = shown.encode("utf-8", "backslashreplace").decode()
     codec = format_of(found.path.name)[1]
     return TextFile(str(found.path), id, kept, found.source, codec, about.st_size, about.st_mtime_ns)
+
+
+def _no_long_table(what: str) -> SourceError:
+    return SourceError(
+        f"a {what} has no columns to group by; --group takes tables: CSV, TSV, JSON lines, Parquet, Arrow, and in "
+        "Python whatever offers Arrow's stream (pandas, Polars, DuckDB, pyarrow); sets in lists and mappings go with "
+        "items"
+    )
 
 
 def _mapped_id(key: object) -> str:

@@ -13,8 +13,10 @@ import pyarrow.compute as pc
 
 from ..errors import ColumnError
 from ..options import ReadOptions
-from .parts import FLAG_NAMES, FLAG_SCHEMA, MAX_ROW_BYTES, Block, KeptWriter, Mask, Part, Unreadable
+from .items import check_type, is_text, packed, value_type
+from .parts import MAX_ROW_BYTES, Block, KeptWriter, Mask, Part, Unreadable
 from .records import null_where
+from .vectors import of_one_column
 
 GROUP_BYTES = 32 * 2**20
 """Size of the groups in which rows are written; fixed, so that the bytes depend on the rows alone."""
@@ -27,20 +29,16 @@ class ColumnsPart(Part):
     """A part with a schema."""
 
     def __init__(self, name: str, source: int, options: ReadOptions, schema: Any, path: Path | None = None) -> None:
+        options = of_one_column(options, schema, name)
         super().__init__(name, source, options, path)
         self.schema = schema
-        self.check_column(options.text, "--text NAME")
-        kind = _value_type(schema.field(options.text).type)
-        if not (_is_text(kind) or pa.types.is_null(kind)):
-            raise ColumnError(
-                f"the column {options.text!r} must hold text, it holds {schema.field(options.text).type}; "
-                "name another with --text NAME",
-                where=name,
-            )
+        for column in options.item_columns:
+            self.check_column(column, f"{options.item_flag} NAME")
+            check_type(options, column, schema.field(column).type, name)
         self.id_name = self._find_id()
         if options.by is not None:
             self.check_column(options.by, "--by NAME")
-            if pa.types.is_nested(_value_type(schema.field(options.by).type)):
+            if pa.types.is_nested(value_type(schema.field(options.by).type)):
                 raise ColumnError(f"--by needs strings or numbers, {options.by!r} is nested", where=name)
 
     def _find_id(self) -> str | None:
@@ -48,8 +46,8 @@ class ColumnsPart(Part):
         if name not in self.column_names and self.options.id is None:
             return None
         self.check_column(name, "--id NAME")
-        kind = _value_type(self.schema.field(name).type)
-        if _is_text(kind) or pa.types.is_integer(kind):
+        kind = value_type(self.schema.field(name).type)
+        if is_text(kind) or pa.types.is_integer(kind):
             return name
         if self.options.id is None:
             return None
@@ -74,14 +72,14 @@ class ColumnsPart(Part):
     def needed(self, texts_only: bool) -> list[str]:
         """The columns to read when not all are."""
         more = () if texts_only else (self.id_name, self.options.by, *sorted(self.wanted))
-        return list(dict.fromkeys([self.options.text, *(name for name in more if name is not None)]))
+        return list(dict.fromkeys([*self.options.item_columns, *(name for name in more if name is not None)]))
 
     def block(self, table: Any, first_row: int, whole: bool, texts_only: bool) -> Block:
         """Make a block of a table of at least the needed columns."""
         bad: Unreadable = []
         rows = table.num_rows
-        texts = text_array(table.column(self.options.text))
-        if texts.nbytes > MAX_ROW_BYTES:
+        texts = self._items(table, first_row, bad)
+        if texts.nbytes > MAX_ROW_BYTES and self.options.group is None:
             lengths = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False)
             for row in np.flatnonzero(lengths > MAX_ROW_BYTES).tolist():
                 reason = f"the text is longer than {MAX_ROW_BYTES // 2**20} MiB, the most that is read"
@@ -94,10 +92,25 @@ class ColumnsPart(Part):
                 block.by = _replaced(table.column(self.options.by))
             for name in sorted(self.wanted):
                 column = one_array(table.column(name))
-                block.columns[name] = _replaced(column) if _is_text(_value_type(column.type)) else column
+                block.columns[name] = _replaced(column) if is_text(value_type(column.type)) else column
         block.texts = null_where(texts, [row for row, _ in bad])
         block.payload = table if whole else None
         return block
+
+    def _items(self, table: Any, first_row: int, bad: Unreadable) -> Any:
+        """The texts, or the items in their packed form."""
+        columns = [table.column(name) for name in self.options.item_columns]
+        if self.options.item_kind == "text":
+            return text_array(columns[0])
+        if self.options.group is not None:
+            # Codes of a dictionary are worth more than its values written out.
+            made = [one_array(column) for column in columns]
+        else:
+            made = [one_array(_plain(column)) for column in columns]
+        texts, found = packed(self.options, made)
+        for row, reason in found:
+            self.bad_row(bad, row, first_row + row, reason, lines=False)
+        return texts
 
     def _ids(self, column: Any, first_row: int, bad: Unreadable) -> Any:
         try:
@@ -122,32 +135,6 @@ def _id_of(value: bytes | None) -> str | None:
         return None if value is None else value.decode()
     except UnicodeDecodeError:
         return None
-
-
-def _value_type(kind: Any) -> Any:
-    """The type of the values behind an extension or a dictionary."""
-    while True:
-        if isinstance(kind, pa.BaseExtensionType):
-            kind = kind.storage_type
-        elif pa.types.is_dictionary(kind):
-            kind = kind.value_type
-        else:
-            return kind
-
-
-def _is_text(kind: Any) -> bool:
-    types = pa.types
-    return any(
-        is_kind(kind)
-        for is_kind in (
-            types.is_string,
-            types.is_large_string,
-            types.is_string_view,
-            types.is_binary,
-            types.is_large_binary,
-            types.is_binary_view,
-        )
-    )
 
 
 def one_array(column: Any) -> Any:
@@ -197,7 +184,7 @@ def _decoded_bytes(column: Any) -> int:
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     total = 0
     for chunk in chunks:
-        if _is_text(chunk.type.value_type):
+        if is_text(chunk.type.value_type):
             total += pc.sum(pc.binary_length(chunk.dictionary).take(chunk.indices)).as_py() or 0
     return total
 
@@ -277,7 +264,7 @@ def _sizes(array: Any) -> Any:
     kind = array.type
     if isinstance(kind, pa.BaseExtensionType):
         return _sizes(array.storage)
-    if _is_text(kind):
+    if is_text(kind):
         return pc.fill_null(pc.binary_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind):
         return 16 * np.diff(array.offsets.to_numpy()).astype(np.int64)
@@ -292,14 +279,14 @@ def _sizes(array: Any) -> Any:
 class GroupWriter(KeptWriter):
     """Writes rows in groups of about `GROUP_BYTES`, cut by the rows alone and not by how they came."""
 
-    def __init__(self, path: Path, schema: Any, flag: bool) -> None:
+    def __init__(self, path: Path, schema: Any, flag: Any = None) -> None:
         self.path = path
         self.schema = schema
         self._flag = flag
         self._held: list[Any] = []
         self._held_bytes = 0
         if flag:
-            for one in FLAG_SCHEMA:
+            for one in flag:
                 self.schema = self.schema.append(one)
 
     @abstractmethod
@@ -310,8 +297,8 @@ class GroupWriter(KeptWriter):
         """Take the kept rows of a block."""
         table = without_views(block.payload)
         if self._flag and flags is not None:
-            for at, one in enumerate(FLAG_SCHEMA):
-                table = table.append_column(one, flags.column(FLAG_NAMES[at]).cast(one.type))
+            for one in self._flag:
+                table = table.append_column(one, flags.column(one.name).cast(one.type))
         if not keep.all():
             table = table.filter(pa.array(keep))
         if table.num_rows:

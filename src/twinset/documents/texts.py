@@ -144,7 +144,7 @@ class TextChunk(Chunk):
 
     def _bytes(self, row: int, file: TextFile, bad: Unreadable) -> bytes | None:
         try:
-            return _read(file)
+            return file_bytes(file)
         except RowError as error:
             if self._part.options.on_error != "skip":
                 raise
@@ -157,7 +157,8 @@ class TextChunk(Chunk):
         return None
 
 
-def _read(file: TextFile) -> bytes:
+def file_bytes(file: TextFile) -> bytes:
+    """A file as it is, unpacked where it is compressed; no more than one row may have."""
     pieces: list[bytes] = []
     size = 0
     with open_reader(file.path, file.codec, file.path) as stream:

@@ -15,13 +15,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from twinset.documents.normalize import buffers_of, normalize
+from twinset.documents.normalize import buffers_of
 from twinset.documents.parts import Block
 from twinset.engines import sampling
 from twinset.engines.budget import Budget
 from twinset.engines.corpus import Corpus, Span
 from twinset.engines.expanding import Copies
 from twinset.engines.progress import Progress
+from twinset.engines.shingling import kind_of, shingled
 from twinset.engines.sketching import OTHER_SIDE, WorkOptions, content_digests
 from twinset.engines.sorting import Rows, sorted_portions
 from twinset.engines.spool import Spool
@@ -30,7 +31,6 @@ from twinset.errors import TwinsetError
 from twinset.pairs.audit import Inverted, allowed, first_parts, most_known, share_to_read
 from twinset.pairs.verify import Room, Sets
 from twinset.schema import Hashes, Numbers, Places, Shingles
-from twinset.shingles.shingle import shingle
 from twinset.wording import counted
 
 BYTES_A_SHINGLE = 64  # of a sample: its sets, and the table while it is made from them
@@ -194,9 +194,7 @@ class Auditing:
         return _Loaded(numbers, sets, groups)
 
     def _shingled(self, texts: pa.Array) -> Iterator[Shingles]:
-        options = self.options
-        for ready in normalize(texts, lowercase=options.lowercase, nfc=options.nfc).texts:
-            yield from shingle(ready, options, options.seed)
+        return shingled(texts, self.options, self.options.seed).portions
 
     def _groups(self, portion: Shingles, numbers: Places) -> Hashes | np.uint64:
         """The hash of each document's column of `by`: its digest was salted with it."""
@@ -211,7 +209,8 @@ class Auditing:
         """Every document that reaches the least similarity with one of the few."""
         table = Inverted.of(few.sets).with_rare(self.options.least)
         counts = self.corpus.counts
-        share = share_to_read(self.options.least)
+        # Only texts have a beginning that can be cut off; what is packed is read whole.
+        share = share_to_read(self.options.least) if kind_of(self.options) == "text" else 1.0
         partners = self.partners.copy()
         partners[few.numbers] = False  # these meet each other in the table itself
 

@@ -16,19 +16,18 @@ import numpy.typing as npt
 
 from twinset.candidates import prefix
 from twinset.candidates.prefix import CandidatePairs, Frequencies, Lists, Prefixes, Probing
-from twinset.documents.normalize import normalize
 from twinset.documents.parts import Block
 from twinset.engines.budget import Budget
 from twinset.engines.corpus import Corpus, Span
 from twinset.engines.joining import STAGE, kept
 from twinset.engines.progress import Progress
+from twinset.engines.shingling import shingled
 from twinset.engines.sketching import OTHER_SIDE, READ, WorkOptions
 from twinset.engines.spool import Spool
 from twinset.engines.state import State
 from twinset.engines.threads import Threads
 from twinset.pairs.verify import Room, Sets, overlaps
 from twinset.schema import Hashes, Numbers, Places
-from twinset.shingles.shingle import shingle
 
 _Out = TypeVar("_Out")
 _KEY_BYTES = 96  # memory that one key takes while its block is joined: in a table, a list, and the block that asks
@@ -124,16 +123,14 @@ class Joining:
 
     def _sets(self, span: Span, block: Block) -> Iterator[tuple[Numbers, Sets, Hashes]]:
         """The wanted documents of a block with their shingle sets and salts, a few at a time."""
-        options = self.options
         wanted = self._wanted[span.first : span.first + span.rows]
-        for ready in normalize(block.texts, lowercase=options.lowercase, nfc=options.nfc, wanted=wanted).texts:
-            for portion in shingle(ready, options, options.seed):
-                lengths = np.diff(portion.offsets)
-                sets = Sets.with_room(lengths, self._room)
-                places = np.arange(len(lengths))
-                sets.fill(portion, places, places)
-                numbers = (portion.rows + span.first).astype(np.uint32)
-                yield numbers, sets, self._salts(numbers, portion.hashes, portion.offsets)
+        for portion in shingled(block.texts, self.options, self.options.seed, wanted).portions:
+            lengths = np.diff(portion.offsets)
+            sets = Sets.with_room(lengths, self._room)
+            places = np.arange(len(lengths))
+            sets.fill(portion, places, places)
+            numbers = (portion.rows + span.first).astype(np.uint32)
+            yield numbers, sets, self._salts(numbers, portion.hashes, portion.offsets)
 
     def _salts(self, numbers: Numbers, hashes: Hashes, offsets: Places) -> Hashes:
         """What keeps documents of another `by` apart: their digests are the sums of their hashes, salted."""

@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from twinset.engines.recorded import Recorded
 from twinset.engines.sketching import EMPTY, UNREADABLE
 from twinset.errors import SourceError
-from twinset.pairs.explain import Explanation, explain_texts
+from twinset.item_options import MEASURED
+from twinset.pairs.explain import Explanation, explain_sets, explain_texts
 from twinset.result_options import ExplainOptions
-from twinset.schema import REMOVED
+from twinset.schema import removed_schema
 
 KEPT, GONE, FLAGGED, BLANK, BROKEN = "kept", "removed", "flagged", "empty", "unreadable"
 AGAINST, EARLIER = "against", "earlier"
@@ -40,7 +42,8 @@ class Account:
         The document it is explained with: the kept one, or for a kept document the least similar one of its cluster,
         or the one that was asked for. None where there is none.
     explanation
-        The two texts compared; None where there is no other document, or it is of an index that has no text of it.
+        The two texts compared; None where there is no other document, or it is of an index that has no text of it, or
+        items are no texts or sets: then the score in `members` is all there is to tell.
     """
 
     id: str
@@ -107,7 +110,7 @@ def account(recorded: Recorded, id: str, other: str | None = None) -> Account:
     """Say what became of a document of a result, and compare it with the document that explains it."""
     number = recorded.find(id)
     state, cluster = _state(recorded, number, id)
-    members = REMOVED.empty_table()
+    members = removed_schema(recorded.options.measure).empty_table()
     if cluster is not None:
         members = recorded.removed.filter(pc.field("because_of") == cluster)
     second: int | None = None
@@ -116,10 +119,10 @@ def account(recorded: Recorded, id: str, other: str | None = None) -> Account:
     elif state in (GONE, FLAGGED):
         other, second = cluster, int(kept_numbers(recorded, pa.chunked_array([[cluster]], pa.string()))[0])
     elif len(members):
-        least = pc.index(members["similarity"], pc.min(members["similarity"])).as_py()
-        other = members["id"][least].as_py()
+        other = members["id"][_least_similar(members)].as_py()
         second = recorded.find(other)
-    explanation = _explained(recorded, number, second) if second is not None else None
+    texts = recorded.options.item_kind not in MEASURED  # of these there is nothing to tell but the score
+    explanation = _explained(recorded, number, second) if second is not None and texts else None
     if explanation and second is not None and second >= len(recorded.ids) and other == cluster:
         was = members.filter(pc.field("id") == id)["similarity"][0].as_py()
         if abs(explanation.similarity - was) > 1e-9:
@@ -128,11 +131,21 @@ def account(recorded: Recorded, id: str, other: str | None = None) -> Account:
     return Account(id, state, cluster, members, other, explanation)
 
 
+def _least_similar(members: pa.Table) -> int:
+    """The place of the removed document that is least like the kept one."""
+    name = members.column_names[2]
+    worst = pc.max(members[name]) if name == "distance" else pc.min(members[name])
+    return int(pc.index(members[name], worst).as_py())
+
+
 def _explained(recorded: Recorded, number: int, second: int) -> Explanation | None:
     """Two documents compared; None where one is of an index that has no text of it."""
     texts = recorded.texts([number, second])
     if any(text is None and place >= len(recorded.ids) for text, place in zip(texts, (number, second), strict=True)):
         return None
+    if recorded.options.item_kind in ("items", "groups"):
+        ours, theirs = (orjson.loads(text or "[]") for text in texts)
+        return explain_sets(ours, theirs, bag=recorded.options.bag)
     return explain_texts(texts[0] or "", texts[1] or "", recorded.options)
 
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from twinset.documents.parts import Part
 from twinset.documents.sources import Sources, open_sources
@@ -18,7 +18,7 @@ from twinset.engines.budget import Budget, batch_within, peak_bytes
 from twinset.engines.corpus import Corpus
 from twinset.engines.earlier import patterns_of, refuse_to_bury
 from twinset.engines.expanding import Copies
-from twinset.engines.opening import refuse_to_replace, tell_unexpected, temporary_folder
+from twinset.engines.opening import refuse_to_replace, sketch_pictures, tell_unexpected, temporary_folder
 from twinset.engines.progress import Progress
 from twinset.engines.reading import Found, Reading
 from twinset.engines.spool import Spool, cannot_write
@@ -28,10 +28,11 @@ from twinset.engines.verifying import Verifying
 from twinset.errors import OptionError
 from twinset.options import DedupOptions, PairsOptions
 from twinset.plan import Plan
-from twinset.schema import HASH_SCHEME, Numbers
+from twinset.schema import HASH_SCHEME
 
 if TYPE_CHECKING:
     from twinset.engines.auditing import Audited
+    from twinset.engines.measured import Measured, MeasuredPlan
 
 MOST_IDENTICAL = 100_000_000
 STATE_ENDING = ".twinset-state"
@@ -44,13 +45,8 @@ class Local:
         self, sources: tuple[object, ...], options: PairsOptions | DedupOptions, plan: Plan, output: Path | None,
         version: str, progress: Progress, own_files: Sequence[str] = (),
     ) -> None:  # fmt: skip
-        self.options, self.plan, self.output, self.progress, self.version = (
-            options,
-            plan,
-            output,
-            progress,
-            version,
-        )
+        self.options, self.output, self.progress, self.version = options, output, progress, version
+        self.sketching, self.plan = plan, cast("Plan | MeasuredPlan", plan)
         self.started = time.perf_counter()
         self.timings: dict[str, float] = {}
         self.batch_bytes = batch_within(options.batch_bytes, options.memory_bytes, options.thread_count)
@@ -75,6 +71,7 @@ class Local:
             open_sources(options.against, reading, scratch=scratch, against=True) if options.against else Sources()
         )
         self.parts: list[Part] = [*self.found.parts, *against.parts]
+        sketch_pictures(self.parts, options)
         self.against = len(self.found.parts)
         self.skipped = [*self.found.skipped, *against.skipped]
         refuse_to_replace(self.output, self.parts)
@@ -100,7 +97,7 @@ class Local:
                 "options": {**self.options.to_dict(), "seed": self.options.seed},
                 "batch": self.batch_bytes,
                 "plan": self.plan.to_dict(),
-                "parts": [_stamp(part) for part in self.parts],
+                "parts": [_stamp(one) for part in self.parts for one in part.inner],
             }
         )
 
@@ -124,8 +121,8 @@ class Local:
         """Documents → shingles → sketches."""
         since = time.perf_counter()
         reading = Reading(
-            self.parts, self.against, self.options, self.plan, self.budget, self.state, self.threads, self.progress,
-            batch_bytes=self.batch_bytes, whole=whole, by_length=self.by_length,
+            self.parts, self.against, self.options, self.sketching, self.budget, self.state, self.threads,
+            self.progress, batch_bytes=self.batch_bytes, whole=whole, by_length=self.by_length,
         )  # fmt: skip
         corpus, found = reading.corpus()
         self.timed("read", since)
@@ -151,12 +148,12 @@ class Local:
         """Sketches → candidates; in an exact run, sets → candidates."""
         since = time.perf_counter()
         work = (self.budget, self.state, self.threads, self.progress)
-        if self.plan.exact:
+        if self.sketching.exact:
             from twinset.engines import exact  # its kernels are a twentieth of a second that other runs need not wait
 
             found = exact.candidates(corpus, copies.first, self.options, *work)
         else:
-            found = joining.candidates(corpus, copies.first, self.plan, *work)
+            found = joining.candidates(corpus, copies.first, self.sketching, *work)
         self.timed("candidates", since)
         return found
 
@@ -177,18 +174,49 @@ class Local:
         self.timed("verify", since)
         return pairs, verifying
 
-    def audit(self, corpus: Corpus, copies: Copies, pairs: Spool, sizes: Numbers, candidates: int) -> "Audited | None":
+    def compare(self, corpus: Corpus, copies: Copies) -> "tuple[Spool, Measured]":
+        """Items that have a measure of their own → pairs; they are joined in memory, in the way of their kind."""
+        since = time.perf_counter()
+        from twinset.engines import measuring  # for the same reason
+
+        work = measuring.Work(self.options, self.budget, self.state, self.threads, self.progress)
+        held = measuring.held(corpus, copies, work)
+        self.plan = held.told_plan
+        self.progress.note(f"plan: {self.plan}")
+        earlier = self.state.recall("pairs")
+        if held.nearest is not None:
+            pairs = Spool(self.state.scratch / "nearest", "<u4", 3)
+            held.nearest.write(pairs, Spool(self.state.scratch / "missed", "<u4", 3))
+        elif earlier is not None:
+            pairs, held.candidates = earlier[1]["pairs"], earlier[0]["candidates"]
+        else:
+            pairs = self.state.spool("pairs", "<u4", 3)
+            held.join(pairs)
+            self.state.finish("pairs", {"candidates": held.candidates}, {"pairs": pairs})
+        self.timed("compare", since)
+        return pairs, held
+
+    def audit(
+        self, corpus: Corpus, copies: Copies, pairs: Spool, verifying: "Verifying | Measured", candidates: int
+    ) -> "Audited | None":
         """Some documents compared exactly with all others, and what of it is in the pairs; None where that is off."""
         asked = self.options.audit
-        if asked == 0 or (asked is None and self.plan.exact):
+        exact = self.sketching.exact if isinstance(verifying, Verifying) else verifying.exact
+        if asked == 0 or (asked is None and exact):
             return None
         since = time.perf_counter()
-        from twinset.engines.auditing import Auditing  # for the same reason
+        audited: Audited | None
+        if isinstance(verifying, Verifying):
+            from twinset.engines.auditing import Auditing  # for the same reason
 
-        auditing = Auditing(
-            corpus, copies, self.options, self.budget, self.state.scratch, self.threads, self.progress
-        )
-        audited = auditing.audit(asked, pairs, sizes, candidates)
+            auditing = Auditing(
+                corpus, copies, self.options, self.budget, self.state.scratch, self.threads, self.progress
+            )
+            audited = auditing.audit(asked, pairs, verifying.sizes, candidates)
+        else:
+            from twinset.engines.measured_audit import audit
+
+            audited = audit(verifying, asked, pairs) if verifying.nearest is None else verifying.nearest.audited
         self.timed("audit", since)
         return audited
 

@@ -9,6 +9,7 @@ from twinset.documents.files import format_of
 from twinset.documents.parts import Part
 from twinset.engines.progress import Progress
 from twinset.errors import OutputError
+from twinset.options import ReadOptions
 from twinset.wording import counted
 
 _TOLD = 5
@@ -41,12 +42,24 @@ def tell_unexpected(skipped: Sequence[tuple[str, str]], parts: Sequence[Part], p
             )
 
 
+def sketch_pictures(parts: Sequence[Part], options: ReadOptions) -> None:
+    """Say what pictures are read as: perceptual hashes, or colour layouts where the nearest of each are asked for."""
+    if not options.images:
+        return
+    from twinset.documents.images import ImagePart
+    from twinset.sketches.images import colour_layouts, perceptual_hashes
+
+    for part in parts:
+        if isinstance(part, ImagePart):
+            part.sketch = colour_layouts if options.measure == "distance" else perceptual_hashes
+
+
 def refuse_to_replace(output: Path | None, parts: list[Part]) -> None:
     """An output takes the place of what is there: that must not be, or hold, a source."""
     if output is None or not output.exists():
         return
     place = os.path.realpath(output)
-    for part in parts:
+    for part in (one for part in parts for one in part.inner):
         paths = [file.path for file in getattr(part, "files", [])] or [part.path]
         for path in paths:
             if path is not None and os.path.commonpath([place, os.path.realpath(path)]) == place:

@@ -5,7 +5,7 @@ import os
 import shutil
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -27,11 +27,11 @@ from twinset.pairs.verify import Shares, scores
 from twinset.schema import (
     CLUSTERS,
     DOCUMENTS,
-    FLAGS,
-    PAIRS,
-    REMOVED,
     SOURCES,
     Numbers,
+    flags_schema,
+    pairs_schema,
+    removed_schema,
 )
 from twinset.schema import EMPTY as EMPTY_SCHEMA
 from twinset.schema import (
@@ -39,39 +39,68 @@ from twinset.schema import (
 )
 
 _ROWS = 1 << 17
+Scored = tuple[npt.NDArray[Any], ...]
+
+
+class Scoring(Protocol):
+    """A measure other than Jaccard, and its scores: one array for each column."""
+
+    @property
+    def measure(self) -> str:
+        """The name of the measure."""
+
+    def scores(self, left: Numbers, right: Numbers, found: Numbers) -> Scored:
+        """The scores of pairs of documents; `found` is SAME where they have the same content."""
 
 
 class Results:
     """Turns document numbers into tables of ids and scores."""
 
-    def __init__(self, corpus: Corpus, copies: Copies, sizes: Numbers, earlier: Earlier | None = None) -> None:
+    def __init__(
+        self, corpus: Corpus, copies: Copies, sizes: Numbers, earlier: Earlier | None = None,
+        scoring: Scoring | None = None,
+    ) -> None:  # fmt: skip
         self.corpus, self.copies, self.sizes, self.earlier = corpus, copies, sizes, earlier
+        self.scoring, self.measure = scoring, scoring.measure if scoring is not None else "jaccard"
 
-    def _scores(self, left: Numbers, right: Numbers, shared: Numbers) -> tuple[Shares, Shares, Shares]:
+    def but(self, sizes: Numbers) -> "Results":
+        """The same, with other set sizes."""
+        return Results(self.corpus, self.copies, sizes, scoring=self.scoring)
+
+    def _scores(self, left: Numbers, right: Numbers, shared: Numbers) -> Scored:
+        return self._shares(left, right, shared) if self.scoring is None else self.scoring.scores(left, right, shared)
+
+    def _shares(self, left: Numbers, right: Numbers, shared: Numbers) -> tuple[Shares, Shares, Shares]:
         same = shared == SAME
         lefts, rights = self.sizes[self.copies.first[left]], self.sizes[self.copies.first[right]]
         ones = np.ones(len(shared), np.uint32)
         return scores(np.where(same, ones, shared), np.where(same, ones, lefts), np.where(same, ones, rights))
 
+    def similarity(self, rows: Rows) -> Shares:
+        """How similar the two of each pair are; of what has a distance, how little they are apart."""
+        found: Shares = self._scores(rows[:, 0], rows[:, 1], rows[:, 2])[0]
+        return -found.astype(np.float64) if self.measure in ("bits", "distance") else found
+
     def pairs(self, rows: Rows) -> pa.Table:
         """The table of some pairs."""
         left, right = np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1])
         names = [self.corpus.take_ids(left), self.corpus.take_ids(right)]
-        return pa.table([*names, *self._scores(left, right, rows[:, 2])], schema=PAIRS)
+        return pa.table([*names, *self._scores(left, right, rows[:, 2])], schema=pairs_schema(self.measure))
 
     def write_pairs(self, path: Path, portions: Any) -> int:
         """Write pairs as they come; returns how many."""
-        with TableFile(path, PAIRS) as file:
+        with TableFile(path, pairs_schema(self.measure)) as file:
             for rows in portions:
                 for start in range(0, len(rows), _ROWS):
                     file.write(self.pairs(rows[start : start + _ROWS]))
         return file.rows
 
-    def reasons(self, clusters: Clusters, numbers: Numbers) -> tuple[pa.Array, tuple[Shares, Shares, Shares]]:
+    def reasons(self, clusters: Clusters, numbers: Numbers) -> tuple[pa.Array, Scored]:
         """For removed documents: the id of the kept one, and the scores."""
-        found = self._scores(numbers, clusters.kept_by[numbers], clusters.shared[numbers])
+        because = (numbers, clusters.kept_by[numbers], clusters.shared[numbers])
+        found = self._scores(*because)
         if self.earlier is not None:
-            found = self.earlier.scored(found, self.copies.first[numbers])
+            found = self.earlier.scored(self._shares(*because), self.copies.first[numbers])
         return self.kept_ids(clusters, numbers), found
 
     def kept_ids(self, clusters: Clusters, numbers: Numbers) -> pa.Array:
@@ -88,11 +117,12 @@ class Results:
     def write_removed(self, path: Path, clusters: Clusters) -> None:
         """One row for each removed document."""
         removed = np.flatnonzero(clusters.removed).astype(np.uint32)
-        with TableFile(path, REMOVED) as file:
+        schema = removed_schema(self.measure)
+        with TableFile(path, schema) as file:
             for start in range(0, len(removed), _ROWS):
                 numbers = removed[start : start + _ROWS]
                 because, numbers_scores = self.reasons(clusters, numbers)
-                file.write(pa.table([self.corpus.take_ids(numbers), because, *numbers_scores], schema=REMOVED))
+                file.write(pa.table([self.corpus.take_ids(numbers), because, *numbers_scores], schema=schema))
 
     def write_clusters(self, path: Path, clusters: Clusters) -> None:
         """One row for each document that was read: its cluster is named after the kept document."""
@@ -139,15 +169,15 @@ class Results:
         numbers = np.arange(span.first, span.first + span.rows, dtype=np.uint32)
         read = self.corpus.status[numbers] != UNREADABLE
         removed = clusters.removed[numbers]
-        because, (similarity, _, _) = self.reasons(clusters, numbers)
+        because, (score, *_) = self.reasons(clusters, numbers)
         nothing = pa.scalar(None, pa.string())
         return pa.table(
             [
                 pa.compute.if_else(pa.array(read), because, nothing),
                 pa.compute.if_else(pa.array(removed), because, nothing),
-                pa.array(similarity, mask=~removed),
+                pa.array(score, mask=~removed),
             ],
-            schema=FLAGS,
+            schema=flags_schema(self.measure),
         )
 
 

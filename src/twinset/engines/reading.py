@@ -15,11 +15,13 @@ from twinset.engines.corpus import Corpus, Span
 from twinset.engines.names import Names
 from twinset.engines.opening import total_rows
 from twinset.engines.progress import Progress
-from twinset.engines.sketching import UNREADABLE, Sketched, WorkOptions, sketch_block
+from twinset.engines.sketching import READ, UNREADABLE, Sketched, WorkOptions, sketch_block
 from twinset.engines.spool import Spool
 from twinset.engines.state import State
 from twinset.engines.threads import Threads
+from twinset.engines.widths import OF_ONE_WIDTH, settled, width_reason
 from twinset.errors import DuplicateIdError
+from twinset.item_options import MEASURED
 from twinset.plan import Plan
 from twinset.schema import Hashes
 
@@ -80,7 +82,12 @@ class Reading:
         unreadable: list[tuple[int, str]] = []
         id_hashes: list[Hashes] = []
         first, replaced, text_bytes, own_ids = 0, 0, 0, True
-        self.progress.stage("reading and sketching", total_rows(self.parts), "documents")
+        for part in self.parts:
+            part.prepare(
+                self.threads.map, lambda total: self.progress.stage("grouping", total, "rows"), self.progress.advance
+            )
+        stage = "reading" if self.options.item_kind in MEASURED else "reading and sketching"
+        self.progress.stage(stage, total_rows(self.parts), "documents")
         for (number, chunk, block), done in self.threads.map(self._sketch, self._chunks()):
             spans.append([number, chunk.first_row, first, done.rows])
             self._hold(len(spans) - 1, block)
@@ -102,6 +109,8 @@ class Reading:
             "own_ids": own_ids,
         }  # fmt: skip
         self._refuse_equal_ids(facts, spools, id_hashes)
+        if self.options.item_kind in OF_ONE_WIDTH:
+            self._settle_width(facts, spools)
         for part in self.parts:
             part.check_unchanged()
         return facts
@@ -128,17 +137,32 @@ class Reading:
             self._holding = False
             self._held.clear()
 
+    def _settle_width(self, facts: dict[str, Any], spools: dict[str, Spool]) -> None:
+        """Codes and vectors are all of one width, that of most of them; the others cannot be compared."""
+        width, odd, counts = settled(spools["status"].all(), spools["counts"].all())
+        corpus = self._assemble(facts, spools) if len(odd) else None
+        for number, count in zip(odd.tolist(), counts[odd].tolist(), strict=True):
+            part, row = self._place(corpus, number) if corpus else (self.parts[0], 0)
+            found: list[tuple[int, str]] = []
+            part.bad_row(found, number, row, width_reason(self.options.item_kind, count, width), lines=False)
+            facts["unreadable"] += found
+        facts["unreadable"].sort()
+        facts["width"] = width
+
     def _assemble(self, facts: dict[str, Any], spools: dict[str, Spool]) -> Corpus:
         spans = [Span(*row) for row in facts["spans"]]
         names = Names(spools["names"], self.budget.names)
         names.finish(np.array([span.first for span in spans], np.int64))
         own = sum(span.rows for span in spans if span.part < self.against)
+        status, counts = spools["status"].all(), spools["counts"].all()
+        if facts.get("width") is not None:
+            status = np.where((status == READ) & (counts != facts["width"]), UNREADABLE, status).astype(np.uint8)
         return Corpus(
             parts=self.parts,
             spans=spans,
             border=own if self.against < len(self.parts) else None,
-            status=spools["status"].all(),
-            counts=spools["counts"].all(),
+            status=status,
+            counts=counts,
             digests=spools["digests"].all().reshape(-1, 2),
             names=names,
             keys=spools["keys"],
@@ -167,9 +191,13 @@ class Reading:
                 raise DuplicateIdError.of(name, self._where(corpus, other), self._where(corpus, number))
 
     def _where(self, corpus: Corpus, number: int) -> tuple[str, int]:
-        """The part of a document, and its row there."""
+        """The name of a document's part, and its row there."""
+        part, row = self._place(corpus, number)
+        return part.name, row
+
+    def _place(self, corpus: Corpus, number: int) -> tuple[Part, int]:
         span = next(span for span in corpus.spans if span.first <= number < span.first + span.rows)
-        return self.parts[span.part].name, span.first_row + number - span.first
+        return self.parts[span.part], span.first_row + number - span.first
 
 
 def _found(facts: dict[str, Any]) -> Found:

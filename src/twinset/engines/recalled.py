@@ -61,7 +61,7 @@ class Recalled(Corpus):
             names=RecalledNames(recorded.ids, self._column_again),
             keys=none,
             sketches=none,
-            n_bands=recorded.plan.n_bands,
+            n_bands=recorded.sketched.n_bands,
             lengths=np.asarray(table["length"]),
             sources=np.asarray(table["source"]),
             held={},
@@ -151,7 +151,8 @@ def kept_rows(corpus: Recalled, threads: Threads, kept: npt.NDArray[np.bool_]) -
     corpus.open()
     tables = []
     for number in sorted({span.part for span in corpus.spans if span.first < corpus.own}):
-        part = corpus.parts[number]
+        taking = corpus.parts[number].taking()
         for span, block in corpus.read(threads, lambda span, block: block, whole=True, parts=range(number, number + 1)):
-            tables.append(part.take_rows(block, kept[span.first : span.first + span.rows]))
+            taking.write(block, kept[span.first : span.first + span.rows])
+        tables += taking.tables()
     return tables

@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,12 +27,21 @@ from twinset.engines.tables import TableFile
 from twinset.errors import OptionError, StateError, TwinsetError
 from twinset.options import DedupOptions
 from twinset.plan import Plan
-from twinset.schema import CLUSTERS, DOCUMENTS, EMPTY, HASH_SCHEME, PAIRS, REMOVED, SOURCES, UNREADABLE
+from twinset.plans import AnyPlan, told_plan
+from twinset.schema import (
+    CLUSTERS,
+    DOCUMENTS,
+    EMPTY,
+    HASH_SCHEME,
+    SOURCES,
+    UNREADABLE,
+    pairs_schema,
+    removed_schema,
+)
 
 SUMMARY = "summary.json"
 SCHEMAS = {
-    "documents": DOCUMENTS, "pairs": PAIRS, "removed": REMOVED, "clusters": CLUSTERS, "empty": EMPTY,
-    "unreadable": UNREADABLE, "sources": SOURCES, "missed": PAIRS, "earlier": PAIRS,
+    "documents": DOCUMENTS, "clusters": CLUSTERS, "empty": EMPTY, "unreadable": UNREADABLE, "sources": SOURCES,
 }  # fmt: skip
 _NEAR, _LOOKED_AT = 3, 5000
 
@@ -86,11 +94,12 @@ class Recorded:
             made.__dict__.pop("sources", None)
         return made
 
-    def _told(self) -> tuple[DedupOptions, Plan]:
+    def _told(self) -> tuple[DedupOptions, AnyPlan]:
         """The options and the plan, as the summary has them."""
         try:
             words = {name: tuple(value) if isinstance(value, list) else value for name, value in self._words().items()}
-            return DedupOptions.of(**words), Plan(**{one.name: self.summary["plan"][one.name] for one in fields(Plan)})
+            options = DedupOptions.of(**words)
+            return options, told_plan(options, self.summary["plan"])
         except (TwinsetError, KeyError, TypeError) as error:
             raise self._damaged(SUMMARY, f"it is of another version of Twinset, or damaged ({error})") from error
 
@@ -103,6 +112,19 @@ class Recorded:
     def _damaged(self, name: str, why: str) -> StateError:
         return StateError(f"{self.folder / name}: {why}; run dedup again")
 
+    @property
+    def sketched(self) -> Plan:
+        """The plan of a run over sets; other kinds of items have no sketches, and raise `OptionError`."""
+        if not isinstance(self.plan, Plan):
+            raise OptionError(f"{self.folder} is a result of {self.options.item_flag}, which has no sketches")
+        return self.plan
+
+    def schema(self, name: str) -> pa.Schema:
+        """The columns of a table."""
+        if name == "removed":
+            return removed_schema(self.options.measure)
+        return SCHEMAS.get(name) or pairs_schema(self.options.measure)
+
     def table(self, name: str) -> pa.Table:
         """A table of the folder, such as ``"pairs"``; one that is not as it was written is an error."""
         if name not in self._tables:
@@ -110,7 +132,7 @@ class Recorded:
             digest = self.summary.get("files", {}).get(file)
             if digest is None:
                 raise self._damaged(SUMMARY, f"it names no {file}, so this is no result of dedup, or damaged")
-            self._tables[name] = _checked_table(self.folder / file, digest, SCHEMAS[name])
+            self._tables[name] = _checked_table(self.folder / file, digest, self.schema(name))
         return self._tables[name]
 
     def has(self, name: str) -> bool:
@@ -136,7 +158,7 @@ class Recorded:
         """Copy a table's file into a folder, as it is."""
         file = f"{name}.parquet"
         if self.in_memory:
-            with TableFile(folder / file, SCHEMAS[name]) as out:
+            with TableFile(folder / file, self.schema(name)) as out:
                 out.write(self._tables[name])
             return
         _check_digest(self.folder / file, self.summary["files"].get(file))

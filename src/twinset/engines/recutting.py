@@ -35,6 +35,7 @@ from twinset.engines.tables import TableFile
 from twinset.engines.threads import Threads
 from twinset.engines.verifying import Verifying
 from twinset.errors import DuplicateIdError, OptionError
+from twinset.item_options import MEASURED
 from twinset.machine import default_threads
 from twinset.options import DedupOptions
 from twinset.pairs.verify import Shares, scores
@@ -213,7 +214,7 @@ class Recutting:
         if self.earlier is not None:
             # A cut adds nothing to the index, and does not know what it has by now.
             was_there = {name: was["index"][name] for name in ("name", "documents")}
-            matched, recall = self.earlier.count(self.copies), recall_at(recorded.plan, self.options.threshold)
+            matched, recall = self.earlier.count(self.copies), recall_at(recorded.sketched, self.options.threshold)
             summary["index"] = {**was_there, "matched": matched, "recall": recall}
         run = {"folder": was["timings"].get("folder"), "left_out": was["timings"].get("left_out", [])}
         if self.place is not None:
@@ -267,6 +268,11 @@ def kept_tables(recorded: Recorded, kept: Any) -> list[Any]:
 def _options_of(recorded: Recorded, asked: RecutOptions) -> DedupOptions:
     """The options of a fresh run that would give the same."""
     was = recorded.options
+    if was.item_kind in MEASURED:
+        raise OptionError(
+            f"{recorded.folder} is a result of {was.item_flag}: only pairs of texts and sets can be cut again; run "
+            "dedup again, which takes little more, for their items are compared in memory"
+        )
     threshold = was.threshold if asked.threshold is None else asked.threshold
     if threshold < was.least:
         raise OptionError(

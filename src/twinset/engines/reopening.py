@@ -12,14 +12,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import orjson
 import pyarrow as pa
 
 from twinset.documents.files import is_pattern, matches_of
-from twinset.documents.normalize import lengths
 from twinset.documents.parts import Part
 from twinset.documents.sources import open_sources
 from twinset.documents.texts import TextPart
+from twinset.documents.written import written_sets
 from twinset.engines.local import without_outputs
+from twinset.engines.opening import sketch_pictures
+from twinset.engines.shingling import item_lengths
 from twinset.errors import OptionError, SourceError
 from twinset.options import DedupOptions
 from twinset.schema import Places
@@ -120,6 +123,7 @@ class Reopened:
         if len(places) > self.against:
             parts += open_sources(places[self.against :], options, scratch=scratch, against=True).parts
         self._check_listed(parts)
+        sketch_pictures(parts, options)
         return parts
 
     def _check_listed(self, parts: list[Part]) -> None:
@@ -156,8 +160,10 @@ class Reopened:
         return part
 
     def texts(self, number: int, rows: Places, was: Places) -> list[str | None]:
-        """The texts of some rows of a part, which had `was` characters each."""
+        """The texts of some rows of a part, which had `was` characters each; of sets a JSON list of their elements."""
         part = self.trusted(number)
+        if self.options.item_kind in ("items", "groups"):
+            return self._sets(part, rows, was)
         found: list[str | None] = [None] * len(rows)
         left = len(rows)
         for chunk in part.chunks(_BATCH):
@@ -175,6 +181,13 @@ class Reopened:
         raise SourceError(f"ends before row {last:,}, counted from 0, which it had; {_AGAIN}", where=part.name)
 
 
+    def _sets(self, part: Part, rows: Places, was: Places) -> list[str | None]:
+        found = written_sets(part, rows)
+        if any(len(one or ()) != count for one, count in zip(found, was.tolist(), strict=True)):
+            raise SourceError(f"its sets were changed since that run; {_AGAIN}", where=part.name)
+        return [None if one is None else orjson.dumps(one).decode() for one in found]
+
+
 def _name_files(part: TextPart, ids: list[str], changed: str) -> None:
     """Call text files by the ids they had, wherever they are now: their digest is over these too."""
     if len(part.files) != len(ids):
@@ -187,7 +200,9 @@ def _name_files(part: TextPart, ids: list[str], changed: str) -> None:
 
 def check_lengths(part: Part, texts: pa.Array, was: npt.NDArray[np.integer]) -> None:
     """Refuse texts that do not have as many characters as they had: of objects in memory there is no digest."""
-    if (lengths(texts) != was.astype(np.uint64)).any():
+    if part.options.images:  # they are files, whose digest is the same
+        return
+    if (item_lengths(texts, part.options) != was.astype(np.uint64)).any():
         raise SourceError(f"its texts were changed since that run; {_AGAIN}", where=part.name)
 
 

@@ -8,13 +8,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from twinset.candidates import banding
-from twinset.documents.normalize import Normalized, hash_values, lengths, normalize
+from twinset.documents.normalize import buffers_of, hash_rows, hash_values
 from twinset.documents.parts import Block, Part
+from twinset.engines.shingling import Shingled, item_lengths, shingled
 from twinset.errors import RowError
+from twinset.item_options import MEASURED
 from twinset.options import DedupOptions, PairsOptions, ReadOptions, ShingleOptions
 from twinset.plan import Plan
 from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles
-from twinset.shingles.shingle import shingle
 from twinset.sketches import kernels as sketch_kernels
 from twinset.sketches.minhash import sketch
 from twinset.wording import at_row
@@ -23,6 +24,11 @@ READ, EMPTY, UNREADABLE = range(3)
 """What became of a document: it has shingles, it has none, or its row could not be read."""
 
 _ID_SEED, _BY_SEED = 0x1D, 0xB1
+_CONTENT_SEEDS = (0xC0DE1, 0xC0DE2)
+_NONE = np.zeros(0, np.int64)
+
+ELEMENT_BYTES = {"codes": 1, "images": 1, "vectors": 4, "weighted": 16}
+"""Bytes that an element of a packed item takes, of the kinds that are joined by a measure of their own."""
 OTHER_SIDE = np.uint64(0x5851F42D4C957F2D)
 """What is in the digests of documents that are compared against, so that none is a copy across the border."""
 
@@ -56,18 +62,20 @@ def sketch_block(
     block: Block, part: Part, options: WorkOptions, plan: Plan, other_side: bool, by_length: bool
 ) -> Sketched:
     """All that later stages need of a block, but for its texts."""
-    ready = normalize(block.texts, lowercase=options.lowercase, nfc=options.nfc)
-    _refuse_replaced(ready, block, part, options)
+    measured = options.item_kind in MEASURED
+    done = Shingled(iter(()), _NONE, 0) if measured else shingled(block.texts, options, options.seed)
+    refuse_replaced(done, block, part, options)
     salts = _salts(block, options)
     slots = np.empty((block.rows, plan.n_hashes), np.uint32)
     counts = np.zeros(block.rows, np.uint32)
     digests = np.zeros((block.rows, 2), np.uint64)
-    for texts in ready.texts:
-        for portion in shingle(texts, options, options.seed):
-            if not plan.exact:
-                _place(slots, portion.rows, sketch(portion, options.sketch, plan.n_hashes, options.seed))
-            _place(digests, portion.rows, content_digests(portion))
-            counts[portion.rows] = np.diff(portion.offsets)
+    for portion in done.portions:
+        if not plan.exact:
+            _place(slots, portion.rows, sketch(portion, options.sketch, plan.n_hashes, options.seed))
+        _place(digests, portion.rows, content_digests(portion))
+        counts[portion.rows] = np.diff(portion.offsets)
+    if measured:
+        counts, digests = _weighed(block.texts, options.item_kind)
     low = np.zeros((block.rows, banding.width(plan.n_hashes)), np.uint8)
     if low.shape[1] == plan.n_hashes:
         sketch_kernels.low_bytes(slots, low)
@@ -78,7 +86,7 @@ def sketch_block(
         digests ^= OTHER_SIDE
     status = np.where(counts == 0, EMPTY, READ).astype(np.uint8)
     status[[row for row, _ in block.unreadable]] = UNREADABLE
-    ids = _ids(block, part)
+    ids = block_ids(block, part)
     return Sketched(
         rows=block.rows,
         status=status,
@@ -89,22 +97,44 @@ def sketch_block(
         ids=ids,
         own_ids=block.ids is not None,
         id_hashes=hash_values(ids, _ID_SEED + other_side),
-        lengths=lengths(block.texts) if by_length else np.zeros(0, np.uint64),
+        lengths=_lengths(block, options) if by_length else np.zeros(0, np.uint64),
         sources=_sources(block, part),
         columns=block.columns,
-        text_bytes=sum(int((texts.ends - texts.starts).sum()) for texts in ready.texts),
-        replaced=len(ready.replaced) + block.replaced,
+        text_bytes=_bytes_in(counts, options.item_kind) if measured else done.nbytes,
+        replaced=len(done.replaced) + block.replaced,
         unreadable=block.unreadable,
     )
+
+
+def _weighed(rows: pa.Array, kind: str) -> tuple[Numbers, Hashes]:
+    """How many bytes, numbers or elements each item has that is no set of hashes, and 128 bits of what it is."""
+    counts = np.diff(buffers_of(rows)[1]) // ELEMENT_BYTES[kind]
+    digests = np.stack([hash_rows(rows, seed) for seed in _CONTENT_SEEDS], axis=1)
+    if rows.null_count:
+        counts = np.where(np.asarray(rows.is_null()), 0, counts)
+    return counts.astype(np.uint32), digests
+
+
+def _lengths(block: Block, options: WorkOptions) -> Hashes:
+    return item_lengths(block.texts, options) if block.lengths is None else block.lengths
+
+
+def _bytes_in(counts: Numbers, kind: str) -> int:
+    return int(counts.sum(dtype=np.int64)) * ELEMENT_BYTES[kind]
+
+
+def content_groups(corpus_digests: Hashes, rows: pa.Array, other_side: bool) -> Hashes:
+    """The hash of each row's column of `by`, with which its digest was salted."""
+    groups: Hashes = corpus_digests[:, 0] ^ hash_rows(rows, _CONTENT_SEEDS[0])
+    return groups ^ OTHER_SIDE if other_side else groups
 
 
 def shingle_sets(texts: pa.Array, options: ShingleOptions, seed: int) -> list[Hashes]:
     """Shingle hashes of each of a few texts: for comparing documents outside a run."""
     found = [np.empty(0, np.uint64)] * len(texts)
-    for ready in normalize(texts, lowercase=options.lowercase, nfc=options.nfc).texts:
-        for portion in shingle(ready, options, seed):
-            for place, row in enumerate(portion.rows):
-                found[row] = portion.hashes[portion.offsets[place] : portion.offsets[place + 1]].copy()
+    for portion in shingled(texts, options, seed).portions:
+        for place, row in enumerate(portion.rows):
+            found[row] = portion.hashes[portion.offsets[place] : portion.offsets[place + 1]].copy()
     return found
 
 
@@ -123,7 +153,8 @@ def content_digests(portion: Shingles) -> Hashes:
     return digests
 
 
-def _refuse_replaced(ready: Normalized, block: Block, part: Part, options: ReadOptions) -> None:
+def refuse_replaced(ready: Shingled, block: Block, part: Part, options: ReadOptions) -> None:
+    """Raise where bytes were replaced and that was not allowed."""
     if options.on_error == "stop" and (len(ready.replaced) or block.replaced):
         row = int(ready.replaced[0]) + block.first_row if len(ready.replaced) else block.first_row
         raise RowError(
@@ -140,9 +171,10 @@ def _salts(block: Block, options: ReadOptions) -> Hashes:
     return hash_values(block.by, _BY_SEED)
 
 
-def _ids(block: Block, part: Part) -> pa.Array:
+def block_ids(block: Block, part: Part) -> pa.Array:
+    """The ids of a block's rows, as strings; unreadable rows have that of their place."""
     ids = part.row_ids(block)
-    if ids.null_count:  # unreadable rows have none
+    if ids.null_count:
         names = [
             value.as_py() if value.is_valid else f"{part.name}:{block.first_row + row}" for row, value in enumerate(ids)
         ]

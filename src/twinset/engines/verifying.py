@@ -15,17 +15,17 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from twinset.clusters.group import components
-from twinset.documents.normalize import normalize
 from twinset.documents.parts import Block
 from twinset.engines.budget import Budget
 from twinset.engines.corpus import Corpus, Span
+from twinset.engines.expanding import Copies
 from twinset.engines.progress import Progress
+from twinset.engines.shingling import shingled
 from twinset.engines.sketching import WorkOptions
 from twinset.engines.spool import Spool, packed, unpacked
 from twinset.engines.threads import Threads
 from twinset.pairs.verify import Room, Sets, overlaps
 from twinset.schema import Numbers, Places
-from twinset.shingles.shingle import shingle
 
 Pairs = npt.NDArray[np.uint32]
 _SLICE = 1 << 14  # pairs that a thread verifies at a time
@@ -50,6 +50,10 @@ class Verifying:
         self.scratch, self.threads, self.progress = scratch, threads, progress
         self.sizes: Numbers = np.zeros(corpus.documents, np.uint32)
         self._room = Room()
+
+    def identical_across(self, pairs: Spool, copies: Copies) -> int:
+        """How many pairs documents of equal shingle sets on two sides make."""
+        return copies.identical_across(pairs, self.sizes)
 
     def verify(self, candidates: Spool, threshold: float, out: Spool) -> None:
         """Append (left, right, shared shingles) of every candidate at or above the threshold to `out`."""
@@ -120,10 +124,8 @@ class Verifying:
     ) -> None:
         """Shingle the texts of the documents `theirs` (ascending), or the wanted of them, into their sets."""
         places = np.searchsorted(numbers, theirs)
-        options = self.options
-        for ready in normalize(texts, lowercase=options.lowercase, nfc=options.nfc, wanted=wanted).texts:
-            for portion in shingle(ready, self.options, self.options.seed):
-                sets.fill(portion, np.arange(len(portion.rows)), places[portion.rows])
+        for portion in shingled(texts, self.options, self.options.seed, wanted).portions:
+            sets.fill(portion, np.arange(len(portion.rows)), places[portion.rows])
 
     def _verified(self, pairs: Pairs, numbers: Places, sets: Sets, threshold: float) -> Pairs:
         """Those of the pairs that reach the threshold, with their overlaps, sorted."""

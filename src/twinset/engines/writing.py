@@ -3,11 +3,14 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from twinset.engines import output as outputs
 from twinset.engines.clustering import Clusters
 from twinset.engines.corpus import Corpus
 from twinset.engines.expanding import Copies, expanded
 from twinset.engines.local import Local
+from twinset.engines.nearest import most_similar
 from twinset.engines.reading import Found
 from twinset.engines.sorting import Rows, sorted_portions
 from twinset.engines.spool import Spool
@@ -26,6 +29,21 @@ def document_pairs(run: Local, corpus: Corpus, copies: Copies, pairs: Spool, lin
         every.close()
         pairs = every
     yield from sorted_portions(pairs, corpus.documents, run.budget.pairs)
+
+
+def nearest_first(run: Local, results: outputs.Results, pairs: Spool) -> Iterator[Rows]:
+    """Pairs of which each document has its nearest already, in their order."""
+    for rows in sorted_portions(pairs, results.corpus.documents, run.budget.pairs):
+        yield rows[np.lexsort((rows[:, 1], -results.similarity(rows), rows[:, 0]))]
+
+
+def top_pairs(run: Local, results: outputs.Results, pairs: Iterator[Rows], top: int) -> Iterator[Rows]:
+    """Of each document its most similar ones."""
+    corpus = results.corpus
+    return most_similar(
+        pairs, top, results.similarity, corpus.documents, run.state.scratch, run.budget,
+        one_sided=corpus.border is not None,
+    )  # fmt: skip
 
 
 def write_result(

@@ -78,7 +78,7 @@ def write_missed(path: Path, audited: "Audited", results: Results) -> None:
 
 def _with_sizes(audited: "Audited", results: Results) -> Results:
     """Results that know the set sizes of documents which only the audit has met."""
-    return Results(results.corpus, results.copies, audited.sizes)
+    return results.but(audited.sizes)
 
 
 def recall_of(sampled: Sampled) -> tuple[float, float, float] | tuple[None, None, None]:

@@ -23,6 +23,9 @@ DEFINITIONS = {
     "recall": "Of the true pairs, the share that was found. Null where there is no true pair.",
     "f1": "2 × true pairs found / (pairs found + true pairs): the harmonic mean of precision and recall. Null where "
     "there is neither a pair found nor a true one.",
+    "reduction_ratio": "Of all pairs of documents, the share that whoever goes on with the pairs found need not look "
+    "at: 1 − pairs found / all pairs. The recall of pairs beside it is their pair completeness. Null where there are "
+    "not two documents.",
     "exact_set_accuracy": "The share of documents whose cluster has exactly the members of their true one; alone in "
     "both counts.",
     "adjusted_rand": "The adjusted Rand index of Hubert and Arabie: how far the clusterings agree over all pairs of "

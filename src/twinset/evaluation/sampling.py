@@ -15,16 +15,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from twinset.documents.normalize import hash_values, normalize
+from twinset.documents.normalize import hash_values
 from twinset.documents.parts import Chunk
 from twinset.engines.local import Local
+from twinset.engines.shingling import shingled
 from twinset.engines.sketching import READ, sketch_block
 from twinset.errors import SourceError
 from twinset.options import ShingleOptions
 from twinset.pairs.verify import Sets
 from twinset.plan import Plan
 from twinset.schema import Hashes, Numbers, Shingles
-from twinset.shingles.shingle import shingle
 
 PIECE = 2**20
 MOST_DOCUMENTS = 30_000
@@ -117,11 +117,10 @@ class Sample:
     def sets(self, options: ShingleOptions, seed: int, of: int) -> Sets:
         """Shingle sets of the first `of` contents; those that are never compared have no shingle in common."""
         pieces: list[Shingles] = []
-        for ready in normalize(self.texts.slice(0, of), lowercase=options.lowercase, nfc=options.nfc).texts:
-            for portion in shingle(ready, options, seed):
-                salted = portion.hashes ^ np.repeat(self.salts[portion.rows], np.diff(portion.offsets))
-                salted[salted == 0] = 1  # zero marks a free place in hash tables
-                pieces.append(Shingles(portion.rows, portion.offsets, salted))
+        for portion in shingled(self.texts.slice(0, of), options, seed).portions:
+            salted = portion.hashes ^ np.repeat(self.salts[portion.rows], np.diff(portion.offsets))
+            salted[salted == 0] = 1  # zero marks a free place in hash tables
+            pieces.append(Shingles(portion.rows, portion.offsets, salted))
         counts = np.zeros(of, np.int64)
         for portion in pieces:
             counts[portion.rows] = np.diff(portion.offsets)

@@ -209,7 +209,7 @@ def survey(*sources: object, progress: Progress | None = None, **words: Any) -> 
             spectrum=spectrum,
             lengths=chance_by_length(sample, options),
             rate=rate,
-            sketching=expected_cost(run.plan, (), _average(sample)).sketching,
+            sketching=expected_cost(run.sketching, (), _average(sample)).sketching,
             threads=run.threads.count,
         )
 
@@ -275,7 +275,7 @@ def _rate(run: Local) -> float:
     part = max(run.parts[: run.against], key=lambda one: one.size)
     for _, chunk in zip(range(2), part.chunks(run.batch_bytes), strict=False):
         since = time.thread_time()
-        done = sketch_block(chunk.read(), part, run.options, run.plan, False, False)
+        done = sketch_block(chunk.read(), part, run.options, run.sketching, False, False)
         taken = time.thread_time() - since
         if done.text_bytes:
             rate = min(taken / done.text_bytes, rate) if rate == rate else taken / done.text_bytes

@@ -18,7 +18,7 @@ Values = npt.NDArray[np.float64]
 
 COLUMNS = (
     *("threshold", "found_pairs", "true_pairs", "true_pairs_found", "precision", "recall", "f1"),
-    *("found_clusters", "true_clusters", "exact_set_accuracy", "adjusted_rand"),
+    *("reduction_ratio", "found_clusters", "true_clusters", "exact_set_accuracy", "adjusted_rand"),
     *("b_cubed_precision", "b_cubed_recall", "b_cubed_f1"),
 )
 BIN_COLUMNS = ("low", "high", "similarity", "pairs", "found", "share", "share_low", "share_high", "expected")
@@ -90,6 +90,7 @@ def measures(
         overlap = Overlap.of(clusters, known.clusters(threshold)[readable])
         values = (
             *(threshold, counts.found, counts.true, counts.both, counts.precision, counts.recall, counts.f1),
+            _spared(counts.found, int(np.count_nonzero(readable))),
             *(_several(overlap.found_sizes), _several(overlap.true_sizes)),
             *(overlap.exact_set_accuracy(), overlap.adjusted_rand(), *overlap.b_cubed()),
         )
@@ -100,6 +101,11 @@ def measures(
 def _counts(found: Scored, true: Flags, known: Known, threshold: float) -> PairCounts:
     enough = found.similarity >= threshold
     return PairCounts(int(np.count_nonzero(enough)), known.count(threshold), int(np.count_nonzero(enough & true)))
+
+
+def _spared(found: int, documents: int) -> float | None:
+    every = documents * (documents - 1) // 2
+    return 1 - found / every if every else None
 
 
 def _several(sizes: npt.NDArray[np.int64]) -> int:

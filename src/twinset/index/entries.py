@@ -11,13 +11,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from twinset.candidates.banding import band_keys
-from twinset.documents.normalize import buffers_of, normalize
-from twinset.errors import DamagedError
+from twinset.documents.items import element_sets
+from twinset.documents.normalize import buffers_of
+from twinset.engines.shingling import shingled
+from twinset.errors import DamagedError, SourceError
 from twinset.index.packing import pack, unpack, unpacked_size
 from twinset.index.settings import Settings
 from twinset.pairs.verify import Sets
 from twinset.schema import Hashes, Numbers, Places, Sketches
-from twinset.shingles.shingle import shingle
 from twinset.sketches.minhash import sketch
 
 _MOST_ROWS = 16384
@@ -87,24 +88,31 @@ def sketched(texts: pa.Array, settings: Settings, *, sets: bool) -> Sketched:
 def _shingled(texts: pa.Array, settings: Settings, slots: Sketches | None, *, keep: bool) -> tuple[Sets, Places]:
     """The shingle sets of texts, or with not `keep` their sizes alone; sketches are put into `slots` on the way."""
     options = settings.options
-    ready = normalize(texts, lowercase=options.lowercase, nfc=options.nfc)
+    ready = shingled(_listed(texts) if options.items is not None else texts, options, settings.seed)
     sizes, starts = np.zeros(len(texts), np.uint32), np.zeros(len(texts), np.int64)
     pieces: list[Hashes] = []
     held = 0
-    for part in ready.texts:
-        for portion in shingle(part, options, settings.seed):
-            if slots is not None:
-                slots[portion.rows] = sketch(portion, options.sketch, slots.shape[1], settings.seed)
-            found = Sets.with_room(np.diff(portion.offsets))
-            places = np.arange(len(portion.rows))
-            found.fill(portion, places, places)
-            sizes[portion.rows] = found.sizes
-            starts[portion.rows] = found.starts[:-1] + held
-            if keep:
-                pieces.append(found.hashes)
-                held += len(found.hashes)
+    for portion in ready.portions:
+        if slots is not None:
+            slots[portion.rows] = sketch(portion, options.sketch, slots.shape[1], settings.seed)
+        found = Sets.with_room(np.diff(portion.offsets))
+        places = np.arange(len(portion.rows))
+        found.fill(portion, places, places)
+        sizes[portion.rows] = found.sizes
+        starts[portion.rows] = found.starts[:-1] + held
+        if keep:
+            pieces.append(found.hashes)
+            held += len(found.hashes)
     hashes = pieces[0] if len(pieces) == 1 else np.concatenate([np.zeros(0, np.uint64), *pieces])
     return Sets(hashes, starts, sizes), ready.replaced
+
+
+def _listed(texts: pa.Array) -> pa.Array:
+    """Sets as they are written, as the hashes of their elements."""
+    rows, bad = element_sets(texts)
+    if bad:
+        raise SourceError(f"set number {bad[0][0]} cannot be read: {bad[0][1]}")
+    return rows
 
 
 def keys_of(slots: Sketches, settings: Settings) -> Keys:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import glob
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -13,15 +13,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import orjson
 import pyarrow as pa
 
+from twinset.documents.items import held_values
 from twinset.documents.normalize import buffers_of
 from twinset.documents.parts import MAX_ROW_BYTES, Chunk, Part
 from twinset.documents.sources import open_sources
 from twinset.engines.opening import tell_unexpected, temporary_folder, total_rows
 from twinset.engines.progress import Progress
 from twinset.engines.threads import Threads
-from twinset.errors import RowError, SourceError
+from twinset.errors import OptionError, RowError, SourceError
+from twinset.index.settings import Settings
 from twinset.index_options import SourceOptions
 from twinset.schema import Places
 from twinset.wording import at_row
@@ -76,6 +79,12 @@ class Incoming:
 
     def batches(self, prepare: Callable[[Batch], _Made], doing: str) -> Iterator[_Made]:
         """Read everything and prepare each batch in a thread; in order."""
+
+        def prepared(task: tuple[Part, Chunk]) -> _Made:
+            made = prepare(_batch(*task))
+            pa.default_memory_pool().release_unused()  # of each thread's heap, which holds several times what it needs
+            return made
+
         options = self.options
         with closing(Threads(options.thread_count)) as threads, temporary_folder(options.scratch) as scratch:
             found = open_sources(self.sources, options, scratch=Path(scratch))
@@ -83,7 +92,7 @@ class Incoming:
             tell_unexpected(found.skipped, found.parts, self.progress)
             self.progress.stage(doing, total_rows(found.parts), "documents")
             work = ((part, chunk) for part in found.parts for chunk in part.chunks(options.batch_bytes))
-            yield from threads.map(lambda task: prepare(_batch(*task)), work)
+            yield from threads.map(prepared, work)
             for part in found.parts:
                 part.check_unchanged()
 
@@ -134,8 +143,20 @@ def checked_ids(ids: Any) -> list[str]:
     return listed
 
 
-def texts_array(texts: Any) -> pa.Array:
-    """Texts as an Arrow array; null counts as empty."""
+def reading(settings: Settings, words: Mapping[str, Any]) -> SourceOptions:
+    """How sources are read for an index: its documents are what its first ones were."""
+    options = SourceOptions.of(**words)
+    if settings.options.items is None and options.items is None:
+        return options
+    if settings.options.items is None:
+        raise OptionError(f"--items {options.items} names a column of lists, but the index holds texts; leave it out")
+    return dataclasses.replace(options, items=options.items or settings.options.items)
+
+
+def texts_array(texts: Any, settings: Settings | None = None) -> pa.Array:
+    """Texts as an Arrow array; null counts as empty. Of an index of sets, lists of elements are texts too."""
+    if settings is not None and settings.options.items is not None:
+        texts = _written(texts)
     if isinstance(texts, (pa.Array, pa.ChunkedArray)):
         whole = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
         kind = whole.type
@@ -153,6 +174,20 @@ def texts_array(texts: Any) -> pa.Array:
             f"a text holds half of a surrogate pair ({error.object[error.start]!r} at {error.start}), "
             "which no UTF-8 can hold; take it out, or decode the text another way"
         ) from error
+
+
+def _written(sets: Any) -> Any:
+    """Sets that a program holds, as an index of sets keeps them."""
+    if isinstance(sets, (str, pa.Array, pa.ChunkedArray)):
+        return sets
+    options = SourceOptions.of(items="items")
+    found = []
+    for one in sets:
+        values = [one] if one is None or isinstance(one, str) else held_values(options, one)
+        if isinstance(values, str):
+            raise SourceError(values)
+        found.append(values[0] if not isinstance(values[0], list) else orjson.dumps(values[0]).decode())
+    return found
 
 
 def _not_too_long(texts: pa.Array) -> pa.Array:

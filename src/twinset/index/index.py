@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -20,11 +20,11 @@ from twinset.index.asked import Asked
 from twinset.index.base import Home
 from twinset.index.entries import Sketched, keys_of, sets_of, sketched
 from twinset.index.homes import create_home, open_home
-from twinset.index.incoming import Batch, Incoming, checked_ids, texts_array
+from twinset.index.incoming import Batch, Incoming, checked_ids, reading, texts_array
 from twinset.index.locking import Turn
 from twinset.index.settings import FORMAT, Settings
 from twinset.index.writing import Changed, Writing
-from twinset.index_options import IndexOptions, QueryOptions, SourceOptions
+from twinset.index_options import IndexOptions, QueryOptions
 from twinset.plan import Plan, band_probability
 
 TIMEOUT = 30.0
@@ -198,7 +198,7 @@ class Index:
             if texts is not None:
                 if words:
                     raise OptionError(f"{next(iter(words))} has no meaning where ids and texts are given themselves")
-                given = Batch(checked_ids(ids), texts_array(texts), "texts")
+                given = Batch(checked_ids(ids), texts_array(texts, self.settings), "texts")
                 return writing.together(given, replace=replace)
             return writing.portions(ids, words, progress or Silent(), replace=replace)
 
@@ -241,10 +241,11 @@ class Index:
             probability with which a document this similar is found. With many queries also `query`, the id of each.
         """
         ask = self._ask(k, threshold, force)
-        if isinstance(what, str):
+        if isinstance(what, str) or (self.settings.options.items is not None and isinstance(what, Set)):
             if words:
                 raise OptionError(f"{next(iter(words))} has no meaning where the text itself is given")
-            return self._answers(None, sketched(texts_array([what]), self.settings, sets=self._sets), ask)
+            one = sketched(texts_array([what], self.settings), self.settings, sets=self._sets)
+            return self._answers(None, one, ask)
         found = self.each_query(what, k=k, threshold=threshold, force=force, **words)
         return pa.concat_tables([self._none(ask), *found])
 
@@ -268,9 +269,10 @@ class Index:
         def prepare(batch: Batch) -> tuple[Batch, Sketched]:
             queries = sketched(batch.texts, self.settings, sets=self._sets)
             batch.note(queries.replaced)
+            batch.texts = None  # it waits for its answers without them
             return batch, queries
 
-        incoming = Incoming(what, SourceOptions.of(**words), told, self._home.files())
+        incoming = Incoming(what, reading(self.settings, words), told, self._home.files())
         for batch, queries in incoming.batches(prepare, "asking"):
             found = self._answers(batch.ids, queries, ask)
             counts.count(batch, queries, found)
@@ -327,7 +329,7 @@ class Index:
 
     def band_keys(self, texts: Sequence[str]) -> np.ndarray[Any, np.dtype[np.int32]]:
         """The keys of texts in the table `bands`, (texts, bands): for look-ups by one's own SQL."""
-        return sketched(texts_array(texts), self.settings, sets=False).keys
+        return sketched(texts_array(texts, self.settings), self.settings, sets=False).keys
 
     def texts(self, ids: Sequence[str]) -> list[str]:
         """The texts of documents, in the order asked for; only an index that stores texts has them."""

@@ -15,10 +15,9 @@ from twinset.engines.progress import Progress
 from twinset.errors import DamagedError, DuplicateIdError, OptionError, StateError, UnknownIdError
 from twinset.index.base import Home, Kept, Whole
 from twinset.index.entries import Entries, Keys, entries, keys_of
-from twinset.index.incoming import NAMED, Batch, Incoming
+from twinset.index.incoming import NAMED, Batch, Incoming, reading
 from twinset.index.packing import unpack
 from twinset.index.settings import Settings
-from twinset.index_options import SourceOptions
 
 COMMIT = 50_000
 """Documents committed together when a source is added. Band keys fall everywhere in their table: the more of them are
@@ -102,7 +101,7 @@ class Writing:
             return new, odd
 
         done = Changed()
-        incoming = Incoming(source, SourceOptions.of(**words), progress, self.home.files())
+        incoming = Incoming(source, reading(self.settings, words), progress, self.home.files())
         coming = incoming.batches(prepare, "updating" if replace else "adding")
         self._began = self.home.last_number() + 1
         self._unchanged = bytearray(self._began // 8 + 1)

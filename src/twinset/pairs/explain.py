@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -63,6 +64,11 @@ class Explanation:
         """What was compared."""
         return self.options.shingle
 
+    @property
+    def unit(self) -> str:
+        """What one of the things is called that are shared or not."""
+        return "shingle"
+
     @cached_property
     def difference(self) -> Difference:
         """The word-level difference."""
@@ -111,6 +117,52 @@ class Explanation:
         }
 
 
+@dataclass(frozen=True, repr=False)
+class SetExplanation(Explanation):
+    """Two sets, compared so that a person can follow: what they share and what they do not are elements.
+
+    There are no words to tell apart, so that there are no hunks either.
+    """
+
+    @property
+    def shingle(self) -> str:
+        """What was compared."""
+        return "elements"
+
+    @property
+    def unit(self) -> str:
+        """What one of the things is called that are shared or not."""
+        return "element"
+
+    def hunks(self, context: int | None = 6) -> list[Hunk]:
+        """None: sets have no order in which something could differ."""
+        return []
+
+    def to_dict(self, context: int | None = 6) -> dict[str, Any]:
+        """The explanation as plain values, ready for JSON."""
+        return {
+            "similarity": self.similarity,
+            "left_in_right": self.left_in_right,
+            "right_in_left": self.right_in_left,
+            "shared": list(self.shared),
+            "left_only": list(self.left_only),
+            "right_only": list(self.right_only),
+        }
+
+
+def explain_sets(left: Sequence[str], right: Sequence[str], *, bag: bool = False) -> SetExplanation:
+    """Explain the similarity of two sets, or bags.
+
+    Examples
+    --------
+    >>> found = explain_sets(["chair", "desk", "rug", "keyboard", "mouse"], ["chair", "rug", "keyboard"])
+    >>> found.similarity, found.shared, found.left_only
+    (0.6, ('chair', 'rug', 'keyboard'), ('desk', 'mouse'))
+    """
+    ours, theirs = (list(one) if bag else list(dict.fromkeys(one)) for one in (left, right))
+    return SetExplanation(**_compared(ours, theirs), left="", right="", options=ShingleOptions.of())
+
+
 def explain_texts(left: str, right: str, options: ShingleOptions) -> Explanation:
     """Explain the similarity of two texts.
 
@@ -123,20 +175,22 @@ def explain_texts(left: str, right: str, options: ShingleOptions) -> Explanation
     ours, theirs = shingle_texts(left, options), shingle_texts(right, options)
     if not options.bag:
         ours, theirs = list(dict.fromkeys(ours)), list(dict.fromkeys(theirs))
+    return Explanation(**_compared(ours, theirs), left=left, right=right, options=options)
+
+
+def _compared(ours: list[str], theirs: list[str]) -> dict[str, Any]:
+    """The numbers of an explanation, and what is shared and what is not."""
     shared, left_only = _parted(ours, theirs)
     _, right_only = _parted(theirs, ours)
     union = len(ours) + len(theirs) - len(shared)
-    return Explanation(
-        similarity=len(shared) / union if union else 0.0,
-        left_in_right=len(shared) / len(ours) if ours else 0.0,
-        right_in_left=len(shared) / len(theirs) if theirs else 0.0,
-        shared=shared,
-        left_only=left_only,
-        right_only=right_only,
-        left=left,
-        right=right,
-        options=options,
-    )
+    return {
+        "similarity": len(shared) / union if union else 0.0,
+        "left_in_right": len(shared) / len(ours) if ours else 0.0,
+        "right_in_left": len(shared) / len(theirs) if theirs else 0.0,
+        "shared": shared,
+        "left_only": left_only,
+        "right_only": right_only,
+    }
 
 
 def _parted(ours: list[str], theirs: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -17,13 +17,12 @@ import numpy.typing as npt
 
 from twinset.errors import OptionError
 from twinset.pairs import vectors_kernels as kernels
-from twinset.schema import Numbers, Places, Vectors
+from twinset.schema import Hashes, Numbers, Places, Vectors
 from twinset.vectors import squares, unit_vectors
 
 Scores = npt.NDArray[np.float64]
 
 _TILE = 2048  # rows and columns of the product of all with all
-_PRODUCTS = 1 << 23  # of queries and vectors at a time
 
 
 def similar(
@@ -153,17 +152,8 @@ def every_pair(
     >>> [[one.tolist() for one in portion] for portion in every_pair(three, 0.6)]
     [[[0, 0], [1, 2], [0.6, 0.8]]]
     """
-    filtered = _Filter(vectors, threshold, _measured(measure))
-    first, last = rows or (0, len(vectors))
-    for start in range(first, last, _TILE):
-        end = min(start + _TILE, last)
-        for other in range(start, len(vectors), _TILE):
-            lefts, rights = filtered.candidates(start, end, other)
-            above = rights > lefts
-            lefts, rights = lefts[above], rights[above]
-            kept, scores = filtered.verified(lefts, rights)
-            if len(kept):
-                yield lefts[kept], rights[kept], scores
+    every = AllWithAll(vectors, threshold, measure)
+    yield from every.pairs(*(rows or (0, len(vectors))))
 
 
 def every_nearest(
@@ -186,45 +176,112 @@ def every_nearest(
     scaled, scaled_queries = _scaled(vectors, longest, by_cosine), _scaled(queries, longest, by_cosine)
     halves = squares(vectors)
     halves = np.where(halves > 0, 0.0, np.inf) if by_cosine else halves / longest**2 / 2
-    parts, at_once = [], max(1, _PRODUCTS // len(vectors))
-    for start in range(0, len(queries), at_once):
-        some = slice(start, start + at_once)
-        closeness = scaled_queries[some] @ scaled.T - halves.astype(np.float32)
-        least = np.partition(closeness, -count, axis=1)[:, -count] - np.float32(4 * _slack(vectors.shape[1]) + 1e-6)
-        rows, candidates = np.nonzero(closeness >= least[:, None])
-        offsets = np.searchsorted(rows, np.arange(len(closeness) + 1)).astype(np.int64)
-        parts.append(nearest(queries[some], vectors, offsets, candidates.astype(np.uint32), count, measure))
+    slack = np.float32(4 * _slack(vectors.shape[1]) + 1e-6)
+    parts = []
+    for start in range(0, len(queries), _TILE):
+        some = slice(start, start + _TILE)
+        words = _closest(scaled_queries[some], scaled, halves.astype(np.float32), count, slack)
+        asking = (words >> np.uint64(32)).astype(np.int64)
+        offsets = np.searchsorted(asking, np.arange(len(queries[some]) + 1)).astype(np.int64)
+        parts.append(nearest(queries[some], vectors, offsets, words.astype(np.uint32), count, measure))
     numbers, scores, counts = (np.concatenate([part[i] for part in parts]) for i in range(3))
     return numbers, scores, counts
 
 
-class _Filter:
-    """Sorts out pairs that are surely too far apart, by products of 32-bit floats."""
+def _closest(queries: Vectors, vectors: Vectors, halves: Vectors, count: int, slack: np.float32) -> Hashes:
+    """Pairs (query, vector), a number each, among which are the `count` closest of each query; ascending.
 
-    def __init__(self, vectors: Vectors, threshold: float, by_cosine: bool) -> None:
-        self.vectors, self.threshold, self.by_cosine = vectors, threshold, by_cosine
+    A tile of the vectors at a time: whatever is not as close as the worst of the best so far is left out.
+    """
+    best: Vectors = np.full((len(queries), count), -np.inf, np.float32)
+    found: list[tuple[Hashes, Vectors]] = []
+    for other in range(0, len(vectors), _TILE):
+        closeness = queries @ vectors[other : other + _TILE].T - halves[other : other + _TILE]
+        if other == 0:
+            kept = min(count, closeness.shape[1])
+            best[:, :kept] = np.partition(closeness, -kept, axis=1)[:, -kept:]
+        rows, columns = _places(closeness >= (best.min(axis=1) - slack)[:, None])
+        values = closeness[rows, columns]
+        found.append((rows.astype(np.uint64) << np.uint64(32) | (columns + other).astype(np.uint64), values))
+        if other and len(rows):
+            best = _better(best, rows, values)
+    words, values = (np.concatenate([part[i] for part in found]) for i in range(2))
+    least = best.min(axis=1) - slack
+    words = words[values >= least[(words >> np.uint64(32)).astype(np.int64)]]
+    words.sort()
+    return words
+
+
+def _places(found: npt.NDArray[np.bool_]) -> tuple[Places, Places]:
+    """Rows and columns where something was found: as NumPy's nonzero, but quicker where that is seldom."""
+    rows, columns = np.divmod(np.flatnonzero(found), found.shape[1])
+    return rows, columns
+
+
+def _better(best: Vectors, rows: Places, values: Vectors) -> Vectors:
+    """The best of each row with some new values, of ascending rows, among them."""
+    firsts = np.searchsorted(rows, np.arange(len(best) + 1))
+    places = np.arange(len(rows)) - firsts[rows]
+    both = np.full((len(best), best.shape[1] + int(places.max()) + 1), -np.inf, np.float32)
+    both[:, : best.shape[1]] = best
+    both[rows, best.shape[1] + places] = values
+    return np.partition(both, -best.shape[1], axis=1)[:, -best.shape[1] :]
+
+
+class AllWithAll:
+    """Vectors to be compared with each other, all with all, a part at a time, by one thread or several.
+
+    What is surely too far apart is sorted out by products of 32-bit floats.
+    """
+
+    def __init__(self, vectors: Vectors, threshold: float, measure: str = "cosine") -> None:
+        self.vectors, self.threshold, self.by_cosine = vectors, threshold, _measured(measure)
         self.squares, self.longest = squares(vectors), _longest(vectors)
-        self.scaled = _scaled(vectors, self.longest, by_cosine)
+        self.scaled = _scaled(vectors, self.longest, self.by_cosine)
         self.slack = _slack(vectors.shape[1])
 
-    def candidates(self, start: int, end: int, other: int) -> tuple[Numbers, Numbers]:
-        """Pairs of rows from `start` to `end` and from `other` on, a tile of them, that may be near enough."""
+    def pairs(self, first: int, last: int) -> Iterator[tuple[Numbers, Numbers, Scores]]:
+        """Give the pairs whose lesser position is from `first` to before `last`, as `every_pair` does."""
+        for start in range(first, last, _TILE):
+            here = np.arange(start, min(start + _TILE, last))
+            for other in range(start, len(self.vectors), _TILE):
+                lefts, rights = self._candidates(here, other)
+                above = rights > lefts
+                found = self._verified(lefts[above], rights[above])
+                if len(found[2]):
+                    yield found
+
+    def near(self, places: Places) -> Iterator[tuple[Numbers, Numbers, Scores]]:
+        """Give all that is near enough to the vectors at some positions: each of them, what is near it, the score.
+
+        Each is near to itself. A vector that is all zeros has no cosines.
+        """
+        for start in range(0, len(places), _TILE):
+            for other in range(0, len(self.vectors), _TILE):
+                found = self._verified(*self._candidates(places[start : start + _TILE], other))
+                if len(found[2]):
+                    yield found
+
+    def _candidates(self, here: Places, other: int) -> tuple[Numbers, Numbers]:
+        """Pairs of some positions and those from `other` on, a tile of them, that may be near enough."""
         stop = min(other + _TILE, len(self.vectors))
-        products = self.scaled[start:end] @ self.scaled[other:stop].T
+        products = self.scaled[here] @ self.scaled[other:stop].T
         if self.by_cosine:
             found = products >= np.float32(self.threshold - self.slack - 1e-6)
         else:
-            here, there = (self.squares[rows] / self.longest**2 for rows in (slice(start, end), slice(other, stop)))
-            least = (here[:, None] + there[None, :] - (self.threshold / self.longest) ** 2) / 2
+            mine, theirs = self.squares[here] / self.longest**2, self.squares[other:stop] / self.longest**2
+            least = (mine[:, None] + theirs[None, :] - (self.threshold / self.longest) ** 2) / 2
             found = products >= (least - self.slack - 1e-6).astype(np.float32)
-        rows, columns = np.nonzero(found)
-        return (rows + start).astype(np.uint32), (columns + other).astype(np.uint32)
+        rows, columns = _places(found)
+        return here[rows].astype(np.uint32), (columns + other).astype(np.uint32)
 
-    def verified(self, lefts: Numbers, rights: Numbers) -> tuple[Places, Scores]:
+    def _verified(self, lefts: Numbers, rights: Numbers) -> tuple[Numbers, Numbers, Scores]:
         """Those that are near enough, exactly."""
         if self.by_cosine:
-            return similar(lefts, rights, self.threshold, self.vectors, self.squares)
-        return near(lefts, rights, self.threshold, self.vectors)
+            kept, scores = similar(lefts, rights, self.threshold, self.vectors, self.squares)
+        else:
+            kept, scores = near(lefts, rights, self.threshold, self.vectors)
+        return lefts[kept], rights[kept], scores
 
 
 def _slack(dimensions: int) -> float:

@@ -34,6 +34,31 @@ def histogram(bins: Sequence[Bin], threshold: float) -> str:
     return _svg("Pairs by similarity", body)
 
 
+def distances(bins: Sequence[Bin], bits: bool) -> str:
+    """Draw pairs by distance: of codes a bar for each number of bits."""
+    low, high = bins[0].low, bins[-1].high
+    most = nice(max(max(one.count for one in bins), 1))
+    body = [_grid([(step, f"{step:,}") for step in _steps(most)], most)]
+    every = math.ceil(len(bins) / 12)
+    for place, one in enumerate(bins):
+        left, right = (LEFT + _INNER * (value - low) / (high - low) for value in (one.low, one.high))
+        height = _TALL * one.count / most
+        name = f"{one.middle:g}" if bits else f"{one.low:.3g} to {one.high:.3g}"
+        told = f"{name}{' bits' if bits else ''}: {counted(one.count, 'pair')}"
+        if one.count:
+            body.append(
+                f'<rect class="bar" x="{left + 0.75:.2f}" y="{TOP + _TALL - height:.2f}" '
+                f'width="{max(right - left - 1.5, 1):.2f}" height="{max(height, 1):.2f}"><title>{told}</title></rect>'
+            )
+        if place % every == 0:
+            x, label = ((left + right) / 2, f"{one.middle:g}") if bits else (left, f"{one.low:.3g}")
+            body.append(
+                f'<text class="tick" x="{x:.2f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle">{label}</text>'
+            )
+    body.append(_base("distance in bits" if bits else "distance", "pairs"))
+    return _svg("Pairs by distance", body)
+
+
 def s_curve(plan: Plan, bins: Sequence[Bin], missed: Sequence[float], threshold: float) -> str:
     """Draw how surely a pair is found, with the pairs of the corpus on the curve, and the missed ones below it."""
     steps = [i / 200 for i in range(201)]
@@ -141,12 +166,16 @@ def _axis(low: float, upward: str) -> str:
         f'<text class="tick" x="{_x(s, low):.2f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle">{s:g}</text>'
         for s in ticks
     ]
-    base = f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{TOP + _TALL}" y2="{TOP + _TALL}"/>'
-    names = (
-        f'<text class="name" x="{LEFT + _INNER / 2}" y="{HEIGHT - 4}" text-anchor="middle">similarity</text>'
+    return "".join(labels) + _base("similarity", upward)
+
+
+def _base(along: str, upward: str) -> str:
+    """The line below, and the names of what goes along it and upward."""
+    return (
+        f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{TOP + _TALL}" y2="{TOP + _TALL}"/>'
+        f'<text class="name" x="{LEFT + _INNER / 2}" y="{HEIGHT - 4}" text-anchor="middle">{along}</text>'
         f'<text class="name" x="{LEFT}" y="{TOP - 12}" text-anchor="end">{upward}</text>'
     )
-    return base + "".join(labels) + names
 
 
 def _upright(x: float, label: str, y: float, after: bool) -> str:

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from twinset.engines.recorded import Recorded
-from twinset.wording import DIGITS, MARGIN
+from twinset.plan import Plan
+from twinset.wording import DIGITS, MARGIN, counted, share
 
 Whole = npt.NDArray[np.int64]
 Shares = npt.NDArray[np.float64]
@@ -22,12 +23,13 @@ SCALE = 10**DIGITS
 
 _WIDTHS = (0.001, 0.002, 0.005, 0.01, 0.02)
 _MOST_BINS = 40
+_BEYOND = 1.25  # distances as far beyond the one asked for are drawn as no resemblance at all
 _SIZES = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001)
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Pairs whose similarity is from `low` up to below `high`."""
+    """Pairs whose similarity, or distance, is from `low` up to below `high`."""
 
     low: float
     high: float
@@ -35,7 +37,7 @@ class Bin:
 
     @property
     def middle(self) -> float:
-        """The similarity that stands for the bin."""
+        """The score that stands for the bin."""
         return (self.low + self.high) / 2
 
 
@@ -72,7 +74,46 @@ class Numbers:
         coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
         self.kept_ids: pa.Array = coded.dictionary
         self.cluster_of: Whole = np.asarray(coded.indices).astype(np.int64)
-        self.similarity: Shares = np.asarray(removed["similarity"])
+        self.measure = recorded.options.measure
+        self.scores: Shares = np.asarray(removed[self.score]).astype(np.float64)
+        self.similarity: Shares = self.closeness(self.scores)
+
+    @property
+    def by_distance(self) -> bool:
+        """Whether pairs have a distance, not a similarity."""
+        return self.measure in ("bits", "distance")
+
+    @property
+    def score(self) -> str:
+        """The name of what pairs are scored by."""
+        return "distance" if self.by_distance else "similarity"
+
+    @property
+    def noun(self) -> str:
+        """What a document is called here."""
+        return "picture" if self.recorded.options.images else "document"
+
+    @property
+    def reach(self) -> float:
+        """The greatest distance of a pair."""
+        return self.recorded.options.reach
+
+    @property
+    def sketched(self) -> Plan | None:
+        """The plan of sketches and bands; None for kinds of items that have none."""
+        return self.plan if isinstance(self.plan, Plan) else None
+
+    def closeness(self, scores: Shares) -> Shares:
+        """Scores from 0 to 1 by which documents are put in order, and bars drawn: similarities as they are."""
+        if not self.by_distance:
+            return scores
+        return np.where(scores == 0, 1.0, np.clip(1 - scores / (_BEYOND * max(self.reach, 1e-9)), 0.0, 0.9999))
+
+    def told(self, score: float) -> str:
+        """A score in words."""
+        if self.measure == "bits":
+            return counted(round(score), "bit")
+        return f"{score:.4g}" if self.by_distance else share(score)
 
     @property
     def clusters(self) -> int:
@@ -86,10 +127,17 @@ class Numbers:
 
     @cached_property
     def least(self) -> Shares:
-        """The similarity of the removed document of each cluster that resembles the kept one least."""
+        """The closeness of the removed document of each cluster that resembles the kept one least."""
         least = np.ones(self.clusters)
         np.minimum.at(least, self.cluster_of, self.similarity)
         return least
+
+    @cached_property
+    def farthest(self) -> Shares:
+        """The greatest distance of a removed document of each cluster."""
+        most = np.zeros(self.clusters)
+        np.maximum.at(most, self.cluster_of, self.scores)
+        return most
 
     def largest(self, count: int) -> list[int]:
         """The largest clusters, the earlier of two equal ones first."""
@@ -107,15 +155,31 @@ class Numbers:
         """The similarity of every scored pair."""
         return np.asarray(self.recorded.pairs["similarity"])
 
+    @cached_property
+    def pair_distances(self) -> Shares:
+        """The distance of every scored pair, where pairs have one."""
+        return np.asarray(self.recorded.pairs["distance"]).astype(np.float64)
+
     @property
     def identical(self) -> int:
-        """Pairs that share all their shingles."""
-        return int(np.count_nonzero(self.pair_similarities >= 1))
+        """Pairs that share all their shingles, or are at no distance."""
+        same = self.pair_distances <= 0 if self.by_distance else self.pair_similarities >= 1
+        return int(np.count_nonzero(same))
 
     @property
     def floor(self) -> float:
         """The similarity down to which pairs were looked for, and for which the plan was made."""
-        return self.plan.threshold
+        return self.sketched.threshold if self.sketched else self.recorded.options.threshold
+
+    @cached_property
+    def distances(self) -> list[Bin]:
+        """Pairs by distance, equal ones too: of bits a bin each."""
+        reach = self.reach
+        if self.measure == "bits":
+            counts = np.bincount(self.pair_distances.astype(np.int64), minlength=int(reach) + 1)
+            return [Bin(bits - 0.5, bits + 0.5, int(count)) for bits, count in enumerate(counts)]
+        counts, edges = np.histogram(self.pair_distances, _MOST_BINS // 2, (0.0, max(reach, 1e-9)))
+        return [Bin(float(edges[i]), float(edges[i + 1]), int(count)) for i, count in enumerate(counts)]
 
     @cached_property
     def histogram(self) -> list[Bin]:
@@ -137,7 +201,7 @@ class Numbers:
         return float(sum(lost))
 
     def _found(self, one: Bin) -> float:
-        return self.plan.p_found(max(one.middle, self.floor))
+        return self.sketched.p_found(max(one.middle, self.floor)) if self.sketched else 1.0
 
     @cached_property
     def size_classes(self) -> list[SizeClass]:

@@ -2,7 +2,7 @@
 // The lists of the page. Whatever comes from a document is put on the page as text, never as markup.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const { clusters, removed, excerpts, differences, folder, threshold } = data;
+  const { clusters, removed, excerpts, differences, folder, threshold, unit, pictures } = data;
   const CLUSTERS = 25, REMOVED = 50, MEMBERS = 20;
   const whole = (number) => number.toLocaleString("en");
   const share = (number) => (number / 10000).toFixed(4);
@@ -20,13 +20,23 @@
     element.dir = "auto";
     return element;
   };
-  const gauge = (number) => {
+  // What is scored by a distance says it; its bar is as long as if it were a similarity.
+  const apart = (far) => unit ? count(far, unit, `${unit}s`) : String(Number(far.toPrecision(4)));
+  const gauge = (number, far) => {
     const bar = make("b");
     bar.style.width = `${number / 100}%`;
     const frame = make("i", "", bar);
     frame.setAttribute("aria-hidden", "true");
-    return make("span", "gauge", frame, share(number));
+    return make("span", "gauge", frame, far === undefined ? share(number) : apart(far));
   };
+  const image = (shown, name) => {
+    const element = make("img");
+    element.src = shown.src;
+    element.alt = name;
+    return element;
+  };
+  // A name with its picture, if there is one.
+  const named = (shown, ...cells) => shown ? make("span", "seen", image(shown, ""), make("span", "", ...cells)) : make("span", "", ...cells);
 
   // Members of each cluster, by counting: cluster c has members[starts[c]] to members[starts[c + 1]].
   const starts = new Uint32Array(clusters.id.length + 1);
@@ -73,15 +83,33 @@
     return grid;
   }
 
+  const keptPicture = (row) => pictures?.kept[removed.cluster[row]];
+  const size = (bytes) => bytes < 1e6 ? `${(bytes / 1e3).toPrecision(3)} kB` : `${(bytes / 1e6).toPrecision(3)} MB`;
+  function sideBySide(row) {
+    const sides = [["l", "kept", keptPicture(row), keptOf(row)], ["r", "removed", pictures?.removed[row], removed.id[row]]];
+    if (!sides[0][2] || !sides[1][2]) return null;
+    const grid = make("div", "pair", ...sides.map(([side, word]) => make("div", `${side} h`, word)));
+    for (const [side, , shown, name] of sides) {
+      const told = make("figcaption", "", `${whole(shown.width)} × ${whole(shown.height)} · ${size(shown.bytes)}`);
+      grid.append(make("div", side, make("figure", "", image(shown, name), told)));
+    }
+    return grid;
+  }
+  function told(row) {
+    if (removed.distance) return `distance ${apart(removed.distance[row])}`;
+    if (!removed.in_kept) return `similarity ${share(removed.similarity[row])}`;
+    return `similarity ${share(removed.similarity[row])} · ${share(removed.in_kept[row])} of it is in the kept document · ` +
+      `${share(removed.of_kept[row])} of the kept document is in it`;
+  }
+
   function story(row) {
     const body = make("div", "body");
-    const facts = make("p", "facts", `similarity ${share(removed.similarity[row])} · ${share(removed.in_kept[row])} of it is in the kept document · ` +
-      `${share(removed.of_kept[row])} of the kept document is in it`);
-    if (removed.similarity[row] < Math.floor(threshold * 10000 + 1e-9)) {
+    const facts = make("p", "facts", told(row));
+    if (!removed.distance && removed.similarity[row] < Math.floor(threshold * 10000 + 1e-9)) {
       facts.append(" · below the threshold: it hangs together with the kept one through others");
     }
     body.append(facts);
-    const shown = difference(row);
+    const shown = difference(row) ?? sideBySide(row);
     if (shown) {
       body.append(shown);
     } else {
@@ -105,9 +133,9 @@
   }
 
   function clusterRow(c) {
-    const name = make("span", "", foreign("span", "id", clusters.id[c]));
+    const name = named(pictures?.kept[c], foreign("span", "id", clusters.id[c]));
     if (excerpts.kept[c]) name.append(foreign("span", "text", excerpts.kept[c]));
-    const row = line("clusters", name, make("span", "size", whole(clusters.size[c])), gauge(clusters.least[c]));
+    const row = line("clusters", name, make("span", "size", whole(clusters.size[c])), gauge(clusters.least[c], clusters.distance?.[c]));
     return opens(row, () => {
       const inside = make("div", "inside");
       if (excerpts.kept[c]) inside.append(foreign("p", "quote", excerpts.kept[c]));
@@ -133,12 +161,14 @@
   }
   function memberRow(row) {
     const text = foreign("span", "because", excerpts.removed[row] ?? "");
-    return opens(line("member", foreign("span", "id", removed.id[row]), text, gauge(removed.similarity[row])), () => story(row));
+    const name = named(pictures?.removed[row], foreign("span", "id", removed.id[row]));
+    return opens(line("member", name, text, gauge(removed.similarity[row], removed.distance?.[row])), () => story(row));
   }
   function removedRow(row) {
-    const name = make("span", "", foreign("span", "id", removed.id[row]));
+    const name = named(pictures?.removed[row], foreign("span", "id", removed.id[row]));
     if (excerpts.removed[row]) name.append(foreign("span", "text", excerpts.removed[row]));
-    const details = line("removed", name, foreign("span", "because", keptOf(row)), gauge(removed.similarity[row]));
+    const because = named(keptPicture(row), foreign("span", "because", keptOf(row)));
+    const details = line("removed", name, because, gauge(removed.similarity[row], removed.distance?.[row]));
     return opens(details, () => make("div", "inside", story(row)));
   }
 

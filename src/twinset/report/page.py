@@ -62,20 +62,24 @@ def made(recorded: Recorded, options: ReportOptions) -> bytes:
     data = {
         "folder": str(recorded.folder),
         "threshold": recorded.options.threshold,
+        "unit": "bit" if numbers.measure == "bits" else "",
         **lists(numbers, options),
     }
     return filled(
         _read("page.html"),
         {
-            "policy": policy(style, script),
+            "policy": policy(style, script, pictures="pictures" in data),
             "version": escape(str(numbers.summary["version"])),
             "name": escape(_name(recorded)),
             "lead": sections.lead(numbers),
             "figures": sections.figures(numbers),
             "sure": sections.sure(numbers),
             "similarity": sections.similarity(numbers),
+            "score": numbers.score,
+            "Score": numbers.score.capitalize(),
+            "noun": numbers.noun,
             "clusters": sections.clusters(numbers, options),
-            "removed_title": "Flagged documents" if recorded.options.flag else "Removed documents",
+            "removed_title": f"{'Flagged' if recorded.options.flag else 'Removed'} {numbers.noun}s",
             "removed": sections.removed(numbers, options),
             "done": sections.done(numbers),
             "style": style,
@@ -85,13 +89,15 @@ def made(recorded: Recorded, options: ReportOptions) -> bytes:
     ).encode("utf-8", "replace")
 
 
-def policy(style: str, script: str) -> str:
+def policy(style: str, script: str, pictures: bool = False) -> str:
     """The content-security policy: this style and this script, by their digests, and nothing else at all.
 
-    Scripts may not turn strings into markup either (trusted types).
+    Pictures, where there are some, may only stand in the page itself. Scripts may not turn strings into markup either
+    (trusted types).
     """
+    shown = "img-src data:; " if pictures else ""
     return (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+        f"default-src 'none'; {shown}script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
 

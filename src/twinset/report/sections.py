@@ -15,6 +15,7 @@ from twinset.result_options import ReportOptions
 from twinset.wording import counted, share
 
 MISSED = 50
+_IDENTICAL = {"images": "of an equal hash", "codes": "equal codes", "vectors": "equal vectors"}
 
 
 def lead(numbers: Numbers) -> str:
@@ -22,25 +23,30 @@ def lead(numbers: Numbers) -> str:
     summary, options = numbers.summary, numbers.recorded.options
     done = "flagged" if options.flag else "removed"
     of_index = " or was in the index before" if summary.get("index") else ""
-    why = f"as near-duplicates: each is at least {options.threshold:g} similar to one that is kept{of_index}."
+    near = f"at least {options.threshold:g} similar"
+    if numbers.by_distance:
+        near = f"at most {numbers.told(numbers.reach)} apart"
+    why = f"as near-duplicates: each is {near} to one that is kept{of_index}."
+    if numbers.by_distance:
+        why = f"as near-duplicates: each is {near.removesuffix(' apart')} from one that is kept."
     if options.cluster == "components":
-        why = f"because they hang together with a kept one through pairs at least {options.threshold:g} similar."
-    documents = counted(summary["documents"], "document")
+        why = f"because they hang together with a kept one through pairs {near}."
+    documents = counted(summary["documents"], numbers.noun)
     return f"Of {documents}, {summary['kept']:,} are kept and {summary['removed']:,} {done} {why}"
 
 
 def figures(numbers: Numbers) -> str:
     """The counts, large."""
-    summary = numbers.summary
+    summary, options = numbers.summary, numbers.recorded.options
     whole = summary["documents"] or 1
-    gone = "flagged" if numbers.recorded.options.flag else "removed"
+    gone = "flagged" if options.flag else "removed"
     rows = [
-        ("documents", summary["documents"], shown_size(summary["text_bytes"]) + " of text"),
+        (f"{numbers.noun}s", summary["documents"], _size(numbers)),
         ("kept", summary["kept"], percent(summary["kept"] / whole)),
         (gone, summary["removed"], percent(summary["removed"] / whole)),
         ("clusters", summary["clusters"], "of two or more"),
         ("pairs", summary["pairs"], f"{counted(summary['candidates'], 'candidate')} verified"),
-        ("identical copies", summary["identical"], "among them"),
+        (_IDENTICAL.get(options.item_kind, "identical copies"), summary["identical"], "among them"),
         ("empty", summary["empty"], "kept"),
         ("unreadable", summary["unreadable"], "left out"),
         ("compared against", summary["against"], "of the other source"),
@@ -50,7 +56,7 @@ def figures(numbers: Numbers) -> str:
             ("in the index", index["documents"], "compared with too"),
             (f"{gone} because of these", index["matched"], percent(index["matched"] / whole)),
         ]
-    always = ("documents", "kept", "removed", "flagged", "clusters", "pairs")
+    always = (f"{numbers.noun}s", "kept", "removed", "flagged", "clusters", "pairs")
     cells = [
         f'<div><dt>{name}</dt><dd>{value:,}<span class="small">{escape(more)}</span></dd></div>'
         for name, value, more in rows
@@ -59,9 +65,22 @@ def figures(numbers: Numbers) -> str:
     return f'<dl class="figures">{"".join(cells)}</dl>'
 
 
+def _size(numbers: Numbers) -> str:
+    """How much was read."""
+    if numbers.recorded.options.images:
+        sizes = numbers.recorded.table("sources")["bytes"].to_pylist()
+        return f"{shown_size(sum(size or 0 for size in sizes))} of files"
+    of = "of text" if numbers.recorded.options.item_kind in ("text", "records") else "of items"
+    return f"{shown_size(numbers.summary['text_bytes'])} {of}"
+
+
 def sure(numbers: Numbers) -> str:
     """What the plan promises and what the audit measured."""
-    plan, expected = numbers.plan, numbers.expected_missed
+    plan, expected = numbers.sketched, numbers.expected_missed if numbers.sketched else 0.0
+    if plan is None:
+        promised = f'<div class="card">{_promised(numbers)}</div>'
+        audit = f'<div class="card">{_audit(numbers)}</div>' if numbers.audit else ""
+        return f'<div class="two">{promised}{audit}</div>{_missed(numbers)}'
     pairs = sum(one.count for one in numbers.histogram)
     promise = (
         f'<h3>Promised by the plan</h3><p class="big">{share(plan.reached)}</p><p>is the probability that a pair '
@@ -80,6 +99,22 @@ def sure(numbers: Numbers) -> str:
     return f'<div class="two">{promised}<div class="card">{_audit(numbers)}</div></div>{_missed(numbers)}'
 
 
+def _promised(numbers: Numbers) -> str:
+    """What the plan of items that have a measure of their own promises."""
+    told = str(numbers.plan)
+    told = told[0].upper() + told[1:]
+    exactly = "Every pair that is reported was compared exactly."
+    if numbers.recorded.options.images:
+        exactly = (
+            "The pictures themselves were not compared, only the 64 bits that stand for each: whether two of them are "
+            "copies is for the eye to say."
+        )
+    return (
+        f'<h3>Promised by the plan</h3><p class="big">{share(numbers.plan.reached)}</p><p>is the probability that a '
+        f'pair exactly at the limit is found. {escape(told)}.</p><p class="note">{exactly}</p>'
+    )
+
+
 def _audit(numbers: Numbers) -> str:
     audit = numbers.audit
     head = "<h3>Measured by the audit</h3>"
@@ -96,7 +131,8 @@ def _audit(numbers: Numbers) -> str:
     )
     if audit["low"] == audit["high"]:  # nothing was left out of the sample, so there is nothing to infer
         return f"{found} Every document was compared exactly with all others, so this is no estimate.</p>"
-    drawn = charts.interval(audit["low"], audit["high"], audit["recall"], numbers.plan.recall)
+    asked = getattr(numbers.plan, "recall", numbers.plan.reached)
+    drawn = charts.interval(audit["low"], audit["high"], audit["recall"], asked)
     bounds = f"from {share(audit['low'])} to {share(audit['high'])}"
     return (
         f"{found} With 95 % confidence the share in the whole collection is {bounds}.</p>{drawn}"
@@ -110,8 +146,8 @@ def _missed(numbers: Numbers) -> str:
     if not rows:
         return ""
     body = table(
-        ("left", "right", "similarity"),
-        [[str(row["left"]), str(row["right"]), share(row["similarity"])] for row in rows[:MISSED]],
+        ("left", "right", numbers.score),
+        [[str(row["left"]), str(row["right"]), numbers.told(row[numbers.score])] for row in rows[:MISSED]],
         numbers_from=2,
     )
     more = f'<p class="note">The first {MISSED} of {len(rows):,}.</p>' if len(rows) > MISSED else ""
@@ -120,6 +156,8 @@ def _missed(numbers: Numbers) -> str:
 
 def similarity(numbers: Numbers) -> str:
     """The histogram, and the S-curve with the pairs of the corpus on it."""
+    if numbers.by_distance:
+        return _distances(numbers)
     bins, threshold = numbers.histogram, numbers.recorded.options.threshold
     missed = [float(row["similarity"]) for row in (numbers.audit or {}).get("missed") or []]
     different = sum(one.count for one in bins)
@@ -127,12 +165,28 @@ def similarity(numbers: Numbers) -> str:
     note = f"{counted(different, 'pair')} drawn; {numbers.identical:,} more {have} all shingles."
     if numbers.floor < threshold:
         note += f" Pairs were looked for down to {numbers.floor:g}; those below {threshold:g} remove nothing."
+    drawn = (
+        f'<figure class="card"><h3>How similar the pairs are</h3>{charts.histogram(bins, threshold)}'
+        f"<figcaption>{note}</figcaption></figure>"
+    )
+    if numbers.sketched is None:
+        return drawn
     crosses = " Crosses are pairs that the audit found and the run had missed." if missed else ""
     dots = "The line is the plan's promise; a dot is pairs of this collection, the larger the more." + crosses
     return (
-        f'<div class="two"><figure class="card"><h3>How similar the pairs are</h3>{charts.histogram(bins, threshold)}'
-        f'<figcaption>{note}</figcaption></figure><figure class="card"><h3>How surely a pair is found</h3>'
-        f"{charts.s_curve(numbers.plan, bins, missed, threshold)}<figcaption>{dots}</figcaption></figure></div>"
+        f'<div class="two">{drawn}<figure class="card"><h3>How surely a pair is found</h3>'
+        f"{charts.s_curve(numbers.sketched, bins, missed, threshold)}<figcaption>{dots}</figcaption></figure></div>"
+    )
+
+
+def _distances(numbers: Numbers) -> str:
+    """The histogram of distances."""
+    chart = charts.distances(numbers.distances, bits=numbers.measure == "bits")
+    same, every = numbers.identical, counted(len(numbers.pair_distances), "pair")
+    note = f"{every}; {same:,} of them {'is' if same == 1 else 'are'} at no distance."
+    return (
+        f'<div class="two"><figure class="card"><h3>How far apart the pairs are</h3>{chart}'
+        f"<figcaption>{note}</figcaption></figure></div>"
     )
 
 
@@ -158,7 +212,7 @@ def clusters(numbers: Numbers, options: ReportOptions) -> str:
     }[numbers.recorded.options.cluster]
     meaning = f"A cluster is a kept document and the documents removed because of it; {kind}."
     doubt = "The most doubtful clusters are those with the least similar removed document."
-    if options.texts and options.clusters < numbers.clusters:
+    if options.texts and options.clusters < numbers.clusters and not numbers.by_distance:
         doubt += (
             f" The words that differ are shown for the {options.clusters:,} largest and the {options.clusters:,} most "
             "doubtful ones; for others the page names the command that shows them."
@@ -170,10 +224,11 @@ def removed(numbers: Numbers, options: ReportOptions) -> str:
     """What the list of removed documents is."""
     if not numbers.summary["removed"]:
         return "<p>Nothing was removed.</p>"
-    more = "" if options.texts else " Texts were left out of this report."
-    if options.texts and numbers.summary["removed"] > EXCERPTS:
+    left_out = "Pictures" if numbers.recorded.options.images else "Texts"
+    more = "" if options.texts else f" {left_out} were left out of this report."
+    if options.texts and numbers.recorded.options.item_kind == "text" and numbers.summary["removed"] > EXCERPTS:
         more = f" The first {EXCERPTS:,} are listed with the beginning of their text, and found by its words too."
-    return f"<p>Each with the kept document it resembles.{more}</p>"
+    return f"<p>Each with the kept {numbers.noun} it resembles.{more}</p>"
 
 
 def done(numbers: Numbers) -> str:

@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import orjson
 import pyarrow as pa
 
 from twinset.engines.explaining import kept_numbers
 from twinset.engines.recorded import Recorded
 from twinset.pairs.differences import Difference, Part
+from twinset.pairs.explain import explain_sets
 from twinset.report.numbers import Numbers, Whole, scaled
+from twinset.report.thumbnails import add_pictures
 from twinset.result_options import ReportOptions
 
 MEMBERS = 6
@@ -45,12 +48,15 @@ def lists(numbers: Numbers, options: ReportOptions) -> dict[str, Any]:
             "id": numbers.kept_ids.take(pa.array(clusters)).to_pylist(),
             "size": numbers.sizes[clusters].tolist(),
             "least": scaled(numbers.least[clusters]),
+            **({"distance": numbers.farthest[clusters].tolist()} if numbers.by_distance else {}),
             "total": numbers.clusters,
         },
         "removed": {
             "id": removed["id"].to_pylist(),
             "cluster": place_of_cluster[numbers.cluster_of[rows]].tolist(),
-            **{name: scaled(np.asarray(removed[name])) for name in ("similarity", "in_kept", "of_kept")},
+            "similarity": scaled(numbers.similarity[rows]),
+            **{name: scaled(np.asarray(removed[name])) for name in removed.column_names[3:]},
+            **({"distance": numbers.scores[rows].tolist()} if numbers.by_distance else {}),
             "total": len(numbers.cluster_of),
         },
         "excerpts": {"kept": {}, "removed": {}},
@@ -60,7 +66,9 @@ def lists(numbers: Numbers, options: ReportOptions) -> dict[str, Any]:
     unlisted = [place for place, cluster in enumerate(data["removed"]["cluster"]) if cluster < 0]
     names = recorded.removed["because_of"].take(pa.array(rows[unlisted])) if unlisted else pa.array([], pa.string())
     data["removed"]["kept"] = dict(zip(map(str, unlisted), names.to_pylist(), strict=True))
-    if options.texts:
+    if options.texts and recorded.options.images:
+        add_pictures(data, numbers, rows, clusters, members)
+    elif options.texts and recorded.options.item_kind in ("text", "items", "groups"):
         _add_texts(data, numbers, rows, clusters, members)
     return data
 
@@ -99,15 +107,17 @@ def _add_texts(
     ends = _removed_numbers(numbers, listed), _kept_numbers(numbers, led)
     wanted = np.unique(np.concatenate([gone, kept, *(_within(recorded, one) for one in ends)]))
     texts = dict(zip(wanted.tolist(), recorded.texts(wanted.tolist()), strict=True))
+    of_sets = recorded.options.item_kind != "text"
     for name, places, found in (
         ("removed", np.searchsorted(rows, listed), ends[0]),
         ("kept", np.searchsorted(clusters, led), ends[1]),
     ):
         both = zip(places.tolist(), found.tolist(), strict=True)
-        data["excerpts"][name] = {str(place): _excerpt(text) for place, number in both if (text := texts.get(number))}
+        data["excerpts"][name] = {str(place): _excerpt(_listed(text) if of_sets else text) for place, number in both if (text := texts.get(number))}
     for place, ours, theirs in zip(np.searchsorted(rows, compared).tolist(), kept.tolist(), gone.tolist(), strict=True):
         if texts[ours] is not None or ours < len(recorded.ids):  # an index need not have the text
-            data["differences"][str(place)] = _difference(texts[ours] or "", texts[theirs] or "", recorded)
+            differ = _sets_apart if of_sets else _difference
+            data["differences"][str(place)] = differ(texts[ours] or "", texts[theirs] or "", recorded)
 
 
 def _removed_numbers(numbers: Numbers, rows: Whole) -> Whole:
@@ -144,6 +154,26 @@ def _lengths(recorded: Recorded, wanted: Whole) -> Whole:
 def _excerpt(text: str) -> str:
     squeezed = " ".join(text[: 4 * EXCERPT].split())
     return squeezed if len(squeezed) <= EXCERPT else squeezed[:EXCERPT] + "…"
+
+
+def _listed(text: str) -> str:
+    """The elements of a set, which come as a JSON list, to be read."""
+    return ", ".join(orjson.loads(text))
+
+
+def _sets_apart(left: str, right: str, recorded: Recorded) -> dict[str, Any]:
+    """What two sets share, and then what either has alone, in the form of a difference."""
+    found = explain_sets(orjson.loads(left or "[]"), orjson.loads(right or "[]"), bag=recorded.options.bag)
+    shared, ours, theirs = (", ".join(one) for one in (found.shared, found.left_only, found.right_only))
+    cut = max(map(len, (shared, ours, theirs))) > MOST
+    parts: list[list[Any]] = [[1, shared[:MOST]]] if shared else []
+    same = not ours and not theirs
+    return {
+        "hunks": [[0, parts if same else [*parts, [0, f" {ours[:MOST]}", f" {theirs[:MOST]}"]]]],
+        "same": same,
+        "equal": same,
+        "cut": cut,
+    }
 
 
 def _difference(left: str, right: str, recorded: Recorded) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from twinset.schema import Shingles, Sketches
+from twinset.schema import Numbers, Places, Shares, Shingles, Sketches
 from twinset.sketches import kernels
 
 
@@ -46,3 +46,43 @@ def estimate(left: Sketches, right: Sketches) -> float:
 def standard_error(similarity: float, n_hashes: int) -> float:
     """Standard error of `estimate` at a similarity, for independent slots; `fss` does no worse."""
     return math.sqrt(similarity * (1.0 - similarity) / n_hashes)
+
+
+def standard_errors(shared: Numbers, n_hashes: int) -> Shares:
+    """Standard errors of estimates whose true similarity is not known, from the number of equal slots.
+
+    Half a slot more is supposed to agree and half a slot not to, so that an estimate of 1 or of 0 has an error too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> standard_errors(np.array([128, 64], np.uint32), 128).round(4).tolist()
+    [0.0055, 0.0442]
+    """
+    likely = (shared + 0.5) / (n_hashes + 1.0)
+    return np.sqrt(likely * (1.0 - likely) / n_hashes)
+
+
+def merged(sketches: Sketches, groups: Places, n_groups: int) -> Sketches:
+    """Merge sketches of one scheme by group, slot by slot: each is the sketch of the union of the sets in it.
+
+    Parameters
+    ----------
+    sketches
+        uint32 (n, n_hashes).
+    groups
+        int64: the group of each set, from 0 to n_groups - 1.
+    n_groups
+        How many groups; one without sets has an empty sketch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sets = Shingles(np.arange(3), np.array([0, 2, 3, 6]), np.array([7, 8, 9, 9, 8, 7], np.uint64))
+    >>> one, other, both = sketch(sets, "fss", n_hashes=16, seed=1)
+    >>> bool((merged(np.stack([one, other]), np.array([0, 0]), 1)[0] == both).all())
+    True
+    """
+    found = np.full((n_groups, sketches.shape[1]), kernels.EMPTY, np.uint32)
+    np.minimum.at(found, groups, sketches)
+    return found

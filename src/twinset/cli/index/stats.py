@@ -39,7 +39,8 @@ def _tell(found: dict[str, Any], plan: str) -> None:
     for name, words in (("free", "to give back (compact)"), ("log", "log beside it")):
         if sizes.get(name):
             rows.append((f"  {words}", shown_size(sizes[name])))
-    made = [options["shingle"], *(["--bag"] if options["bag"] else [])]
+    sets = options.get("items")
+    made = [f"elements of {sets}" if sets else options["shingle"], *(["--bag"] if options["bag"] else [])]
     made += [flag for name, flag in _FLAGS.items() if not options[name]]
     rows += [
         ("threshold, recall", f"{options['threshold']:g}, {options['recall']:g}"),

@@ -1,0 +1,93 @@
+"""Bottom-k sketches to pairs by an inverted list of their hashes: none that reaches the threshold is missed.
+
+Bottom-k sketches have no slots, and so no bands. But whoever shares a share t of the k least of the union shares one of
+the first: of a sketch of n hashes, one of the n - ⌈t n⌉ + 1 least, as in a prefix filter in which the hashes themselves
+are the order. So many of each sketch are sorted with the sketch they come from; equal ones bring sketches together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from twinset.candidates import inverted_kernels as kernels
+from twinset.schema import Hashes, Numbers, Places
+
+MetPairs = npt.NDArray[np.uint32]
+"""(n, 4): two sketches, the lesser first, how many of the k least of their union both have, and how many there are."""
+
+_LEAST_ROOM = 1 << 16
+
+
+@dataclass(frozen=True)
+class Inverted:
+    """The low hashes of some sketches, sorted, and the sketches themselves.
+
+    hashes uint64 and owners uint32, ascending; sketch i is values[starts[i]:starts[i+1]].
+    """
+
+    k: int
+    threshold: float
+    starts: Places
+    values: Hashes
+    hashes: Hashes
+    owners: Numbers
+
+    @classmethod
+    def of(cls, k: int, threshold: float, starts: Places, values: Hashes) -> Inverted:
+        """Invert sketches of at most `k` hashes each, ascending.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> values = np.array([1, 2, 3, 4, 2, 3, 4, 5], np.uint64)
+        >>> Inverted.of(4, 0.5, np.array([0, 4, 8]), values).hashes.tolist()
+        [1, 2, 2, 3, 3, 4]
+        """
+        lengths = np.diff(starts)
+        kept = np.where(lengths > 0, lengths - np.maximum(1, np.ceil(threshold * lengths * (1 - 1e-12))) + 1, 0)
+        kept = kept.astype(np.int64)
+        before = np.cumsum(kept) - kept
+        places = np.repeat(starts[:-1] - before, kept) + np.arange(int(kept.sum()))
+        hashes = values[places]
+        order = np.argsort(hashes, kind="stable")
+        owners = np.repeat(np.arange(len(lengths), dtype=np.uint32), kept)
+        return cls(k, threshold, starts, values, hashes[order], owners[order])
+
+    def slices(self, count: int) -> list[slice]:
+        """Cut the list into about so many pieces, equal hashes together; each can be joined by itself."""
+        edges = np.unique(np.linspace(0, len(self.hashes), count + 1).astype(np.int64))
+        cuts = [int(np.searchsorted(self.hashes, self.hashes[edge])) for edge in edges[1:-1]]
+        every = sorted({0, *cuts, len(self.hashes)})
+        return [slice(a, b) for a, b in pairwise(every)]
+
+
+def met(inverted: Inverted, part: slice, border: int | None = None) -> Iterator[MetPairs]:
+    """Pairs that a slice of the list brings together, each pair in one slice only.
+
+    With `border`, only pairs of sketches from both sides of that place.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> values = np.array([1, 2, 3, 4, 2, 3, 4, 5], np.uint64)
+    >>> inverted = Inverted.of(4, 0.5, np.array([0, 4, 8]), values)
+    >>> [found.tolist() for found in met(inverted, slice(0, 6))]
+    [[[0, 1, 3, 4]]]
+    """
+    hashes, owners = inverted.hashes[part], inverted.owners[part]
+    state = np.zeros(2, np.int64)
+    edges = np.flatnonzero(hashes[1:] != hashes[:-1]) + 1
+    room = max(_LEAST_ROOM, int(np.diff(np.concatenate([[0], edges, [len(hashes)]])).max()))
+    columns = [np.empty(room, np.uint32) for _ in range(4)]
+    place = -1 if border is None else border
+    while state[0] >= 0 and len(hashes):
+        count = kernels.join(
+            hashes, owners, state, inverted.values, inverted.starts, inverted.k, inverted.threshold, place, *columns
+        )
+        if count:
+            yield np.stack([column[:count] for column in columns], axis=1)

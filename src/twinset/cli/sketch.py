@@ -1,0 +1,55 @@
+"""``twinset sketch``: sketches of documents, kept in a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ..sketch_options import SketchOptions
+from . import flags, running, show
+
+_NAMED = 5
+
+
+@click.command("sketch", cls=flags.Command, short_help="Make sketches to keep, to merge and to compare later.")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@flags.flags_of(SketchOptions)
+@flags.output("File for the sketches: .parquet.", required=True)
+@flags.watched
+def command(sources: tuple[str, ...], output: str, quiet: bool, as_json: bool, **values: Any) -> None:
+    """Sketch documents, and keep the sketches in a file.
+
+    A SOURCE is a folder of text files, a file (.txt, .jsonl, .csv, .tsv, .parquet, .arrow; also compressed),
+    a pattern such as 'news/*.jsonl', or - for JSON lines on stdin. Or else all of them are files of sketches, made
+    with the same options: these are put together into one. With --merge, rows of the same id become one sketch, that
+    of the union of their sets. twinset pairs takes such a file as a SOURCE, and gives pairs by estimated similarity.
+    """
+    words = flags.given(SketchOptions, values)
+    SketchOptions.of(**words)
+    with running.watched(quiet, "sketching") as progress:
+        import twinset
+
+        made = twinset.sketch(*sources, output=output, progress=progress, **words)
+    if as_json:
+        show.as_json(made.summary)
+    elif not quiet:
+        _tell(output, made.summary, made.scheme.sketch, made.scheme.n_hashes)
+
+
+def _tell(output: str, summary: dict[str, Any], sketch: str, n_hashes: int) -> None:
+    kind = f"{sketch}, {show.count(n_hashes, 'hash', 'hashes')}"
+    click.echo(f"{output}: {show.count(summary['sketches'], 'sketch', 'sketches')} ({kind})")
+    rows = [
+        (summary["documents"] - summary["unreadable"] - summary["sketches"], "merged into others of the same id"),
+        (summary["empty"], "of these empty: they hold nothing, and are like nothing"),
+        (summary["replaced"], "with bytes that are not text (replaced)"),
+        (summary["unreadable"], "unreadable, left out"),
+    ]
+    told = [(f"{count:,}", words) for count, words in rows if count]
+    width = max((len(count) for count, _ in told), default=0)
+    for count, words in told:
+        click.echo(f"  {count:>{width}}  {words}")
+    for where, reason in summary["named"]["unreadable"][:_NAMED]:
+        click.echo(f"  left out {show.shortened(where, 60)}: {reason}")
+    click.echo(f"next: twinset pairs {output}")

@@ -1,0 +1,126 @@
+"""How sketches that were made before are cut into bands.
+
+Here a pair is wanted if its *estimate* reaches the threshold, and that is a fact about the two sketches: m of the k
+slots agree, in whichever places. So the chance that they fill a whole band somewhere has a bound that does not rest on
+how the sketches were made.
+"""
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from twinset.errors import OptionError, PlanWarning
+from twinset.wording import counted, share
+
+
+@dataclass(frozen=True)
+class EstimatePlan:
+    """Bands for an estimated similarity; without bands (0) every pair is met.
+
+    Examples
+    --------
+    >>> print(estimate_plan(0.8, 0.99, 128))
+    128 hashes, 15 bands × 7 rows: a pair estimated at 0.8 is found with probability 0.9900
+    """
+
+    threshold: float
+    recall: float
+    n_hashes: int
+    n_bands: int
+    rows_per_band: int
+
+    @property
+    def min_matches(self) -> int:
+        """The least number of equal slots with which the estimate reaches the threshold."""
+        return least_matches(self.threshold, self.n_hashes)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every pair is met."""
+        return self.n_bands == 0
+
+    @property
+    def reached(self) -> float:
+        """The least probability that a pair estimated at the threshold is found."""
+        if self.exact:
+            return 1.0
+        return met_probability(self.min_matches, self.n_hashes, self.n_bands, self.rows_per_band)
+
+    def __str__(self) -> str:
+        if self.exact:
+            return f"bottom-{self.n_hashes}: every pair estimated at {self.threshold:g} and above is found"
+        bands, rows = counted(self.n_bands, "band"), counted(self.rows_per_band, "row")
+        return (
+            f"{counted(self.n_hashes, 'hash', 'hashes')}, {bands} × {rows}: "
+            f"a pair estimated at {self.threshold:g} is found with probability {share(self.reached)}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the plan as plain values, ready for JSON."""
+        return {
+            "threshold": self.threshold,
+            "recall": self.recall,
+            "n_hashes": self.n_hashes,
+            "n_bands": self.n_bands,
+            "rows_per_band": self.rows_per_band,
+            "reached": self.reached,
+        }
+
+
+def least_matches(threshold: float, n_hashes: int) -> int:
+    """The least m for which m / n_hashes is at least the threshold, as Python divides.
+
+    Examples
+    --------
+    >>> least_matches(0.8, 128), least_matches(0.6, 5)
+    (103, 3)
+    """
+    near = max(1, math.floor(threshold * n_hashes) - 1)
+    return next(m for m in range(near, n_hashes + 1) if m / n_hashes >= threshold)
+
+
+def met_probability(equal: int, n_hashes: int, n_bands: int, rows: int) -> float:
+    """The least chance that one band is equal throughout, where so many slots are equal, wherever they are.
+
+    One band is with probability m/k · (m-1)/(k-1) · …, r times. Bands that are not equal leave more equal slots for
+    the others, so all of them miss with no more than the product of their chances to (negative association).
+
+    Examples
+    --------
+    >>> round(met_probability(103, 128, 16, 6), 4), met_probability(128, 128, 1, 128)
+    (0.9882, 1.0)
+    """
+    if equal > n_hashes - n_bands:
+        return 1.0  # fewer slots differ than there are bands
+    one = math.exp(math.fsum(math.log((equal - i) / (n_hashes - i)) for i in range(rows))) if equal >= rows else 0.0
+    return -math.expm1(n_bands * math.log1p(-one)) if one < 1.0 else 1.0
+
+
+def estimate_plan(
+    threshold: float, recall: float, n_hashes: int, n_bands: int | None = None, rows: int | None = None
+) -> EstimatePlan:
+    """Choose bands for sketches of a given size: the most rows, then the fewest bands, that reach the recall."""
+    if (n_bands or 1) * (rows or 1) > n_hashes:
+        raise OptionError(
+            f"n_bands × rows_per_band is {n_bands or 1} × {rows or 1}, more than the sketches have hashes, {n_hashes}; "
+            "ask for fewer bands or rows"
+        )
+    equal = least_matches(threshold, n_hashes)
+    for each in [rows] if rows else range(min(equal, n_hashes // (n_bands or 1)), 0, -1):
+        most = n_bands or n_hashes // each
+        if met_probability(equal, n_hashes, most, each) < recall:
+            continue
+        low, high = (most, most) if n_bands else (1, most)
+        while low < high:
+            middle = (low + high) // 2
+            if met_probability(equal, n_hashes, middle, each) >= recall:
+                high = middle
+            else:
+                low = middle + 1
+        return EstimatePlan(threshold, recall, n_hashes, low, each)
+    found = EstimatePlan(threshold, recall, n_hashes, n_bands or n_hashes // (rows or 1), rows or 1)
+    warnings.warn(
+        PlanWarning(f"{found}: less than the recall asked for, {recall:g}; leave out --bands and --rows"), stacklevel=3
+    )
+    return found

@@ -1,0 +1,123 @@
+"""Pairs of sketches that were made before: estimates, without the documents."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from twinset.checks import new_file
+from twinset.engines import joining
+from twinset.engines.budget import peak_bytes
+from twinset.engines.estimating import Estimating, check_words
+from twinset.engines.expanding import Copies, expanded
+from twinset.engines.local import MOST_IDENTICAL
+from twinset.engines.nearest import most_similar
+from twinset.engines.output import Results, put_in_place
+from twinset.engines.progress import Progress
+from twinset.engines.sketching import EMPTY
+from twinset.engines.sorting import Rows, sorted_portions
+from twinset.engines.spool import Spool
+from twinset.engines.tables import check_ending
+from twinset.errors import OptionError, OutputError
+from twinset.options import PairsOptions
+from twinset.results import PairsResult
+from twinset.schema import HASH_SCHEME
+from twinset.sketch_options import holds_sketches
+
+
+def are_sketches(sources: tuple[object, ...]) -> bool:
+    """Whether the sources are files of sketches; some of each is an error.
+
+    Examples
+    --------
+    >>> are_sketches((["a text"], "nothing-there.jsonl"))
+    False
+    """
+    found = [holds_sketches(one) for one in sources]
+    if any(found) and not all(found):
+        one, other = found.index(True), found.index(False)
+        raise OptionError(
+            f"SOURCE {one + 1} is a file of sketches and SOURCE {other + 1} is not; sketch the documents first "
+            "(twinset sketch), or give the documents of both"
+        )
+    return any(found)
+
+
+def find_estimated(
+    sources: tuple[object, ...], words: dict[str, Any], output: Path | None, version: str, progress: Progress
+) -> PairsResult:
+    """Find every pair of sketches whose estimated similarity reaches the threshold."""
+    started = time.perf_counter()
+    are_sketches(sources)
+    options = PairsOptions.of(**words)
+    check_words(options, words)
+    if output is not None:
+        check_ending(output)
+        new_file(output, options.force)
+        for one in sources:
+            if isinstance(one, (str, os.PathLike)) and output.exists() and os.path.samefile(one, output):
+                raise OutputError(f"{output} would be replaced, and is read from; choose another output")
+    with Estimating(sources, options, output, progress) as run:
+        progress.note(f"plan: {run.plan}")
+        run.read()
+        corpus = run.corpus
+        copies = Copies.of(joining.first_appearances(corpus), corpus.status)
+        _refuse_flood(copies, options)
+        pairs, compared = run.join(copies)
+        results = Results(corpus, copies, np.zeros(0, np.uint32), scoring=run)
+        progress.stage("writing", None, "pairs")
+        made = run.state.folder / f"out{output.suffix if output else '.parquet'}"
+        count = results.write_pairs(made, _ordered(run, results, copies, pairs))
+        summary = {
+            "documents": corpus.documents,
+            "empty": int(np.count_nonzero(corpus.status == EMPTY)),
+            "identical": copies.extra,
+            "pairs": count,
+            "candidates": compared,
+            "estimate": True,
+            "audit": None,
+            "sketch": run.scheme.sketch,
+            "n_hashes": run.scheme.n_hashes,
+            "options": options.to_dict(),
+            "plan": run.plan.to_dict(),
+            "timings": {
+                "seconds": {"total": round(time.perf_counter() - started, 3)},
+                "threads": run.threads.count,
+                "memory": run.budget.total,
+                "peak_resident": peak_bytes(),
+            },
+            "version": version,
+            "hash_scheme": HASH_SCHEME,
+        }
+        table = None if output is not None else pq.read_table(made)
+        if output is not None:
+            put_in_place(made, output, run.state.folder / "old")
+    return PairsResult(summary, run.plan, output, table, "estimate")
+
+
+def _ordered(run: Estimating, results: Results, copies: Copies, pairs: Spool) -> Iterator[Rows]:
+    """Pairs of all rows, in their order; those of identical sketches too."""
+    every = Spool(run.state.scratch / "every", "<u4", 3)
+    for rows in expanded(copies, pairs, link=run.options.identical == "link", one_sided=False):
+        run.append(every, rows)
+    every.close()
+    found = sorted_portions(every, run.corpus.documents, run.budget.pairs)
+    if run.options.top is None:
+        return found
+    return most_similar(
+        found, run.options.top, results.similarity, run.corpus.documents, run.state.scratch, run.budget, one_sided=False
+    )
+
+
+def _refuse_flood(copies: Copies, options: PairsOptions) -> None:
+    if options.identical == "all" and copies.identical_pairs > MOST_IDENTICAL:
+        raise OptionError(
+            f"identical sketches alone make {copies.identical_pairs:,} pairs, more than {MOST_IDENTICAL:,}; "
+            "--identical link ties each copy to its first appearance only"
+        )

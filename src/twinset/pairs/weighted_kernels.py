@@ -1,0 +1,96 @@
+"""Candidates to pairs of weighted sets: the weight that two sets have in common, summed in the order of the hashes."""
+
+import numpy as np
+
+from twinset.compiled import inlined, kernel
+
+
+@inlined
+def add(total, lost, x):  # type: ignore[no-untyped-def]
+    """The sum, and what rounding has lost so far (Neumaier 1974): small weights count beside large ones."""
+    new = total + x
+    if abs(total) >= abs(x):
+        lost += (total - new) + x
+    else:
+        lost += (x - new) + total
+    return new, lost
+
+
+@kernel("void(float64[::1], int64[::1], float64[::1])")
+def totals(weights, offsets, out):  # type: ignore[no-untyped-def]
+    """out[i]: the sum of weights[offsets[i]:offsets[i + 1]]."""
+    for i in range(len(out)):
+        total, lost = 0.0, 0.0
+        for j in range(offsets[i], offsets[i + 1]):
+            total, lost = add(total, lost, weights[j])
+        out[i] = total + lost
+
+
+@kernel(
+    "void(uint32[::1], uint32[::1], int64[::1], uint64[::1], float64[::1], float64[::1], float64, float64[::1],"
+    "float64[::1])"
+)
+def overlaps(lefts, rights, offsets, hashes, weights, sums, threshold, shared, similarity):  # type: ignore[no-untyped-def]
+    """shared[i]: Σ min of the weights of the sets lefts[i] and rights[i]; similarity[i]: that by Σ max.
+
+    Both are 0 where the similarity is below `threshold`.
+
+    lefts, rights uint32; set j has hashes[offsets[j]:offsets[j + 1]], ascending, and their weights, which sum to
+    sums[j]. With threshold 0 everything is summed.
+    """
+    for i in range(len(lefts)):
+        left, right = np.int64(lefts[i]), np.int64(rights[i])
+        shared[i], similarity[i] = 0.0, 0.0
+        least, most = min(sums[left], sums[right]), max(sums[left], sums[right])
+        if least < threshold * most * (1.0 - 1e-9) or least == 0.0:
+            continue
+        # J >= t means an overlap of at least t/(1+t) (A+B): so much of either set may be missing, and no more
+        needed = threshold / (1.0 + threshold) * (least + most) * (1.0 - 1e-9)
+        spare_left, spare_right = sums[left] - needed, sums[right] - needed
+        total, lost = 0.0, 0.0
+        a, a_end = offsets[left], offsets[left + 1]
+        b, b_end = offsets[right], offsets[right + 1]
+        while a < a_end and b < b_end and spare_left >= 0.0 and spare_right >= 0.0:
+            if hashes[a] == hashes[b]:
+                x, y = weights[a], weights[b]
+                total, lost = add(total, lost, min(x, y))
+                spare_left -= max(x - y, 0.0)
+                spare_right -= max(y - x, 0.0)
+                a += 1
+                b += 1
+            elif hashes[a] < hashes[b]:
+                spare_left -= weights[a]
+                a += 1
+            else:
+                spare_right -= weights[b]
+                b += 1
+        if spare_left < 0.0 or spare_right < 0.0:
+            continue
+        common = total + lost
+        score = common / (least + (most - common))
+        if score >= threshold:
+            shared[i], similarity[i] = common, score
+
+
+@kernel("int64(uint64[::1], float64[::1], int64[::1], int64[::1], uint64[::1], float64[::1], int64[::1])")
+def combine(hashes, weights, order, offsets, out_hashes, out_weights, out_offsets):  # type: ignore[no-untyped-def]
+    """Each set with every element once, its weights added in the order given, and without those of weight 0.
+
+    order int64: the places of each set's elements, ascending by hash. Returns how many elements are left.
+    """
+    count = 0
+    out_offsets[0] = 0
+    for i in range(len(offsets) - 1):
+        j, end = offsets[i], offsets[i + 1]
+        while j < end:
+            x = hashes[order[j]]
+            total, lost = 0.0, 0.0
+            while j < end and hashes[order[j]] == x:
+                total, lost = add(total, lost, weights[order[j]])
+                j += 1
+            if total + lost > 0.0:
+                out_hashes[count] = x
+                out_weights[count] = total + lost
+                count += 1
+        out_offsets[i + 1] = count
+    return count

@@ -1,0 +1,75 @@
+"""Thumbnails of pictures for a report: small JPEGs made anew, so that nothing else of a file comes with them."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from twinset.documents.images import ImagePart
+from twinset.documents.pictures import thumbnail
+from twinset.engines.explaining import kept_numbers
+from twinset.engines.recorded import Recorded
+from twinset.errors import SourceError
+from twinset.report.numbers import Numbers, Whole
+
+SIDE = 220
+"""Pixels that a thumbnail is wide and high at most."""
+
+MOST, ROOM = 1500, 16_000_000
+"""Pictures that are shown, and bytes of all of them together; those beyond are listed by their names."""
+
+
+def add_pictures(
+    data: dict[str, Any], numbers: Numbers, rows: Whole, clusters: Whole, members: dict[int, list[int]]
+) -> None:
+    """Add the pictures of the clusters that are shown, then of the first in the lists, as far as there is room."""
+    recorded = numbers.recorded
+    compared = np.array([row for found in members.values() for row in found], np.int64)
+    led = np.array(list(members), np.int64)
+    gone = _first(np.concatenate([np.searchsorted(rows, compared), np.arange(len(rows))]))
+    kept = _first(np.concatenate([np.searchsorted(clusters, led), np.argsort(-numbers.sizes[clusters], kind="stable")]))
+    found = {
+        "removed": recorded.numbers_of(recorded.removed["id"].take(pa.array(rows[gone]))),
+        "kept": kept_numbers(recorded, pa.chunked_array([numbers.kept_ids.take(pa.array(clusters[kept]))])),
+    }
+    data["pictures"] = {"removed": {}, "kept": {}}
+    room = ROOM
+    # By turns, so that a removed picture is seen beside the kept one.
+    turns = [(side, place) for pair in _turns(len(gone), len(kept)) for side, place in pair]
+    for side, place in turns[:MOST]:
+        shown = _shown(recorded, int(found[side][place]))
+        room -= len(shown["src"])
+        if room < 0:
+            break
+        data["pictures"][side][str((gone if side == "removed" else kept)[place])] = shown
+
+
+def _first(places: Whole) -> Whole:
+    """Each place once, where it first stands; no more than can be shown."""
+    _, first = np.unique(places, return_index=True)
+    kept: Whole = places[np.sort(first)][:MOST]
+    return kept
+
+
+def _turns(gone: int, kept: int) -> list[list[tuple[str, int]]]:
+    most = max(gone, kept)
+    return [
+        [(side, place) for side, count in (("kept", kept), ("removed", gone)) if place < count]
+        for place in range(most)
+    ]
+
+
+def _shown(recorded: Recorded, number: int) -> dict[str, Any]:
+    """A picture for the page: its thumbnail, its size in pixels and its bytes."""
+    where = recorded.documents.slice(number, 1)
+    part = recorded.sources.trusted(int(where["part"][0].as_py()))
+    if not isinstance(part, ImagePart):
+        raise SourceError("is no longer a source of pictures; run dedup again", where=part.name)
+    row = int(where["row"][0].as_py())
+    data = part.bytes_of(row)
+    small, width, height = thumbnail(data, part.files[row].path, SIDE)
+    source = "data:image/jpeg;base64," + base64.b64encode(small).decode()
+    return {"src": source, "width": width, "height": height, "bytes": len(data)}

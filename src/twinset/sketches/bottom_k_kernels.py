@@ -1,0 +1,80 @@
+"""Shingle hashes to bottom-k sketches: the k least hashes of a set, and what two such sketches have in common."""
+
+import numpy as np
+
+from twinset.bytes_kernels import U
+from twinset.compiled import inlined, kernel
+
+
+@inlined
+def settle(held, count, k):  # type: ignore[no-untyped-def]
+    """Sort held[:count], drop repeats, and give how many of the k least are there."""
+    held[:count].sort()
+    distinct = 0
+    for i in range(count):
+        if distinct == 0 or held[i] != held[distinct - 1]:
+            if distinct == k:
+                break
+            held[distinct] = held[i]
+            distinct += 1
+    return distinct
+
+
+@kernel("int64(uint64[::1], int64[::1], int64, uint64[::1], int64[::1])")
+def least(hashes, offsets, k, values, starts):  # type: ignore[no-untyped-def]
+    """The k least distinct hashes of each row, ascending, one row after the other.
+
+    hashes uint64, offsets int64 (n + 1), values uint64 (room for all), starts int64 (n + 1), written. Returns how many.
+    """
+    held = np.empty(4 * k + 64, np.uint64)
+    starts[0] = 0
+    at = 0
+    for row in range(len(offsets) - 1):
+        count = 0
+        bound = ~U(0)
+        for i in range(offsets[row], offsets[row + 1]):
+            x = hashes[i]
+            if x <= bound:
+                held[count] = x
+                count += 1
+                if count == len(held):
+                    count = settle(held, count, k)
+                    if count == k:
+                        bound = held[k - 1]
+        count = settle(held, count, k)
+        for j in range(count):
+            values[at + j] = held[j]
+        at += count
+        starts[row + 1] = at
+    return at
+
+
+@inlined
+def meet(left, right, k):  # type: ignore[no-untyped-def]
+    """Of the k least of the union of two sketches: how many both have, and how many there are."""
+    i, j, shared, seen = 0, 0, 0, 0
+    while seen < k and (i < len(left) or j < len(right)):
+        if j == len(right) or (i < len(left) and left[i] < right[j]):
+            i += 1
+        elif i == len(left) or right[j] < left[i]:
+            j += 1
+        else:
+            shared += 1
+            i += 1
+            j += 1
+        seen += 1
+    return shared, seen
+
+
+@kernel("void(uint32[::1], uint32[::1], uint64[::1], int64[::1], int64, uint32[::1], uint32[::1])")
+def meetings(lefts, rights, values, starts, k, shared, seen):  # type: ignore[no-untyped-def]
+    """shared[i] and seen[i].
+
+    Of the k least of the union of sketches lefts[i] and rights[i], how many both have, and how many there are.
+
+    values uint64: sketch j is values[starts[j]:starts[j + 1]], ascending.
+    """
+    for i in range(len(lefts)):
+        left = values[starts[lefts[i]] : starts[lefts[i] + 1]]
+        right = values[starts[rights[i]] : starts[rights[i] + 1]]
+        shared[i], seen[i] = meet(left, right, k)

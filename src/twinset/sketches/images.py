@@ -1,0 +1,135 @@
+"""Small grids of colours to what pictures are compared by: a perceptual hash, and a colour-layout vector.
+
+The perceptual hash has 64 bits, from the 64 lowest frequencies of the luminance (a cosine transform; the mean is left
+out, so brightness and contrast change nothing). As in other such hashes a bit is the sign of a coefficient, times its
+frequency because pictures have less of the higher ones. But a picture of few shapes, a gradient or anything that is
+symmetric has many coefficients near zero, whose signs are noise; so a little of all the others, with signs drawn once
+for all, is added to each. A large coefficient still decides its own bit; a bit whose coefficient is nothing goes by
+the others, and is the same in a copy. docs/images.md has the measurement by which this was chosen.
+
+A picture of one colour has no coefficients at all. Its hash is a place on a walk through the codes that turns one bit
+a level of luminance, blueness and redness: flat pictures are about as many bits apart as their colours are levels
+apart, up to a dozen, and not all one code.
+
+The colour layout is that of MPEG-7 (ISO/IEC 15938-3) without its rounding: the mean colours of 8 × 8 cells, cosine
+transform, lowest frequencies: 21 of the luminance and 6 of each colour. The Euclidean distance of two vectors is the
+root mean square difference of the two small pictures, in levels from 0 to 255, as far as these frequencies go.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from twinset.schema import Hashes
+from twinset.sketches import image_kernels as kernels
+
+BITS = 64
+LAYOUT = 33
+"""Coordinates of a colour layout."""
+
+Grids = npt.NDArray[np.float32]
+Layouts = npt.NDArray[np.float32]
+_Whole = npt.NDArray[np.int64]
+
+_CELLS = 8
+_ONE, _FINE = 256, 4096  # grids are taken in steps of 1/256 of a level, and their coefficients of 1/4096
+_LUMINANCE, _COLOUR = 5, 2  # greatest sum of the two frequencies in a layout: 21 and 6 coefficients
+_FLAT = 0.5
+"""Pictures whose luminance varies by less, in levels (standard deviation, lowest frequencies), are flat."""
+
+
+def perceptual_hashes(grids: Grids) -> Hashes:
+    """One code for each grid of colours.
+
+    Parameters
+    ----------
+    grids
+        float32 (n, 32, 32, 3): luminance, blueness and redness from 0 to 255, rows first.
+
+    Returns
+    -------
+    Hashes
+        uint64 (n); two copies of a picture differ in few bits, two others in about 32.
+
+    Examples
+    --------
+    >>> steps = np.arange(32, dtype=np.float32)
+    >>> grid = np.full((32, 32, 3), 128, np.float32)
+    >>> grid[:, :, 0] = 8 * np.abs(steps[:, None] - 3 * (steps % 11))
+    >>> one, brighter = perceptual_hashes(np.stack([grid, grid / 2 + [90, 64, 64]]).astype(np.float32))
+    >>> (int(one) ^ int(brighter)).bit_count()
+    0
+    """
+    order = sorted(((u, v) for u in range(11) for v in range(11) if u + v), key=lambda place: (sum(place), place))
+    places = np.array(order[:BITS], np.int64)
+    codes = np.empty(len(grids), np.uint64)
+    whole = _whole(grids)
+    means = whole.sum(axis=(1, 2)) // (grids.shape[1] * grids.shape[2])
+    # Less the mean, so that what the transform rounds does not follow the brightness.
+    luminance = np.ascontiguousarray(whole[..., 0] - means[:, None, None, 0])
+    levels = np.clip((means + _ONE // 2) // _ONE, 0, 255)
+    flat = int((_FLAT * _FINE) ** 2 * grids.shape[1] * grids.shape[2])
+    kernels.perceptual_hashes(luminance, levels, _basis(grids.shape[1], 11), places, flat, _walk(), codes)
+    return codes
+
+
+def colour_layouts(grids: Grids) -> Layouts:
+    """One vector for each grid of colours.
+
+    Parameters
+    ----------
+    grids
+        As for `perceptual_hashes`.
+
+    Returns
+    -------
+    Layouts
+        float32 (n, 33).
+
+    Examples
+    --------
+    >>> grey = np.full((2, 32, 32, 3), 128, np.float32)
+    >>> grey[1, :, :, 0] += 10
+    >>> one, brighter = colour_layouts(grey)
+    >>> round(float(np.linalg.norm(brighter - one)), 2)
+    10.0
+    """
+    step = grids.shape[1] // _CELLS
+    small = _whole(grids).reshape(len(grids), _CELLS, step, _CELLS, step, 3).sum(axis=(2, 4))
+    small = np.ascontiguousarray(np.moveaxis(small, 3, 1))
+    places = [
+        (channel, u, total - u)
+        for channel, most in enumerate((_LUMINANCE, _COLOUR, _COLOUR))
+        for total in range(most + 1)
+        for u in range(total + 1)
+    ]
+    vectors = np.empty((len(grids), LAYOUT), np.float32)
+    unit = 1 / (_FINE * step * step * _CELLS)
+    kernels.layouts(small, _basis(_CELLS, _LUMINANCE + 1), np.array(places, np.int64), unit, vectors)
+    return vectors
+
+
+def _whole(grids: Grids) -> _Whole:
+    whole: _Whole = np.rint(grids * np.float32(_ONE)).astype(np.int64)
+    return whole
+
+
+def _basis(side: int, count: int) -> _Whole:
+    """The first rows of the orthonormal cosine transform, in 65536ths."""
+    rows = [
+        [math.sqrt((2 if u else 1) / side) * math.cos(math.pi * (2 * i + 1) * u / (2 * side)) for i in range(side)]
+        for u in range(count)
+    ]
+    basis: _Whole = np.rint(65536 * np.array(rows)).astype(np.int64)
+    return basis
+
+
+def _walk() -> Hashes:
+    """For each channel, the codes of the levels 0 to 255: each turns one bit of the one before, drawn once for all."""
+    state = (np.arange(1, 769, dtype=np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    turned = np.uint64(1) << (state >> np.uint64(58))
+    walk: Hashes = np.bitwise_xor.accumulate(turned.reshape(3, 256), axis=1)
+    return walk

@@ -1,0 +1,98 @@
+"""The definitions, written to be read.
+
+Everything here is plain Python and follows the textbook word by word. Nothing is fast. The tests hold the kernels
+against it, and it is the place to learn what the kernels compute. In the order of the story:
+
+    words        text, brought to one form and cut into words
+    shingling    runs of words or characters
+    sets         Jaccard similarity, of sets, bags and weighted sets; the characteristic matrix
+    search       the naive search: everything compared with everything
+    families     hash functions, good and bad
+    minhash      by permutation, by hashing rows, by the k least values of one hash
+    banding      candidates, and how surely a pair becomes one
+    codes        bit codes: Hamming distance, SimHash, probing
+    vectors      cosine, hyperplanes, distance
+    groups       leaders, and what hangs together
+
+The page docs/textbook.md tells the story with them.
+"""
+
+from .banding import band_probability, band_step, bands_by_step, candidates, table_probability
+from .codes import hamming_distance, pairs_within, probe_probability, probes, simhash
+from .families import collision_probability, hashed, universal_hash, xor_chances, xor_hashes
+from .groups import complete_clusters, connected_components, leader_clusters
+from .minhash import (
+    bottom_k,
+    bottom_k_similarity,
+    minhash_by_permutation,
+    minhash_by_row_hashing,
+    minhash_signature,
+    signature_error,
+    signature_similarity,
+)
+from .search import all_pairs, most_similar
+from .sets import characteristic_matrix, containment, jaccard, jaccard_distance, weighted_jaccard
+from .shingling import Shingle, bag_as_set, shingle_list, shingles
+from .vectors import (
+    angle,
+    cosine,
+    cosine_of_distance,
+    euclidean_distance,
+    hyperplane_agreement,
+    hyperplane_bit,
+    hyperplane_bits,
+    near_or_far,
+)
+from .words import is_single, is_word_character, normalize, squeeze, tokens
+
+__all__ = [
+    "Shingle",
+    "all_pairs",
+    "angle",
+    "bag_as_set",
+    "band_probability",
+    "band_step",
+    "bands_by_step",
+    "bottom_k",
+    "bottom_k_similarity",
+    "candidates",
+    "characteristic_matrix",
+    "collision_probability",
+    "complete_clusters",
+    "connected_components",
+    "containment",
+    "cosine",
+    "cosine_of_distance",
+    "euclidean_distance",
+    "hamming_distance",
+    "hashed",
+    "hyperplane_agreement",
+    "hyperplane_bit",
+    "hyperplane_bits",
+    "is_single",
+    "is_word_character",
+    "jaccard",
+    "jaccard_distance",
+    "leader_clusters",
+    "minhash_by_permutation",
+    "minhash_by_row_hashing",
+    "minhash_signature",
+    "most_similar",
+    "near_or_far",
+    "normalize",
+    "pairs_within",
+    "probe_probability",
+    "probes",
+    "shingle_list",
+    "shingles",
+    "signature_error",
+    "signature_similarity",
+    "simhash",
+    "squeeze",
+    "table_probability",
+    "tokens",
+    "universal_hash",
+    "weighted_jaccard",
+    "xor_chances",
+    "xor_hashes",
+]

@@ -1,0 +1,126 @@
+"""Vectors: cosine, angle and distance, and random hyperplanes, which make bits of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+__all__ = [
+    "angle",
+    "cosine",
+    "cosine_of_distance",
+    "euclidean_distance",
+    "hyperplane_agreement",
+    "hyperplane_bit",
+    "hyperplane_bits",
+    "near_or_far",
+]
+
+Vector = Sequence[float]
+
+
+def cosine(left: Vector, right: Vector) -> float:
+    """Give the cosine of the angle between two vectors: 1 in the same direction, 0 at a right angle.
+
+    A vector of zeros has no direction, and is like none: 0.
+
+    Examples
+    --------
+    >>> cosine([3, 4], [6, 8]), cosine([3, 4], [4, -3]), cosine([3, 4], [4, 3])
+    (1.0, 0.0, 0.96)
+    """
+    lengths = math.hypot(*left) * math.hypot(*right)
+    return max(-1.0, min(1.0, _product(left, right) / lengths)) if lengths else 0.0
+
+
+def angle(left: Vector, right: Vector) -> float:
+    """Give the angle between two vectors, from 0 to π.
+
+    Examples
+    --------
+    >>> math.degrees(angle([1, 0], [0, 2])), round(math.degrees(angle([1, 0], [1, 1])))
+    (90.0, 45)
+    """
+    return math.acos(cosine(left, right))
+
+
+def hyperplane_bit(vector: Vector, normal: Vector) -> int:
+    """Say on which side of a hyperplane through the origin a vector lies: 1 on the side its normal points to.
+
+    Examples
+    --------
+    >>> [hyperplane_bit(vector, normal=[1, -1]) for vector in ([3, 1], [1, 3])]
+    [1, 0]
+    """
+    return int(_product(vector, normal) >= 0)
+
+
+def hyperplane_bits(vector: Vector, normals: Sequence[Vector]) -> tuple[int, ...]:
+    """Give the bits of a vector for several hyperplanes; normals are drawn by lot, each coordinate by the bell curve.
+
+    The bits are a signature: `candidates` cuts those of L·k hyperplanes into L tables of k bits.
+
+    Examples
+    --------
+    >>> hyperplane_bits([3, 1], normals=[[1, -1], [-1, 2], [0, 1]])
+    (1, 0, 1)
+    """
+    return tuple(hyperplane_bit(vector, normal) for normal in normals)
+
+
+def hyperplane_agreement(left: Vector, right: Vector) -> float:
+    """Give the probability that two vectors lie on the same side of a random hyperplane: 1 - angle/π.
+
+    The hyperplane cuts the plane of the two vectors in a line, of any direction as likely as of any other. It parts
+    them if it runs through the angle between them.
+
+    Examples
+    --------
+    >>> [round(hyperplane_agreement([1, 0], other), 2) for other in ([2, 0], [1, 1], [0, 1], [-1, 0])]
+    [1.0, 0.75, 0.5, 0.0]
+    """
+    return 1 - angle(left, right) / math.pi
+
+
+def _product(left: Vector, right: Vector) -> float:
+    return math.fsum(a * b for a, b in zip(left, right, strict=True))
+
+
+def euclidean_distance(left: Vector, right: Vector) -> float:
+    """Give the length of the straight line between two points.
+
+    Examples
+    --------
+    >>> euclidean_distance([1, 1], [4, 5])
+    5.0
+    """
+    return math.dist(left, right)
+
+
+def cosine_of_distance(distance: float) -> float:
+    """Give the cosine of two vectors of length 1 that are so far apart: 1 - d²/2.
+
+    Examples
+    --------
+    >>> cosine_of_distance(0.0), cosine_of_distance(1.0), cosine_of_distance(2.0)
+    (1.0, 0.5, -1.0)
+    """
+    return 1 - distance * distance / 2
+
+
+def near_or_far(left: Vector, right: Vector, radius: float, factor: float) -> str:
+    """Say what (R, cR) search has to do with a point: find it, not find it, or as it pleases.
+
+    Who searches approximately promises this: what lies within R is found with at least a probability p₁, what lies
+    beyond c·R with at most a lesser one, p₂. In between nothing is promised. k bits and L tables drive the two
+    probabilities apart; a check of the true distance removes what is too far.
+
+    Examples
+    --------
+    >>> [near_or_far([0, 0], point, radius=1, factor=2) for point in ([0, 1], [0, 1.5], [3, 0])]
+    ['near', 'between', 'far']
+    """
+    distance = euclidean_distance(left, right)
+    if distance <= radius:
+        return "near"
+    return "far" if distance > factor * radius else "between"
