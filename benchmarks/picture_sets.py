@@ -1,4 +1,4 @@
-"""Families of pictures whose truth is known: each a drawn scene, or a piece of a photograph, and edited copies of it."""
+"""Families of pictures whose truth is known: a drawn scene or a piece of a photograph, and edited copies of it."""
 
 from __future__ import annotations
 

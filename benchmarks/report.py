@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks import (
     against_peers,
+    baskets,
     codes,
     collapse,
     exact_join,
@@ -33,6 +34,7 @@ PARTS = {
     "hot": ("Hot buckets", hot_buckets.measure, hot_buckets.table, hot_buckets.goals),
     "index": ("An index", index.measure, index.table, index.goals),
     "collapse": ("Collapsed search results", collapse.measure, collapse.table, collapse.goals),
+    "baskets": ("Baskets", baskets.measure, baskets.table, baskets.goals),
     "weighted": ("Weighted sets", weighted.measure, weighted.table, weighted.goals),
     "codes": ("Bit codes", codes.measure, codes.table, codes.goals),
     "vectors": ("Vectors", vectors.measure, vectors.table, vectors.goals),

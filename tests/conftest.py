@@ -17,6 +17,10 @@ settings.register_profile("twinset", deadline=None, derandomize=True, print_blob
 settings.register_profile("search", deadline=None, max_examples=2000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "twinset"))
 
+# The processes that tests start are started as everywhere: with their modules compiled, and with buffered streams.
+for _variable in ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"):
+    os.environ.pop(_variable, None)
+
 IN_CI = os.environ.get("CI", "").lower() in ("true", "1")
 
 

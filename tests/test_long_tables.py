@@ -15,7 +15,7 @@ import pytest
 import twinset
 from tests.reliability.command import bytes_of
 from twinset import textbook
-from twinset.documents.groups import _NAME_SEED, _Numbers
+from twinset.documents.groups_kept import NAME_SEED, GroupNumbers
 from twinset.documents.groups_laid import Laid
 from twinset.documents.normalize import hash_values
 from twinset.engines import output
@@ -60,7 +60,9 @@ def found_pairs(table: pa.Table) -> set[tuple[str, str, float]]:
 
 def write(rows: Iterable[tuple[str, int]], path: Path) -> Path:
     listed = list(rows)
-    table = pa.table({"user": [user for user, _ in listed], "movie": [movie for _, movie in listed], "n": range(len(listed))})
+    table = pa.table(
+        {"user": [user for user, _ in listed], "movie": [movie for _, movie in listed], "n": range(len(listed))}
+    )
     if path.suffix == ".parquet":
         pq.write_table(table, path, row_group_size=50)
     elif path.suffix == ".arrow":
@@ -84,7 +86,10 @@ def read(path: Path) -> list[tuple[str, int]]:
         rows = [json.loads(line) for line in path.read_text().splitlines()]
     else:
         between = "\t" if path.suffix == ".tsv" else ","
-        rows = [dict(zip(("user", "movie"), line.split(between), strict=False)) for line in path.read_text().splitlines()[1:]]
+        rows = [
+            dict(zip(("user", "movie"), line.split(between), strict=False))
+            for line in path.read_text().splitlines()[1:]
+        ]
     return [(row["user"].strip('"'), int(row["movie"])) for row in rows]
 
 
@@ -138,7 +143,7 @@ def test_the_cut_of_the_files_and_the_threads_change_nothing(tmp_path: Path) -> 
     whole = write(rows, tmp_path / "whole.parquet")
     pieces = [write(rows[at::1][:40], tmp_path / f"{at:04}.csv") for at in range(0, len(rows), 40)]
     one = twinset.dedup(whole, threads=1, output=tmp_path / "one", **WORDS)
-    two = twinset.dedup(*pieces, threads=2, batch="64KiB", output=tmp_path / "two", **WORDS)
+    two = twinset.dedup(*pieces, threads=2, batch_bytes=2**16, output=tmp_path / "two", **WORDS)
     for name in ("pairs", "removed", "clusters", "documents"):
         ours, theirs = (pq.read_table(tmp_path / place / f"{name}.parquet") for place in ("one", "two"))
         left_out = [column for column in ("source",) if column in ours.column_names]
@@ -168,7 +173,10 @@ def test_a_result_in_memory_has_the_rows_of_kept_groups(tmp_path: Path) -> None:
     done = twinset.dedup(table, **WORDS)
     gone = set(done.removed["id"].to_pylist())
     assert done.kept.to_pylist() == [row for row in table.to_pylist() if row["user"] not in gone]
-    assert done.rethreshold(threshold=1.0).kept.num_rows == len(rows)
+    cut = done.rethreshold(threshold=1.0)
+    same = set(cut.removed["id"].to_pylist())
+    assert len(same) < len(gone)
+    assert cut.kept.to_pylist() == [row for row in table.to_pylist() if row["user"] not in same]
     lines = twinset.dedup(write(rows, tmp_path / "long.jsonl"), **WORDS)
     assert lines.kept.num_rows == done.kept.num_rows
     assert lines.kept["user"].to_pylist() == done.kept["user"].to_pylist()
@@ -199,7 +207,10 @@ def test_bags_count_how_often_an_element_comes() -> None:
 
 
 def test_against_and_by(tmp_path: Path) -> None:
-    old, new = write([("x", 1), ("x", 2)], tmp_path / "old.csv"), write([("y", 1), ("y", 2), ("z", 5)], tmp_path / "new.csv")
+    old, new = (
+        write([("x", 1), ("x", 2)], tmp_path / "old.csv"),
+        write([("y", 1), ("y", 2), ("z", 5)], tmp_path / "new.csv"),
+    )
     found = twinset.find_pairs(new, against=(str(old),), **WORDS).pairs.to_pylist()
     assert [(one["left"], one["right"]) for one in found] == [("y", "x")]
     done = twinset.dedup(new, against=(str(old),), output=tmp_path / "out", **WORDS)
@@ -266,7 +277,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         twinset.find_pairs(path, group="user", item="film")
     with pytest.raises(OptionError, match="--group needs --item"):
         twinset.find_pairs(path, group="user")
-    with pytest.raises(OptionError, match="shingle has no meaning|--shingle has no meaning"):
+    with pytest.raises(OptionError, match="shingle has no meaning"):
         twinset.find_pairs(path, shingle="char:3", **WORDS)
     (tmp_path / "plain.txt").write_text("user movie")
     with pytest.raises(OptionError, match="text files have none"):
@@ -276,7 +287,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
 def alike() -> tuple[str, str]:
     """Two names with one hash: the second block of the other makes up for the first."""
     mask, mix = 2**64 - 1, 0xD6E8FEB86659FD93
-    start = _NAME_SEED ^ (16 * 0x9E3779B97F4A7C15 & mask)
+    start = NAME_SEED ^ (16 * 0x9E3779B97F4A7C15 & mask)
 
     def after(block: bytes) -> int:
         state = (start ^ int.from_bytes(block, "little")) * mix & mask
@@ -294,10 +305,10 @@ def alike() -> tuple[str, str]:
 def test_groups_whose_hashes_agree_are_told_apart(tmp_path: Path) -> None:
     one, other = alike()
     assert one != other
-    assert len(set(hash_values(pa.array([one, other]), _NAME_SEED).tolist())) == 1
+    assert len(set(hash_values(pa.array([one, other]), NAME_SEED).tolist())) == 1
     laid = Laid(tmp_path / "laid")
     laid.append([pa.record_batch({"id": ["x", one]}), pa.record_batch({"id": [other]})])
-    assert _Numbers(laid).of(pa.array([other, one, "x", "y"], pa.large_string())).tolist() == [2, 1, 0, -1]
+    assert GroupNumbers(laid).of(pa.array([other, one, "x", "y"], pa.large_string())).tolist() == [2, 1, 0, -1]
     table = pa.table({"user": [one, other, one, "x", "x"], "movie": [1, 9, 2, 1, 2]})
     done = twinset.dedup(table, **WORDS)
     assert done.removed["id"].to_pylist() == ["x"]

@@ -29,8 +29,8 @@ def deviation(values: np.ndarray, shared: int, hashes: int, seed: int, mixed: bo
     """The deviation of the estimates, one for each row of `values`, whose first `shared` elements are in both sets."""
     generator = np.random.default_rng(seed)
     agree = np.zeros(len(values))
-    for number in generator.integers(0, 2**64, hashes, np.uint64):
-        found = values ^ number
+    for _ in range(hashes):
+        found = values ^ generator.integers(0, 2**64, (len(values), 1), np.uint64)  # each pair has numbers of its own
         if mixed:  # XOR first and mix after (the finaliser of MurmurHash3): a fair function
             for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
                 found = (found ^ found >> np.uint64(33)) * np.uint64(factor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from twinset.engines.estimating import Estimating, check_words
 from twinset.engines.expanding import Copies, expanded
 from twinset.engines.local import MOST_IDENTICAL
 from twinset.engines.nearest import most_similar
-from twinset.engines.output import Results, put_in_place
-from twinset.engines.progress import Progress
+from twinset.engines.output import Results
+from twinset.engines.placing import placed
+from twinset.engines.progress import Progress, Silent
 from twinset.engines.sketching import EMPTY
 from twinset.engines.sorting import Rows, sorted_portions
 from twinset.engines.spool import Spool
@@ -63,7 +65,8 @@ def find_estimated(
         for one in sources:
             if isinstance(one, (str, os.PathLike)) and output.exists() and os.path.samefile(one, output):
                 raise OutputError(f"{output} would be replaced, and is read from; choose another output")
-    with Estimating(sources, options, output, progress) as run:
+    with ExitStack() as stack:
+        run = stack.enter_context(Estimating(sources, options, progress))
         progress.note(f"plan: {run.plan}")
         run.read()
         corpus = run.corpus
@@ -72,7 +75,7 @@ def find_estimated(
         pairs, compared = run.join(copies)
         results = Results(corpus, copies, np.zeros(0, np.uint32), scoring=run)
         progress.stage("writing", None, "pairs")
-        made = run.state.folder / f"out{output.suffix if output else '.parquet'}"
+        made = run.state.folder / "out.parquet" if output is None else stack.enter_context(placed(output))
         count = results.write_pairs(made, _ordered(run, results, copies, pairs))
         summary = {
             "documents": corpus.documents,
@@ -96,9 +99,21 @@ def find_estimated(
             "hash_scheme": HASH_SCHEME,
         }
         table = None if output is not None else pq.read_table(made)
-        if output is not None:
-            put_in_place(made, output, run.state.folder / "old")
     return PairsResult(summary, run.plan, output, table, "estimate")
+
+
+def outlined(sources: tuple[object, ...], options: PairsOptions, words: dict[str, Any]) -> dict[str, Any]:
+    """Say what would be read and planned, and read nothing but footers."""
+    are_sketches(sources)
+    check_words(options, words)
+    with Estimating(sources, options, Silent()) as run:
+        return {
+            "sketches": {source.name: source.rows for source in run.sources},
+            "made": {"sketch": run.scheme.sketch, "hashes": run.scheme.n_hashes, **run.scheme.items},
+            "plan": run.plan.to_dict(),
+            "threads": run.threads.count,
+            "memory": run.budget.total,
+        }
 
 
 def _ordered(run: Estimating, results: Results, copies: Copies, pairs: Spool) -> Iterator[Rows]:

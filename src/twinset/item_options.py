@@ -250,8 +250,6 @@ class ItemOptions(Options):
     def _refuse_meaningless(self) -> None:
         """Refuse what was asked for and would change nothing."""
         kind, defaults = self.item_kind, self.defaults()
-        if self.measure == "distance" and getattr(self, "threshold", None) != defaults.get("threshold"):
-            raise OptionError("--threshold is a cosine and --distance a distance: name one of the two")
         for name, kinds in _MEANING.items():
             if name in defaults and kind not in kinds and getattr(self, name) != defaults[name]:
                 flag = dict(self.words())[name].spellings(name)[0]

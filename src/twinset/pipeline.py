@@ -52,7 +52,8 @@ def find_pairs(*sources: object, output: Any = None, progress: Progress | None =
     Parameters
     ----------
     *sources
-        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface.
+        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface. Or else sketches
+        (`twinset.sketch`), whose pairs are estimates.
     output
         A file for the pairs, ending in .parquet, .csv or .jsonl; without it they are kept in memory.
     progress
@@ -289,11 +290,18 @@ def _outlined(sources: Any, options: PairsOptions | DedupOptions, own_files: Seq
         return {
             "sources": run.found.describe(),
             "against": [part.describe() for part in run.parts[run.against :]],
-            "plan": chosen.to_dict(),
+            "plan": _planned_later(options) if options.item_kind in MEASURED else chosen.to_dict(),
             "options": options.to_dict(),
             "threads": run.threads.count,
             "memory": run.budget.total,
         }
+
+
+def _planned_later(options: PairsOptions | DedupOptions) -> dict[str, Any]:
+    """What is known of a plan before the items are read."""
+    if options.measure in ("bits", "distance"):
+        return {"distance": options.reach, "chosen": "when all are read"}
+    return {"threshold": options.threshold, "recall": options.recall, "chosen": "when all are read"}
 
 
 def _near(run: Local, corpus: Corpus, copies: Copies) -> tuple[Spool, Verifying | Measured, int]:

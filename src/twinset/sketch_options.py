@@ -34,6 +34,8 @@ def holds_sketches(source: object) -> bool:
     """
     if not isinstance(source, (str, os.PathLike)):
         return METADATA in (getattr(getattr(source, "schema", None), "metadata", None) or {})
+    if not os.path.isfile(source):
+        return False  # opening a pipe would take what is in it
     try:
         with open(source, "rb") as file:
             file.seek(-8, os.SEEK_END)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ from twinset.documents.sources import open_sources
 from twinset.engines.budget import Budget, batch_within, peak_bytes
 from twinset.engines.local import without_outputs
 from twinset.engines.opening import refuse_to_replace, tell_unexpected, temporary_folder, total_rows
-from twinset.engines.output import put_in_place
+from twinset.engines.placing import placed
 from twinset.engines.progress import Progress, Silent
 from twinset.engines.sketch_files import Scheme, SketchSource, opened
 from twinset.engines.sketch_making import NAMED, Made, Making, Portion, read_sketches, scheme_of, sketched
@@ -209,14 +209,14 @@ def sketch(*sources: object, output: Any = None, progress: Progress | None = Non
     options = SketchOptions.of(**words)
     place = Path(output) if output is not None else None
     _check_place(place, options, sources)
-    folder = str(place.parent) if place is not None and options.scratch is None else options.scratch
     told = progress or Silent()
-    with temporary_folder(folder) as scratch:
-        made_at = Path(scratch) / "out.parquet"
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(temporary_folder(options.scratch)))
+        made_at = scratch / "out.parquet" if place is None else stack.enter_context(placed(place))
         if are_sketches(sources):
-            scheme, made = _put_together(sources, options, words, made_at, told)
+            scheme, made = _put_together(sources, options, words, made_at, scratch, told)
         else:
-            scheme, made = _sketched(sources, options, place, made_at, told)
+            scheme, made = _sketched(sources, options, place, made_at, scratch, told)
         summary = {
             "documents": made.documents,
             "sketches": made.sketches,
@@ -230,8 +230,6 @@ def sketch(*sources: object, output: Any = None, progress: Progress | None = Non
             "hash_scheme": HASH_SCHEME,
         }
         table = pq.read_table(made_at, memory_map=False) if place is None else None
-        if place is not None:
-            put_in_place(made_at, place, Path(scratch) / "old")
     return Sketches(scheme, summary, place, table)
 
 
@@ -252,11 +250,16 @@ def _check_place(place: Path | None, options: SketchOptions, sources: tuple[obje
 
 
 def _sketched(
-    sources: tuple[object, ...], options: SketchOptions, place: Path | None, made_at: Path, told: Progress
+    sources: tuple[object, ...],
+    options: SketchOptions,
+    place: Path | None,
+    made_at: Path,
+    scratch: Path,
+    told: Progress,
 ) -> tuple[Scheme, Made]:
     reading, _ = without_outputs(options, [place] if place else [], sources)
     batch = batch_within(options.batch_bytes, options.memory_bytes, options.thread_count)
-    found = open_sources(sources, reading, scratch=made_at.parent)
+    found = open_sources(sources, reading, scratch=scratch)
     refuse_to_replace(place, found.parts)
     tell_unexpected(found.skipped, found.parts, told)
     scheme = scheme_of(options)
@@ -268,17 +271,17 @@ def _sketched(
         def one(task: tuple[Part, Chunk]) -> Portion:
             return sketched(task[0], task[1], options)
 
-        made = Making(scheme, options.merge, made_at.parent, budget).write(
-            threads.map(one, work), made_at, told.advance
-        )
+        making = Making(scheme, options.merge, scratch, budget)
+        made = making.write(threads.map(one, work), made_at, told.advance)
         for part in found.parts:
             part.check_unchanged()
     return scheme, made
 
 
 def _put_together(
-    sources: tuple[object, ...], options: SketchOptions, words: dict[str, Any], made_at: Path, told: Progress
-) -> tuple[Scheme, Made]:
+    sources: tuple[object, ...], options: SketchOptions, words: dict[str, Any], made_at: Path, scratch: Path,
+    told: Progress,
+) -> tuple[Scheme, Made]:  # fmt: skip
     """Files of sketches as one."""
     given = opened(sources)
     scheme = given[0].scheme
@@ -291,5 +294,5 @@ def _put_together(
             )
     budget = Budget.of(options.memory_bytes, options.thread_count, options.batch_bytes)
     told.stage("putting together", sum(one.rows for one in given), "sketches")
-    making = Making(scheme, options.merge, made_at.parent, budget)
+    making = Making(scheme, options.merge, scratch, budget)
     return scheme, making.write(read_sketches(given), made_at, told.advance)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from . import checks
 from .checks import Check
-from .item_options import SETS
+from .item_options import KINDS, SETS
 from .options import PlanOptions, ReadOptions, RunOptions, ShingleOptions, option
 
 __all__ = ["CurveOptions", "SurveyOptions"]
@@ -44,6 +44,7 @@ class CurveOptions(SurveyOptions):
     """The options of ``twinset plan``."""
 
     title: ClassVar[str] = "Curves"
+    kinds: ClassVar[tuple[str, ...]] = KINDS
 
     compare: tuple[str, ...] = option(
         (), "Draw the S-curve of these bands and rows too, such as 20x5.", _several, "BxR"

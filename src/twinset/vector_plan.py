@@ -105,7 +105,7 @@ class VectorPlan:
             "cross-polytope": f"{self.functions} cross-polytopes of {self.width:g} coordinates",
             "p-stable": f"{self.functions} strips {self.width:g} wide",
         }[self.method]
-        tried = f", {self.probes} more keys tried" if self.probes else ""
+        tried = f", {self.probes} more {'key' if self.probes == 1 else 'keys'} tried" if self.probes else ""
         count = "1 table" if self.tables == 1 else f"{self.tables} tables"
         return (
             f"{self.method}: {count} of {keys}{tried}: a pair at {self.measure} {self.threshold:g} is found with"

@@ -20,14 +20,32 @@ Call = Callable[..., "Called"]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """Run ``twinset`` with words, in a folder of its own."""
+def process(tmp_path: Path) -> Run:
+    """Run ``twinset`` with words, in a process and a folder of its own; `more` are words of `subprocess.run`."""
 
     def call(*words: object, **more: Any) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "twinset", *(str(word) for word in words)]
         environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", **more.pop("env", {})}
         more = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 300, "check": False, **more}
         return subprocess.run(command, env=environment, **more)
+
+    return call
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """As `process`, but within this one, which need not be loaded each time; there is no word but `env`."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def call(*words: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        arguments = [str(word) for word in words]
+        capfd.readouterr()
+        with monkeypatch.context() as changed:
+            for name, value in {"COLUMNS": "80", **(env or {})}.items():
+                changed.setenv(name, value)
+            code = main(arguments)
+        return subprocess.CompletedProcess(arguments, code, *capfd.readouterr())
 
     return call
 

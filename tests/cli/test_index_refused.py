@@ -139,24 +139,24 @@ def powerless() -> None:
             ctypes.CDLL(None, use_errno=True).prctl(drop, capability, 0, 0, 0)
 
 
-def test_a_file_that_may_only_be_read(run: Run, news: str, corpus: Path, tmp_path: Path) -> None:
+def test_a_file_that_may_only_be_read(process: Run, news: str, corpus: Path, tmp_path: Path) -> None:
     more: dict[str, Any] = {"preexec_fn": powerless}
     (tmp_path / "new.jsonl").write_text(json.dumps({"id": "new", "text": text(9)}) + "\n")
     for path in tmp_path.glob(f"{news}*"):
         path.chmod(0o444)
     for words in (["add", news, "new.jsonl"], ["remove", news, "a"], ["compact", news]):
-        done = run("index", *words, **more)
+        done = process("index", *words, **more)
         assert done.returncode == 2, (words, done.stdout)
         (line,) = (line for line in done.stderr.splitlines() if line.startswith("twinset: "))
         assert "news.twinset" in line
     tmp_path.chmod(0o555)
     try:
         for words in (["query", news, "--string", text(2)], ["stats", news], ["verify", news]):
-            done = run("index", *words, **more)
+            done = process("index", *words, **more)
             assert done.returncode == 0, (words, done.stderr)
-        assert run("index", "add", news, "new.jsonl", **more).returncode == 2
-        assert "cannot write" in run("index", "query", news, "new.jsonl", "-o", "out.csv", **more).stderr
-        assert run("index", "create", "another", **more).returncode == 2
+        assert process("index", "add", news, "new.jsonl", **more).returncode == 2
+        assert "cannot write" in process("index", "query", news, "new.jsonl", "-o", "out.csv", **more).stderr
+        assert process("index", "create", "another", **more).returncode == 2
     finally:
         tmp_path.chmod(0o755)
     assert call_ids(tmp_path / news) == ["a", "b", "c", "d", "e", "f"]

@@ -11,13 +11,13 @@ import twinset
 from .conftest import Run
 
 
-def test_version(run: Run) -> None:
-    done = run("--version")
+def test_version(process: Run) -> None:
+    done = process("--version")
     assert (done.returncode, done.stdout) == (0, f"twinset {twinset.__version__}\n")
 
 
-def test_help_lists_every_command_with_a_whole_sentence(run: Run) -> None:
-    done = run("--help")
+def test_help_lists_every_command_with_a_whole_sentence(process: Run) -> None:
+    done = process("--help")
     assert done.returncode == 0
     for name in ("demo", "pairs", "dedup", "compare", "plan"):
         assert re.search(rf"^  {name} +[A-Z].*\.$", done.stdout, re.MULTILINE)
@@ -25,15 +25,15 @@ def test_help_lists_every_command_with_a_whole_sentence(run: Run) -> None:
 
 
 @pytest.mark.parametrize("name", ["demo", "pairs", "dedup", "compare", "plan"])
-def test_every_command_has_a_help_page(run: Run, name: str) -> None:
-    done = run(name, "--help")
+def test_every_command_has_a_help_page(process: Run, name: str) -> None:
+    done = process(name, "--help")
     assert done.returncode == 0
     assert f"Usage: twinset {name}" in done.stdout
     assert "--json" in done.stdout
 
 
-def test_no_words_at_all_show_the_help(run: Run) -> None:
-    done = run()
+def test_no_words_at_all_show_the_help(process: Run) -> None:
+    done = process()
     assert done.returncode == 2
     assert "Usage: twinset" in done.stderr
 
@@ -76,8 +76,8 @@ def test_no_words_at_all_show_the_help(run: Run) -> None:
         ("frobnicate", "there is no command 'frobnicate'; the commands are demo, pairs"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(run: Run, words: str, message: str) -> None:
-    done = run(*words.split())
+def test_what_is_wrong_is_said_in_one_line(process: Run, words: str, message: str) -> None:
+    done = process(*words.split())
     lines = [line for line in done.stderr.splitlines() if not line.startswith("plan:")]
     assert (done.returncode, done.stdout) == (2, "")
     assert len(lines) == 1, done.stderr
@@ -85,29 +85,29 @@ def test_what_is_wrong_is_said_in_one_line(run: Run, words: str, message: str) -
     assert message in lines[0]
 
 
-def test_debug_shows_the_traceback(run: Run) -> None:
-    done = run("pairs", "nowhere.jsonl", "--debug")
+def test_debug_shows_the_traceback(process: Run) -> None:
+    done = process("pairs", "nowhere.jsonl", "--debug")
     assert done.returncode == 2
     assert "Traceback (most recent call last)" in done.stderr
     assert done.stderr.splitlines()[-1].startswith("twinset: ")
 
 
-def test_a_recall_out_of_reach_is_one_line_of_warning(run: Run) -> None:
-    done = run("plan", "--hashes", 128, "--bands", 9, "--rows", 13)
+def test_a_recall_out_of_reach_is_one_line_of_warning(process: Run) -> None:
+    done = process("plan", "--hashes", 128, "--bands", 9, "--rows", 13)
     assert done.returncode == 0
     (line,) = done.stderr.splitlines()
     assert line.startswith("warning: ")
     assert "probability 0.39" in line
 
 
-def test_both_spellings_of_hashes_bands_and_rows(run: Run) -> None:
-    short = run("plan", "--hashes", 100, "--bands", 20, "--rows", 5)
-    long = run("plan", "--n-hashes", 100, "--n-bands", 20, "--rows-per-band", 5)
+def test_both_spellings_of_hashes_bands_and_rows(process: Run) -> None:
+    short = process("plan", "--hashes", 100, "--bands", 20, "--rows", 5)
+    long = process("plan", "--n-hashes", 100, "--n-bands", 20, "--rows-per-band", 5)
     assert short.returncode == 0
     assert short.stdout == long.stdout
 
 
-def test_output_to_a_terminal_that_is_not_unicode(run: Run) -> None:
-    done = run("plan", env={"PYTHONIOENCODING": "ascii"})
+def test_output_to_a_terminal_that_is_not_unicode(process: Run) -> None:
+    done = process("plan", env={"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0
     assert "128 hashes" in done.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import tempfile
 from collections.abc import Sequence
@@ -110,7 +111,7 @@ def test_the_same_groups_from_any_cut_of_files_memory_and_batch(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         cut = [0, *sorted(min(edge, len(rows)) for edge in edges), len(rows)]
-        pieces = [rows[first:last] for first, last in zip(cut[:-1], cut[1:], strict=True)]
+        pieces = [rows[first:last] for first, last in itertools.pairwise(cut)]
         sources = [written(piece, forms[at], folder, at) for at, piece in enumerate(pieces)]
         words: dict[str, Any] = {"weight": "rating"} if kind == "weighted" else {}
         part = part_of(*sources, scratch=folder / "scratch", **words)
@@ -148,7 +149,7 @@ def test_spilled_rows_are_merged_in_order(tmp_path: Path) -> None:
 
 def test_a_damaged_scratch_file_is_named(tmp_path: Path) -> None:
     part = part_of(written([("a", "x", 1.0)], "csv", tmp_path, 0), scratch=tmp_path / "scratch")
-    (laid,) = [chunk for chunk in part.chunks(2**20)]
+    (laid,) = list(part.chunks(2**20))
     (file,) = [one for one in (tmp_path / "scratch").rglob("groups") if one.is_file()]
     data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 1
@@ -269,10 +270,10 @@ def test_by_needs_one_value_a_group(tmp_path: Path) -> None:
     rows = read_all([part_of(good, scratch=tmp_path / "a", by="land")])
     assert rows.by == ["de", None]
     bad = pa.table({"user": ["b", "a"], "movie": [1, 2], "land": ["se", "fr"]})
-    with pytest.raises(ColumnError, match="--by land: the group '[ab]' has "):
+    with pytest.raises(ColumnError, match=r"--by land: the group '[ab]' has "):
         part_of(good, bad, scratch=tmp_path / "b", by="land").laid()
+    same = pa.table({"user": ["a", "a"], "movie": [1, 2], "land": ["x", "y"]})
     with pytest.raises(ColumnError, match="the group 'a' has 'x' in one row and 'y' in another"):
-        same = pa.table({"user": ["a", "a"], "movie": [1, 2], "land": ["x", "y"]})
         part_of(same, scratch=tmp_path / "c", by="land").laid()
 
 
@@ -310,5 +311,5 @@ def test_cuts_hold_every_group_once(sizes: list[int], most: int) -> None:
     assert edges == sorted(set(edges))
     assert edges[0] == 0
     assert edges[-1] == len(sizes)
-    for first, last in zip(edges[:-1], edges[1:], strict=True):
+    for first, last in itertools.pairwise(edges):
         assert sum(sizes[first:last]) < 2 * most + 50

@@ -145,19 +145,26 @@ def test_parts_and_threads_change_nothing(tmp_path: Path, free: int) -> None:
     assert (whole.pairs, whole.missed) == (cut.pairs, cut.missed)
 
 
-def test_a_long_text_that_differs_late_is_not_lost(tmp_path: Path) -> None:
-    """Documents of which the beginning alone is looked at first: of a pair, the beginnings may be what differs."""
+@pytest.mark.parametrize("words", [{}, {"bag": True}, {"shingle": "word:1"}, {"shingle": "char:4"}], ids=str)
+def test_a_long_text_that_differs_late_is_not_lost(tmp_path: Path, words: dict[str, Any]) -> None:
+    """Documents of which the beginning alone is looked at first: of a pair, the beginnings may be what differs.
+
+    A text before which others stand takes up all that a pair allows, where it counts most.
+    """
     dice = random.Random(9)
-    base = [f"w{dice.getrandbits(30):x}" for _ in range(1000)]
+    base = [f"w{dice.getrandbits(30):x}" for _ in range(400)]
     listed = []
-    for start in range(0, 1000, 40):
+    for start in range(0, 400, 40):
         changed = base[:]
-        changed[start : start + 60] = [f"c{dice.getrandbits(30):x}" for _ in range(len(changed[start : start + 60]))]
+        changed[start : start + 24] = [f"c{dice.getrandbits(30):x}" for _ in range(len(changed[start : start + 24]))]
         listed.append(" ".join(changed))
-    found = stages(tmp_path, [written(tmp_path / "a.jsonl", listed)], **WEAK)
-    true = true_pairs(listed, found, 0.7)
-    assert len(true) == 300
-    check(audited(found, tmp_path / "audit", 5, **WEAK), found, true)
+    strangers = [" ".join(f"{dice.getrandbits(9):x}" for _ in range(400)) for _ in range(80)]
+    for text in listed[:2]:
+        listed += [" ".join([*(f"p{dice.getrandbits(30):x}" for _ in range(150)), text]) for _ in range(6)]
+    found = stages(tmp_path, [written(tmp_path / "a.jsonl", listed + strangers)], **WEAK, **words)
+    true = true_pairs(listed + strangers, found, 0.7, **words)
+    assert len(true) == 57
+    check(audited(found, tmp_path / "audit", 50, **WEAK, **words), found, true)
 
 
 def test_the_sample_follows_contents_and_the_seed() -> None:

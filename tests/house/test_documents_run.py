@@ -2,7 +2,8 @@
 
 In a fenced ``console`` block each line after ``$ `` is run; what follows it is its output, where ``…`` stands
 for anything and times are not compared. A fenced ``python`` block is a program. All blocks of a page run in
-order, in one folder that begins as a copy of `examples/`.
+order, in one folder that begins as a copy of `examples/`. For the README the command is started as a user starts it;
+on the other pages it is one that was loaded beforehand (`tests/ready.py`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests import ready
 
 from .source import ROOT
 
@@ -67,17 +70,17 @@ def commands(block: Block) -> Iterator[tuple[str, str]]:
         yield command, "\n".join(output)
 
 
-def environment() -> dict[str, str]:
+def environment(programs: Path) -> dict[str, str]:
     """A terminal that is always the same: 100 columns, no colours, no progress but lines."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     return {**os.environ, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
 
 
-def run(command: list[str], folder: Path) -> tuple[int, str]:
+def run(command: list[str], folder: Path, programs: Path) -> tuple[int, str]:
     done = subprocess.run(
         command,
         cwd=folder,
-        env=environment(),
+        env=environment(programs),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -114,21 +117,28 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_is_true(page: Path, folder: Path) -> None:
+    name = page.relative_to(ROOT)
+    starts = name == Path("README.md")
+    programs = Path(sys.executable).parent if starts else ready.folder()
     for block in blocks(page):
-        where = f"{page.relative_to(ROOT)}:{block.line}"
+        where = f"{name}:{block.line}"
         if block.language == "python":
-            code, output = run([sys.executable, "-c", block.text], folder)
+            program = folder.parent / "block.py"
+            program.write_text(block.text, "utf-8")
+            loaded = [str(programs / "python-ready"), "-c", str(program)]
+            code, output = run([sys.executable, "-c", block.text] if starts else loaded, folder, programs)
             assert code == 0, f"{where}: {output}"
         elif block.language == "console":
             for command, recorded in commands(block):
-                _, output = run(["bash", "-c", command], folder)
+                _, output = run(["bash", "-c", command], folder, programs)
                 assert same(recorded, output), f"{where}: $ {command}\n{recorded}\n--- found:\n{output}"
 
 
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: str(program.relative_to(ROOT)))
 def test_an_example_runs(program: Path, folder: Path) -> None:
-    code, output = run([sys.executable, str(program.relative_to(ROOT / "examples"))], folder)
+    programs = ready.folder()
+    code, output = run([str(programs / "python-ready"), str(program.relative_to(ROOT / "examples"))], folder, programs)
     assert code == 0, output
 
 

@@ -14,7 +14,7 @@ from .source import NOUNS, imports_of, modules, name_of, part_of, parts
 GROUND = {
     *("errors", "checks", "machine", "option_groups", "options", "schema", "textbook"),
     *("compiled", "bytes_kernels", "digests", "unicode", "wording", "result_options", "evaluate_options"),
-    *("costs", "survey_options", "collapse_options", "index_options", "sketch_options"),
+    *("costs", "survey_options", "collapse_options", "index_options", "sketch_options", "item_options"),
     *("code_plan",),
     *("vectors", "vector_kernels", "vector_chances", "vector_costs", "vector_plan"),
 }
@@ -91,7 +91,7 @@ def test_optional_packages_are_imported_in_one_place(package: str) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        *("--help", "pairs --help", "--version", "plan", "dedup --nonsense"),
+        *("--help", "pairs --help", "sketch --help", "--version", "plan", "dedup --nonsense"),
         *("index --help", "index query --help", "index add x --memory 1GB"),
     ],
 )
@@ -102,6 +102,17 @@ def test_help_waits_for_nothing_heavy(words: str) -> None:
         "sys.exit(f'imported: {heavy}' if heavy else 0)"
     )
     command = [sys.executable, "-c", program, *words.split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_command_passes_over_what_arrow_and_numba_would_load() -> None:
+    program = (
+        "import os, sys; from twinset import cli; end = os._exit; "
+        "unused = lambda: {'pandas', 'scipy.linalg'} & set(sys.modules); "
+        "os._exit = lambda code: end(code or 3 * bool(unused())); cli.script()"
+    )
+    command = [sys.executable, "-c", program, "demo", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

@@ -1,22 +1,18 @@
-"""A few documents against all others: every overlap is counted, and what is screened off has no pair."""
+"""A few documents against all others: every overlap is counted, and what the rarest keys rule out has no pair."""
 
 from __future__ import annotations
 
 import random
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import oracles
-from twinset.documents.normalize import normalize
-from twinset.options import ShingleOptions
-from twinset.pairs.audit import Inverted, allowed, first_parts
+from twinset.pairs.audit import Inverted, allowed
 from twinset.pairs.verify import Sets
 from twinset.schema import Shingles
-from twinset.shingles.shingle import shingle
 
 HASHES = st.integers(0, 40).map(lambda n: oracles.fmix64(n + 1))
 WIDE = st.integers(1, 2**64 - 1)
@@ -65,17 +61,6 @@ def test_a_table_larger_than_its_ranges() -> None:
 
 
 @given(ROWS, ROWS, THRESHOLDS, st.integers(0, 3))
-def test_the_screen_never_drops_a_pair(
-    rows: list[list[int]], few: list[list[int]], threshold: float, repeats: int
-) -> None:
-    table = Inverted.of(as_sets(few))
-    repeated = [row + row[:repeats] for row in rows]
-    alive = table.screen(as_shingles(repeated), allowed(np.array([*map(len, repeated)]), threshold))
-    paired = {row for row, _, _ in oracles.meetings([*map(set, rows)], [*map(set, few)], threshold)}
-    assert all(alive[row] for row in paired)
-
-
-@given(ROWS, ROWS, THRESHOLDS, st.integers(0, 3))
 def test_the_rarest_keys_never_drop_a_pair(
     rows: list[list[int]], few: list[list[int]], threshold: float, repeats: int
 ) -> None:
@@ -93,40 +78,6 @@ def test_the_rarest_keys_tell_templates_apart() -> None:
     table = Inverted.of(as_sets(rows[:30])).with_rare(0.8)
     assert table.rare is not None
     assert table.meets(as_shingles(rows)).tolist() == [1] * 30 + [0] * 30
-
-
-def test_the_screen_drops_what_shares_nothing() -> None:
-    dice = random.Random(4)
-    few = [[dice.getrandbits(64) | 1 for _ in range(200)] for _ in range(20)]
-    others = [[dice.getrandbits(64) | 1 for _ in range(200)] for _ in range(500)]
-    alive = Inverted.of(as_sets(few)).screen(as_shingles(others), np.full(500, 100))
-    assert not alive.any()
-
-
-TEXTS = st.lists(st.text("aäA b\n。、\u3000中文e\u0301😀_.9", max_size=60), min_size=1, max_size=5)
-
-
-@given(TEXTS, st.sampled_from(["word:1", "word:2", "char:1", "char:3"]), st.booleans(), st.floats(0.05, 0.9))
-def test_what_a_beginning_has_the_whole_has(texts: list[str], kind: str, bag: bool, share: float) -> None:
-    """Those of a beginning, unless it is shorter than a shingle, are some of the whole text's."""
-    options = ShingleOptions.of(shingle=kind, bag=bag)
-    data = np.frombuffer("".join(texts).encode() or b" ", np.uint8)
-    bounds = np.cumsum([0, *(len(text.encode()) for text in texts)])
-    first, offsets = first_parts(data, bounds[:-1], bounds[1:], share)
-    for number, text in enumerate(texts):
-        part = bytes(first[offsets[number] : offsets[number + 1]])
-        assert text.encode().startswith(part)
-        assert len(part) >= int(share * len(text.encode()))
-        beginning, whole = hashes(part, options), hashes(text.encode(), options)
-        assert len(beginning) < 2 or set(beginning) <= set(whole)
-
-
-def hashes(text: bytes, options: ShingleOptions) -> list[int]:
-    found: list[int] = []
-    for ready in normalize(pa.array([text], pa.large_binary())).texts:
-        for portion in shingle(ready, options, 1):
-            found += portion.hashes.tolist()
-    return found
 
 
 @pytest.mark.parametrize("threshold", [0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])

@@ -14,6 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests import ready
+
 STRUCK = str(Path(__file__).parent / "struck.py")
 STATE = ".twinset-state"
 _LEFT_BEHIND = tempfile.TemporaryDirectory(prefix="left-behind-")  # a killed run cannot remove its temporary folder
@@ -56,9 +58,19 @@ def environment(scratch: Path | None, **more: str) -> dict[str, str]:
     return {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "TMPDIR": str(scratch), **more}
 
 
-def twinset(*words: object, scratch: Path | None = None, env: dict[str, str] | None = None, **more: Any) -> Done:
-    """Run ``twinset`` with words."""
-    return _run([sys.executable, "-m", "twinset"], words, environment(scratch, **(env or {})), more)
+def twinset(*words: object, scratch: Path | None = None, **more: Any) -> Done:
+    """Run ``twinset`` with words: one that was loaded beforehand, or its start would be most of the run.
+
+    A limit that is set on its process (`preexec_fn`) needs one that is started.
+    """
+    if "preexec_fn" in more:
+        return started(*words, scratch=scratch, **more)
+    return _run([str(ready.folder() / "twinset")], words, environment(scratch), more)
+
+
+def started(*words: object, scratch: Path | None = None, **more: Any) -> Done:
+    """Run ``twinset`` with words, from the start: no two such runs have anything in common."""
+    return _run([sys.executable, "-m", "twinset"], words, environment(scratch), more)
 
 
 def struck(

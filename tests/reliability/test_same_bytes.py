@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import twinset as library
-from tests.reliability.command import Done, at_once, bytes_of, documents, twinset, write_lines
+from tests.reliability.command import Done, at_once, bytes_of, documents, started, write_lines
 from twinset.engines.budget import Budget
 
 DOCUMENTS = 72_000
@@ -56,7 +56,7 @@ WAYS = [
 def test_dedup_gives_the_same_bytes_every_way(tmp_path: Path, sources: list[Path]) -> None:
     def run(number: int, way: list[str]) -> tuple[Done, dict[str, str]]:
         out = tmp_path / str(number)
-        done = twinset("dedup", *sources, "-o", out, "--json", "--quiet", *way)
+        done = started("dedup", *sources, "-o", out, "--json", "--quiet", *way)
         assert done.code == 0, done.err
         return done, bytes_of(out)
 
@@ -78,7 +78,7 @@ def test_pairs_give_the_same_bytes_every_way(tmp_path: Path) -> None:
 
     def run(number: int, way: list[str]) -> bytes:
         out = tmp_path / f"{number}.jsonl"
-        assert twinset("pairs", source, "-o", out, "--quiet", *way).code == 0
+        assert started("pairs", source, "-o", out, "--quiet", *way).code == 0
         return out.read_bytes()
 
     ways = [[], ["--threads", "1", "--batch", "64KiB"], ["--threads", "4", "--memory", "512MB"]]
@@ -117,7 +117,7 @@ def unordered(path: Path) -> set[tuple[str, str, float]]:
 
 def test_shuffled_and_split_input_has_the_same_pairs(tmp_path: Path, arranged: Arranged) -> None:
     for name, sources in (("a", arranged.in_order), ("b", arranged.shuffled)):
-        assert twinset("pairs", *sources, "-o", tmp_path / f"{name}.parquet", "--threshold", "0.6").code == 0
+        assert started("pairs", *sources, "-o", tmp_path / f"{name}.parquet", "--threshold", "0.6").code == 0
     found = unordered(tmp_path / "a.parquet")
     assert len(found) > 1000
     assert unordered(tmp_path / "b.parquet") == found
@@ -144,7 +144,7 @@ def test_policies_that_do_not_name_order_keep_the_same_rows(arranged: Arranged, 
 
 
 def test_the_summary_says_nothing_of_the_machine_outside_its_timings(tmp_path: Path, arranged: Arranged) -> None:
-    assert twinset("dedup", *arranged.in_order, "-o", tmp_path / "out", "--memory", "600MB").code == 0
+    assert started("dedup", *arranged.in_order, "-o", tmp_path / "out", "--memory", "600MB").code == 0
     summary = json.loads((tmp_path / "out/summary.json").read_text())
     timings = summary.pop("timings")
     assert timings["memory"] == 600 * 10**6

@@ -155,3 +155,20 @@ def test_xor_first_and_a_hash_after_it_is_fair() -> None:
     for value in values:
         share = least.count(value) / len(least)
         assert abs(share - 1 / 3) < 4 * math.sqrt(1 / 3 * 2 / 3 / len(least))
+
+
+@pytest.mark.parametrize(
+    ("union", "shared", "cut", "fair", "expected"), [(7, 3, (16, 8), 0.018, 0.069), (10, 8, (16, 6), 0.992, 0.948)]
+)
+def test_what_the_xor_family_does_to_bands(
+    union: int, shared: int, cut: tuple[int, int], fair: float, expected: float
+) -> None:
+    """Averages of 1,500 pairs; their standard errors are 0.003 and less."""
+    chance = random.Random(8)
+    found = []
+    for _ in range(1500):
+        values = [chance.getrandbits(64) for _ in range(union)]
+        chances = textbook.xor_chances(values)
+        found.append(textbook.band_probability(float(sum(chances[x] for x in values[:shared])), *cut))
+    assert textbook.band_probability(shared / union, *cut) == pytest.approx(fair, abs=0.0005)
+    assert statistics.mean(found) == pytest.approx(expected, abs=0.012)

@@ -18,6 +18,7 @@ import click
 from .. import __version__
 from ..errors import PlanWarning, TwinsetError
 from .groups import Commands
+from .passed_over import pass_over
 from .stopping import insisting
 
 __all__ = ["main"]
@@ -64,6 +65,7 @@ def script() -> NoReturn:
     run. By now every file is closed and every thread has ended.
     """
     code = FAILED
+    pass_over()
     try:
         code = main()
         _flush()

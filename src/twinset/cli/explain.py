@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import OptionError
+from ..item_options import MEASURED
 from ..options import ShingleOptions
 from ..result_options import ExplainOptions
 from . import flags, running, show, side_by_side
 from .compare import text_of
 
 if TYPE_CHECKING:
-    from ..results import Account, Explanation
+    from ..results import Account, DedupResult, Explanation
 
 MEMBERS = 12
 
@@ -90,7 +91,8 @@ def _explain_result(words: tuple[str, ...], given: dict[str, Any], options: Expl
     import twinset
 
     running.load(lambda text: click.echo(text, err=True))
-    found = twinset.open_result(words[0]).explain(*words[1:], source=options.source)
+    result = twinset.open_result(words[0])
+    found = result.explain(*words[1:], source=options.source)
     if as_json:
         show.as_json(found.to_dict(_context(options)))
         return
@@ -98,12 +100,32 @@ def _explain_result(words: tuple[str, ...], given: dict[str, Any], options: Expl
     if found.explanation is not None and found.other is not None:
         click.echo()
         _print_explanation(found.explanation, found.id, found.other, options)
+    elif result.recorded.options.item_kind in MEASURED:
+        if len(words) == 3:
+            _print_pair(result, found.id, words[2])
     elif found.other is not None:
         click.echo("the index has no text to compare it with")
 
 
 def _context(options: ExplainOptions) -> int | None:
     return None if options.full else options.context
+
+
+def _scored(row: dict[str, Any]) -> str:
+    """How near the documents of a row are, in the words of its measure."""
+    return f"{row['distance']:g} apart" if "distance" in row else show.share(row["similarity"])
+
+
+def _print_pair(result: DedupResult, one: str, other: str) -> None:
+    """Say how near two items are that have no words to show, if they are a pair."""
+    lefts, rights = (result.pairs[name].to_pylist() for name in ("left", "right"))
+    here = [{left, right} == {one, other} for left, right in zip(lefts, rights, strict=True)]
+    both = result.pairs.filter(here).to_pylist()
+    names = " and ".join(show.named(name, 40) for name in (one, other))
+    if both:
+        click.echo(f"{names}: {_scored(both[0])}")
+    else:
+        click.echo(f"{names} are no pair of that run; the scores of all pairs are in pairs.parquet")
 
 
 def _print_account(found: Account) -> None:
@@ -113,7 +135,8 @@ def _print_account(found: Account) -> None:
     if found.state in ("removed", "flagged"):
         why = members.filter([one == found.id for one in members["id"].to_pylist()]).to_pylist()[0]
         kept = show.named(str(found.cluster), 60)
-        click.echo(f"{name} was {found.state}: it is {show.share(why['similarity'])} similar to {kept}, which is kept")
+        near = f"{_scored(why)} from" if "distance" in why else f"{_scored(why)} similar to"
+        click.echo(f"{name} was {found.state}: it is {near} {kept}, which is kept")
     else:
         because = {
             "kept": "is kept",
@@ -128,7 +151,7 @@ def _print_account(found: Account) -> None:
         first = "also because of that one" if found.state in ("removed", "flagged") else "removed because of it"
         click.echo(f"{first}: {show.count(len(others), 'document')}")
         for row in others[:MEMBERS]:
-            click.echo(f"  {show.share(row['similarity'])}  {show.named(row['id'], 60)}")
+            click.echo(f"  {_scored(row)}  {show.named(row['id'], 60)}")
         if len(others) > MEMBERS:
             click.echo(f"  … and {len(others) - MEMBERS:,} more; --json lists all")
     elif found.state == "kept":

@@ -38,14 +38,14 @@ def command(
     if output:
         pairs_file(output)
     if dry_run:
-        running.dry_run(sources, options, as_json)
+        running.dry_run(sources, options, as_json, words, sketches=any(map(holds_sketches, sources)))
         return
     if output:
         summary = _find(sources, output, quiet, options, words)
         if as_json:
             show.as_json(summary)
         elif not quiet:
-            click.echo(f"{_found(summary)} in {output}")
+            click.echo(_found(summary, f" in {output}"))
             for line in show.audit(summary["audit"]):
                 click.echo(line)
         return
@@ -62,6 +62,7 @@ def command(
         else:
             with file.open("rb") as written:
                 shutil.copyfileobj(written, sys.stdout.buffer)
+            sys.stdout.flush()
     if not quiet:
         click.echo(_found(summary), err=True)
         for line in show.audit(summary["audit"]):
@@ -77,11 +78,12 @@ def _find(
         return dict(twinset.find_pairs(*sources, output=output, progress=progress, **words).summary)
 
 
-def _found(summary: dict[str, Any]) -> str:
+def _found(summary: dict[str, Any], where: str = "") -> str:
     pairs = show.count(summary["pairs"], "pair")
     if summary.get("estimate"):
-        return f"{pairs} of {show.count(summary['documents'], 'sketch', 'sketches')}, by estimate: none was verified"
-    return f"{pairs} of {show.count(summary['documents'], 'document')}"
+        sketches = show.count(summary["documents"], "sketch", "sketches")
+        return f"{pairs} of {sketches}{where}, by estimate: none was verified"
+    return f"{pairs} of {show.count(summary['documents'], 'document')}{where}"
 
 
 def _print_table(file: Path, total: int) -> None:

@@ -10,10 +10,11 @@ import click
 from .. import planning
 from ..checks import new_file
 from ..errors import OptionError
+from ..item_options import MEASURED, ItemOptions
 from ..options import PlanOptions
 from ..planning import Curve, Ranked
 from ..survey_options import CurveOptions, SurveyOptions
-from . import curves, flags, running, show, surveyed
+from . import curves, flags, foreseen, running, show, surveyed
 from .progress import progress
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def command(sources: tuple[str, ...], plot: str | None, as_json: bool, **values:
     words = flags.given(CurveOptions, values)
     options = CurveOptions.of(**words)
     if not sources:
-        _refuse_reading(words)
+        _refuse_reading(words, options)
     others = [planning.banded(one) for one in options.compare]
     others += [curve for one in options.family for curve in planning.families(one)]
     if plot:
@@ -48,6 +49,9 @@ def command(sources: tuple[str, ...], plot: str | None, as_json: bool, **values:
 
         check_figure(plot)
         new_file(plot, options.force)
+    if options.item_kind in MEASURED:
+        foreseen.command(sources, words, options, plot, as_json)
+        return
     chosen = running.plan_of(options)
     found = _survey(sources, words, as_json) if sources else None
     ranking = _ranking(options, found)
@@ -60,14 +64,16 @@ def command(sources: tuple[str, ...], plot: str | None, as_json: bool, **values:
     _curves(chosen, others, len(options.compare))
     _ranked(ranking, found)
     if found is not None:
-        surveyed.tell(found, chosen, options.shingle)
+        surveyed.tell(found, chosen, options.shingle if options.item_kind == "text" else None)
     if plot:
         click.echo(f"\n{show.count(1 + len(others), 'curve')} in {plot}")
 
 
-def _refuse_reading(words: dict[str, Any]) -> None:
+def _refuse_reading(words: dict[str, Any], options: CurveOptions) -> None:
     """Refuse options that say how a source is read where there is none."""
     known = {name for name, _ in PlanOptions.words()} | {"compare", "family", "force"}
+    if options.item_kind in MEASURED:
+        known |= {name for name, _ in ItemOptions.words()}
     for name, word in CurveOptions.words():
         if name in words and name not in known:
             raise OptionError(f"{word.spellings(name)[0]} has no meaning without a SOURCE; name one, or leave it out")

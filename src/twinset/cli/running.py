@@ -30,6 +30,8 @@ def load(say: Callable[[str], None], what: str = "pipeline") -> None:
     from ..compiled import on_compile
 
     on_compile(lambda: say("compiling for this machine: once, for 10 to 20 seconds"))
+    # Work is spread over our own threads: products of matrices, of which vectors need many, shall have one each.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.disable()  # nothing that is loaded here is ever garbage, and looking for some takes a fifth of the time
     try:
         import_module(f"..{what}", __package__)
@@ -71,11 +73,16 @@ def watched(quiet: bool, what: str = "pipeline") -> Iterator[Progress]:
         told.close()
 
 
-def dry_run(sources: Sequence[str], options: Any, as_json: bool, words: dict[str, Any] | None = None) -> None:
+def dry_run(
+    sources: Sequence[str], options: Any, as_json: bool, words: dict[str, Any] | None = None, sketches: bool = False
+) -> None:
     """Say what would be read and planned; `words` are those that were given."""
-    from .. import pipeline
+    from .. import estimated, pipeline
 
-    found = pipeline.dry_run(sources, options, words)
+    if sketches:
+        found = estimated.outlined(tuple(sources), options, words or {})
+    else:
+        found = pipeline.dry_run(sources, options, words)
     if as_json:
         show.as_json(found)
     else:

@@ -177,7 +177,8 @@ def audit(found: Mapping[str, Any] | None, missed_in: str | None = None) -> list
         first_of = next(iter(found["missed"]))
         where = missed_in or "in the summary (--json)"
         named = ", ".join(repr(shortened(str(first_of[side]), 40)) for side in ("left", "right"))
-        such = f"such as {named} at {share(first_of['similarity'])}"
+        near = f"{first_of['distance']:g} apart" if "distance" in first_of else f"at {share(first_of['similarity'])}"
+        such = f"such as {named} {near}"
         lines.append(f"audit: {count(missed, 'missed pair')} {where}, {such}")
     return lines
 
@@ -195,10 +196,9 @@ def pairs_table(rows: Sequence[Mapping[str, Any]], total: int) -> None:
 
     console = Console(file=sys.stdout, highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    numbers = ["similarity", "left in right", "right in left"]
-    if rows and "standard_error" in rows[0]:
-        numbers = ["similarity", "standard error"]
-    elif console.width < _WIDE:
+    numbers = [name.replace("_", " ") for name in rows[0] if name not in ("left", "right")]
+    narrow = console.width < _WIDE and len(numbers) > 2
+    if narrow:
         del numbers[1:]
     # What the numbers and the gaps do not need is left for the two ids.
     width = max(4, (console.width - 2 - sum(len(name) + 2 for name in numbers)) // 2)
@@ -208,9 +208,10 @@ def pairs_table(rows: Sequence[Mapping[str, Any]], total: int) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         ids = (Text(named(str(row[name]), width)) for name in ("left", "right"))
-        table.add_row(*ids, *(share(row[name.replace(" ", "_")]) for name in numbers))
+        scores = ((name, row[name.replace(" ", "_")]) for name in numbers)
+        table.add_row(*ids, *(f"{value:.6g}" if name == "distance" else share(value) for name, value in scores))
     console.print(table)
     if total > len(rows):
         console.print(f"… and {total - len(rows):,} more; -o FILE writes all")
-    if len(numbers) == 1:
+    if narrow:
         console.print("a wider window shows how much of each is in the other")

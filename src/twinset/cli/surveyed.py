@@ -18,8 +18,8 @@ _FEW = 20
 _AT_MOST = 3.0  # events that none in a sample of chance rules out, with 95 % confidence
 
 
-def tell(found: Survey, chosen: Plan, shingle: str) -> None:
-    """Print what is expected of a run, on what it rests, and how long a shingle should be."""
+def tell(found: Survey, chosen: Plan, shingle: str | None) -> None:
+    """Print what is expected of a run, on what it rests, and of texts how long a shingle should be."""
     width = curves.window()
     click.echo()
     size = shown_size(found.text_bytes)
@@ -30,14 +30,16 @@ def tell(found: Survey, chosen: Plan, shingle: str) -> None:
         basis = f"A sample of {found.sampled:,} ({share:.2g} of all) was read, {found.contents:,} of them distinct, "
         basis += f"and the near pairs among {found.compared:,} were counted exactly: {found.seen:,} at or above "
         basis += f"{found.threshold:g}, each standing for about {show.about(found.stands_for)}."
-    each = f"{show.count(round(found.shingles), 'shingle')}{' each' if found.documents > 1 else ''}"
-    text = f"{show.count(found.documents, 'document')}, about {size} of text, {each}. "
+    unit, much = ("element", "") if shingle is None else ("shingle", f"about {size} of text, ")
+    each = f"{show.count(round(found.shingles), unit)}{' each' if found.documents > 1 else ''}"
+    text = f"{show.count(found.documents, 'document')}, {much}{each}. "
     click.echo(curves.wrapped(f"{text}{basis} Copies of one content are counted once.", width))
     click.echo("\nExpected of a run with the plan chosen:")
     show.facts(_expected(found, found.estimate(chosen)))
     if doubt := _doubt(found):
         click.echo(curves.wrapped(doubt, width))
-    _lengths(found.lengths, shingle, width)
+    if shingle is not None:
+        _lengths(found.lengths, shingle, width)
 
 
 def _expected(found: Survey, expected: Estimate) -> list[tuple[str, object]]:

@@ -241,7 +241,7 @@ def cuts(sizes: Places, most: int) -> Places:
     Examples
     --------
     >>> cuts(np.array([5, 5, 5, 30, 5]), 10).tolist()
-    [0, 2, 3, 4, 5]
+    [0, 1, 3, 4, 5]
     """
     upto = np.cumsum(sizes) // most
     edges = np.flatnonzero(np.diff(upto)) + 1
@@ -261,9 +261,7 @@ class _Sorted:
         self.weights = _NO_WEIGHTS
         if whole.weights is not None:
             self.weights = np.empty(len(whole.codes), np.uint64)
-            kernels.bring_together(
-                whole.codes, whole.weights.view(np.uint64), self.offsets[:-1].copy(), self.weights
-            )
+            kernels.bring_together(whole.codes, whole.weights.view(np.uint64), self.offsets[:-1].copy(), self.weights)
         self.counts = np.empty(len(whole.names), np.int64)
         edges = cuts(counts + 1, _SORTED_AT_ONCE)
 
@@ -309,7 +307,7 @@ class _Sorted:
             endless = np.flatnonzero(np.isinf(self.weights[start:end].view(np.float64))) + start
             bad[np.searchsorted(self.offsets, endless, side="right") - 1 - first] = True
         for at in np.flatnonzero(bad).tolist():
-            reason = f"the weights of an element of the group add up to more than a number can hold"
+            reason = "the weights of an element of the group add up to more than a number can hold"
             if large[at]:
                 most = MAX_ROW_BYTES // (8 * self.words)
                 reason = f"the group has {int(counts[at]):,} elements; at most {most:,} are read"

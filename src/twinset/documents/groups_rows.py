@@ -41,7 +41,7 @@ class LongRows:
     firsts: npt.NDArray[np.int64]
     elements: Hashes
     weights: npt.NDArray[np.float64] | None = None
-    places: Codes | None = None
+    places: Any = None
     words: Any = None
     """The elements as they are written, and which of them each row names."""
 

@@ -6,12 +6,37 @@ from twinset.compiled import inlined, kernel
 
 
 @inlined
-def on_white(pixels, y, x, c, colours):  # type: ignore[no-untyped-def]
-    """A channel's value times 255; what is transparent lies on white."""
-    if pixels.shape[2] == colours:
-        return np.int64(pixels[y, x, c]) * 255
-    cover = np.int64(pixels[y, x, colours])
-    return cover * np.int64(pixels[y, x, c]) + (255 - cover) * 255
+def add_row(row, channels, overlap, columns):  # type: ignore[no-untyped-def]
+    """Add a row, times 255 and the overlap, to columns int64 (width · colours); what is transparent lies on white."""
+    if channels == 1 or channels == 3:
+        for i in range(len(row)):
+            columns[i] += np.int64(row[i]) * (255 * overlap)
+    else:
+        colours = channels - 1
+        for x in range(len(row) // channels):
+            cover = np.int64(row[x * channels + colours])
+            for c in range(colours):
+                value = cover * np.int64(row[x * channels + c]) + (255 - cover) * 255
+                columns[x * colours + c] += value * overlap
+
+
+@inlined
+def add_columns(columns, width, colours, cells):  # type: ignore[no-untyped-def]
+    """Add columns to the cells of a row of cells, int64 (side, 3), and empty them."""
+    side = len(cells)
+    for cell in range(side):
+        start, end = cell * width, (cell + 1) * width
+        left, right = start // side, (end - 1) // side
+        for c in range(3):
+            place = c if colours == 3 else 0
+            total = np.int64(0)
+            for x in range(left, right + 1):
+                total += columns[x * colours + place]
+            total *= side
+            total -= columns[left * colours + place] * (start - left * side)
+            total -= columns[right * colours + place] * ((right + 1) * side - end)
+            cells[cell, c] += total
+    columns[:] = 0
 
 
 @kernel("void(Array(uint8, 3, 'C', readonly=True), int64, int64, int64[:, :, ::1])")
@@ -26,24 +51,18 @@ def add_rows(pixels, first, height, sums):  # type: ignore[no-untyped-def]
     rows, width, channels = pixels.shape
     side = sums.shape[0]
     colours = 3 if channels > 2 else 1
-    line = np.zeros((side, 3), np.int64)
+    flat = pixels.reshape(rows, width * channels)
+    columns = np.zeros(width * colours, np.int64)
+    current = first * side // height
     for y in range(rows):
-        for cell in range(side):
-            start, end = cell * width, (cell + 1) * width
-            left, right = start // side, (end - 1) // side
-            for c in range(colours):
-                total = np.int64(0)
-                for x in range(left, right + 1):
-                    total += on_white(pixels, y, x, c, colours)
-                total *= side
-                total -= on_white(pixels, y, left, c, colours) * (start - left * side)
-                total -= on_white(pixels, y, right, c, colours) * ((right + 1) * side - end)
-                line[cell, c] = total
         start, end = (first + y) * side, (first + y + 1) * side
         cell = start // height
         while cell < side and cell * height < end:
+            if cell != current:
+                add_columns(columns, width, colours, sums[current])
+                current = cell
             overlap = min(end, (cell + 1) * height) - max(start, cell * height)
-            for i in range(side):
-                for c in range(3):
-                    sums[cell, i, c] += overlap * line[i, c if colours == 3 else 0]
+            add_row(flat[y], channels, overlap, columns)
             cell += 1
+    if rows:
+        add_columns(columns, width, colours, sums[current])

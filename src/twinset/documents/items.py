@@ -188,9 +188,9 @@ def element_sets(column: Any) -> Found:
     first, last = (int(starts[0]), int(starts[-1])) if len(starts) else (0, 0)
     values = column.values.slice(first, last - first)
     starts = starts - first
-    if pa.types.is_dictionary(values.type):
+    if pa.types.is_dictionary(values.type) and values.dictionary.null_count:
         values = values.cast(values.type.value_type)
-    hashes = hash_values(_words(values), ELEMENT_SEED)
+    hashes = _element_hashes(values)
     if values.null_count:
         there = np.asarray(values.is_valid())
         hashes = hashes[there]
@@ -201,6 +201,18 @@ def element_sets(column: Any) -> Found:
         hashes, starts = _without(hashes, starts, none)
         return _binary(hashes, starts, none), bad
     return _binary(hashes, starts, None), bad
+
+
+def _element_hashes(values: Any) -> Hashes:
+    """The hash of each element; of what is no text that of each distinct one, since writing numbers out takes longest."""
+    if is_text(values.type) or pa.types.is_null(values.type):
+        return hash_values(_words(values), ELEMENT_SEED)
+    coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    hashes = hash_values(_words(coded.dictionary), ELEMENT_SEED)
+    indices = pc.fill_null(coded.indices, 0) if coded.indices.null_count else coded.indices
+    places = indices.to_numpy(zero_copy_only=False)
+    found: Hashes = hashes[places] if len(hashes) else np.zeros(len(values), np.uint64)
+    return found
 
 
 def _written(column: Any) -> Found:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -105,7 +106,7 @@ def _header(path: Path, name: str) -> tuple[tuple[int, int], bool, np.dtype[Any]
                 raise SourceError(f"this is version {shown} of the format; allowed are 1.0 and 2.0", where=name)
             shape, fortran, dtype = read(file)
             start = file.tell()
-    except (OSError, ValueError, SyntaxError, TypeError, EOFError, RecursionError, MemoryError) as error:
+    except (OSError, ValueError, SyntaxError, TypeError, LookupError, EOFError, RecursionError, TokenError) as error:
         raise SourceError(f"cannot be read as a .npy file: {error or 'its header is damaged'}", where=name) from error
     if dtype.kind not in "fiu" or dtype.itemsize > 8 or dtype.names is not None or dtype.subdtype is not None:
         what = "Python objects, which are never read" if dtype.hasobject else f"the type {dtype}"
@@ -113,7 +114,7 @@ def _header(path: Path, name: str) -> tuple[tuple[int, int], bool, np.dtype[Any]
     if len(shape) != 2 or not 1 <= shape[1] <= MOST_DIMENSIONS or shape[0] < 0:
         shown = " × ".join(map(str, shape)) or "a single value"
         raise SourceError(
-            f"the array is {shown}; allowed are arrays of two dimensions, one vector a row, up to {MOST_DIMENSIONS} wide",
+            f"the array is {shown}; allowed are arrays of two dimensions, one vector a row, to {MOST_DIMENSIONS} wide",
             where=name,
         )
     return (int(shape[0]), int(shape[1])), bool(fortran), dtype, start

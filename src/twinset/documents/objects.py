@@ -127,7 +127,7 @@ def table_part(given: Any, name: str, source: int, options: ReadOptions, spool: 
     if isinstance(given, pa.RecordBatch):
         given = pa.Table.from_batches([given])
     if isinstance(given, (pa.ChunkedArray, pa.Array)):
-        given = pa.table({options.text: given})
+        given = pa.table({_column(options): given})
     if isinstance(given, pa.Table):
         return TablePart(name, source, options, given)
     with reading(name, "Arrow stream"):
@@ -152,9 +152,14 @@ def _stream_of(given: Any, options: ReadOptions) -> Any:
     except (pa.ArrowException, TypeError, ValueError) as error:
         try:
             # A series is a stream of values, not of rows.
-            return pa.table({options.text: pa.chunked_array(given)}).to_reader()
+            return pa.table({_column(options): pa.chunked_array(given)}).to_reader()
         except (pa.ArrowException, TypeError, ValueError):
             raise pa.ArrowInvalid(str(error)) from error
+
+
+def _column(options: ReadOptions) -> str:
+    """What the one column of an array or a series is called."""
+    return options.item_columns[0] if options.item_columns else "vector"
 
 
 def texts_part(

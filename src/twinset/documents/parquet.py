@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from ..item_options import PACKED
 from ..options import ReadOptions
 from ..wording import counted
 from .compressed import reading, writing
@@ -57,13 +58,15 @@ class ParquetPart(ColumnsPart):
         """Row groups, small ones together, large ones in pieces."""
         first_row = rows = held = 0
         groups: list[int] = []
+        # Lists become larger when they are packed, and work on them is spread over threads by chunks.
+        large = 1 if self.options.item_kind in PACKED else _LARGE
         for group in range(self.metadata.num_row_groups):
             count = self.metadata.row_group(group).num_rows
             size = max(self._decoded_bytes(group, batch_bytes), count * LEAST_ROW)
             if groups and held + size > batch_bytes:
                 yield GroupsChunk(self, groups, first_row, rows)
                 first_row, rows, held, groups = first_row + rows, 0, 0, []
-            if size > _LARGE * batch_bytes and count > 1:
+            if size > large * batch_bytes and count > 1:
                 yield from self._pieces(group, first_row, count, max(1, count * batch_bytes // size))
                 first_row += count
             elif count:

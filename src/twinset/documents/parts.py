@@ -191,7 +191,7 @@ class Part(ABC):
         """Open what gives kept rows as tables."""
         return Taking(self)
 
-    def prepare(
+    def prepare(  # noqa: B027 - most parts have nothing to do
         self, spread: Callable[..., Any], begin: Callable[[int | None], None], advance: Callable[[int], None]
     ) -> None:
         """Do what must be done before there are chunks, if that is much; `begin` and `advance` are told of rows."""

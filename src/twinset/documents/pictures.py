@@ -12,6 +12,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +40,8 @@ Grid = npt.NDArray[np.float32]
 
 # Of what Pillow knows; others start further programs, or are no pictures that people keep.
 _FORMATS = ("PNG", "JPEG", "MPO", "GIF", "WEBP", "BMP", "DIB", "TIFF", "AVIF", "JPEG2000", "PPM")
-_ENOUGH = 8 * SIDE  # a JPEG is unpacked at an eighth, a quarter or half of its size where that leaves as much
+_FRACTIONS = ("JPEG", "MPO")  # these can be unpacked at half, a quarter or an eighth of their size
+_ENOUGH = 8 * SIDE  # and are where that leaves as many pixels
 _STRIP = 2**20  # pixels that are brought to colours at a time
 _LARGE = 2**24
 _OPACITY = ("RGBA", "LA", "PA", "RGBa", "La")
@@ -121,6 +123,8 @@ class _Opened:
                 _large.acquire()
                 self._held = True
             image.load()
+            if image.format not in _FRACTIONS:
+                self.size = image.size  # a TIFF is turned as it is unpacked
         except RowError:
             raise
         except Exception as error:  # damaged files make Pillow's readers raise almost anything
@@ -135,12 +139,10 @@ class _Opened:
     def _open(self) -> Image:
         from PIL import Image
 
-        Image.init()
-        known = [name for name in _FORMATS if name in Image.OPEN]
         with _opening, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about data beside the picture that cannot be read
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            image = Image.open(io.BytesIO(self._data), formats=known)
+            image = Image.open(io.BytesIO(self._data), formats=_known())
         width, height = image.size
         self.size = (width, height)
         if width * height > MOST_PIXELS:
@@ -148,7 +150,7 @@ class _Opened:
                 f"the picture has {width:,} × {height:,} pixels, more than the {MOST_PIXELS:,} that are read",
                 where=self._where,
             )
-        if image.format in ("JPEG", "MPO"):
+        if image.format in _FRACTIONS:
             image.draft(image.mode, (self._enough, self._enough))
         return image
 
@@ -160,6 +162,15 @@ class _Opened:
         if self._held:
             self._held = False
             _large.release()
+
+
+@cache
+def _known() -> list[str]:
+    """The formats that are read, of those that this Pillow knows."""
+    from PIL import Image
+
+    Image.init()
+    return [name for name in _FORMATS if name in Image.OPEN]
 
 
 def _said(error: Exception) -> str:
@@ -184,7 +195,7 @@ def _strips(image: Image, where: str) -> Iterator[tuple[int, npt.NDArray[np.uint
     mode = "L" if image.mode in ("L", "1") and mode == "RGB" else mode
     rows = max(1, _STRIP // width)
     for first in range(0, height, rows):
-        strip = image.crop((0, first, width, min(height, first + rows)))
+        strip = image if rows >= height else image.crop((0, first, width, min(height, first + rows)))
         if scale is not None:
             low, unit = scale
             levels = (np.asarray(strip).astype(np.float64) - low) * unit

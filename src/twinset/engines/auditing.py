@@ -1,8 +1,8 @@
 """The audit of a run: a sample of its documents is compared exactly with all others, and the run's pairs with these.
 
 Texts are read once more. Of nearly every document only the beginning is needed to see that it has no pair with any
-document of the sample (see `twinset.pairs.audit`). A sample whose table does not fit in memory is cut, and each part of
-it takes a reading of its own.
+document of the sample (see `twinset.pairs.screening`). A sample whose table does not fit in memory is cut, and each
+part of it takes a reading of its own.
 """
 
 import dataclasses
@@ -28,14 +28,15 @@ from twinset.engines.sorting import Rows, sorted_portions
 from twinset.engines.spool import Spool
 from twinset.engines.threads import Threads
 from twinset.errors import TwinsetError
-from twinset.pairs.audit import Inverted, allowed, first_parts, most_known, share_to_read
+from twinset.pairs.audit import Inverted
+from twinset.pairs.screening import LEAST_COUNT, Screen, first_parts
 from twinset.pairs.verify import Room, Sets
 from twinset.schema import Hashes, Numbers, Places, Shingles
 from twinset.wording import counted
 
 BYTES_A_SHINGLE = 64  # of a sample: its sets, and the table while it is made from them
 BYTES_A_PAIR = 96  # met and looked up
-LEAST_COUNT = 48  # shingles of a document below which its beginning is not looked at first
+LEAST_TRIED = 256  # documents after which it shows whether looking at beginnings saves work
 
 _Met = npt.NDArray[np.uint32]
 """(n, 4): a document, the place in the sample of the one it is near, the shingles they share, and those it has."""
@@ -92,7 +93,7 @@ class Auditing:
         self.n_partners = int(np.count_nonzero(self.partners))
         self.work = int(corpus.counts[self.partners].sum(dtype=np.int64))
         self._room = Room()
-        self._in_vain = False  # whether beginnings say too little here: then it is quicker to look at all of a text
+        self._tried = np.zeros(2, np.int64)  # documents whose beginnings were looked at, and those that it told nothing
 
     def audit(self, asked: int | None, pairs: Spool, sizes: Numbers, candidates: int) -> Audited:
         """Compare `asked` documents, or as many as a run of this size affords, and look up what was found in `pairs`.
@@ -133,7 +134,7 @@ class Auditing:
         table = Inverted.of(loaded.part(0, len(first)).sets)
         trial = loaded.part(start, start + len(others))
         looked = sum(entries for _, entries in table.matches(trial.sets, self.options.least))
-        crowded = table.known(trial.sets) > most_known(self.options.least)
+        crowded = table.known(trial.sets) > sampling.most_known(self.options.least)
         count = sampling.affordable(
             len(sample), looked / len(first) / len(others), self.n_partners, self.work,
             candidates * (self.work // self.n_partners), float(degrees[sample].mean()), crowded,
@@ -184,8 +185,8 @@ class Auditing:
 
         def fill(span: Span, block: Block) -> None:
             rows = np.flatnonzero(place[span.first : span.first + span.rows] >= 0)
-            for portion in self._shingled(_taken(block.texts, rows)):
-                theirs = rows[portion.rows] + span.first
+            for portion in self._chosen(block.texts, rows):
+                theirs = portion.rows + span.first
                 sets.fill(portion, np.arange(len(theirs)), place[theirs])
                 groups[place[theirs]] = self._groups(portion, theirs)
 
@@ -193,8 +194,18 @@ class Auditing:
             pass
         return _Loaded(numbers, sets, groups)
 
-    def _shingled(self, texts: pa.Array) -> Iterator[Shingles]:
-        return shingled(texts, self.options, self.options.seed).portions
+    def _shingled(self, texts: pa.Array, wanted: npt.NDArray[np.bool_] | None = None) -> Iterator[Shingles]:
+        return shingled(texts, self.options, self.options.seed, wanted).portions
+
+    def _chosen(self, texts: pa.Array, rows: Places) -> Iterator[Shingles]:
+        """Some rows of a block. A few are taken out of it first; most are shingled where they are."""
+        if 2 * len(rows) > len(texts):
+            wanted = np.zeros(len(texts), np.bool_)
+            wanted[rows] = True
+            yield from self._shingled(texts, wanted)
+            return
+        for portion in self._shingled(_plain(texts).take(pa.array(rows))):
+            yield dataclasses.replace(portion, rows=rows[portion.rows])
 
     def _groups(self, portion: Shingles, numbers: Places) -> Hashes | np.uint64:
         """The hash of each document's column of `by`: its digest was salted with it."""
@@ -210,17 +221,18 @@ class Auditing:
         table = Inverted.of(few.sets).with_rare(self.options.least)
         counts = self.corpus.counts
         # Only texts have a beginning that can be cut off; what is packed is read whole.
-        share = share_to_read(self.options.least) if kind_of(self.options) == "text" else 1.0
+        text = kind_of(self.options) == "text"
+        screen = Screen.of(few.sets, counts[few.numbers], self.options.least) if text else None
         partners = self.partners.copy()
         partners[few.numbers] = False  # these meet each other in the table itself
 
         def work(span: Span, block: Block) -> list[_Met]:
             rows = np.flatnonzero(partners[span.first : span.first + span.rows])
-            if share < 1.0 and not self._in_vain:
-                rows = self._screened(table, block.texts, rows, counts[span.first : span.first + span.rows], share)
+            if screen is not None and not self._in_vain(screen.share):
+                rows = self._screened(screen, block.texts, rows, counts[span.first : span.first + span.rows])
             found = []
-            for portion in self._shingled(_taken(block.texts, rows)):
-                found += self._met(few, table, portion, rows[portion.rows] + span.first)
+            for portion in self._chosen(block.texts, rows):
+                found += self._met(few, table, portion, portion.rows + span.first)
             return found
 
         found = [np.empty((0, 4), np.uint32), *(self._within(few, table) if self.corpus.border is None else ())]
@@ -229,22 +241,26 @@ class Auditing:
             self.progress.advance(int(np.count_nonzero(partners[span.first : span.first + span.rows])))
         return np.concatenate(found)
 
-    def _screened(self, table: Inverted, texts: pa.Array, rows: Places, counts: Numbers, share: float) -> Places:
+    def _in_vain(self, share: float) -> bool:
+        """Whether it is quicker to look at whole texts at once than at this share of each and then at some whole."""
+        tried, passed = self._tried.tolist()
+        return share >= 1.0 or (tried >= LEAST_TRIED and share + passed / tried > 1.0)
+
+    def _screened(self, screen: Screen, texts: pa.Array, rows: Places, counts: Numbers) -> Places:
         """Those of the rows whose beginning does not show that they have no pair."""
         alive = np.ones(len(rows), np.bool_)
         long = np.flatnonzero(counts[rows] >= LEAST_COUNT)
         data, offsets = buffers_of(_plain(texts))
         chosen = rows[long]
-        first, bounds = first_parts(data, offsets[chosen], offsets[chosen + 1], share)
+        first, bounds = first_parts(data, offsets[chosen], offsets[chosen + 1], screen.share)
         pieces = pa.LargeBinaryArray.from_buffers(
             pa.large_binary(), len(chosen), [None, pa.py_buffer(bounds), pa.py_buffer(first)]
         )
-        limits = allowed(counts[chosen], self.options.least)
         for portion in self._shingled(pieces):
             # One shingle may be all of a beginning that is shorter than a shingle, and none of the text's own.
-            passed = table.screen(portion, limits[portion.rows]) | (np.diff(portion.offsets) < 2)
+            passed = screen.passes(portion, counts[chosen[portion.rows]]) | (np.diff(portion.offsets) < 2)
             alive[long[portion.rows]] = passed
-        self._in_vain = self._in_vain or 2 * int(np.count_nonzero(alive)) > len(rows)
+        self._tried += np.array([len(long), np.count_nonzero(alive[long])])
         return rows[alive]
 
     def _met(self, few: _Loaded, table: Inverted, portion: Shingles, numbers: Places) -> list[_Met]:
@@ -311,7 +327,3 @@ def _plain(texts: pa.Array) -> pa.Array:
     """Texts as an array that rows can be picked out of; Arrow cannot pick them out of views."""
     view = pa.types.is_string_view(texts.type) or pa.types.is_binary_view(texts.type)
     return texts.cast(pa.large_binary()) if view else texts
-
-
-def _taken(texts: pa.Array, rows: Places) -> pa.Array:
-    return _plain(texts).take(pa.array(rows))

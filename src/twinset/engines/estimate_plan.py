@@ -21,7 +21,7 @@ class EstimatePlan:
     Examples
     --------
     >>> print(estimate_plan(0.8, 0.99, 128))
-    128 hashes, 15 bands × 7 rows: a pair estimated at 0.8 is found with probability 0.9900
+    128 hashes, 16 bands × 6 rows: a pair estimated at 0.8 is found with probability 0.9925
     """
 
     threshold: float
@@ -89,7 +89,7 @@ def met_probability(equal: int, n_hashes: int, n_bands: int, rows: int) -> float
     Examples
     --------
     >>> round(met_probability(103, 128, 16, 6), 4), met_probability(128, 128, 1, 128)
-    (0.9882, 1.0)
+    (0.9925, 1.0)
     """
     if equal > n_hashes - n_bands:
         return 1.0  # fewer slots differ than there are bands

@@ -70,9 +70,7 @@ class Estimating:
 
     measure = "estimate"
 
-    def __init__(
-        self, sources: tuple[Any, ...], options: PairsOptions, output: Path | None, progress: Progress
-    ) -> None:
+    def __init__(self, sources: tuple[Any, ...], options: PairsOptions, progress: Progress) -> None:
         self.options, self.progress = options, progress
         self.sources: list[SketchSource] = opened(sources)
         self.scheme = self.sources[0].scheme
@@ -82,8 +80,7 @@ class Estimating:
         self._bands = Plan(p.threshold, p.recall, p.n_hashes, p.n_bands, p.rows_per_band, p.min_matches)
         self.budget = Budget.of(options.memory_bytes, options.thread_count, options.batch_bytes)
         self._stack = ExitStack()
-        place = options.scratch or (str(output.parent) if output is not None else None)
-        folder = Path(self._stack.enter_context(temporary_folder(place)))
+        folder = Path(self._stack.enter_context(temporary_folder(options.scratch)))
         self.state = State(folder / "state", "estimates")
         self.threads = Threads(options.thread_count)
         self._slots = Spool(folder / "slots", "u1")

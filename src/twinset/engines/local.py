@@ -29,6 +29,7 @@ from twinset.errors import OptionError
 from twinset.options import DedupOptions, PairsOptions
 from twinset.plan import Plan
 from twinset.schema import HASH_SCHEME
+from twinset.sketch_options import SketchOptions
 
 if TYPE_CHECKING:
     from twinset.engines.auditing import Audited
@@ -278,6 +279,6 @@ def without_outputs(
                 name = glob.escape(inside)
                 patterns += (f"{name}/*", f"{name}{STATE_ENDING}/*")
                 # A folder's own name alone would leave out every folder of that name, wherever it is.
-                patterns += (name,) if isinstance(options, PairsOptions) else ()
+                patterns += (name,) if isinstance(options, (PairsOptions, SketchOptions)) else ()
     patterns = tuple(dict.fromkeys(patterns))
     return (dataclasses.replace(options, exclude=(*options.exclude, *patterns)) if patterns else options), patterns

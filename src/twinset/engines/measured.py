@@ -183,7 +183,6 @@ class Measured(ABC):
 
     def join(self, out: Spool) -> None:
         """Append every pair that is near enough to `out`, by document numbers, each once."""
-        self.work.progress.stage("comparing", None, "pairs")
         scratch = Spool(self.work.state.scratch / "measured", "<u4", 3)
         limit = self.work.budget.pairs
         lock = threading.Lock()
@@ -194,7 +193,6 @@ class Measured(ABC):
                 rows = rows[self.groups[lefts] == self.groups[rights]]
             with lock:  # in which order they come does not matter: they are sorted
                 scratch.append(rows)
-                self.work.progress.advance(len(rows))
                 if scratch.nbytes > limit:
                     scratch.forget()
 

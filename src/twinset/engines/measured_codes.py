@@ -53,6 +53,7 @@ class MeasuredCodes(Measured):
 
     def _join(self, sink: Sink) -> None:
         threads, shift = self.work.threads, np.uint32(self.border or 0)
+        self.work.progress.stage("comparing", None, "pairs")
         for table in self._whole().tables():
 
             def work(span: tuple[int, int], table=table) -> int:  # type: ignore[no-untyped-def]
@@ -63,7 +64,9 @@ class MeasuredCodes(Measured):
                     found += len(portion)
                 return found
 
-            self.candidates += sum(threads.map(work, table.spans(_SPANS * threads.count)))
+            for found in threads.map(work, table.spans(_SPANS * threads.count)):
+                self.candidates += found
+                self.work.progress.advance(found)
 
     def near_all(self, places: Places) -> Iterator[tuple[Places, Places, Numbers]]:
         """Compare some codes with all."""

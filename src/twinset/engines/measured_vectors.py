@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ _FEW = 2e8  # nanoseconds: a collection that is compared all with all in less ne
 _PAIR, _PRODUCT = 1.5, 0.05  # comparing two vectors, and a dimension of it, in nanoseconds
 _SAMPLED, _COSINES = 2000, 5000  # vectors and pairs of them that tell the plan what will meet by chance
 _LEAST_AUDITED = 64
+_NARROWEST = 1e-12  # of the longest vector: no distance is planned for that is less
 _MOST_TABLES = 32  # hashed together
 _BYTES_A_VECTOR = 64  # its signature, lengths, numbers and places, beside the vector and its direction
 
@@ -60,17 +62,20 @@ class MeasuredVectors(Measured):
         self._every: AllWithAll | None = None
         self._lock = threading.Lock()
         count, dimensions = self.vectors.shape
-        words = {"dimensions": dimensions, "measure": self.measure, "vectors": count}
+        words: dict[str, Any] = {"dimensions": dimensions, "measure": self.measure, "vectors": count}
         top = isinstance(self.options, PairsOptions) and self.options.top is not None  # planned for by itself
         if self.limit == 0 or top:  # only what is equal is near
             return VectorPlan(
                 self.measure, self.limit, self.options.recall, dimensions, "exact", 0, 0.0, 0, 0, 2, 0, 0.0, (0, 0)
             )
+        limit = self.limit
+        if self.measure == "distance":  # strips too narrow for 64-bit floats would bring all together
+            limit = max(limit, _NARROWEST * float(np.sqrt(self.squares.max(initial=0.0))))
         asked = isinstance(self.options, PairsOptions) and self.options.exact
         if asked or count**2 / 2 * (_PAIR + _PRODUCT * dimensions) < _FEW:
             return vector_plan(self.limit, self.options.recall, method="exact", **words)
         self._background = self.others()
-        return vector_plan(self.limit, self.options.recall, others=self._background, **words)
+        return vector_plan(limit, self.options.recall, others=self._background, **words)
 
     def others(self) -> list[float]:
         """Cosines or distances of some pairs, drawn by content and seed: whatever the order of the rows, the same."""
@@ -125,7 +130,11 @@ class MeasuredVectors(Measured):
                 found += len(scores)
             return found
 
-        self.candidates = sum(self.work.threads.map(work, range(0, first, _ROWS // 2)))
+        self.work.progress.stage("comparing", first, "vectors")
+        starts = range(0, first, _ROWS // 2)
+        for start, found in zip(starts, self.work.threads.map(work, starts), strict=True):
+            self.candidates += found
+            self.work.progress.advance(min(_ROWS // 2, first - start))
 
     def _join_tables(self, sink: Sink) -> None:
         hashed = self.directions()
@@ -214,10 +223,10 @@ class MeasuredVectors(Measured):
             yield lefts.astype(np.int64), rights.astype(np.int64), self._codes(scores)
 
     def affordable(self, count: int, partners: int) -> int:
-        """A quarter of what hash tables are expected to cost; all of what is compared in no time."""
-        one = partners * (_PAIR + _PRODUCT * self.vectors.shape[1])
+        """A quarter of what hash tables are expected to cost, and a moment besides, which a run needs to start."""
+        one = max(1.0, partners * (_PAIR + _PRODUCT * self.vectors.shape[1]))
         run = self.plan.cost(len(self.vectors), self._background) * len(self.vectors)
-        return count if count * one <= _FEW / 2 else max(_LEAST_AUDITED, int(run / 4 / one))
+        return min(count, max(_LEAST_AUDITED, int((_FEW / 2 + run / 4) / one)))
 
     def _codes(self, scores: npt.NDArray[np.float64]) -> Numbers:
         return distance_codes(1.0 - scores if self.measure == "cosine" else scores)

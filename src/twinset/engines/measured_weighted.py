@@ -14,7 +14,7 @@ from twinset.schema import Bytes, Numbers, Places, Shares, WeightedSets
 from twinset.sketches.weighted import weighted_sketch
 
 _ROWS = 1024  # sketched at a time
-_FEW = 1e8  # nanoseconds: what is compared all with all in less is audited whole
+_FEW = 1e8  # nanoseconds: a moment, which an audit may always take
 _ELEMENT, _SLOT, _COMPARED = 60.0, 40.0, 3.0  # sketching an element and a slot; an element of two sets compared
 _LEAST_AUDITED = 64
 _BYTES_A_SET = 64  # its totals, offsets, numbers and digests
@@ -102,11 +102,11 @@ class MeasuredWeighted(Measured):
             yield mine[near].astype(np.int64), near, distance_codes(1.0 - similarity[near])
 
     def affordable(self, count: int, partners: int) -> int:
-        """A quarter of what sketching takes; all of what is compared in no time."""
+        """A quarter of what sketching takes, and a moment besides, which a run needs to start."""
         elements, slots = len(self.sets.hashes), len(self.numbers) * self.plan.n_hashes
         one = max(1.0, _COMPARED * (elements + 10 * len(self.numbers)))
         run = _ELEMENT * elements + _SLOT * slots
-        return count if count * one <= _FEW else max(_LEAST_AUDITED, int(run / 4 / one))
+        return min(count, max(_LEAST_AUDITED, int((_FEW + run / 4) / one)))
 
     def codes_of(self, lefts: Places, rights: Places) -> Numbers:
         """One less the similarity, rounded."""

@@ -59,8 +59,8 @@ def refuse_to_replace(output: Path | None, parts: list[Part]) -> None:
     if output is None or not output.exists():
         return
     place = os.path.realpath(output)
-    for part in (one for part in parts for one in part.inner):
-        paths = [file.path for file in getattr(part, "files", [])] or [part.path]
+    for inner in (one for part in parts for one in part.inner):
+        paths = [file.path for file in getattr(inner, "files", [])] or [inner.path]
         for path in paths:
             if path is not None and os.path.commonpath([place, os.path.realpath(path)]) == place:
                 raise OutputError(f"{output} would be replaced, and {path} is read from there; choose another output")

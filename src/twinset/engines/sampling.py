@@ -20,6 +20,7 @@ _ENTRIES_A_SHINGLE = 4  # at about a nanosecond each, where all the rest of a ru
 _MOST_PAIRS = 1 << 22
 _LEAST_DOCUMENTS = 64
 _MOST_CROWDED = 128
+_MARGIN = 0.07  # of a text beyond what a pair leaves it, that may be looked at to tell it apart
 
 
 def eligible(corpus: Corpus, copies: Copies) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
@@ -65,6 +66,11 @@ def most(counts: Numbers, work: int) -> int:
         return len(counts)
     target = min(max(work // _PART, _FEW), _MANY)
     return max(1, target * len(counts) // total)
+
+
+def most_known(threshold: float) -> float:
+    """Which share of a document's shingles a sample may have before documents count as crowded."""
+    return _MARGIN / (1.0 - threshold + _MARGIN)
 
 
 def affordable(count: int, looked: float, partners: int, work: int, own_work: int, pairs: float, crowded: bool) -> int:

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from twinset.documents.normalize import buffers_of
 from twinset.engines.spool import cannot_write
 from twinset.errors import OptionError, SourceError, StateError
 from twinset.schema import HASH_SCHEME, Sketches, sketches_schema
@@ -30,7 +31,7 @@ _SEAL = b"twinset.seal"
 _GROUP_BYTES = 8 * 2**20
 _WORDS = {
     "version": "version of the file", "hash_scheme": "version of the hashes", "sketch": "--sketch",
-    "n_hashes": "--hashes", "seed": "--seed", "kind": "what an item is", "shingle": "--shingle", "bag": "--bag",
+    "n_hashes": "--hashes", "seed": "--seed", "kind": "the kind of item", "shingle": "--shingle", "bag": "--bag",
     "lowercase": "lower case", "nfc": "form NFC", "squeeze": "white space", "split": "scripts without spaces",
     "text": "the columns of a record",
 }  # fmt: skip
@@ -118,15 +119,15 @@ class _Seal:
 
     def __init__(self, scheme: Scheme) -> None:
         self._rows = 0
-        self._parts = {name: hashlib.blake2b() for name in ("ids", "lengths", "sketches", "shingles")}
+        self._parts = {name: hashlib.blake2b() for name in ("ids", "id lengths", "lengths", "sketches", "shingles")}
         self._scheme = scheme.packed
 
     def add(self, batch: SketchBatch) -> None:
         """Take in some rows."""
         self._rows += len(batch)
-        for id in batch.ids.to_pylist():
-            raw = id.encode()
-            self._parts["ids"].update(len(raw).to_bytes(8, "little") + raw)
+        data, offsets = buffers_of(batch.ids)
+        self._parts["ids"].update(data[offsets[0] : offsets[-1]].data if len(batch) else b"")
+        self._parts["id lengths"].update(np.diff(offsets).astype("<i8").tobytes())
         if isinstance(batch.sketches, BottomK):
             self._parts["lengths"].update(np.diff(batch.sketches.starts).astype("<i8").tobytes())
             self._parts["sketches"].update(batch.sketches.values.astype("<u8", copy=False).data)
@@ -153,11 +154,11 @@ class SketchWriter:
         self._waiting_rows = 0
         try:
             self._file = open(path, "wb")  # noqa: SIM115 - closed by __exit__
+            self._writer = pq.ParquetWriter(
+                self._file, scheme.schema, compression="snappy", use_dictionary=False, write_page_checksum=True
+            )
         except OSError as error:
             raise cannot_write(path, error) from error
-        self._writer = pq.ParquetWriter(
-            self._file, scheme.schema, compression="snappy", use_dictionary=False, write_page_checksum=True
-        )
 
     def write(self, batch: SketchBatch) -> None:
         """Add rows."""

@@ -207,7 +207,7 @@ def survey(*sources: object, progress: Progress | None = None, **words: Any) -> 
             seen=int(np.count_nonzero(shared >= options.threshold)),
             stands_for=sample.stands_for(compared),
             spectrum=spectrum,
-            lengths=chance_by_length(sample, options),
+            lengths=chance_by_length(sample, options) if options.item_kind == "text" else [],
             rate=rate,
             sketching=expected_cost(run.sketching, (), _average(sample)).sketching,
             threads=run.threads.count,

@@ -14,8 +14,7 @@ from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles
 
 _LEAST_ROOM = 1 << 14
 _RANGES = 10  # bits of a hash by which entries are dealt out before they are sorted
-_MARGIN = 0.07
-_MOST_SHARE = 0.75  # where more of a text than this would have to be looked at, all of it is, at once
+_MOST_RARE = 0.75  # of a document's keys: where more would count as rare, telling them apart saves nothing
 
 Matches = npt.NDArray[np.uint32]
 """(n, 3): a set, the document of the table that it meets, and how many shingles they share."""
@@ -36,18 +35,11 @@ def allowed(counts: npt.NDArray[np.integer], threshold: float) -> Places:
 
 
 class _Scratch(threading.local):
-    seen: Hashes = np.empty(0, np.uint64)
     entries: Places = np.empty(0, np.int64)
     counts: Numbers = np.empty(0, np.uint32)
     met: Numbers = np.empty(0, np.uint32)
     out: Matches = np.empty((0, 3), np.uint32)
     tally: Places = np.empty(0, np.int64)
-
-    def fit_row(self, longest: int) -> Hashes:
-        size = 1 << (longest // 4).bit_length()
-        if len(self.seen) < size or len(self.seen) > 1024 * size:
-            self.seen = np.empty(size, np.uint64)
-        return self.seen
 
     def fit(self, largest: int, owners: int) -> None:
         if len(self.entries) <= largest or len(self.entries) > 1024 * (largest + 64):
@@ -125,7 +117,7 @@ class Inverted:
         """
         spare = allowed(self.sizes, threshold)
         room = np.minimum(spare + spare // 4 + 1, self.sizes)
-        if int(room.sum()) > _MOST_SHARE * int(self.sizes.sum(dtype=np.int64)):
+        if int(room.sum()) > _MOST_RARE * int(self.sizes.sum(dtype=np.int64)):
             return self
         sets = Sets.with_room(room)
         ends = sets.starts[:-1].copy()
@@ -145,16 +137,6 @@ class Inverted:
             shingles.hashes, shingles.offsets, rare.keys, rare.owners, rare.runs, rare.buckets, rare.bits, rare.shift,
             self.need, _scratch.entries, _scratch.counts, _scratch.met, alive,
         )  # fmt: skip
-        return alive
-
-    def screen(self, shingles: Shingles, limits: Places) -> Bytes:
-        """0 for rows that have more than `limits` shingles which no document of the table has, 1 for the others.
-
-        By chance also for some rows that have as many.
-        """
-        alive = np.empty(len(limits), np.uint8)
-        seen = _scratch.fit_row(int(np.diff(shingles.offsets).max(initial=0)))
-        kernels.screen(shingles.hashes, shingles.offsets, limits, self.bits, self.shift, seen, alive)
         return alive
 
     def matches(self, sets: Sets, threshold: float) -> Iterator[tuple[Matches, int]]:
@@ -188,36 +170,3 @@ class Inverted:
                 _scratch.met, _scratch.tally, _scratch.out, state,
             )  # fmt: skip
             yield _scratch.out[:count].copy()
-
-
-def share_to_read(threshold: float) -> float:
-    """How much of a text suffices, as a rule, to see that it has more of its own than `allowed`; 1 if nearly all.
-
-    A margin is for texts whose words are not spread evenly and for shingles that a table has without a pair.
-    """
-    share = 1.0 - threshold + _MARGIN
-    return share if share <= _MOST_SHARE else 1.0
-
-
-def most_known(threshold: float) -> float:
-    """Which share of a text's shingles a table may have for its beginning, as `share_to_read`, to suffice."""
-    return _MARGIN / (1.0 - threshold + _MARGIN)
-
-
-def first_parts(data: Bytes, starts: Places, ends: Places, share: float) -> tuple[Bytes, Places]:
-    """The first part of each text, cut where a word cannot be cut; the bytes, and the offsets of the texts in them.
-
-    Examples
-    --------
-    >>> data = np.frombuffer(b"one two three four", np.uint8)
-    >>> first, offsets = first_parts(data, np.array([0]), np.array([18]), 0.3)
-    >>> bytes(first), offsets.tolist()
-    (b'one two', [0, 7])
-    """
-    cut = np.empty(len(starts), np.int64)
-    kernels.cuts(data, starts, ends, share, cut)
-    offsets = np.zeros(len(starts) + 1, np.int64)
-    np.cumsum(cut - starts, out=offsets[1:])
-    out = np.empty(offsets[-1], np.uint8)
-    kernels.gather(data, starts, cut, out)
-    return out, offsets

@@ -1,43 +1,13 @@
 """A few documents against all others, exactly: an inverted table of the few, and counts of what others share with them.
 
-Most documents share nothing with any of the few. A pair at or above the threshold leaves a document only so many
-shingles that the other one lacks, so one that has more than that, counted from its beginning, is done with: its first
-part is enough to say so.
+Most documents share little with any of the few. A pair at or above the threshold leaves a document only so many
+shingles that the other one lacks, so one that has more than that is done with before anything is counted.
 """
 
 import numpy as np
 
 from twinset.bytes_kernels import U
 from twinset.compiled import inlined, kernel
-
-
-@kernel("void(read(uint8), int64[::1], int64[::1], float64, int64[::1])")
-def cuts(data, starts, ends, share, cut):  # type: ignore[no-untyped-def]
-    """cut[i]: where the first part of text data[starts[i]:ends[i]] ends, at least `share` of its bytes.
-
-    A cut lies before a space, a line's end or an ideographic comma or full stop, or at the text's end: there a text's
-    words, characters and normal form are those of the whole.
-    """
-    for i in range(len(starts)):
-        at = starts[i] + np.int64(share * (ends[i] - starts[i]))
-        while at < ends[i]:
-            c = data[at]
-            if c == 0x20 or c == 0x0A:
-                break
-            if c == 0xE3 and at + 2 < ends[i] and data[at + 1] == 0x80 and data[at + 2] <= 0x83:
-                break
-            at += 1
-        cut[i] = at
-
-
-@kernel("void(read(uint8), int64[::1], int64[::1], uint8[::1])")
-def gather(data, starts, ends, out):  # type: ignore[no-untyped-def]
-    """The pieces data[starts[i]:ends[i]], one after another, to `out`."""
-    at = 0
-    for i in range(len(starts)):
-        size = ends[i] - starts[i]
-        out[at : at + size] = data[starts[i] : ends[i]]
-        at += size
 
 
 @kernel(
@@ -128,31 +98,6 @@ def may_be(x, bits, shift):  # type: ignore[no-untyped-def]
     """0 where no key is x; 1 may mean anything."""
     bit = x >> (shift - U(3))
     return bits[bit >> U(6)] >> (bit & U(63)) & U(1)
-
-
-@kernel("void(uint64[::1], int64[::1], int64[::1], uint64[::1], uint64, uint64[::1], uint8[::1])")
-def screen(hashes, offsets, limits, bits, shift, seen, alive):  # type: ignore[no-untyped-def]
-    """alive[i]: 0 only where row i has more than limits[i] distinct hashes that no key equals.
-
-    Rows of hashes as in `Shingles`; bits as `index` makes them; seen uint64: scratch of as many words as a quarter of
-    the longest row, a power of two. Chance keeps some rows alive: a bit that another hash has set.
-    """
-    for i in range(len(limits)):
-        row = hashes[offsets[i] : offsets[i + 1]]
-        size = 1
-        while size * 4 < len(row):
-            size *= 2
-        for w in range(size):
-            seen[w] = U(0)
-        mask = U(64 * size - 1)
-        count = U(0)
-        for x in row:
-            place = x & mask
-            word = seen[place >> U(6)]
-            known = (word >> (place & U(63))) | may_be(x, bits, shift)
-            seen[place >> U(6)] = word | (U(1) << (place & U(63)))
-            count += U(1) - (known & U(1))
-        alive[i] = np.int64(count) <= limits[i]
 
 
 @kernel("void(uint64[::1], uint32[::1], uint32[::1], int64[:, ::1], int64[::1], int64[::1], uint64[::1])")

@@ -10,7 +10,10 @@ others. There a matrix product in 32-bit floats sorts out what is surely too far
 from __future__ import annotations
 
 import math
+import os
+import threading
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +25,9 @@ from twinset.vectors import squares, unit_vectors
 
 Scores = npt.NDArray[np.float64]
 
+# NumPy spreads a product over all cores: two at a time would only be in each other's way, unless it was told not to.
+_ALONE = os.environ.get("OPENBLAS_NUM_THREADS") == "1"
+_ONE_AT_A_TIME: AbstractContextManager[object] = nullcontext() if _ALONE else threading.Lock()
 _TILE = 2048  # rows and columns of the product of all with all
 
 
@@ -196,7 +202,7 @@ def _closest(queries: Vectors, vectors: Vectors, halves: Vectors, count: int, sl
     best: Vectors = np.full((len(queries), count), -np.inf, np.float32)
     found: list[tuple[Hashes, Vectors]] = []
     for other in range(0, len(vectors), _TILE):
-        closeness = queries @ vectors[other : other + _TILE].T - halves[other : other + _TILE]
+        closeness = _product(queries, vectors[other : other + _TILE]) - halves[other : other + _TILE]
         if other == 0:
             kept = min(count, closeness.shape[1])
             best[:, :kept] = np.partition(closeness, -kept, axis=1)[:, -kept:]
@@ -205,11 +211,19 @@ def _closest(queries: Vectors, vectors: Vectors, halves: Vectors, count: int, sl
         found.append((rows.astype(np.uint64) << np.uint64(32) | (columns + other).astype(np.uint64), values))
         if other and len(rows):
             best = _better(best, rows, values)
+    words: Hashes
     words, values = (np.concatenate([part[i] for part in found]) for i in range(2))
     least = best.min(axis=1) - slack
     words = words[values >= least[(words >> np.uint64(32)).astype(np.int64)]]
     words.sort()
     return words
+
+
+def _product(left: Vectors, right: Vectors) -> Vectors:
+    """The products of all with all."""
+    with _ONE_AT_A_TIME:
+        found: Vectors = left @ right.T
+    return found
 
 
 def _places(found: npt.NDArray[np.bool_]) -> tuple[Places, Places]:
@@ -265,13 +279,14 @@ class AllWithAll:
     def _candidates(self, here: Places, other: int) -> tuple[Numbers, Numbers]:
         """Pairs of some positions and those from `other` on, a tile of them, that may be near enough."""
         stop = min(other + _TILE, len(self.vectors))
-        products = self.scaled[here] @ self.scaled[other:stop].T
+        products = _product(self.scaled[here], self.scaled[other:stop])
         if self.by_cosine:
             found = products >= np.float32(self.threshold - self.slack - 1e-6)
         else:
             mine, theirs = self.squares[here] / self.longest**2, self.squares[other:stop] / self.longest**2
             least = (mine[:, None] + theirs[None, :] - (self.threshold / self.longest) ** 2) / 2
-            found = products >= (least - self.slack - 1e-6).astype(np.float32)
+            with np.errstate(over="ignore"):  # where everything is near enough
+                found = products >= (least - self.slack - 1e-6).astype(np.float32)
         rows, columns = _places(found)
         return here[rows].astype(np.uint32), (columns + other).astype(np.uint32)
 

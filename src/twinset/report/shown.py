@@ -113,7 +113,11 @@ def _add_texts(
         ("kept", np.searchsorted(clusters, led), ends[1]),
     ):
         both = zip(places.tolist(), found.tolist(), strict=True)
-        data["excerpts"][name] = {str(place): _excerpt(_listed(text) if of_sets else text) for place, number in both if (text := texts.get(number))}
+        data["excerpts"][name] = {
+            str(place): _excerpt(_listed(text) if of_sets else text)
+            for place, number in both
+            if (text := texts.get(number))
+        }
     for place, ours, theirs in zip(np.searchsorted(rows, compared).tolist(), kept.tolist(), gone.tolist(), strict=True):
         if texts[ours] is not None or ours < len(recorded.ids):  # an index need not have the text
             differ = _sets_apart if of_sets else _difference

@@ -68,9 +68,10 @@ def simhash(weights: Mapping[Item, float], bits: Callable[[Item], int], n_bits: 
     >>> f"{code:04b}"
     '1000'
     """
+    votes = [(bits(item), weight) for item, weight in weights.items()]
     code = 0
     for place in range(n_bits):
-        total = math.fsum(weight if bits(item) >> place & 1 else -weight for item, weight in weights.items())
+        total = math.fsum(weight if vote >> place & 1 else -weight for vote, weight in votes)
         code |= (total > 0) << place
     return code
 

@@ -88,6 +88,7 @@ def command(
         else:
             with file.open("rb") as written:
                 shutil.copyfileobj(written, sys.stdout.buffer)
+            sys.stdout.flush()  # what is told of them comes after them
     if not quiet:
         _tell(summary, told=bool(output), nothing=nothing)
 

@@ -1,0 +1,75 @@
+"""How far the estimates of sketches stray, by the size of the sets: fss, k permutations and bottom-k.
+
+Usage: python sketch_errors.py [--out FOLDER] [--redraw]      needs matplotlib: pip install "twinset[plots]"
+
+Pairs of sets of the same size are made that are about half similar, and sketched with 128 hashes. Drawn is the
+standard deviation of the estimates around the truth.
+"""
+
+from pathlib import Path
+
+import keeping
+import numpy as np
+
+from twinset.report.plots import curve_figure
+from twinset.schema import Shingles
+from twinset.sketches import minhash
+from twinset.sketches.bottom_k import bottom_k, estimates
+
+HASHES = 128
+SIZES = (5, 10, 20, 40, 60, 80, 100, 150, 200, 400, 1000, 3000)
+METHODS = ("kperm", "fss", "bottom-k")
+
+
+def errors(size: int, pairs: int) -> dict[str, float]:
+    """The standard deviation of the estimates, by sketch."""
+    shared = round(size * 2 / 3)  # of 2 · size - shared in all: half
+    true = shared / (2 * size - shared)
+    drawn = np.random.default_rng(size).integers(1, 2**64, (pairs, 2 * size - shared), np.uint64)
+    both = np.concatenate([drawn[:, :size], drawn[:, size - shared :]], axis=1).reshape(-1)
+    sets = Shingles(np.arange(2 * pairs), np.arange(2 * pairs + 1) * size, both)
+    found = {}
+    for method in METHODS[:2]:
+        slots = minhash.sketch(sets, method, HASHES, seed=1)
+        found[method] = (slots[::2] == slots[1::2]).mean(axis=1)
+    sides = (np.arange(side, 2 * pairs, 2, dtype=np.uint32) for side in (0, 1))
+    found["bottom-k"] = estimates(bottom_k(sets, HASHES), *sides)[0]
+    return {method: float(np.sqrt(((one - true) ** 2).mean())) for method, one in found.items()}
+
+
+def measure(pairs: int) -> keeping.Numbers:
+    """Deviations by size of the sets."""
+    rows = [(size, errors(size, pairs)) for size in SIZES]
+    measured = {method: [(size, found[method]) for size, found in rows] for method in METHODS}
+    return {"pairs": pairs, "measured": measured, "words": words(measured)}
+
+
+def words(measured: dict[str, list[tuple[int, float]]]) -> str:
+    """Say what the figure shows."""
+    at = {method: dict(line) for method, line in measured.items()}
+    return (
+        f"At {SIZES[1]} elements a set, an estimate strays by {at['kperm'][SIZES[1]]:.3f} with k permutations, by "
+        f"{at['fss'][SIZES[1]]:.3f} with fss, and not at all with bottom-k, which holds small sets whole; at "
+        f"{SIZES[-1]:,} elements by {at['kperm'][SIZES[-1]]:.3f}, {at['fss'][SIZES[-1]]:.3f} and "
+        f"{at['bottom-k'][SIZES[-1]]:.3f}."
+    )
+
+
+def draw(numbers: keeping.Numbers, place: Path) -> None:
+    """One line for each sketch."""
+    keeping.both(
+        lambda path: curve_figure(
+            numbers["measured"],
+            path,
+            x="elements of each set",
+            y="standard deviation of the estimate",
+            title=f"Estimates of a similarity of one half, {HASHES} hashes, {numbers['pairs']:,} pairs",
+            log_x=True,
+        ),
+        place,
+    )
+
+
+if __name__ == "__main__":
+    given = keeping.parser(__doc__).parse_args()
+    keeping.run(given, "sketch-errors", lambda: measure(4000 if given.out else 100), draw)

@@ -1,0 +1,98 @@
+"""How surely two vectors are found, by their cosine: hash tables of random hyperplanes, of cross-polytopes, with probes.
+
+Usage: python vectors_found.py [--out FOLDER] [--redraw]      needs matplotlib: pip install "twinset[plots]"
+
+Pairs are made of each cosine. Lines are reckoned by the plan, dots are measured: the share of the pairs of which one
+has, or tries, the key of the other in at least one table.
+"""
+
+import math
+from pathlib import Path
+
+import keeping
+import numpy as np
+
+from twinset.candidates.probing import next_keys
+from twinset.report.plots import curve_figure
+from twinset.sketches import vector_keys
+from twinset.vector_plan import VectorPlan, vector_plan
+
+DIMENSIONS, THRESHOLD, RECALL = 64, 0.9, 0.95
+COSINES = [round(0.5 + 0.04 * step, 2) for step in range(13)]
+PLANS = {
+    "12 bits": {"method": "hyperplane", "functions": 12, "probes": 0},
+    "12 bits, 8 more keys tried": {"method": "hyperplane", "functions": 12, "probes": 8},
+    "2 cross-polytopes, 8 more keys tried": {"method": "cross-polytope", "functions": 2, "probes": 8},
+}
+
+
+def pairs(cosine: float, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Vectors of length 1, and as many that are at this cosine to them."""
+    generator = np.random.default_rng(round(1000 * cosine))
+    one, other = generator.normal(size=(2, count, DIMENSIONS))
+    one /= np.linalg.norm(one, axis=1, keepdims=True)
+    other -= (other * one).sum(axis=1, keepdims=True) * one
+    other /= np.linalg.norm(other, axis=1, keepdims=True)
+    near = cosine * one + math.sqrt(1 - cosine**2) * other
+    return one.astype(np.float32), near.astype(np.float32)
+
+
+def share_found(plan: VectorPlan, cosine: float, count: int) -> float:
+    """The share of pairs that meet in a table."""
+    found = np.zeros(count, bool)
+    # A table's draw serves all pairs, so that a few draws are needed for a fair share.
+    left, right = pairs(cosine, count)
+    for seed in range(1, 41):
+        rows = slice((seed - 1) * count // 40, seed * count // 40)
+        drawn = vector_keys.draw(plan, seed)
+        sides = [vector_keys.moves(side[rows], drawn, range(plan.tables), plan.probes) for side in (left, right)]
+        for ours, theirs in zip(*sides, strict=True):
+            mine, other = next_keys(ours, plan.probes), next_keys(theirs, plan.probes)
+            found[rows] |= (mine == other[:, :1]).any(axis=1) | (other == mine[:, :1]).any(axis=1)
+    return float(found.mean())
+
+
+def measure(count: int) -> keeping.Numbers:
+    """The plans, what they promise, and what they find."""
+    plans = {name: vector_plan(THRESHOLD, RECALL, dimensions=DIMENSIONS, **given) for name, given in PLANS.items()}
+    names = {name: f"{plan.tables} tables of {name}" for name, plan in plans.items()}
+    measured = {names[name]: [(c, share_found(plan, c, count)) for c in COSINES] for name, plan in plans.items()}
+    reckoned = {
+        names[name]: [(c / 100, 1 - (1 - plan.p_table(c / 100)) ** plan.tables) for c in range(50, 100)]
+        for name, plan in plans.items()
+    }
+    tables = [plan.tables for plan in plans.values()]
+    off = max(
+        abs(share - (1 - (1 - plans[name].p_table(cosine)) ** plans[name].tables))
+        for name in plans
+        for cosine, share in measured[names[name]]
+    )
+    words = (
+        f"To find a pair at cosine {THRESHOLD:g} with probability {RECALL:g}, {tables[0]} tables of 12 bits are needed; "
+        f"with 8 more keys tried in each, {tables[1]} are enough, and with 2 cross-polytopes in the place of the bits, "
+        f"{tables[2]}. What was measured is within {math.ceil(1000 * off) / 10:.1f} % of what was reckoned."
+    )
+    return {"threshold": THRESHOLD, "measured": measured, "reckoned": reckoned, "pairs": count, "words": words}
+
+
+def draw(numbers: keeping.Numbers, place: Path) -> None:
+    """Draw the curves, and dots on them."""
+    keeping.both(
+        lambda path: curve_figure(
+            numbers["reckoned"],
+            path,
+            x="cosine of a pair",
+            y="probability of being found",
+            title="Hash tables of vectors",
+            points=numbers["measured"],
+            vline={f"threshold {numbers['threshold']:g}": numbers["threshold"]},
+            x_range=(0.5, 1),
+            y_range=(0, 1.02),
+        ),
+        place,
+    )
+
+
+if __name__ == "__main__":
+    given = keeping.parser(__doc__).parse_args()
+    keeping.run(given, "vectors-found", lambda: measure(8000 if given.out else 800), draw)

@@ -1,0 +1,39 @@
+"""A file that is there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from twinset.engines.spool import cannot_write
+
+
+@contextmanager
+def placed(place: Path) -> Iterator[Path]:
+    """Give a path to write to, beside the place and hidden, so that no source folder has it; then move it there.
+
+    When something is raised, what was written goes, and what was at the place stays.
+
+    Examples
+    --------
+    >>> with placed(Path("out.txt")) as made:
+    ...     _ = made.write_text("done")
+    >>> Path("out.txt").read_text()
+    'done'
+    """
+    made = place.with_name(f".{place.stem}-{os.getpid()}.new{place.suffix}")
+    try:
+        yield made
+        try:
+            os.replace(made, place)
+            folder = os.open(place.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        except OSError as error:
+            raise cannot_write(place, error) from error
+    finally:
+        made.unlink(missing_ok=True)

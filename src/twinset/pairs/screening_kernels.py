@@ -1,0 +1,155 @@
+"""Texts told apart by their beginnings: which documents of a sample have how many of their shingles.
+
+The documents of a sample are dealt out to 32 groups. One bit a group says which of them have a shingle, so that one
+look into a table serves all. They are counted all at once as well: plane k holds bit k of the counter of every group,
+and words are added bit by bit, as an adder made of gates does it. The two halves of a word take the shingles in turn.
+"""
+
+import numpy as np
+
+from twinset.bytes_kernels import U, load64, store64
+from twinset.compiled import inlined, kernel
+
+GROUPS = 32
+PLANES = 48
+STEP = 4  # shingles between two looks at the counters
+HALF = U(0xFFFFFFFF)
+
+
+@kernel("void(read(uint8), int64[::1], int64[::1], float64, int64[::1])")
+def cuts(data, starts, ends, share, cut):  # type: ignore[no-untyped-def]
+    """cut[i]: where the first part of text data[starts[i]:ends[i]] ends, at least `share` of its bytes.
+
+    A cut lies before a space, a line's end or an ideographic comma or full stop, or at the text's end: there a text's
+    words, characters and normal form are those of the whole.
+    """
+    for i in range(len(starts)):
+        at = starts[i] + np.int64(share * (ends[i] - starts[i]))
+        while at < ends[i]:
+            c = data[at]
+            if c == 0x20 or c == 0x0A:
+                break
+            if c == 0xE3 and at + 2 < ends[i] and data[at + 1] == 0x80 and data[at + 2] <= 0x83:
+                break
+            at += 1
+        cut[i] = at
+
+
+@kernel("void(read(uint8), int64[::1], int64[::1], uint8[::1])")
+def gather(data, starts, ends, out):  # type: ignore[no-untyped-def]
+    """The pieces data[starts[i]:ends[i]], one after another, to `out`."""
+    at = 0
+    for i in range(len(starts)):
+        piece = data[starts[i] : ends[i]]
+        to = out[at : at + len(piece)]
+        whole = len(piece) & ~7
+        for j in range(0, whole, 8):
+            store64(to, j, load64(piece, j))
+        for j in range(whole, len(piece)):
+            to[j] = piece[j]
+        at += len(piece)
+
+
+@kernel("void(uint64[::1], int64[::1], uint32[::1], uint64, uint32[::1])")
+def mark(sets, starts, sizes, shift, marks):  # type: ignore[no-untyped-def]
+    """Set bit j % GROUPS of marks[x >> shift] for each hash x of set j, sets[starts[j]:starts[j]+sizes[j]]."""
+    for j in range(len(sizes)):
+        bit = np.uint32(1) << np.uint32(j % GROUPS)
+        for x in sets[starts[j] : starts[j] + np.int64(sizes[j])]:
+            marks[x >> shift] |= bit
+
+
+@inlined
+def added(a, b, c):  # type: ignore[no-untyped-def]
+    """Three bits in each place added up: the lower bit of the sum and the higher one."""
+    both = a ^ b
+    return both ^ c, (a & b) | (both & c)
+
+
+@inlined
+def carried(word, planes, k):  # type: ignore[no-untyped-def]
+    """Add a word whose bits count for 2**k each."""
+    while word != U(0):
+        rest = planes[k] & word
+        planes[k] ^= word
+        word = rest
+        k += 1
+
+
+@inlined
+def count(words, n, planes):  # type: ignore[no-untyped-def]
+    """Count the bits in each place of words[:n], n being a multiple of eight."""
+    ones = twos = fours = U(0)
+    planes[:] = U(0)
+    for at in range(0, n, 8):
+        w = words[at : at + 8]
+        a, two_a = added(w[0], w[1], w[2])
+        b, two_b = added(w[3], w[4], w[5])
+        c, two_c = added(w[6], w[7], ones)
+        ones, two_d = added(a, b, c)
+        a, four_a = added(two_a, two_b, two_c)
+        twos, four_b = added(a, two_d, twos)
+        fours, eight = added(four_a, four_b, fours)
+        carried(eight, planes, 3)
+    planes[0], planes[1], planes[2] = ones, twos, fours
+
+
+@inlined
+def all_over(planes, limit):  # type: ignore[no-untyped-def]
+    """Whether the counter of every group, both halves together, is over the limit. Compared from the lowest bit up."""
+    carry = over = U(0)
+    for k in range(PLANES):
+        bit, carry = added(planes[k] & HALF, planes[k] >> U(32), carry)
+        over = bit & over if limit >> k & 1 else bit | over
+    return over == HALF
+
+
+@kernel(
+    "void(uint64[::1], int64[::1], int64[::1], uint32[::1], uint64, uint64[::1], uint64[::1], uint64[::1], uint8[::1])"
+)
+def screen(hashes, offsets, limits, marks, shift, planes, lacking, seen, alive):  # type: ignore[no-untyped-def]
+    """alive[i]: 0 only where row i has, for every group, more than limits[i] distinct hashes which that group lacks.
+
+    Rows of hashes as in `Shingles`; marks as `mark` makes them. Scratch, all uint64: planes, PLANES of them; lacking,
+    half the longest row and eight more; seen, as many words as a quarter of the longest row, a power of two. Chance
+    keeps some rows alive: a mark that another hash has set.
+    """
+    halves = lacking.view(np.uint32)
+    for i in range(len(limits)):
+        row = hashes[offsets[i] : offsets[i + 1]]
+        size = 1
+        while size * 4 < len(row):
+            size *= 2
+        for w in range(size):
+            seen[w] = U(0)
+        mask = U(64 * size - 1)
+        for k in range(len(row)):
+            x = row[k]
+            place = x & mask
+            word = seen[place >> U(6)]
+            fresh = (word >> (place & U(63)) & U(1)) - U(1)  # all bits or none
+            seen[place >> U(6)] = word | (U(1) << (place & U(63)))
+            halves[k] = np.uint32(~U(marks[x >> shift]) & fresh)
+        n = (len(row) + 15) >> 4 << 3
+        halves[len(row) : 2 * n] = 0
+        count(lacking, n, planes)
+        alive[i] = not all_over(planes, limits[i])
+
+
+@kernel("void(uint64[::1], int64[::1], uint32[::1], int64[::1], uint32[::1], uint64, uint64[::1], float64[::1])")
+def shares(sets, starts, sizes, limits, marks, shift, planes, needed):  # type: ignore[no-untyped-def]
+    """needed[j]: the share of set j, from its beginning, that tells it from all groups but its own; else infinity.
+
+    That is, each of them lacks more than limits[j] of these hashes. sets, starts, sizes and marks as for `mark`, the
+    hashes of a set in the order of the text; planes as for `screen`.
+    """
+    for j in range(len(needed)):
+        needed[j] = np.inf
+        row = sets[starts[j] : starts[j] + np.int64(sizes[j])]
+        own = U(1) << U(j % GROUPS)
+        planes[:] = U(0)
+        for k in range(len(row)):
+            carried((~U(marks[row[k] >> shift]) | own) & HALF, planes, 0)
+            if k % STEP == 0 and all_over(planes, limits[j]):
+                needed[j] = (k + 1) / len(row)
+                break

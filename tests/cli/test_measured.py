@@ -1,0 +1,120 @@
+"""Codes, vectors and weighted sets on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from twinset.cli import show
+
+from .conftest import Call
+
+
+@pytest.fixture
+def codes(tmp_path: Path) -> Path:
+    file = tmp_path / "codes.csv"
+    file.write_text("id,code\na,00ff\nb,00fe\nc,00ff\nd,ff00\ne,\n")
+    return file
+
+
+@pytest.fixture
+def vectors(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(1)
+    made = rng.normal(size=(60, 4)).astype(np.float32)
+    made[40:] = made[:20] * 1.01
+    np.save(tmp_path / "vectors.npy", made)
+    return tmp_path / "vectors.npy"
+
+
+def test_pairs_of_codes(call: Call, codes: Path) -> None:
+    done = call("pairs", codes, "--codes", "code", "--distance", 1)
+    assert done.code == 0, done.err
+    assert done.out.splitlines() == ['"left","right","distance"', '"a","b",1', '"a","c",0', '"b","c",1']
+    assert done.err.startswith("plan: exact, all compared with all")
+    assert "3 pairs of 5 documents" in done.err
+
+
+def test_a_result_of_codes_is_explained(call: Call, codes: Path) -> None:
+    done = call("dedup", codes, "--codes", "code", "-o", "OUT")
+    assert (done.code, "1  empty (kept)" in done.out) == (0, True), done.err
+    assert call("explain", "OUT", "b").out.splitlines() == [
+        "b was removed: it is 1 apart from a, which is kept",
+        "also because of that one: 1 document",
+        "  0 apart  c",
+    ]
+    assert call("explain", "OUT", "a", "b").out.splitlines()[-1] == "a and b: 1 apart"
+    assert "are no pair of that run" in call("explain", "OUT", "a", "d").out
+    assert "run dedup again" in call("recut", "OUT", "--threshold", 0.9, "-o", "CUT").refusal
+
+
+def test_flags_have_a_distance(call: Call, codes: Path, tmp_path: Path) -> None:
+    assert call("dedup", codes, "--codes", "code", "-o", "OUT", "--flag").code == 0
+    assert (tmp_path / "OUT" / "kept" / "codes.csv").read_text().splitlines() == [
+        "id,code,cluster,duplicate_of,distance", "a,00ff,a,,", "b,00fe,a,a,1", "c,00ff,a,a,0", "d,ff00,d,,", "e,,e,,",
+    ]  # fmt: skip
+
+
+def test_pairs_of_vectors(call: Call, vectors: Path) -> None:
+    done = call("pairs", vectors, "--vectors", "--threshold", 0.999, "--json").json
+    assert (done["pairs"], done["documents"], done["plan"]["method"]) == (20, 60, "exact")
+    done = call("pairs", vectors, "--vectors", "--distance", 0.05, "--top", 1, "--json").json
+    assert (done["pairs"], done["plan"]["top"]) == (60, 1)
+
+
+@pytest.mark.parametrize("columns", [30, 40, 80])
+def test_a_table_of_pairs_fits_the_window(columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+    monkeypatch.setenv("COLUMNS", str(columns))
+    long = "a-very-long-name-of-a-picture-that-no-window-holds.png"
+    show.pairs_table([{"left": long, "right": "b", "distance": 3}], 1)
+    show.pairs_table([{"left": "a", "right": long, "similarity": 0.98765}], 1)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= columns
+    assert lines[1].split()[-1] == "3"
+    assert lines[3].split()[-1] == "0.9876"
+    assert len(lines) == 4  # one number is all there is: no word of a wider window
+
+
+@pytest.mark.parametrize("columns", [30, 60, 200])
+def test_the_plan_of_vectors_fits_the_window(call: Call, vectors: Path, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    monkeypatch.setenv("COLUMNS", str(columns))
+    done = call("plan", vectors, "--vectors", "--threshold", 0.9)
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    assert lines[0].startswith("exact: every pair")
+    wide = [line for line in lines if not line.startswith(("→", "  "))]
+    assert max(map(len, wide)) <= max(columns, 30)
+    assert any("60 vectors of 4 dimensions" in line or line.startswith("60 vectors") for line in lines)
+
+
+def test_plans_without_a_source(call: Call) -> None:
+    assert "exact, 3 tables" in call("plan", "--codes", "c", "--distance", 2).out
+    found = call("plan", "--vectors", "--threshold", 0.9, "--json").json
+    assert found["reached"] >= 0.99
+    assert len(found["curve"]) == 10
+    assert "100,000 vectors of 128 dimensions, which are supposed" in call("plan", "--vectors", "--distance", 1).out
+    assert call("plan", "--items", "i", "--weight", "w").out.startswith("128 hashes, 16 bands × 6 rows")
+    assert "curves of Jaccard" in call("plan", "--vectors", "--compare", "20x5").refusal
+
+
+def test_a_dry_run_says_what_is_known(call: Call, codes: Path, vectors: Path) -> None:
+    assert call("pairs", codes, "--codes", "code", "--dry-run", "--json").json["plan"]["distance"] == 3
+    found = call("dedup", vectors, "--vectors", "--dry-run", "--json").json
+    assert found["plan"]["threshold"] == 0.8
+    assert found["sources"]["parts"][0]["dimensions"] == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("evaluate", "codes.csv", "--codes", "code", "--truth", "x.csv"), "--codes has no meaning here"),
+        (("pairs", "codes.csv", "--codes", "nothing"), "there is no column 'nothing'"),
+        (("pairs", "codes.csv", "--codes", "id"), "odd number of digits"),
+        (("pairs", "codes.csv", "--vectors"), "needs the name of a column"),
+        (("dedup", "codes.csv", "--codes", "code", "--index", "x", "-o", "OUT"), "--index has no meaning for bit codes"),
+        (("pairs", "codes.csv", "--codes", "code", "--exact"), "--exact has no meaning for bit codes"),
+    ],
+)
+def test_what_cannot_be(call: Call, codes: Path, words: tuple[str, ...], said: str) -> None:
+    assert said in call(*words).refusal
