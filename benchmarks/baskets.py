@@ -29,7 +29,7 @@ GOALS = {"SetSimilaritySearch": 5, "datasketch": 50}
 # What `pip install twinset` brings, and nothing else: other packages make the start longer.
 OWN = Peer(
     "twinset", ("numpy==2.4.6", "numba==0.68.1", ARROW, "-e", str(ROOT)), "benchmarks.own_baskets", USERS, 2,
-    "a whole process, from start to exit", 0.99,
+    "a whole process, from start to exit", 0.99, "twinset",
 )  # fmt: skip
 EXACT = Peer(
     "SetSimilaritySearch", ("SetSimilaritySearch==1.0.1", ARROW), "benchmarks.peers.set_similarity_baskets", USERS, 1,
@@ -83,7 +83,7 @@ def _own(setting: Setting, path: Path, *words: str) -> dict[str, Any]:
     program = interpreter(OWN, setting.venvs).with_name("twinset")
     command = [str(program), "pairs", str(path), "--items", "items", "--threshold", str(THRESHOLD)]
     command += ["--recall", str(RECALL), "--quiet", *words, "-o"]
-    time_command([*command, str(setting.fresh("baskets-pairs.parquet"))])  # kernels are compiled once
+    time_command([*command, str(setting.fresh("baskets-warm-up.parquet"))])  # kernels are compiled once
     runs = []
     for _ in range(setting.repeat):
         out = setting.fresh(f"baskets-pairs{''.join(words)}.parquet")

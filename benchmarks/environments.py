@@ -28,10 +28,11 @@ class Peer:
     cores: int
     setup: str
     found: float
+    home: str = ""
 
     @property
     def folder(self) -> str:
-        return self.packages[0].partition("==")[0].partition("[")[0]
+        return self.home or self.packages[0].partition("==")[0].partition("[")[0]
 
 
 def _found(bands: int, rows: int) -> float:

@@ -1,8 +1,9 @@
 """The command without its start: a process that has everything loaded waits, and forks for each call.
 
 To load Python, Arrow and the kernels is most of a short run. `folder` gives a folder with a program ``twinset``, which
-hands its words, folder, variables and streams over to that process and ends as the fork does. Whoever is killed, or
-looks at what a start does, or at results of runs that have nothing in common, needs the real command.
+hands its words, folder, variables and streams over to that process and ends as the fork does, by whatever signal.
+Whoever sends a signal to a process, or looks at what a start does, or at runs that have nothing in common, needs the
+real command.
 
     python -m tests.ready SOCKET
 
@@ -33,13 +34,18 @@ from twinset.cli import COMMANDS, script
 ROOT = Path(__file__).resolve().parents[1]
 _LARGEST = 2**20
 _STAND_IN = """#!{python} -IS
-import json, os, socket, sys
+import json, os, signal, socket, sys
 with socket.socket(socket.AF_UNIX) as line:
     line.connect({address!r})
     asked = json.dumps([{program!r}, sys.argv, os.getcwd(), dict(os.environ)]).encode()
     socket.send_fds(line, [len(asked).to_bytes(8, "big")], [0, 1, 2])
     line.sendall(asked)
-    os._exit(int(line.recv(8) or b"70"))
+    code = int(line.recv(8) or b"70")
+if code < 0:
+    if -code != signal.SIGKILL:
+        signal.signal(-code, signal.SIG_DFL)
+    os.kill(os.getpid(), -code)
+os._exit(code)
 """
 
 
@@ -100,7 +106,7 @@ def _answer(line: socket.socket) -> NoReturn:
     for stream in streams:
         os.close(stream)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    line.sendall(str(code if code >= 0 else 128 - code).encode())
+    line.sendall(str(code).encode())
     os._exit(0)
 
 

@@ -20,6 +20,7 @@ from twinset.documents.groups_laid import Laid
 from twinset.documents.normalize import hash_values
 from twinset.engines import output
 from twinset.errors import ColumnError, OptionError, SourceError
+from twinset.evaluation.survey import survey
 
 OFFICE = {"ann": ["chair", "desk", "rug", "keyboard", "mouse"], "bob": ["chair", "rug", "keyboard"], "cyd": ["lamp"]}
 WORDS: dict[str, Any] = {"group": "user", "item": "movie", "threshold": 0.5}
@@ -125,7 +126,7 @@ def test_pairs_and_clean_data_of_every_format(ending: str, tmp_path: Path) -> No
     pairs = twinset.find_pairs(first, second, exact=True, **WORDS)
     assert found_pairs(pairs.pairs) == true_pairs(rows, 0.5)
     assert len(pairs.pairs) > 20
-    assert pairs.summary["documents"] == 60
+    assert (pairs.summary["documents"], pairs.summary["rows"]) == (60, len(rows))
     done = twinset.dedup(first, second, output=tmp_path / "out", **WORDS)
     gone = set(done.removed["id"].to_pylist())
     assert gone
@@ -199,6 +200,16 @@ def test_a_group_spread_over_two_files_and_bad_rows(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "kept" / "b.csv").read_text() == "user,movie\nbob,2\nbob,3\ncyd,9\n"
 
 
+def test_tables_without_a_group(tmp_path: Path) -> None:
+    (tmp_path / "empty.csv").write_text("user,movie\n")
+    done = twinset.dedup(tmp_path / "empty.csv", output=tmp_path / "a", **WORDS)
+    assert (done.summary["documents"], (tmp_path / "a" / "kept" / "empty.csv").read_text()) == (0, "user,movie\n")
+    (tmp_path / "bad.csv").write_text("user,movie\n,1\n,2\n")
+    done = twinset.dedup(tmp_path / "bad.csv", on_error="skip", output=tmp_path / "b", **WORDS)
+    assert (done.summary["documents"], done.summary["unreadable"], done.summary["rows"]) == (2, 2, 2)
+    assert (tmp_path / "b" / "kept" / "bad.csv").read_text() == "user,movie\n"
+
+
 def test_bags_count_how_often_an_element_comes() -> None:
     table = pa.table({"user": list("aaabbb"), "movie": list("xxyxyy")})
     once = twinset.find_pairs(table, **WORDS).pairs["similarity"].to_pylist()
@@ -264,6 +275,7 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(tmp_path: Path, monkeypatch: py
             twinset.dedup(path, output=tmp_path / "out", **WORDS)
     again = twinset.dedup(path, output=tmp_path / "out", **WORDS)
     assert again.summary["timings"]["resumed"] == ["candidates", "pairs", "sketches"]
+    assert again.summary["rows"] == len(long_table())
     assert bytes_of(tmp_path / "out") == bytes_of(tmp_path / "whole")
 
 
@@ -282,6 +294,13 @@ def test_what_is_refused(tmp_path: Path) -> None:
     (tmp_path / "plain.txt").write_text("user movie")
     with pytest.raises(OptionError, match="text files have none"):
         twinset.find_pairs(tmp_path / "plain.txt", **WORDS)
+
+
+def test_a_survey_of_sets_says_nothing_of_shingles(tmp_path: Path) -> None:
+    path = write(long_table(), tmp_path / "long.csv")
+    found = survey(path, **WORDS)
+    assert (found.documents, found.lengths) == (60, [])
+    assert 0 < found.seen <= len(true_pairs(long_table(), 0.5))
 
 
 def alike() -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""How surely two vectors are found, by their cosine: hash tables of random hyperplanes, of cross-polytopes, with probes.
+"""How surely two vectors are found, by their cosine: tables of random hyperplanes, of cross-polytopes, with probes.
 
 Usage: python vectors_found.py [--out FOLDER] [--redraw]      needs matplotlib: pip install "twinset[plots]"
 
@@ -68,9 +68,9 @@ def measure(count: int) -> keeping.Numbers:
         for cosine, share in measured[names[name]]
     )
     words = (
-        f"To find a pair at cosine {THRESHOLD:g} with probability {RECALL:g}, {tables[0]} tables of 12 bits are needed; "
-        f"with 8 more keys tried in each, {tables[1]} are enough, and with 2 cross-polytopes in the place of the bits, "
-        f"{tables[2]}. What was measured is within {math.ceil(1000 * off) / 10:.1f} % of what was reckoned."
+        f"To find a pair at cosine {THRESHOLD:g} with probability {RECALL:g}, {tables[0]} tables of 12 bits are "
+        f"needed; with 8 more keys tried in each, {tables[1]} are enough, and with 2 cross-polytopes in the place of "
+        f"the bits, {tables[2]}. What was measured is within {math.ceil(1000 * off) / 10:.1f} % of what was reckoned."
     )
     return {"threshold": THRESHOLD, "measured": measured, "reckoned": reckoned, "pairs": count, "words": words}
 

@@ -52,7 +52,9 @@ class EvaluateOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
 
     title: ClassVar[str] = "Evaluation"
     kinds: ClassVar[tuple[str, ...]] = SETS
-    why_not: ClassVar[str] = "evaluates texts and sets"
+    why_not: ClassVar[str] = (
+        "evaluates texts and sets; of codes nothing is missed, and runs over vectors and weighted sets are audited"
+    )
 
     truth: object = option(
         None,

@@ -220,6 +220,11 @@ class ItemOptions(Options):
         kind = self.item_kind
         return f"--{flags.get(kind, kind)}"
 
+    def flag_of(self, column: str) -> str:
+        """The flag that names a column of an item, for messages."""
+        named = {self.item: "--item", self.weight: "--weight"}
+        return named.get(column, self.item_flag)
+
     def _check_together(self) -> None:
         super()._check_together()
         said = {

@@ -364,6 +364,7 @@ def _counts(corpus: Corpus, copies: Copies, found: Found, run: Local) -> dict[st
         "skipped": [list(one) for one in run.skipped],
         "against": corpus.documents - corpus.own,
         "text_bytes": found.text_bytes,
+        **({} if found.rows is None else {"rows": found.rows}),
     }
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .code_plan import GivenCodes
 from .item_options import ItemOptions
 from .plan import Plan
-from .vector_plan import VectorPlan
+
+if TYPE_CHECKING:
+    from .vector_plan import VectorPlan
 
 __all__ = ["AnyPlan", "told_plan"]
 
-AnyPlan = Plan | GivenCodes | VectorPlan
+AnyPlan: TypeAlias = "Plan | GivenCodes | VectorPlan"
 
 
 def told_plan(options: ItemOptions, values: dict[str, Any]) -> AnyPlan:
@@ -24,8 +26,12 @@ def told_plan(options: ItemOptions, values: dict[str, Any]) -> AnyPlan:
     >>> print(told_plan(DedupOptions.of(codes="code"), {"bits": 64, "distance": 3, "tables": 4}))
     exact, 4 tables: every pair of 64-bit codes that differ in at most 3 bits is found
     """
-    kinds: dict[str, Any] = {"codes": GivenCodes, "images": GivenCodes, "vectors": VectorPlan}
+    kinds: dict[str, Any] = {"codes": GivenCodes, "images": GivenCodes}
     kind = kinds.get(options.item_kind, Plan)
+    if options.item_kind == "vectors":
+        from .vector_plan import VectorPlan  # with it come kernels, for which others need not wait
+
+        kind = VectorPlan
     told = {one.name: values[one.name] for one in fields(kind)}
     made: AnyPlan = kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in told.items()})
     return made

@@ -50,7 +50,23 @@ def holds_sketches(source: object) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SketchOptions(RunOptions, ShingleOptions, ReadOptions):
+class SketchRunOptions(RunOptions):
+    """How sketches are made; none of these changes a result."""
+
+    title: ClassVar[str] = "Work"
+
+    scratch: str | None = option(
+        None,
+        "Folder for files that are needed during the run only: what is to be merged, a copy of stdin or of a stream.",
+        checks.path,
+        "FOLDER",
+        default_words="the system's temporary folder",
+        result=False,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SketchOptions(SketchRunOptions, ShingleOptions, ReadOptions):
     """The options of `twinset.sketch` and ``twinset sketch``."""
 
     title: ClassVar[str] = "Sketch"

@@ -292,7 +292,7 @@ def _put_together(
             raise OptionError(
                 f"{flag} cannot change sketches that were made before; leave it out, or sketch the documents again"
             )
-    budget = Budget.of(options.memory_bytes, options.thread_count, options.batch_bytes)
+    budget = Budget.of(options.memory_bytes, options.thread_count, 1 << 20)
     told.stage("putting together", sum(one.rows for one in given), "sketches")
     making = Making(scheme, options.merge, scratch, budget)
     return scheme, making.write(read_sketches(given), made_at, told.advance)

@@ -64,7 +64,9 @@ def test_pairs_of_vectors(call: Call, vectors: Path) -> None:
 
 
 @pytest.mark.parametrize("columns", [30, 40, 80])
-def test_a_table_of_pairs_fits_the_window(columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+def test_a_table_of_pairs_fits_the_window(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     long = "a-very-long-name-of-a-picture-that-no-window-holds.png"
     show.pairs_table([{"left": long, "right": "b", "distance": 3}], 1)
@@ -77,7 +79,9 @@ def test_a_table_of_pairs_fits_the_window(columns: int, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("columns", [30, 60, 200])
-def test_the_plan_of_vectors_fits_the_window(call: Call, vectors: Path, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_the_plan_of_vectors_fits_the_window(
+    call: Call, vectors: Path, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     done = call("plan", vectors, "--vectors", "--threshold", 0.9)
     assert done.code == 0, done.err
@@ -112,7 +116,7 @@ def test_a_dry_run_says_what_is_known(call: Call, codes: Path, vectors: Path) ->
         (("pairs", "codes.csv", "--codes", "nothing"), "there is no column 'nothing'"),
         (("pairs", "codes.csv", "--codes", "id"), "odd number of digits"),
         (("pairs", "codes.csv", "--vectors"), "needs the name of a column"),
-        (("dedup", "codes.csv", "--codes", "code", "--index", "x", "-o", "OUT"), "--index has no meaning for bit codes"),
+        (("dedup", "codes.csv", "--codes", "code", "--index", "x", "-o", "OUT"), "--index has no meaning for bit"),
         (("pairs", "codes.csv", "--codes", "code", "--exact"), "--exact has no meaning for bit codes"),
     ],
 )

@@ -18,7 +18,7 @@ from tests.pictures import encoded, scene
 from twinset.documents import pictures
 from twinset.documents.image_kernels import add_rows
 from twinset.documents.pictures import SIDE, read_picture, thumbnail
-from twinset.errors import RowError
+from twinset.errors import OptionError, RowError
 
 Turn = Image.Transpose
 # How a picture must lie in the file so that the turn that EXIF data name brings it upright.
@@ -234,3 +234,12 @@ def test_thumbnails_are_small_and_hold_nothing_but_the_picture() -> None:
             assert (opened.format, opened.mode, opened.size) == ("JPEG", "RGB", (120, 67))
     tiny = Image.open(io.BytesIO(thumbnail(encoded(Image.new("RGB", (3, 2), "red")), "it", 120)[0]))
     assert tiny.size == (3, 2)
+
+
+def test_what_there_is_no_room_for_stops_the_run_whatever_is_skipped() -> None:
+    picture = scene(10, 400, 300)
+    for data, needed in ((encoded(picture), 480_000), (encoded(picture, "JPEG", progressive=True), 960_000)):
+        assert read_picture(data, "it", room=needed).pixels == 400 * 300
+        with pytest.raises(OptionError, match=r"it: the picture takes .* give more memory with --memory, at least"):
+            read_picture(data, "it", room=needed - 1)
+    assert read_picture(encoded(scene(10, 1600, 1200), "JPEG"), "it", room=600_000).pixels == 1600 * 1200

@@ -16,7 +16,7 @@ import twinset
 from tests import oracles
 from tests.engines.corpora import PLENTY, Stages, texts
 from tests.reliability.command import documents, write_lines
-from tests.reliability.command import twinset as command
+from tests.reliability.command import started as command
 from twinset import textbook
 from twinset.documents.sources import open_sources
 from twinset.engines import exact, joining

@@ -151,3 +151,13 @@ def test_the_xor_family_strays_as_was_reckoned_and_fair_functions_do_not() -> No
         # 3,000 pairs give a deviation to within 1.3 %; this is four times that.
         assert [deviation for _, deviation in line] == pytest.approx(reckoned, rel=0.052)
     assert list(numbers["left"].values()) == pytest.approx([0, 0.13, 0.075, 0.03], abs=0.006)
+
+
+def test_users_with_few_items_are_found_as_surely_as_those_with_many() -> None:
+    numbers = kept(FIGURES, "users-found")
+    bands, rows = numbers["plan"]
+    for name, line in numbers["lines"].items():
+        for similarity, share in line:
+            chance = textbook.band_probability(similarity, bands, rows)
+            spread = (chance * (1 - chance) / numbers["pairs"]) ** 0.5
+            assert share == pytest.approx(chance, abs=5 * spread + 1e-9), (name, similarity)

@@ -21,7 +21,7 @@ GROUND = {
 LEVELS: tuple[set[str], ...] = (
     GROUND,
     {"plan"},
-    {"planning"},
+    {"planning", "plans"},
     set(NOUNS),
     {"engines"},
     {"index"},

@@ -79,10 +79,12 @@ def struck(
 ) -> Done:  # fmt: skip
     """Run ``twinset``, and send it a signal just before its act number `at` on a path that holds `word`.
 
-    Several numbers, such as "3,4", are several signals.
+    Several numbers, such as "3,4", are several signals. Ctrl-C may come while it starts, so there it is started; what
+    is killed was loaded beforehand.
     """
-    command = [sys.executable, STRUCK, blow, str(at), word]
-    return _run(command, words, environment(scratch, **(env or {})), more)
+    loaded = blow in ("KILL", "list") and not env and "preexec_fn" not in more
+    python = [str(ready.folder() / "python-ready")] if loaded else [sys.executable]
+    return _run([*python, STRUCK, blow, str(at), word], words, environment(scratch, **(env or {})), more)
 
 
 def acts(word: str, *words: object) -> list[str]:

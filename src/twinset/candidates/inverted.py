@@ -27,7 +27,8 @@ _LEAST_ROOM = 1 << 16
 class Inverted:
     """The low hashes of some sketches, sorted, and the sketches themselves.
 
-    hashes uint64 and owners uint32, ascending; sketch i is values[starts[i]:starts[i+1]].
+    hashes uint64 and owners uint32, ascending, and ranks uint32: how many lower ones the sketch has. Sketch i is
+    values[starts[i]:starts[i+1]].
     """
 
     k: int
@@ -36,6 +37,7 @@ class Inverted:
     values: Hashes
     hashes: Hashes
     owners: Numbers
+    ranks: Numbers
 
     @classmethod
     def of(cls, k: int, threshold: float, starts: Places, values: Hashes) -> Inverted:
@@ -52,11 +54,11 @@ class Inverted:
         kept = np.where(lengths > 0, lengths - np.maximum(1, np.ceil(threshold * lengths * (1 - 1e-12))) + 1, 0)
         kept = kept.astype(np.int64)
         before = np.cumsum(kept) - kept
-        places = np.repeat(starts[:-1] - before, kept) + np.arange(int(kept.sum()))
-        hashes = values[places]
+        ranks = np.arange(int(kept.sum())) - np.repeat(before, kept)
+        hashes = values[np.repeat(starts[:-1], kept) + ranks]
         order = np.argsort(hashes, kind="stable")
         owners = np.repeat(np.arange(len(lengths), dtype=np.uint32), kept)
-        return cls(k, threshold, starts, values, hashes[order], owners[order])
+        return cls(k, threshold, starts, values, hashes[order], owners[order], ranks[order].astype(np.uint32))
 
     def slices(self, count: int) -> list[slice]:
         """Cut the list into about so many pieces, equal hashes together; each can be joined by itself."""
@@ -79,7 +81,7 @@ def met(inverted: Inverted, part: slice, border: int | None = None) -> Iterator[
     >>> [found.tolist() for found in met(inverted, slice(0, 6))]
     [[[0, 1, 3, 4]]]
     """
-    hashes, owners = inverted.hashes[part], inverted.owners[part]
+    hashes, owners, ranks = inverted.hashes[part], inverted.owners[part], inverted.ranks[part]
     state = np.zeros(2, np.int64)
     edges = np.flatnonzero(hashes[1:] != hashes[:-1]) + 1
     room = max(_LEAST_ROOM, int(np.diff(np.concatenate([[0], edges, [len(hashes)]])).max()))
@@ -87,7 +89,8 @@ def met(inverted: Inverted, part: slice, border: int | None = None) -> Iterator[
     place = -1 if border is None else border
     while state[0] >= 0 and len(hashes):
         count = kernels.join(
-            hashes, owners, state, inverted.values, inverted.starts, inverted.k, inverted.threshold, place, *columns
-        )
+            hashes, owners, ranks, state, inverted.values, inverted.starts, inverted.k, inverted.threshold, place,
+            *columns,
+        )  # fmt: skip
         if count:
             yield np.stack([column[:count] for column in columns], axis=1)

@@ -30,16 +30,18 @@ def meeting(left, right, k, spare, hash):  # type: ignore[no-untyped-def]
 
 
 @kernel(
-    "int64(uint64[::1], uint32[::1], int64[::1], uint64[::1], int64[::1], int64, float64, int64, uint32[::1],"
-    "uint32[::1], uint32[::1], uint32[::1])"
+    "int64(uint64[::1], uint32[::1], uint32[::1], int64[::1], uint64[::1], int64[::1], int64, float64, int64,"
+    "uint32[::1], uint32[::1], uint32[::1], uint32[::1])"
 )
-def join(hashes, owners, state, values, starts, k, threshold, border, lefts, rights, shared, seen):  # type: ignore[no-untyped-def]
+def join(
+    hashes, owners, ranks, state, values, starts, k, threshold, border, lefts, rights, shared, seen
+):  # type: ignore[no-untyped-def]  # fmt: skip
     """Pairs of sketches whose estimate reaches the threshold, each once: at the first hash that both have.
 
     hashes uint64, sorted, and owners uint32, ascending among equal hashes: the low hashes of the sketches and whose
-    they are. Sketch i is values[starts[i]:starts[i + 1]]. Owners below `border` pair only with those from it on
-    (border < 0: any with any). Fills lefts, rights, shared and seen and returns how many; when they are full, state
-    holds [start of run, member] to go on from, else state[0] is -1.
+    they are; ranks uint32: how many lower ones the sketch has. Sketch i is values[starts[i]:starts[i + 1]]. Owners
+    below `border` pair only with those from it on (border < 0: any with any). Fills lefts, rights, shared and seen and
+    returns how many; when they are full, state holds [start of run, member] to go on from, else state[0] is -1.
     """
     spare = np.int64((1.0 - threshold) * k * (1.0 + 1e-9) + 1e-9)
     count = 0
@@ -55,9 +57,12 @@ def join(hashes, owners, state, values, starts, k, threshold, border, lefts, rig
                 state[0] = at
                 state[1] = this - at
                 return count
-            one = np.int64(owners[this])
+            one, rank = np.int64(owners[this]), np.int64(ranks[this])
             left = values[starts[one] : starts[one + 1]]
             for other in range(this + 1, end):
+                # What comes before the first hash that both have is not shared.
+                if rank + np.int64(ranks[other]) > spare:
+                    continue
                 two = np.int64(owners[other])
                 if border >= 0 and (one >= border or two < border):
                     continue

@@ -27,11 +27,12 @@ def plan_of(options: PlanOptions) -> Plan:
 
 def load(say: Callable[[str], None], what: str = "pipeline") -> None:
     """Load what does the work, and say so where that takes a while: kernels are compiled when they are imported."""
+    # Work is spread over our own threads: products of matrices, of which vectors need many, shall have one each. NumPy
+    # looks at this when it is loaded, which is now.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from ..compiled import on_compile
 
     on_compile(lambda: say("compiling for this machine: once, for 10 to 20 seconds"))
-    # Work is spread over our own threads: products of matrices, of which vectors need many, shall have one each.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.disable()  # nothing that is loaded here is ever garbage, and looking for some takes a fifth of the time
     try:
         import_module(f"..{what}", __package__)

@@ -65,6 +65,11 @@ class GroupsPart(Part):
         self._bad: list[tuple[int, int, str]] = []
 
     @property
+    def rows_read(self) -> int:
+        """All rows of the tables."""
+        return self.rows
+
+    @property
     def inner(self) -> list[Part]:
         """The tables."""
         return self.inside
@@ -114,6 +119,8 @@ class GroupsPart(Part):
             advance(rows)
         self.rows, self._bad = done, bad
         self._laid = grouping.finish(spread)
+        # Arrow keeps what it let go of; what comes next reckons with as much memory as there was before.
+        pa.default_memory_pool().release_unused()
         self.check_unchanged()
 
     def _row_count(self) -> int | None:

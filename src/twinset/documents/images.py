@@ -46,6 +46,8 @@ class ImagePart(TextPart):
         check_pillow()
         super().__init__(name, options, files, folder)
         self.sketch: Sketch | None = None
+        memory: int | None = getattr(options, "memory", None)
+        self.room = None if memory is None else memory // 3
 
     def check_flag(self) -> None:
         """Pictures have no columns to add to."""
@@ -96,7 +98,7 @@ class ImageChunk(Chunk):
 
     def _picture(self, row: int, file: TextFile, bad: Unreadable) -> Picture | None:
         try:
-            return read_picture(file_bytes(file), file.path)
+            return read_picture(file_bytes(file), file.path, self._part.room)
         except SourceError as error:
             # A damaged file is one unreadable item; one that cannot be opened is not.
             if not isinstance(error, RowError) and file.codec is None:

@@ -65,7 +65,7 @@ def check_type(options: ReadOptions, name: str, kind: Any, where: str) -> None:
         needed, found = ("numbers", is_weight) if name == options.weight else ("strings or numbers", names_elements)
     if found is not None and not found(values):
         raise ColumnError(
-            f"the column {name!r} must hold {needed}, it holds {kind}; name another with {options.item_flag} NAME",
+            f"the column {name!r} must hold {needed}, it holds {kind}; name another with {options.flag_of(name)} NAME",
             where=where,
         )
 

@@ -64,7 +64,7 @@ class JsonLinesPart(Part):
         need_column(self.options, self.name)
         if self.options.on_error != "skip":
             for column in self.options.item_columns:
-                self.check_column(column, f"{self.options.item_flag} NAME")
+                self.check_column(column, f"{self.options.flag_of(column)} NAME")
             if self.options.id is not None:
                 self.check_column(self.options.id, "--id NAME")
         if self.options.by is not None:
@@ -225,7 +225,7 @@ def _item(values: dict[str, Any], options: ReadOptions) -> Any:
     for name in options.item_columns:
         if name not in values:
             there = ", ".join(map(repr, list(values)[:20])) or "none"
-            raise _Malformed(f"there is no key {name!r}, which {options.item_flag} names; the keys are {there}")
+            raise _Malformed(f"there is no key {name!r}, which {options.flag_of(name)} names; the keys are {there}")
         try:
             found.append(json_value(options, name, values[name]))
         except ValueError as error:

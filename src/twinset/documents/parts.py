@@ -197,6 +197,11 @@ class Part(ABC):
         """Do what must be done before there are chunks, if that is much; `begin` and `advance` are told of rows."""
 
     @property
+    def rows_read(self) -> int:
+        """Rows that were brought together into those that come as blocks; 0 where rows are what there is."""
+        return 0
+
+    @property
     def inner(self) -> list[Part]:
         """The parts that are read: itself, or those that it is made of."""
         return [self]

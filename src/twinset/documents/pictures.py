@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import MissingError, RowError
+from ..checks import shown_size
+from ..errors import MissingError, OptionError, RowError
 from .image_kernels import add_rows
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ _FORMATS = ("PNG", "JPEG", "MPO", "GIF", "WEBP", "BMP", "DIB", "TIFF", "AVIF", "
 _FRACTIONS = ("JPEG", "MPO")  # these can be unpacked at half, a quarter or an eighth of their size
 _ENOUGH = 8 * SIDE  # and are where that leaves as many pixels
 _STRIP = 2**20  # pixels that are brought to colours at a time
-_LARGE = 2**24
+_LARGE = 2**26
+_COPIES = {"WEBP": 2, "AVIF": 3, "JPEG2000": 5}  # that their readers hold beside Pillow's own
 _OPACITY = ("RGBA", "LA", "PA", "RGBa", "La")
 _ORIENTATION = 0x0112
 
@@ -70,10 +72,14 @@ class Picture:
     grid: Grid
 
 
-def read_picture(data: bytes, where: str) -> Picture:
-    """Read a picture; raises `RowError` for what is none, is damaged or is too large."""
+def read_picture(data: bytes, where: str, room: int | None = None) -> Picture:
+    """Read a picture; raises `RowError` for what is none, is damaged or is too large.
+
+    One that takes more bytes than there is room for while it is unpacked is an `OptionError`: what is read must not
+    depend on the memory there is.
+    """
     sums = np.zeros((SIDE, SIDE, 3), np.int64)
-    opened = _Opened(data, where)
+    opened = _Opened(data, where, room=room)
     with opened as image:
         width, height = image.size
         for first, pixels in _strips(image, where):
@@ -91,13 +97,14 @@ def thumbnail(data: bytes, where: str, side: int) -> tuple[bytes, int, int]:
 
     opened = _Opened(data, where, 2 * side)
     with opened as image:
+        turn, clear = _orientation(image), _transparent(image)
         plain: Image.Image = image
-        if not image.mode.startswith(("I", "F")):
-            plain = image.convert("RGBA" if _transparent(image) else "RGB")
-        else:
+        if image.mode.startswith(("I", "F")):
             plain = Image.fromarray(np.concatenate([pixels for _, pixels in _strips(image, where)])[:, :, 0])
-        turn = _orientation(image)
-    plain.thumbnail((side, side), Image.Resampling.LANCZOS, reducing_gap=3.0)
+        elif image.mode not in ("RGB", "RGBA", "L") or "transparency" in image.info:
+            plain = image.convert("RGBA" if clear else "RGB")
+        plain.thumbnail((side, side), Image.Resampling.LANCZOS, reducing_gap=3.0)
+        plain = plain.convert("RGBA" if clear else "RGB")
     ground = Image.new("RGB", plain.size, "white")
     ground.paste(plain, mask=plain.getchannel("A") if plain.mode == "RGBA" else None)
     ground.getexif()[_ORIENTATION] = turn
@@ -110,8 +117,8 @@ def thumbnail(data: bytes, where: str, side: int) -> tuple[bytes, int, int]:
 class _Opened:
     """A picture, unpacked; whatever Pillow says against it is said with the name of the file."""
 
-    def __init__(self, data: bytes, where: str, enough: int = _ENOUGH) -> None:
-        self._data, self._where, self._enough = data, where, enough
+    def __init__(self, data: bytes, where: str, enough: int = _ENOUGH, room: int | None = None) -> None:
+        self._data, self._where, self._enough, self._room = data, where, enough, room
         self._held = False
         self.size = (0, 0)
 
@@ -119,13 +126,16 @@ class _Opened:
         check_pillow()
         try:
             image = self._open()
-            if image.size[0] * image.size[1] > _LARGE:
+            if _unpacked(image, self.size) > _LARGE:
                 _large.acquire()
                 self._held = True
             image.load()
             if image.format not in _FRACTIONS:
                 self.size = image.size  # a TIFF is turned as it is unpacked
-        except RowError:
+        except (RowError, OptionError):
+            raise
+        except MemoryError:
+            self._release()
             raise
         except Exception as error:  # damaged files make Pillow's readers raise almost anything
             self._release()
@@ -152,6 +162,13 @@ class _Opened:
             )
         if image.format in _FRACTIONS:
             image.draft(image.mode, (self._enough, self._enough))
+        needed = _unpacked(image, self.size)
+        if self._room is not None and needed > self._room:
+            least = shown_size(16 * needed // 5)  # a little more than three times, for it is rounded
+            raise OptionError(
+                f"{self._where}: the picture takes {shown_size(needed)} while it is unpacked, and this run may take "
+                f"{shown_size(self._room)} for that; give more memory with --memory, at least {least}"
+            )
         return image
 
     def __exit__(self, *_: object) -> None:
@@ -162,6 +179,13 @@ class _Opened:
         if self._held:
             self._held = False
             _large.release()
+
+
+def _unpacked(image: Image, size: tuple[int, int]) -> int:
+    """Bytes that a picture of that size takes while it is unpacked, not more than which it does."""
+    if image.info.get("progressive"):
+        return 8 * size[0] * size[1]  # whole, whatever fraction is wanted
+    return _COPIES.get(image.format or "", 1) * 4 * image.size[0] * image.size[1]
 
 
 @cache

@@ -70,7 +70,7 @@ class SeparatedPart(Part):
         self.id_name = options.id or ("id" if "id" in self._names else None)
         need_column(options, name)
         for column in options.item_columns:
-            self.check_column(column, f"{options.item_flag} NAME")
+            self.check_column(column, f"{options.flag_of(column)} NAME")
         for name_of, option in ((options.id, "--id NAME"), (options.by, "--by NAME")):
             if name_of is not None:
                 self.check_column(name_of, option)

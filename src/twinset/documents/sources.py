@@ -210,6 +210,9 @@ class _Opening:
     def _nothing(self, what: str, passed_over: bool) -> str:
         if self.options.images:
             return self._no_pictures(what)
+        if self.options.item_kind != "text":
+            formats = ".jsonl, .ndjson, .csv, .tsv, .parquet, .arrow, .feather, .npy"
+            return f"no tables in this {what}, and {self.options.item_flag} needs one: looked for {formats}"
         looked = "no documents in this {}: looked for text files, .jsonl, .ndjson, .csv, .tsv, .parquet, .arrow, "
         looked += ".feather, not hidden and not links"
         if self.options.include or self.options.exclude:

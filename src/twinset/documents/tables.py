@@ -33,7 +33,7 @@ class ColumnsPart(Part):
         super().__init__(name, source, options, path)
         self.schema = schema
         for column in options.item_columns:
-            self.check_column(column, f"{options.item_flag} NAME")
+            self.check_column(column, f"{options.flag_of(column)} NAME")
             check_type(options, column, schema.field(column).type, name)
         self.id_name = self._find_id()
         if options.by is not None:

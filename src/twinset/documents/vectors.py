@@ -98,9 +98,7 @@ def listed_numbers(
     return _numbers(values), starts, none, bad
 
 
-def packed_rows(
-    given: npt.NDArray[Any], starts: Places, none: npt.NDArray[np.bool_], directions: bool
-) -> Found:
+def packed_rows(given: npt.NDArray[Any], starts: Places, none: npt.NDArray[np.bool_], directions: bool) -> Found:
     """Pack rows of numbers: row i is given[starts[i]:starts[i+1]]."""
     with np.errstate(over="ignore"):
         values = given.astype("<f4") + np.float32(0.0)

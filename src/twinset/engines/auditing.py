@@ -29,7 +29,7 @@ from twinset.engines.spool import Spool
 from twinset.engines.threads import Threads
 from twinset.errors import TwinsetError
 from twinset.pairs.audit import Inverted
-from twinset.pairs.screening import LEAST_COUNT, Screen, first_parts
+from twinset.pairs.screening import LEAST_COUNT, Screen, first_parts, saves
 from twinset.pairs.verify import Room, Sets
 from twinset.schema import Hashes, Numbers, Places, Shingles
 from twinset.wording import counted
@@ -242,9 +242,9 @@ class Auditing:
         return np.concatenate(found)
 
     def _in_vain(self, share: float) -> bool:
-        """Whether it is quicker to look at whole texts at once than at this share of each and then at some whole."""
+        """Whether beginnings say too little: then it is quicker to look at whole texts at once."""
         tried, passed = self._tried.tolist()
-        return share >= 1.0 or (tried >= LEAST_TRIED and share + passed / tried > 1.0)
+        return share == 0.0 or (tried >= LEAST_TRIED and not saves(share, passed / tried))
 
     def _screened(self, screen: Screen, texts: pa.Array, rows: Places, counts: Numbers) -> Places:
         """Those of the rows whose beginning does not show that they have no pair."""

@@ -49,6 +49,7 @@ _ALLOWED = (
 _CONTENT_SEEDS = (0xC0DE1, 0xC0DE2)
 _ID_SEED = 0x1D
 _AT_ONCE = 1 << 14
+_IN_HAND = 1 << 20  # what a thread works on: there are no texts
 
 
 def check_words(options: PairsOptions, words: dict[str, Any]) -> None:
@@ -78,7 +79,7 @@ class Estimating:
         p = self.plan
         # A candidate with fewer equal slots cannot reach the threshold, and is not made.
         self._bands = Plan(p.threshold, p.recall, p.n_hashes, p.n_bands, p.rows_per_band, p.min_matches)
-        self.budget = Budget.of(options.memory_bytes, options.thread_count, options.batch_bytes)
+        self.budget = Budget.of(options.memory_bytes, options.thread_count, _IN_HAND)
         self._stack = ExitStack()
         folder = Path(self._stack.enter_context(temporary_folder(options.scratch)))
         self.state = State(folder / "state", "estimates")

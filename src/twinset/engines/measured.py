@@ -180,6 +180,8 @@ class Measured(ABC):
 
         for _ in self.corpus.read(self.work.threads, fill, wanted=distinct):
             pass
+        if self._memory(self.corpus.counts[self.numbers]) > self.work.budget.free // 8:
+            self.corpus.held.clear()  # they are here now; what is written later is read again
 
     def join(self, out: Spool) -> None:
         """Append every pair that is near enough to `out`, by document numbers, each once."""

@@ -200,9 +200,7 @@ class NearestVectors:
         asking = (every >> np.uint64(32)).astype(np.int64)
         offsets = np.searchsorted(asking, np.arange(len(places) + 1)).astype(np.int64)
         candidates = every.astype(np.uint32)
-        found = nearest(
-            held.vectors[places], held.vectors, offsets, candidates, best.places.shape[1], held.measure
-        )
+        found = nearest(held.vectors[places], held.vectors, offsets, candidates, best.places.shape[1], held.measure)
         best.places[rows], best.scores[rows], best.counts[rows] = found
 
     def _audited(self, found: Neighbours, scratch: Spool) -> Audited | None:
@@ -244,9 +242,7 @@ class NearestVectors:
                 distances = np.concatenate([np.full(len(own), -1.0), distances])
             yield self._documents(copies, held.numbers[places], owners, held.numbers[rights], distances)
 
-    def _documents(
-        self, copies: Copies, lefts: Numbers, owners: Places, rights: Numbers, distances: Floats
-    ) -> Rows:
+    def _documents(self, copies: Copies, lefts: Numbers, owners: Places, rights: Numbers, distances: Floats) -> Rows:
         """Contents that are near to contents, as documents: of each the first ones, no more than are asked for."""
         many = np.minimum(copies.counts[rights].astype(np.int64), self.top + 1)
         owners, distances = np.repeat(owners, many), np.repeat(distances, many)

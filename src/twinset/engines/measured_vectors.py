@@ -199,9 +199,7 @@ class MeasuredVectors(Measured):
             for part in pairwise(cuts):
                 yield block, None, part
 
-    def _found(
-        self, block: probing.Probed, other: probing.Probed | None, rows: tuple[int, int], sink: Sink
-    ) -> int:
+    def _found(self, block: probing.Probed, other: probing.Probed | None, rows: tuple[int, int], sink: Sink) -> int:
         most, count = self.plan.most_differing, 0
         candidates = probing.within(block, most, rows) if other is None else probing.across(block, other, most)
         for some in candidates:

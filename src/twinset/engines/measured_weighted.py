@@ -114,9 +114,7 @@ class MeasuredWeighted(Measured):
 
     def scores_of(self, lefts: Places, rights: Places) -> tuple[Scores, ...]:
         """Similarity, and the share of each set's weight that the other has."""
-        shared, similarity = overlaps(
-            self.sets, self.sums, lefts.astype(np.uint32), rights.astype(np.uint32), 0.0
-        )
+        shared, similarity = overlaps(self.sets, self.sums, lefts.astype(np.uint32), rights.astype(np.uint32), 0.0)
         return similarity, shared / self.sums[lefts], shared / self.sums[rights]
 
     def scores_of_equals(self, count: int) -> tuple[Scores, ...]:

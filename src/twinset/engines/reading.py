@@ -43,6 +43,8 @@ class Found:
     replaced: int
     text_bytes: int
     own_ids: bool
+    rows: int | None = None
+    """Rows that the documents were made of, where those are groups of rows."""
 
 
 class Reading:
@@ -106,7 +108,7 @@ class Reading:
             self.progress.advance(done.rows)
         facts: dict[str, Any] = {
             "spans": spans, "unreadable": unreadable, "replaced": replaced, "text_bytes": text_bytes,
-            "own_ids": own_ids,
+            "own_ids": own_ids, "rows": sum(part.rows_read for part in self.parts[: self.against]),
         }  # fmt: skip
         self._refuse_equal_ids(facts, spools, id_hashes)
         if self.options.item_kind in OF_ONE_WIDTH:
@@ -202,4 +204,4 @@ class Reading:
 
 def _found(facts: dict[str, Any]) -> Found:
     unreadable = [(number, reason) for number, reason in facts["unreadable"]]
-    return Found(unreadable, facts["replaced"], facts["text_bytes"], facts["own_ids"])
+    return Found(unreadable, facts["replaced"], facts["text_bytes"], facts["own_ids"], facts["rows"] or None)

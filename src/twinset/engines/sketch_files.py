@@ -227,7 +227,7 @@ class SketchSource:
         if self._table is not None:
             yield from (self.batch(one) for one in self._table.to_batches(max_chunksize=step))
             return
-        with _reading(self.name), pq.ParquetFile(self.path, page_checksum_verification=True) as file:
+        with _reading(self.name), pq.ParquetFile(self.path, page_checksum_verification=True, pre_buffer=False) as file:
             expected = (file.metadata.metadata or {}).get(_SEAL)
             for found in file.iter_batches(batch_size=step):
                 batch = self.batch(found)

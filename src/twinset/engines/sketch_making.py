@@ -200,8 +200,7 @@ class Making:
         spool.close()
         first, groups = self._groups()
         self.made.sketches = len(first)
-        width = self.scheme.n_hashes * (8 if self.scheme.bottom else 4)
-        step = max(64, self.budget.sketches // 4 // width)
+        step = max(64, self.budget.sketches // 8 // self._width)
         self.made.empty = 0
         with SketchWriter(path, self.scheme) as writer:
             for start in range(0, len(first), step):
@@ -210,13 +209,18 @@ class Making:
                 writer.write(batch)
         spool.remove()
 
+    @property
+    def _width(self) -> int:
+        """Bytes of a sketch, at most."""
+        return self.scheme.n_hashes * (8 if self.scheme.bottom else 4)
+
     def _merged(self, spool: Spool, groups: Places, first: Places, start: int) -> SketchBatch:
         """The groups from `start` on, as many as there are first rows of; one pass over all rows."""
         counts = np.bincount(groups, minlength=start + len(first))[start : start + len(first)]
         ids: list[Any] = [None] * len(first)
         shingles: list[int | None] = [None] * len(first)
-        whole: Any = None
-        row = 0
+        waiting: list[tuple[Any, Places]] = []
+        row = held = 0
         source = SketchSource(self.scheme.schema.empty_table())
         for record in range(len(spool.records)):
             batch = source.batch(unpacked(spool.read(record)))
@@ -228,21 +232,24 @@ class Making:
                     ids[group] = mine.ids[place].as_py()
                 if counts[group] == 1:
                     shingles[group] = mine.shingles[place].as_py()
-            whole = self._joined(whole, mine.sketches, numbers[chosen], len(first))
+            waiting.append((mine.sketches, numbers[chosen]))
+            held += len(chosen)
+            if held > 2 * len(first):  # merged now and then, so that there are never many more than groups
+                waiting, held = [(self._joined(waiting, len(first)), np.arange(len(first)))], len(first)
             row += len(batch)
+        whole = self._joined(waiting, len(first))
         return SketchBatch(pa.array(ids, pa.string()), whole, pa.array(shingles, pa.uint32()))
 
-    def _joined(self, whole: Any, sketches: Any, groups: Places, n_groups: int) -> Any:
-        """What was merged so far, and some more."""
-        every = np.arange(n_groups)
-        if isinstance(sketches, BottomK):
-            if whole is None:
-                return merged(sketches, groups, n_groups)
-            starts = np.concatenate([whole.starts, sketches.starts[1:] + whole.starts[-1]])
-            both = BottomK(sketches.k, starts, np.concatenate([whole.values, sketches.values]))
-            return merged(both, np.concatenate([every, groups]), n_groups)
-        found = minhash.merged(sketches, groups, n_groups)
-        return found if whole is None else np.minimum(whole, found)
+    def _joined(self, waiting: list[tuple[Any, Places]], n_groups: int) -> Any:
+        """Sketches, each with its group, as one a group."""
+        groups = np.concatenate([numbers for _, numbers in waiting])
+        if not self.scheme.bottom:
+            return minhash.merged(np.concatenate([sketches for sketches, _ in waiting]), groups, n_groups)
+        lengths = np.concatenate([np.diff(sketches.starts) for sketches, _ in waiting])
+        starts = np.zeros(len(lengths) + 1, np.int64)
+        np.cumsum(lengths, out=starts[1:])
+        values = np.concatenate([sketches.values for sketches, _ in waiting])
+        return merged(BottomK(self.scheme.n_hashes, starts, values), groups, n_groups)
 
 
 def empty_rows(batch: SketchBatch) -> int:

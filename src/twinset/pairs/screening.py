@@ -20,11 +20,12 @@ from twinset.schema import Bytes, Hashes, Numbers, Places, Shares, Shingles
 LEAST_COUNT = 48
 """Shingles of a document below which its beginning is not looked at first."""
 
-_SLOTS = 19  # bits: a table of four bytes a slot that stays in the processor's cache
+_SLOTS = 18  # bits: a table of eight bytes a slot that stays in the processor's cache
 _TRIED = 256  # documents of a sample that suffice to see which share of a text tells it apart
 _MARGIN = 0.01  # of a text, for shingles that two groups seem to have by chance
 _PARTS = 1 << 20  # bytes of first parts that are not many
-_MOST_COST = 0.95  # of looking at whole texts at once: where the beginnings would not save more, they are left
+_WHOLE = 1.5  # what a whole text takes that is compared, where a whole text that is only screened takes 1
+_LEAST_SAVED = 0.05  # where screening would save less, it is left
 
 
 class _Scratch(threading.local):
@@ -37,7 +38,7 @@ class _Scratch(threading.local):
         size = 1 << (longest // 4).bit_length()
         if len(self.seen) < size or len(self.seen) > 1024 * size:
             self.seen = np.empty(size, np.uint64)
-            self.lacking = np.empty(2 * size + 8, np.uint64)
+            self.lacking = np.empty(4 * size + 8, np.uint64)
         if len(self.planes) == 0:
             self.planes = np.empty(kernels.PLANES, np.uint64)
 
@@ -52,9 +53,9 @@ _scratch = _Scratch()
 
 @dataclass(frozen=True)
 class Screen:
-    """Which groups of a sample's documents have a shingle, and how much of a text is worth a look; 1 for none."""
+    """Which groups of a sample's documents have a shingle, and how much of a text is worth a look, 0 for nothing."""
 
-    marks: Numbers
+    marks: Hashes
     shift: np.uint64
     threshold: float
     share: float
@@ -77,8 +78,8 @@ class Screen:
         [0]
         """
         power = int(sets.sizes.sum(dtype=np.int64)).bit_length()
-        power = max(6, min(power + 3, _SLOTS), power - 2)
-        made = cls(np.zeros(1 << power, np.uint32), np.uint64(64 - power), threshold, 1.0)
+        power = max(6, min(power + 3, _SLOTS), power - 3)
+        made = cls(np.zeros(1 << power, np.uint64), np.uint64(64 - power), threshold, 0.0)
         kernels.mark(sets.hashes, sets.starts, sets.sizes, made.shift, made.marks)
         return cls(made.marks, made.shift, threshold, _worthwhile(made._needed(sets, counts)))
 
@@ -107,13 +108,18 @@ class Screen:
 
 
 def _worthwhile(needed: Shares) -> float:
-    """The share of texts to look at first for the least work: those that need more are looked at again, whole."""
+    """The share of texts to look at first for the least work: those that need more are compared, whole."""
     if not len(needed):
-        return 1.0
-    needed = np.sort(needed) + _MARGIN
-    cost = needed + np.arange(len(needed) - 1, -1, -1) / len(needed)
-    best = int(np.argmin(cost))
-    return float(needed[best]) if cost[best] <= _MOST_COST else 1.0
+        return 0.0
+    shares = np.minimum(np.sort(needed) + _MARGIN, 1.0)
+    left = np.count_nonzero(needed[:, None] > shares[None, :], axis=0) / len(needed)
+    best = int(np.argmin(shares + _WHOLE * left))
+    return float(shares[best]) if saves(shares[best], left[best]) else 0.0
+
+
+def saves(share: float, left: float) -> bool:
+    """Whether it is worth the work to look at this share of each text if so many of the texts are left after it."""
+    return share + _WHOLE * left < _WHOLE - _LEAST_SAVED
 
 
 def first_parts(data: Bytes, starts: Places, ends: Places, share: float) -> tuple[Bytes, Places]:

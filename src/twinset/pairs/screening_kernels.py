@@ -1,8 +1,8 @@
 """Texts told apart by their beginnings: which documents of a sample have how many of their shingles.
 
-The documents of a sample are dealt out to 32 groups. One bit a group says which of them have a shingle, so that one
+The documents of a sample are dealt out to 64 groups. One bit a group says which of them have a shingle, so that one
 look into a table serves all. They are counted all at once as well: plane k holds bit k of the counter of every group,
-and words are added bit by bit, as an adder made of gates does it. The two halves of a word take the shingles in turn.
+and words are added bit by bit, as an adder made of gates does it.
 """
 
 import numpy as np
@@ -10,10 +10,10 @@ import numpy as np
 from twinset.bytes_kernels import U, load64, store64
 from twinset.compiled import inlined, kernel
 
-GROUPS = 32
+GROUPS = 64
 PLANES = 48
 STEP = 4  # shingles between two looks at the counters
-HALF = U(0xFFFFFFFF)
+ALL = U(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel("void(read(uint8), int64[::1], int64[::1], float64, int64[::1])")
@@ -50,11 +50,11 @@ def gather(data, starts, ends, out):  # type: ignore[no-untyped-def]
         at += len(piece)
 
 
-@kernel("void(uint64[::1], int64[::1], uint32[::1], uint64, uint32[::1])")
+@kernel("void(uint64[::1], int64[::1], uint32[::1], uint64, uint64[::1])")
 def mark(sets, starts, sizes, shift, marks):  # type: ignore[no-untyped-def]
     """Set bit j % GROUPS of marks[x >> shift] for each hash x of set j, sets[starts[j]:starts[j]+sizes[j]]."""
     for j in range(len(sizes)):
-        bit = np.uint32(1) << np.uint32(j % GROUPS)
+        bit = U(1) << U(j % GROUPS)
         for x in sets[starts[j] : starts[j] + np.int64(sizes[j])]:
             marks[x >> shift] |= bit
 
@@ -96,25 +96,23 @@ def count(words, n, planes):  # type: ignore[no-untyped-def]
 
 @inlined
 def all_over(planes, limit):  # type: ignore[no-untyped-def]
-    """Whether the counter of every group, both halves together, is over the limit. Compared from the lowest bit up."""
-    carry = over = U(0)
+    """Whether the counter of every group is over the limit. Compared from the lowest bit up."""
+    over = U(0)
     for k in range(PLANES):
-        bit, carry = added(planes[k] & HALF, planes[k] >> U(32), carry)
-        over = bit & over if limit >> k & 1 else bit | over
-    return over == HALF
+        over = planes[k] & over if limit >> k & 1 else planes[k] | over
+    return over == ALL
 
 
 @kernel(
-    "void(uint64[::1], int64[::1], int64[::1], uint32[::1], uint64, uint64[::1], uint64[::1], uint64[::1], uint8[::1])"
+    "void(uint64[::1], int64[::1], int64[::1], uint64[::1], uint64, uint64[::1], uint64[::1], uint64[::1], uint8[::1])"
 )
 def screen(hashes, offsets, limits, marks, shift, planes, lacking, seen, alive):  # type: ignore[no-untyped-def]
     """alive[i]: 0 only where row i has, for every group, more than limits[i] distinct hashes which that group lacks.
 
     Rows of hashes as in `Shingles`; marks as `mark` makes them. Scratch, all uint64: planes, PLANES of them; lacking,
-    half the longest row and eight more; seen, as many words as a quarter of the longest row, a power of two. Chance
+    the longest row and eight more; seen, as many words as a quarter of the longest row, a power of two. Chance
     keeps some rows alive: a mark that another hash has set.
     """
-    halves = lacking.view(np.uint32)
     for i in range(len(limits)):
         row = hashes[offsets[i] : offsets[i + 1]]
         size = 1
@@ -129,14 +127,13 @@ def screen(hashes, offsets, limits, marks, shift, planes, lacking, seen, alive):
             word = seen[place >> U(6)]
             fresh = (word >> (place & U(63)) & U(1)) - U(1)  # all bits or none
             seen[place >> U(6)] = word | (U(1) << (place & U(63)))
-            halves[k] = np.uint32(~U(marks[x >> shift]) & fresh)
-        n = (len(row) + 15) >> 4 << 3
-        halves[len(row) : 2 * n] = 0
-        count(lacking, n, planes)
+            lacking[k] = ~marks[x >> shift] & fresh
+        lacking[len(row) : len(row) + 8] = U(0)
+        count(lacking, (len(row) + 7) & ~7, planes)
         alive[i] = not all_over(planes, limits[i])
 
 
-@kernel("void(uint64[::1], int64[::1], uint32[::1], int64[::1], uint32[::1], uint64, uint64[::1], float64[::1])")
+@kernel("void(uint64[::1], int64[::1], uint32[::1], int64[::1], uint64[::1], uint64, uint64[::1], float64[::1])")
 def shares(sets, starts, sizes, limits, marks, shift, planes, needed):  # type: ignore[no-untyped-def]
     """needed[j]: the share of set j, from its beginning, that tells it from all groups but its own; else infinity.
 
@@ -149,7 +146,7 @@ def shares(sets, starts, sizes, limits, marks, shift, planes, needed):  # type: 
         own = U(1) << U(j % GROUPS)
         planes[:] = U(0)
         for k in range(len(row)):
-            carried((~U(marks[row[k] >> shift]) | own) & HALF, planes, 0)
+            carried(~marks[row[k] >> shift] | own, planes, 0)
             if k % STEP == 0 and all_over(planes, limits[j]):
                 needed[j] = (k + 1) / len(row)
                 break

@@ -14,7 +14,6 @@ from twinset.engines.recorded import Recorded
 from twinset.pairs.differences import Difference, Part
 from twinset.pairs.explain import explain_sets
 from twinset.report.numbers import Numbers, Whole, scaled
-from twinset.report.thumbnails import add_pictures
 from twinset.result_options import ReportOptions
 
 MEMBERS = 6
@@ -67,6 +66,8 @@ def lists(numbers: Numbers, options: ReportOptions) -> dict[str, Any]:
     names = recorded.removed["because_of"].take(pa.array(rows[unlisted])) if unlisted else pa.array([], pa.string())
     data["removed"]["kept"] = dict(zip(map(str, unlisted), names.to_pylist(), strict=True))
     if options.texts and recorded.options.images:
+        from twinset.report.thumbnails import add_pictures  # with it come kernels, for which others need not wait
+
         add_pictures(data, numbers, rows, clusters, members)
     elif options.texts and recorded.options.item_kind in ("text", "items", "groups"):
         _add_texts(data, numbers, rows, clusters, members)

@@ -84,5 +84,9 @@ def merged(sketches: Sketches, groups: Places, n_groups: int) -> Sketches:
     True
     """
     found = np.full((n_groups, sketches.shape[1]), kernels.EMPTY, np.uint32)
-    np.minimum.at(found, groups, sketches)
+    order = np.argsort(groups, kind="stable")
+    ordered = groups[order]
+    firsts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    if len(firsts):
+        found[ordered[firsts]] = np.minimum.reduceat(sketches[order], firsts, axis=0)
     return found

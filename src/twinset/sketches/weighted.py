@@ -56,9 +56,9 @@ def weighted_sketch(sets: WeightedSets, n_hashes: int, seed: int) -> Sketches:
 def _rounds(n_hashes: int) -> tuple[Hashes, Shares]:
     """Up to which rank darts are thrown, by round and by eighth of the total's octave, and their chances by octave.
 
-    k (ln k + 2) darts leave no slot empty with probability 0.87.
+    k (ln k + 3) darts leave no slot empty with probability 0.95.
     """
-    darts = n_hashes * (math.log(n_hashes) + 2.0)
+    darts = n_hashes * (math.log(n_hashes) + 3.0)
     bounds = np.array([darts * 2**turn / (1 + eighth / 8) for turn in range(_ROUNDS) for eighth in range(8)])
     depths = np.arange(kernels.DEEPEST + 1)
     chance = -np.expm1(-bounds[:, None] * 0.5**depths)
