@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,9 +19,11 @@ settings.register_profile("twinset", deadline=None, derandomize=True, print_blob
 settings.register_profile("search", deadline=None, max_examples=2000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "twinset"))
 
-# The processes that tests start are started as everywhere: with their modules compiled, and with buffered streams.
-for _variable in ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"):
-    os.environ.pop(_variable, None)
+# Processes that tests start find the package compiled, and compile nothing themselves: one that is struck in the midst
+# of it, or finds the disk full, would leave half a file for all that come after. Their streams are buffered, as usual.
+compileall.compile_dir(Path(__file__).parents[1] / "src", quiet=2)
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+os.environ.pop("PYTHONUNBUFFERED", None)
 
 IN_CI = os.environ.get("CI", "").lower() in ("true", "1")
 

@@ -261,6 +261,18 @@ def test_a_removal_is_explained_by_elements(kind: str, tmp_path: Path) -> None:
         twinset.open_result(tmp_path / "out").explain("bob")
 
 
+def test_weighted_groups_are_explained_by_weight(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text("user,movie,rating\na,x,1\nb,x,1\na,x,1\nb,y,0.5\na,y,0.5\nb,z,0.5\nc,q,1\nc,x,0\n")
+    done = twinset.dedup(path, weight="rating", output=tmp_path / "out", **WORDS)
+    assert done.removed["similarity"].to_pylist() == [1.5 / 3]
+    found = twinset.open_result(tmp_path / "out").explain("b").explanation
+    assert found is not None
+    assert (found.similarity, found.left_in_right, found.right_in_left) == (1.5 / 3, 1.5 / 2, 1.5 / 2.5)
+    assert found.shared == ("x (1 and 2)", "y (0.5 and 0.5)")
+    assert (found.left_only, found.right_only) == (("z (0.5)",), ())
+
+
 def test_a_stopped_run_goes_on_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups are made again from the sources where a run goes on, in the same order and the same chunks."""
 

@@ -305,6 +305,9 @@ def test_what_does_not_fit_in_memory_is_refused_with_sizes(tmp_path: Path) -> No
     np.save(tmp_path / "large.npy", np.zeros((60_000, 700), np.float32) + np.arange(60_000, dtype=np.float32)[:, None])
     with pytest.raises(OptionError, match=r"60,000 distinct vectors take .* of memory .* --memory, at least"):
         twinset.find_pairs(tmp_path / "large.npy", vectors=True, distance=0.5, memory="512MB")
+    np.save(tmp_path / "small.npy", np.arange(40_000, dtype=np.float32).reshape(20_000, 2) + 1)
+    with pytest.raises(OptionError, match=r"the 10,000 nearest of 20,000 vectors take [\d,]+ MiB"):
+        twinset.find_pairs(tmp_path / "small.npy", vectors=True, top=10_000, memory="512MB")
 
 
 def test_other_widths_are_unreadable_rows() -> None:
@@ -359,3 +362,26 @@ def test_what_has_no_texts_is_explained_by_its_score() -> None:
     assert account.members["distance"].to_pylist() == [1, 0]
     with pytest.raises(OptionError, match="run dedup again"):
         done.rethreshold(0.9)
+
+
+def test_an_evaluation_of_vectors(many: Any) -> None:
+    truth = [(str(row), str(row + 1200)) for row in range(1200)]
+    done = twinset.evaluate(many, vectors=True, truth=truth, recall=0.9, sweep="0.9:0.95:0.05")
+    first, last = done.measures.to_pylist()
+    assert (first["precision"], first["true_pairs"], last["found_pairs"]) == (1.0, 1200, 0)  # they are at 0.93
+    assert first["recall"] >= 1030 / 1200
+    (share,) = done.shares.to_pylist()
+    assert share["share_low"] <= share["expected"] <= share["share_high"]
+    exact = twinset.evaluate(many, vectors=True, exact=True, recall=0.9, threshold=0.9)
+    assert exact.measures["true_pairs"].to_pylist() == [1200]
+
+
+def test_an_evaluation_of_what_has_distances(tmp_path: Path) -> None:
+    truth = [("0", "1"), ("1", "2"), ("0", "3")]
+    done = twinset.evaluate([1, 3, 7, 255], codes="c", distance=1, truth=truth, output=tmp_path / "out", plots="none")
+    (row,) = done.measures.to_pylist()
+    assert (row["threshold"], row["found_pairs"], row["precision"], row["recall"]) == (1.0, 2, 1.0, 2 / 3)
+    assert done.shares.num_rows == 0
+    weighted = twinset.evaluate([{"a": 1.0}, {"a": 1.25}, {"b": 1.0}], items="e", weight="w", truth=[("0", "1")])
+    assert weighted.best is not None
+    assert weighted.best["f1"] == 1.0

@@ -36,10 +36,11 @@ from .plan import Plan, plan
 
 if TYPE_CHECKING:
     from .collapsing import collapse
+    from .comparing import compare
     from .engines.explaining import explain
     from .evaluating import evaluate
     from .index.index import Index
-    from .pipeline import compare, dedup, find_pairs
+    from .pipeline import dedup, find_pairs
     from .results import open_result
     from .sketching import Sketches, sketch
 
@@ -77,7 +78,7 @@ __all__ = [
 # Imported when first asked for: they need Arrow and Numba, which `twinset --help` does not wait for.
 _LAZY = {
     "Index": "index.index", "collapse": "collapsing",
-    "compare": "pipeline", "dedup": "pipeline", "evaluate": "evaluating", "find_pairs": "pipeline",
+    "compare": "comparing", "dedup": "pipeline", "evaluate": "evaluating", "find_pairs": "pipeline",
     "explain": "engines.explaining", "open_result": "results", "Sketches": "sketching", "sketch": "sketching",
 }  # fmt: skip
 

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 from . import checks
 from .checks import Check, Word
 from .errors import OptionError
-from .item_options import SETS
 from .options import FORCE, DedupOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions, option
 
 __all__ = ["EvaluateOptions", "parse_sweep"]
@@ -51,10 +50,6 @@ class EvaluateOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
     """The options of `twinset.evaluate` and ``twinset evaluate``."""
 
     title: ClassVar[str] = "Evaluation"
-    kinds: ClassVar[tuple[str, ...]] = SETS
-    why_not: ClassVar[str] = (
-        "evaluates texts and sets; of codes nothing is missed, and runs over vectors and weighted sets are audited"
-    )
 
     truth: object = option(
         None,
@@ -90,11 +85,15 @@ class EvaluateOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
 
     def _check_together(self) -> None:
         super()._check_together()
+        if self.sweep is not None and self.measure in ("bits", "distance"):
+            raise OptionError("--sweep goes over similarities, and these items have distances; name one --distance")
         if (self.truth is None) != self.exact:
             came = "both" if self.exact else "neither of them"
             raise OptionError(f"the truth is either a file (--truth FILE) or the exact join (--exact); {came} came")
 
     @property
     def thresholds(self) -> tuple[float, ...]:
-        """The thresholds to measure at, the lowest first."""
+        """The thresholds to measure at, the lowest first; of what has a distance, its negative."""
+        if self.measure in ("bits", "distance"):
+            return (-self.reach,)
         return (self.threshold,) if self.sweep is None else parse_sweep(self.sweep)

@@ -18,6 +18,7 @@ from twinset.engines.corpus import Corpus
 from twinset.engines.exact import Joining
 from twinset.engines.expanding import SAME, Copies, expanded
 from twinset.engines.local import Local
+from twinset.engines.measured import Measured
 from twinset.engines.progress import Progress, Silent
 from twinset.engines.sketching import READ, UNREADABLE
 from twinset.engines.spool import Spool
@@ -28,9 +29,10 @@ from twinset.evaluation import sweep
 from twinset.evaluation.known import MOST_SAMPLED, Known, KnownScored, Scored, among, each_once, pair_keys, unpaired
 from twinset.evaluation.outcome import Evaluation, best_of, definitions, write_files
 from twinset.evaluation.truth import Truth, read_truth, resolved
+from twinset.item_options import MEASURED
 from twinset.options import DedupOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions
 from twinset.pairs.verify import Shares, scores
-from twinset.plan import plan
+from twinset.plan import Plan, exact_plan, plan
 from twinset.report.evaluation import evaluation_figures
 from twinset.report.plots import check_figure
 from twinset.schema import Numbers
@@ -74,12 +76,10 @@ def evaluate(*sources: object, output: Any = None, progress: Progress | None = N
     _check_place(place, options)
     truth = None if options.exact else read_truth(options.truth)
     searching = _searching(options)
-    chosen = plan(searching.threshold, options.recall, options.n_hashes, options.n_bands, options.rows_per_band)
-    with Local(sources, searching, chosen, place, twinset.__version__, progress or Silent()) as run:
+    with Local(sources, searching, _sketched(searching), place, twinset.__version__, progress or Silent()) as run:
         corpus, _ = run.read(whole=False)
         copies = run.collapse(corpus)
-        candidates = run.candidates(corpus, copies)
-        pairs, verifying = run.verify(corpus, candidates)
+        candidates, pairs, verifying = _near(run, corpus, copies)
         found = _scored(run, copies, pairs, verifying)
         known, facts = _known(run, options, truth, corpus, copies, verifying)
         sampled = _sampled(run, known, corpus, copies, candidates, verifying)
@@ -89,10 +89,28 @@ def evaluate(*sources: object, output: Any = None, progress: Progress | None = N
             write_files(summary, made)
             if options.plots != "none":
                 run.progress.stage("drawing", None, "plots")
-                curve = sweep.curves(found, known, searching.threshold)
-                evaluation_figures(summary, curve, chosen, made, options.plots)
+                curve = sweep.curves(found, known, options.thresholds[0])
+                apart = options.measure in ("bits", "distance")
+                evaluation_figures(summary, curve, run.plan, made, options.plots, apart)
             outputs.put_in_place(made, place, run.state.folder / "old")
-    return Evaluation(summary, chosen, place)
+    return Evaluation(summary, run.plan, place)
+
+
+def _sketched(searching: DedupOptions) -> Plan:
+    """The plan of the sketches; what has a measure of its own has none, and plans when it is in memory."""
+    if searching.item_kind in MEASURED:
+        return exact_plan(searching.threshold)
+    words = (searching.threshold, searching.recall, searching.n_hashes, searching.n_bands, searching.rows_per_band)
+    return plan(*words)
+
+
+def _near(run: Local, corpus: Corpus, copies: Copies) -> tuple[Spool, Spool, Verifying | Measured]:
+    """What was compared, what of it is a pair, and what can say more of them."""
+    if run.options.item_kind in MEASURED:
+        pairs, held = run.compare(corpus, copies)
+        return pairs, pairs, held
+    candidates = run.candidates(corpus, copies)
+    return candidates, *run.verify(corpus, candidates)
 
 
 def _check_place(place: Path | None, options: EvaluateOptions) -> None:
@@ -112,10 +130,11 @@ def _searching(options: EvaluateOptions) -> DedupOptions:
     """The options of the one run: those of a dedup at the lowest threshold."""
     groups = (RunOptions, PlanOptions, ShingleOptions, ReadOptions)
     shared = {field.name: getattr(options, field.name) for group in groups for field in dataclasses.fields(group)}
-    return DedupOptions(**{**shared, "threshold": options.thresholds[0], "cluster": options.cluster})
+    lowest = options.thresholds[0] if options.measure in ("jaccard", "cosine") else options.threshold
+    return DedupOptions(**{**shared, "threshold": lowest, "cluster": options.cluster})
 
 
-def _scored(run: Local, copies: Copies, pairs: Spool, verifying: Verifying) -> Scored:
+def _scored(run: Local, copies: Copies, pairs: Spool, verifying: Verifying | Measured) -> Scored:
     """Every pair of documents, identical ones included, with its similarity."""
     count = copies.identical_pairs
     for rows in pairs.chunks():
@@ -127,10 +146,13 @@ def _scored(run: Local, copies: Copies, pairs: Spool, verifying: Verifying) -> S
         )
     rows = np.concatenate([np.empty((0, 3), np.uint32), *expanded(copies, pairs, link=False, one_sided=False)])
     left, right = np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1])
-    return Scored.of(left, right, _similarity(rows, copies.first, verifying.sizes))
+    return Scored.of(left, right, _similarity(rows, copies.first, verifying))
 
 
-def _similarity(rows: Numbers, first: Numbers, sizes: Numbers) -> Shares:
+def _similarity(rows: Numbers, first: Numbers, verifying: Verifying | Measured) -> Shares:
+    if isinstance(verifying, Measured):
+        return verifying.similarity(rows)
+    sizes = verifying.sizes
     shared = np.ascontiguousarray(rows[:, 2])
     same = shared == SAME
     ours, theirs = (np.where(same, np.uint32(1), sizes[first[rows[:, side]]]) for side in (0, 1))
@@ -143,13 +165,18 @@ def _known(
     truth: Truth | None,
     corpus: Corpus,
     copies: Copies,
-    verifying: Verifying,
+    verifying: Verifying | Measured,
 ) -> tuple[Known, dict[str, Any]]:
     """The truth by document number, and what is to be said about it."""
     if truth is not None:
         ids = pa.concat_arrays([pa.array([], pa.large_string()), *corpus.names.all().cast(pa.large_string()).chunks])
         return resolved(truth, ids, corpus.status != UNREADABLE)
     since = time.perf_counter()
+    if isinstance(verifying, Measured):
+        every = Spool(run.state.scratch / "exact-pairs", "<u4", 3)
+        verifying.join_all(every)
+        run.timed("exact", since)
+        return KnownScored(corpus.documents, _scored(run, copies, every, verifying), options.cluster), {"kind": "exact"}
     work = (run.budget, run.state, run.threads, run.progress)
     candidates = Spool(run.state.scratch / "exact", "<u4", 2)
     for few in Joining(corpus, copies.first, run.options, *work).candidates():
@@ -162,7 +189,7 @@ def _known(
 
 
 def _sampled(
-    run: Local, known: Known, corpus: Corpus, copies: Copies, candidates: Spool, verifying: Verifying
+    run: Local, known: Known, corpus: Corpus, copies: Copies, candidates: Spool, verifying: Verifying | Measured
 ) -> sweep.Sampled:
     """The exact similarity of true pairs, also of those missed, and which of them became candidates."""
     left, right = (copies.first[numbers] for numbers in known.sample())
@@ -181,7 +208,7 @@ def _sampled(
     found = met[np.searchsorted(ordered, pair_keys(rows[:, 0], rows[:, 1]))]
     # A document without a token is like no other.
     nothing = np.zeros(int(np.count_nonzero(~read)))
-    similarity = np.concatenate([_similarity(rows, copies.first, verifying.sizes), nothing])
+    similarity = np.concatenate([_similarity(rows, copies.first, verifying), nothing])
     family = components(corpus.documents, [rows, np.stack([left, right], axis=1)])
     return sweep.Sampled(
         similarity,
@@ -206,7 +233,7 @@ def _summary(
     rows = sweep.measures(found, known, options.thresholds, options.cluster, readable)
     run.progress.advance(len(rows))
     best = best_of(rows)
-    shares = sweep.shares(sampled, run.sketching)
+    shares = sweep.shares(sampled, run.plan, options.thresholds[0], options.item_kind in MEASURED)
     true = known.count(options.thresholds[0])
     run.timed("measure", since)
     return {
@@ -214,8 +241,8 @@ def _summary(
         "unreadable": int(np.count_nonzero(~readable)),
         "identical": copies.extra,
         "truth": facts,
-        "best": {"threshold": best["threshold"], "f1": best["f1"]} if best else None,
-        "measures": rows,
+        "best": {"threshold": abs(best["threshold"]), "f1": best["f1"]} if best else None,
+        "measures": [{**row, "threshold": abs(row["threshold"])} for row in rows],
         "shares": shares,
         "sampled": {"true_pairs": true, "looked_at": min(true, MOST_SAMPLED)},
         "definitions": definitions(facts["kind"]),

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 import twinset
@@ -16,6 +15,7 @@ from twinset.engines import clustering
 from twinset.engines import output as outputs
 from twinset.engines.clustering import Clusters
 from twinset.engines.corpus import Corpus
+from twinset.engines.counting import counts_of, dedup_counts, given_input, named_of
 from twinset.engines.earlier import Earlier, grouped
 from twinset.engines.expanding import Copies
 from twinset.engines.local import Local
@@ -23,22 +23,17 @@ from twinset.engines.measured import Measured
 from twinset.engines.progress import Progress, Silent
 from twinset.engines.reading import Found
 from twinset.engines.recorded import sealed
-from twinset.engines.reopening import described
-from twinset.engines.sketching import EMPTY, UNREADABLE, shingle_sets
 from twinset.engines.spool import Spool
 from twinset.engines.tables import check_ending
 from twinset.engines.verifying import Verifying
 from twinset.engines.writing import document_pairs, nearest_first, top_pairs, write_result
-from twinset.errors import OptionError, PlanWarning, SourceError, TwinsetError
+from twinset.errors import OptionError, PlanWarning
 from twinset.evaluation import audit
 from twinset.item_options import MEASURED
-from twinset.options import CompareOptions, DedupOptions, PairsOptions
-from twinset.pairs.verify import Sets, overlaps
+from twinset.options import DedupOptions, PairsOptions
 from twinset.plan import Plan, exact_plan, plan
-from twinset.results import Comparison, DedupResult, PairsResult
-from twinset.schema import Shingles
+from twinset.results import DedupResult, PairsResult
 from twinset.sketch_options import holds_sketches
-from twinset.sketches.minhash import estimate, sketch, standard_error
 from twinset.wording import counted
 
 if TYPE_CHECKING:
@@ -104,8 +99,8 @@ def find_pairs(*sources: object, output: Any = None, progress: Progress | None =
         count = results.write_pairs(made, every)
         run.timed("write", since)
         summary = {
-            **_counts(corpus, copies, found, run),
-            "named": _named(corpus, found),
+            **counts_of(corpus, copies, found, run),
+            "named": named_of(corpus, found),
             "pairs": count,
             "candidates": candidates,
             "audit": audit.summary_of(audited, results) if audited else None,
@@ -184,12 +179,12 @@ def _deduplicated(
             audit.write_missed(made / "missed.parquet", audited, results)
         run.timed("write", since)
         summary = {
-            **_dedup_counts(run, results, clusters, found),
+            **dedup_counts(run, results, clusters, found),
             "pairs": count,
             "candidates": candidates,
             "index": arriving.summary(earlier.count(copies)) if arriving and earlier else None,
             "audit": audit.summary_of(audited, results) if audited else None,
-            "input": _input(run, found),
+            "input": given_input(run, found),
             **run.facts(),
         }
         summary = sealed(made, summary) if place is not None else summary
@@ -213,63 +208,7 @@ def _arriving(index: "Index | None", run: Local) -> "AbstractContextManager[Arri
     return Arriving(index, run)
 
 
-def compare(left: str, right: str, **words: Any) -> Comparison:
-    """Compare two texts exactly.
-
-    Parameters
-    ----------
-    left, right
-        The texts.
-    **words
-        The options of `twinset compare`, by the same words.
-
-    Returns
-    -------
-    Comparison
-        Exact Jaccard similarity, containment both ways, the estimate of a sketch, and shingle counts.
-
-    Examples
-    --------
-    >>> import twinset
-    >>> twinset.compare("Nadal", "Nadia", shingle="char:2").similarity
-    0.3333333333333333
-    """
-    options = CompareOptions.of(**words)
-    try:
-        texts = pa.array([left, right], pa.large_string())
-    except UnicodeEncodeError as error:
-        raise SourceError(
-            f"a text to compare holds half of a surrogate pair ({error.object[error.start]!r} at {error.start}), "
-            "which no UTF-8 can hold; take it out, or decode the text another way"
-        ) from error
-    ours, theirs = shingle_sets(texts, options, options.seed)
-    hashes = np.concatenate([ours, theirs])
-    both = Shingles(np.arange(2), np.array([0, len(ours), len(hashes)]), hashes)
-    sets = Sets.with_room(np.diff(both.offsets))
-    sets.fill(both, np.arange(2), np.arange(2))
-    shared = int(overlaps(sets, np.array([0], np.uint32), np.array([1], np.uint32), 0.0)[0])
-    sketches = sketch(both, options.sketch, options.n_hashes, options.seed)
-    n_left, n_right = sets.sizes.tolist()
-    union = n_left + n_right - shared
-    similarity = shared / union if union else 0.0
-    return Comparison(
-        similarity=similarity,
-        distance=1.0 - similarity,
-        left_in_right=shared / n_left if n_left else 0.0,
-        right_in_left=shared / n_right if n_right else 0.0,
-        estimate=estimate(sketches[0], sketches[1]),
-        standard_error=standard_error(similarity, options.n_hashes),
-        shared=shared,
-        left_shingles=n_left,
-        right_shingles=n_right,
-        shingle=options.shingle,
-        n_hashes=options.n_hashes,
-    )
-
-
-def dry_run(
-    sources: Any, options: PairsOptions | DedupOptions, words: dict[str, Any] | None = None
-) -> dict[str, Any]:
+def dry_run(sources: Any, options: PairsOptions | DedupOptions, words: dict[str, Any] | None = None) -> dict[str, Any]:
     """Say what would be read and planned, and read nothing but heads and footers.
 
     `words` are those that were given themselves; an index has its own for all others.
@@ -345,49 +284,6 @@ def _clusters(
         clusters = clustering.with_reasons(clusters, copies, verifying, scratch, out)
     run.timed("cluster", since)
     return clusters
-
-
-def _input(run: Local, found: Found) -> dict[str, Any]:
-    """The sources as they were given, for whoever reads them again."""
-    given = {"sources": described(run.given), "against": described(run.options.against)}
-    return {**given, "own_ids": found.own_ids}
-
-
-def _counts(corpus: Corpus, copies: Copies, found: Found, run: Local) -> dict[str, Any]:
-    status = corpus.status[: corpus.own]
-    return {
-        "documents": corpus.own,
-        "empty": int(np.count_nonzero(status == EMPTY)),
-        "unreadable": int(np.count_nonzero(status == UNREADABLE)),
-        "identical": copies.extra,
-        "replaced": found.replaced,
-        "skipped": [list(one) for one in run.skipped],
-        "against": corpus.documents - corpus.own,
-        "text_bytes": found.text_bytes,
-        **({} if found.rows is None else {"rows": found.rows}),
-    }
-
-
-def _named(corpus: Corpus, found: Found) -> dict[str, Any]:
-    """The first thousand ids of what has no pairs because it could not be read, or holds no token."""
-    empty = np.flatnonzero(corpus.status[: corpus.own] == EMPTY)[:1000].astype(np.uint32)
-    unreadable = [(number, reason) for number, reason in found.unreadable if number < corpus.own][:1000]
-    ids = corpus.take_ids(np.array([number for number, _ in unreadable], np.uint32)).to_pylist()
-    reasons = [reason for _, reason in unreadable]
-    return {"empty": corpus.take_ids(empty).to_pylist(), "unreadable": [*zip(ids, reasons, strict=True)]}
-
-
-def _dedup_counts(run: Local, results: outputs.Results, clusters: Clusters, found: Found) -> dict[str, Any]:
-    counts = _counts(results.corpus, results.copies, found, run)
-    kept, removed = int(np.count_nonzero(clusters.kept)), int(np.count_nonzero(clusters.removed))
-    if kept + removed + counts["unreadable"] != counts["documents"]:
-        raise TwinsetError(
-            f"rows were lost: {kept} kept + {removed} removed + {counts['unreadable']} unreadable are not "
-            f"{counted(counts['documents'], 'document')}; please report this, and do not use the result"
-        )
-    counts["clusters"] = results.clusters(clusters)
-    first = {"documents": counts["documents"], "kept": kept, "removed": removed}
-    return {**first, **counts}
 
 
 def _kept_table(run: Local, corpus: Corpus, clusters: Clusters) -> pa.Table:

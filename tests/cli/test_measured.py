@@ -112,7 +112,8 @@ def test_a_dry_run_says_what_is_known(call: Call, codes: Path, vectors: Path) ->
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("evaluate", "codes.csv", "--codes", "code", "--truth", "x.csv"), "--codes has no meaning here"),
+        (("evaluate", "codes.csv", "--codes", "code", "--truth", "x.csv", "--sweep", "0.5:0.9:0.1"), "have distances"),
+        (("evaluate", "codes.csv", "--codes", "code", "--exact"), "--exact has no meaning for bit codes"),
         (("pairs", "codes.csv", "--codes", "nothing"), "there is no column 'nothing'"),
         (("pairs", "codes.csv", "--codes", "id"), "odd number of digits"),
         (("pairs", "codes.csv", "--vectors"), "needs the name of a column"),

@@ -155,3 +155,22 @@ def test_sources_that_have_no_such_column(tmp_path: Path) -> None:
         twinset.find_pairs({"a": "milk"}, items="tags")
     with pytest.raises(SourceError, match="a record must be a mapping"):
         twinset.find_pairs({"a": "milk"}, text=["a", "b"])
+
+
+@given(
+    st.lists(st.lists(st.none() | st.integers(-9, 9) | st.integers(-(2**63), 2**63 - 1), max_size=6), max_size=8),
+    st.sampled_from([pa.int64(), pa.int32(), pa.float64(), pa.decimal128(38, 0)]),
+)
+def test_numbers_are_hashed_as_they_are_written(lists: list[list[int | None]], kind: pa.DataType) -> None:
+    """By a table, by their distinct values or one by one: it is the same."""
+    if kind == pa.int32():
+        lists = [[one if one is None else one % 1000 - 500 for one in many] for many in lists]
+    if kind == pa.float64():
+        lists = [[one if one is None else one % 2**40 for one in many] for many in lists]
+    column = pa.array(lists, pa.list_(kind))
+    written = pa.array(
+        [[one.cast(pa.string()).as_py() for one in many.values if one.is_valid] for many in column],
+        pa.list_(pa.string()),
+    )
+    options = ReadOptions.of(items="tags")
+    assert packed(options, [column])[0].equals(packed(options, [written])[0])

@@ -28,7 +28,7 @@ LEVELS: tuple[set[str], ...] = (
     {"report"},
     {"results"},
     {"evaluation", "estimated"},
-    {"pipeline", "evaluating", "collapsing", "indexing", "sketching"},
+    {"pipeline", "comparing", "evaluating", "collapsing", "indexing", "sketching"},
     {"cli", "web"},
 )
 LEVEL = {part: level for level, found in enumerate(LEVELS) for part in found}

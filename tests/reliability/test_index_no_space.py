@@ -6,6 +6,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,14 +86,16 @@ def test_files_that_cannot_grow(nursery: Nursery, kept: Path, tmp_path: Path, wo
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("a small file system can be mounted by root only")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)
+def small_disk() -> Iterator[Path]:
+    # Not in pytest's own folder: whichever run of it starts next closes that to others, such as the server's user.
+    with tempfile.TemporaryDirectory(prefix="twinset-disk-") as folder:
+        disk = Path(folder) / "disk"
+        disk.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
+        if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
+            pytest.skip("a small file system can be mounted by root only")
+        yield disk
+        subprocess.run(["umount", str(disk)], check=True)
 
 
 def give(disk: Path, size: str) -> None:

@@ -35,7 +35,7 @@ def command(files: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **v
     left, right = strings or [text_of(name, options.encoding) for name in files]
     import twinset
 
-    running.load(lambda text: click.echo(text, err=True))
+    running.load(lambda text: click.echo(text, err=True), "comparing")
     found = twinset.compare(left, right, **words)
     if as_json:
         show.as_json({**found.to_dict(), "options": options.to_dict()})

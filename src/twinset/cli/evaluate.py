@@ -52,24 +52,25 @@ def command(sources: tuple[str, ...], output: str | None, quiet: bool, as_json: 
     # The run is that of a dedup at the lowest threshold, and so is its plan.
     known = {name for name, _ in DedupOptions.words()}
     searching = {name: value for name, value in words.items() if name in known}
-    lowest = DedupOptions.of(**{**searching, "threshold": options.thresholds[0]})
+    alike = options.measure in ("jaccard", "cosine")
+    lowest = DedupOptions.of(**{**searching, **({"threshold": options.thresholds[0]} if alike else {})})
     with running.followed(lowest, quiet) as progress:
         done = twinset.evaluate(*sources, output=output, progress=progress, **words)
     summary = done.summary
     if as_json:
         show.as_json(summary)
     elif not quiet:
-        _print(summary)
+        _print(summary, "threshold" if alike else "distance")
         if output:
             click.echo(f"\nwritten to {output}")
 
 
-def _print(summary: dict[str, Any]) -> None:
+def _print(summary: dict[str, Any], what: str) -> None:
     width = curves.window()
     for said in (*_about(summary["truth"]), *_looked_at(summary["sampled"])):
         click.echo(curves.wrapped(said, width))
     rows = summary["measures"]
-    first = ["threshold", *(f"{row['threshold']:g}" for row in rows)]
+    first = [what, *(f"{row['threshold']:g}" for row in rows)]
     groups = [[_column(rows, *one) for one in group] for group in (_PAIRS, _CLUSTERS)]
     for line in show.columns(first, groups, width):
         click.echo(line)

@@ -175,7 +175,8 @@ def _print_explanation(found: Explanation, left: str, right: str, options: Expla
         (f"of {ours}", found.left_in_right, f"{n_left:,} {_are(n_left)} in the other"),
         (f"of {theirs}", found.right_in_left, f"{n_right:,} {_are(n_right)} in the other"),
     )
-    show.facts((name, f"{show.share(value)}  {len(shared):,} of {whole}") for name, value, whole in rows)
+    how = "by weight; " if found.weighted else ""
+    show.facts((name, f"{show.share(value)}  {how}{len(shared):,} of {whole}") for name, value, whole in rows)
     if of_texts:
         side_by_side.print_difference(found, ours, theirs, _context(options))
     most = None if options.full else options.shingles

@@ -31,6 +31,7 @@ _Out = TypeVar("_Out")
 _READ_BYTES = 2**26
 _BAD_AT_ONCE = 10_000
 _MEMORY = 2**30
+_TIGHT = 2**27
 _PROGRAM = 2**28  # about what Python, Arrow, the compiled kernels and a few batches in hand take
 _WIDE = 24  # bytes that a row of a text file has at least, for a guess at how many rows there are
 
@@ -135,9 +136,13 @@ class GroupsPart(Part):
     def _read(self, task: tuple[int, Chunk]) -> tuple[int, int, Portion, list[tuple[int, str]], int]:
         number, chunk = task
         block = chunk.read()
+        unreadable = block.unreadable
         by = None if block.by is None else block.by.cast(pa.large_string())
         portion = portion_of(long_rows(block), by, 0, self.inside[number].source, self.options.by)
-        return number, chunk.first_row, portion, block.unreadable, chunk.rows
+        if self.room < _TIGHT:
+            del block, by
+            pa.default_memory_pool().release_unused()  # of this thread's heap, which holds more than it needs
+        return number, chunk.first_row, portion, unreadable, chunk.rows
 
     def _refuse(self, name: str, reason: str) -> None:
         if self.options.on_error != "skip":
@@ -199,7 +204,7 @@ class GroupsPart(Part):
         return all(part.lasts for part in self.inside)
 
     def digest(self) -> str:
-        """SHA-256 over the lines ``name size sha256`` of the tables, or that of the only one."""
+        """SHA-256 over the lines ``format size sha256`` of the tables, or that of the only one."""
         if len(self.inside) == 1:
             return self.inside[0].digest()
         lines = [f"{part.format} {part.size} {part.digest()}\n" for part in self.inside]
@@ -213,17 +218,35 @@ class GroupsPart(Part):
 
     def elements(self, rows: Places) -> list[list[str] | None]:
         """The elements of some groups as they are written, in the order in which they first come."""
-        numbers, groups, bag = self.numbered(), self.groups, bool(getattr(self.options, "bag", False))
-        found: dict[int, list[str]] = {row: [] for row in rows.tolist() if row < groups}
+        bag = bool(getattr(self.options, "bag", False))
+        found = self._again(rows)
+        named = [None if one is None else [name for name, _ in one] for one in map(found.get, rows.tolist())]
+        return named if bag else [None if one is None else list(dict.fromkeys(one)) for one in named]
+
+    def weights(self, rows: Places) -> list[dict[str, float] | None]:
+        """How much each element of some weighted groups counts; those that count nothing are none."""
+        found = self._again(rows)
+        made: list[dict[str, float] | None] = []
+        for one in map(found.get, rows.tolist()):
+            every: dict[str, list[float]] = {}
+            for name, weight in one or ():
+                every.setdefault(name, []).append(weight)
+            sums = {name: sum(sorted(many)) for name, many in every.items()}
+            made.append(None if one is None else {name: total for name, total in sums.items() if total > 0})
+        return made
+
+    def _again(self, rows: Places) -> dict[int, list[tuple[str, float]]]:
+        """The elements of some groups, and their weights or 1, in the order of the rows, out of the tables."""
+        numbers, groups = self.numbered(), self.groups
+        found: dict[int, list[tuple[str, float]]] = {row: [] for row in rows.tolist() if row < groups}
         wanted = np.array(sorted(found), np.int64)
         for _, chunk in self._chunks():
             block = long_rows(chunk.read())
             known = np.append(numbers.of(block.names), -1)[block.codes]
             for row in np.flatnonzero(np.isin(known, wanted)).tolist():
-                found[int(known[row])].append(block.words[int(block.places[row])].as_py())
-        return [
-            (found[row] if bag else list(dict.fromkeys(found[row]))) if row in found else None for row in rows.tolist()
-        ]
+                weight = 1.0 if block.weights is None else float(block.weights[row])
+                found[int(known[row])].append((block.words[int(block.places[row])].as_py(), weight))
+        return found
 
     def numbered(self) -> GroupNumbers:
         """Gives the number of a group by its name."""

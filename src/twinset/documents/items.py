@@ -207,11 +207,30 @@ def _element_hashes(values: Any) -> Hashes:
     """The hash of each element; of what is no text that of each distinct one, since writing numbers out takes longest."""
     if is_text(values.type) or pa.types.is_null(values.type):
         return hash_values(_words(values), ELEMENT_SEED)
+    if pa.types.is_integer(values.type) and (found := _number_hashes(values)) is not None:
+        return found
     coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     hashes = hash_values(_words(coded.dictionary), ELEMENT_SEED)
     indices = pc.fill_null(coded.indices, 0) if coded.indices.null_count else coded.indices
     places = indices.to_numpy(zero_copy_only=False)
-    found: Hashes = hashes[places] if len(hashes) else np.zeros(len(values), np.uint64)
+    found = hashes[places] if len(hashes) else np.zeros(len(values), np.uint64)
+    return found
+
+
+def _number_hashes(values: Any) -> Hashes | None:
+    """The hash of each whole number, by a table of all there may be; None where that would be too large a table."""
+    ends = pc.min_max(values).as_py()
+    low, span = ends["min"], 0 if ends["min"] is None else ends["max"] - ends["min"] + 1
+    if not 0 < span <= 2 * len(values) or ends["max"] >= 2**63:
+        return None
+    whole = pc.fill_null(values, low) if values.null_count else values
+    places = whole.to_numpy(zero_copy_only=False).astype(np.int64) - low
+    named = np.zeros(span, np.bool_)
+    named[places] = True
+    there = np.flatnonzero(named)
+    table = np.zeros(span, np.uint64)
+    table[there] = hash_values(_words(pa.array(there + low, pa.int64())), ELEMENT_SEED)
+    found: Hashes = table[places]
     return found
 
 

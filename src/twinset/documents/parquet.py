@@ -67,7 +67,8 @@ class ParquetPart(ColumnsPart):
                 yield GroupsChunk(self, groups, first_row, rows)
                 first_row, rows, held, groups = first_row + rows, 0, 0, []
             if size > large * batch_bytes and count > 1:
-                yield from self._pieces(group, first_row, count, max(1, count * batch_bytes // size))
+                step = max(1, count * batch_bytes * large // (_LARGE * size))
+                yield from self._pieces(group, first_row, count, step)
                 first_row += count
             elif count:
                 groups.append(group)

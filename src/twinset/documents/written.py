@@ -50,6 +50,12 @@ def written_sets(part: Part, rows: Places) -> list[list[str] | None]:
     return found
 
 
+def weighted_sets(part: Part, rows: Places) -> list[dict[str, float] | None]:
+    """The elements of some groups of a long table, and how much each counts; None where there is none."""
+    of_groups: Callable[[Places], list[dict[str, float] | None]] = part.weights  # type: ignore[attr-defined]
+    return of_groups(rows)
+
+
 @contextmanager
 def _as_written(part: Part) -> Iterator[None]:
     """Have the part give its lists as they are written, for a while."""

@@ -131,6 +131,7 @@ class Estimating:
                 self.progress.advance(len(batch))
         names.finish(np.array([span.first for span in spans], np.int64))
         self._slots.close()
+        pa.default_memory_pool().release_unused()
         self.corpus = Corpus(
             [], spans, None, np.concatenate(status), np.zeros(first, np.uint32), np.concatenate(digests), names,
             spools["keys"], spools["bytes"], self.plan.n_bands, np.zeros(0, np.uint64), np.zeros(0, np.uint32), {}, 0,
@@ -140,7 +141,7 @@ class Estimating:
     def _keep(self, batch: SketchBatch, spools: dict[str, Spool]) -> None:
         """Sketches for later; bands, and the low bytes by which those that meet in one are compared."""
         self._slots.append(packed(batch.table(self.scheme).combine_chunks().to_batches()[0]))
-        if self._slots.nbytes > self.budget.sets // 2:
+        if self._slots.nbytes > self.budget.sets // 4:
             self._slots.forget()
         if isinstance(batch.sketches, BottomK):
             return
@@ -237,7 +238,7 @@ class Estimating:
 
     def _blocks(self) -> list[range]:
         """Ranges of spans whose sketches fit in memory, two of them at a time."""
-        limit, blocks = self.budget.sets // 4, []
+        limit, blocks = self.budget.sets // 6, []
         first, size = 0, 0
         for index in range(len(self.corpus.spans)):
             own = self._slots.records[index][0]

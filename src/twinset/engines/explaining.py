@@ -14,7 +14,7 @@ from twinset.engines.recorded import Recorded
 from twinset.engines.sketching import EMPTY, UNREADABLE
 from twinset.errors import SourceError
 from twinset.item_options import MEASURED
-from twinset.pairs.explain import Explanation, explain_sets, explain_texts
+from twinset.pairs.explain import Explanation, explain_sets, explain_texts, explain_weighted
 from twinset.result_options import ExplainOptions
 from twinset.schema import removed_schema
 
@@ -121,7 +121,8 @@ def account(recorded: Recorded, id: str, other: str | None = None) -> Account:
     elif len(members):
         other = members["id"][_least_similar(members)].as_py()
         second = recorded.find(other)
-    texts = recorded.options.item_kind not in MEASURED  # of these there is nothing to tell but the score
+    options = recorded.options  # of most measured kinds there is nothing to tell but the score
+    texts = options.item_kind not in MEASURED or (options.item_kind == "weighted" and options.group is not None)
     explanation = _explained(recorded, number, second) if second is not None and texts else None
     if explanation and second is not None and second >= len(recorded.ids) and other == cluster:
         was = members.filter(pc.field("id") == id)["similarity"][0].as_py()
@@ -146,6 +147,8 @@ def _explained(recorded: Recorded, number: int, second: int) -> Explanation | No
     if recorded.options.item_kind in ("items", "groups"):
         ours, theirs = (orjson.loads(text or "[]") for text in texts)
         return explain_sets(ours, theirs, bag=recorded.options.bag)
+    if recorded.options.item_kind == "weighted":
+        return explain_weighted(*(orjson.loads(text or "{}") for text in texts))
     return explain_texts(texts[0] or "", texts[1] or "", recorded.options)
 
 

@@ -38,6 +38,7 @@ Sink = Callable[[Numbers, Numbers, Numbers], None]
 """Takes pairs: places on the left and on the right, and codes. May be called from several threads."""
 
 _SLICE = 1 << 16  # pairs scored at a time
+_AT_ONCE = 256  # items compared with all others at a time
 _NAMES = {"codes": "code", "images": "picture", "vectors": "vector", "weighted": "weighted set"}
 
 
@@ -205,6 +206,31 @@ class Measured(ABC):
             if out.nbytes > limit:
                 out.forget()
         scratch.remove()
+
+    def join_all(self, out: Spool) -> None:
+        """As `join`, by comparing everything with everything: nothing is missed."""
+        self.work.progress.stage("comparing all", len(self.numbers), "documents")
+
+        def compared(start: int) -> Rows:
+            found = [np.empty((0, 3), np.uint32)]
+            for lefts, rights, codes in self.near_all(np.arange(start, min(start + _AT_ONCE, len(self.numbers)))):
+                kept = lefts < rights
+                if self.groups is not None:
+                    kept &= self.groups[lefts] == self.groups[rights]
+                if self.border is not None:
+                    kept &= (lefts < self.border) & (rights >= self.border)
+                found.append(np.stack([self.numbers[lefts[kept]], self.numbers[rights[kept]], codes[kept]], axis=1))
+            return np.concatenate(found)
+
+        for rows in self.work.threads.map(compared, range(0, len(self.numbers), _AT_ONCE)):
+            out.append(rows)
+            self.work.progress.advance(_AT_ONCE)
+        out.close()
+
+    def similarity(self, rows: Rows) -> npt.NDArray[np.float64]:
+        """How alike the two documents of each row are; of what has a distance, how little they are apart."""
+        found = self.scores(rows[:, 0], rows[:, 1], rows[:, 2])[0].astype(np.float64)
+        return -found if self.measure in ("bits", "distance") else found
 
     def verify(self, candidates: Spool, threshold: float, out: Spool) -> None:
         """Append (left, right, code) of every candidate to `out`; a threshold other than 0 is not asked for here."""

@@ -15,11 +15,13 @@ import numpy.typing as npt
 from twinset.candidates import probing
 from twinset.engines import sampling
 from twinset.engines.auditing import Audited
+from twinset.engines.budget import Budget
 from twinset.engines.expanding import Copies
 from twinset.engines.measured import distance_codes
 from twinset.engines.measured_vectors import MeasuredVectors, slices
 from twinset.engines.sorting import Rows
 from twinset.engines.spool import Spool
+from twinset.errors import OptionError
 from twinset.options import PairsOptions
 from twinset.pairs.vectors import every_nearest, nearest
 from twinset.schema import Codes, Hashes, Numbers, Places, Vectors
@@ -28,7 +30,7 @@ from twinset.vector_plan import VectorPlan, vector_plan
 
 _SAMPLE = 256
 _ROWS = 1024  # asked for at a time
-_CONTENTS = 1 << 14  # whose neighbours are turned into pairs of documents at a time
+_ROWS_AT_ONCE = 1 << 18  # neighbours of contents that are turned into pairs of documents at a time
 
 Floats = npt.NDArray[np.float64]
 
@@ -64,6 +66,7 @@ class NearestVectors:
 
     def __init__(self, held: MeasuredVectors, top: int) -> None:
         self.held, self.top = held, top
+        _refuse_too_many(len(held.numbers), top, held.work.budget)
         count, border = len(held.vectors), held.border
         self.asking = np.arange(count if border is None else border)
         self.asked = np.arange(0 if border is None else border, count)
@@ -229,7 +232,7 @@ class NearestVectors:
     def rows(self, found: Neighbours) -> Iterator[Rows]:
         """Pairs of documents: each with the nearest of all, copies among them."""
         held, copies = self.held, self.held.copies
-        for rows in slices(len(self.asking), _CONTENTS):
+        for rows in slices(len(self.asking), max(1, _ROWS_AT_ONCE // (self.top + 1))):
             places = self.asking[rows]
             there = np.arange(found.places.shape[1]) < found.counts[rows, None]
             owners, columns = np.nonzero(there)
@@ -268,6 +271,15 @@ class NearestVectors:
         rank = np.arange(len(rows)) - np.repeat(starts, np.diff(np.append(starts, len(rows))))
         nearest_rows: Rows = rows[rank < self.top]
         return nearest_rows
+
+
+def _refuse_too_many(vectors: int, top: int, budget: Budget) -> None:
+    needed, room = 32 * vectors * (top + 1), budget.free // 2
+    if needed > room:
+        raise OptionError(
+            f"the {top:,} nearest of {vectors:,} vectors take {needed >> 20:,} MiB of memory, and {room >> 20:,} MiB are "
+            "left for them; ask for fewer with --top, or give more with --memory"
+        )
 
 
 def _without_itself(numbers: Numbers, scores: Floats, counts: Places, places: Places, top: int) -> Neighbours:

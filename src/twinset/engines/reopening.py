@@ -19,7 +19,7 @@ from twinset.documents.files import is_pattern, matches_of
 from twinset.documents.parts import Part
 from twinset.documents.sources import open_sources
 from twinset.documents.texts import TextPart
-from twinset.documents.written import written_sets
+from twinset.documents.written import weighted_sets, written_sets
 from twinset.engines.local import without_outputs
 from twinset.engines.opening import sketch_pictures
 from twinset.engines.shingling import item_lengths
@@ -160,10 +160,12 @@ class Reopened:
         return part
 
     def texts(self, number: int, rows: Places, was: Places) -> list[str | None]:
-        """The texts of some rows of a part, which had `was` characters each; of sets a JSON list of their elements."""
+        """The texts of some rows of a part, which had `was` characters each; of sets their elements in JSON."""
         part = self.trusted(number)
         if self.options.item_kind in ("items", "groups"):
             return self._sets(part, rows, was)
+        if self.options.group is not None:
+            return self._weighted(part, rows, was)
         found: list[str | None] = [None] * len(rows)
         left = len(rows)
         for chunk in part.chunks(_BATCH):
@@ -184,6 +186,12 @@ class Reopened:
     def _sets(self, part: Part, rows: Places, was: Places) -> list[str | None]:
         found = written_sets(part, rows)
         if any(len(one or ()) != count for one, count in zip(found, was.tolist(), strict=True)):
+            raise SourceError(f"its sets were changed since that run; {_AGAIN}", where=part.name)
+        return [None if one is None else orjson.dumps(one).decode() for one in found]
+
+    def _weighted(self, part: Part, rows: Places, was: Places) -> list[str | None]:
+        found = weighted_sets(part, rows)
+        if any(2 * len(one or ()) != words for one, words in zip(found, was.tolist(), strict=True)):
             raise SourceError(f"its sets were changed since that run; {_AGAIN}", where=part.name)
         return [None if one is None else orjson.dumps(one).decode() for one in found]
 

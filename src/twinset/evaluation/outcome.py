@@ -37,7 +37,7 @@ class Evaluation:
     """
 
     summary: dict[str, Any]
-    plan: Plan
+    plan: Any
     path: Path | None = None
 
     @cached_property

@@ -115,14 +115,14 @@ def _several(sizes: npt.NDArray[np.int64]) -> int:
 def curves(found: Scored, known: Known, floor: float) -> list[dict[str, Any]]:
     """Give precision, recall and F1 of pairs at many thresholds from the floor to 1, for drawing."""
     true = known.holds(found.left, found.right)
-    cuts = np.linspace(floor, 1.0, _CUTS + 1)
+    cuts = np.linspace(floor, 1.0 if floor > 0 else 0.0, _CUTS + 1)
     every, right = np.sort(found.similarity), np.sort(found.similarity[true])
     exact = np.sort(known.pairs.similarity) if isinstance(known, KnownScored) else None
     rows = []
     for cut in cuts.tolist():
         total = _from(exact, cut) if exact is not None else known.count(cut)
         counts = PairCounts(_from(every, cut), total, _from(right, cut))
-        rows.append({"threshold": cut, "precision": counts.precision, "recall": counts.recall, "f1": counts.f1})
+        rows.append({"threshold": abs(cut), "precision": counts.precision, "recall": counts.recall, "f1": counts.f1})
     return rows
 
 
@@ -130,8 +130,11 @@ def _from(ordered: Values, cut: float) -> int:
     return len(ordered) - int(np.searchsorted(ordered, cut, side="left"))
 
 
-def shares(sampled: Sampled, plan: Plan) -> list[dict[str, Any]]:
+def shares(sampled: Sampled, plan: Any, lowest: float = 0.0, verified: bool = False) -> list[dict[str, Any]]:
     """Give the share of true pairs found, range by range of similarity, beside what the plan expects.
+
+    Where found means `verified`, only pairs from the `lowest` threshold on are looked at. Of what has a distance
+    (`lowest` is below 0) there is none.
 
     Examples
     --------
@@ -141,7 +144,13 @@ def shares(sampled: Sampled, plan: Plan) -> list[dict[str, Any]]:
     >>> [(row["low"], row["pairs"], row["share"]) for row in shares(pairs, plan(0.8))]
     [(0.8, 2, 0.5), (0.95, 1, 1.0)]
     """
-    grid = np.linspace(0, 1, 1001)
+    if lowest < 0:
+        return []
+    # Chances of vectors are simulated, each of them.
+    grid = np.linspace(0, 1, 1001) if isinstance(plan, Plan) else np.linspace(lowest, 1, 41)
+    if verified:
+        enough = sampled.similarity >= lowest
+        sampled = Sampled(sampled.similarity[enough], sampled.found[enough], sampled.family[enough])
     curve = np.array([plan.p_found(float(at)) for at in grid])
     expected = np.interp(sampled.similarity, grid, curve)
     # Into the range that begins at its lower end; 1 belongs to the last. A margin, for 0.15 × 20 is a little below 3.

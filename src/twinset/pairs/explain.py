@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -68,6 +69,11 @@ class Explanation:
     def unit(self) -> str:
         """What one of the things is called that are shared or not."""
         return "shingle"
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the shares are by weight, and not by number."""
+        return False
 
     @cached_property
     def difference(self) -> Difference:
@@ -150,6 +156,16 @@ class SetExplanation(Explanation):
         }
 
 
+@dataclass(frozen=True, repr=False)
+class WeightedExplanation(SetExplanation):
+    """Two weighted sets, compared so that a person can follow."""
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the shares are by weight, and not by number."""
+        return True
+
+
 def explain_sets(left: Sequence[str], right: Sequence[str], *, bag: bool = False) -> SetExplanation:
     """Explain the similarity of two sets, or bags.
 
@@ -161,6 +177,32 @@ def explain_sets(left: Sequence[str], right: Sequence[str], *, bag: bool = False
     """
     ours, theirs = (list(one) if bag else list(dict.fromkeys(one)) for one in (left, right))
     return SetExplanation(**_compared(ours, theirs), left="", right="", options=ShingleOptions.of())
+
+
+def explain_weighted(left: Mapping[str, float], right: Mapping[str, float]) -> WeightedExplanation:
+    """Explain the similarity of two weighted sets: each element is named with how much it counts, left and right.
+
+    Examples
+    --------
+    >>> found = explain_weighted({"bread": 2, "milk": 0.5}, {"bread": 1, "milk": 0.5, "salt": 0.5})
+    >>> found.similarity, found.shared, found.right_only
+    (0.5, ('bread (2 and 1)', 'milk (0.5 and 0.5)'), ('salt (0.5)',))
+    """
+    both = [name for name in left if name in right]
+    least = math.fsum(min(left[name], right[name]) for name in both)
+    ours, theirs = math.fsum(left.values()), math.fsum(right.values())
+    most = math.fsum(max(left.get(name, 0.0), right.get(name, 0.0)) for name in {**left, **right})
+    return WeightedExplanation(
+        similarity=least / most if most else 0.0,
+        left_in_right=least / ours if ours else 0.0,
+        right_in_left=least / theirs if theirs else 0.0,
+        shared=tuple(f"{name} ({left[name]:g} and {right[name]:g})" for name in both),
+        left_only=tuple(f"{name} ({weight:g})" for name, weight in left.items() if name not in right),
+        right_only=tuple(f"{name} ({weight:g})" for name, weight in right.items() if name not in left),
+        left="",
+        right="",
+        options=ShingleOptions.of(),
+    )
 
 
 def explain_texts(left: str, right: str, options: ShingleOptions) -> Explanation:

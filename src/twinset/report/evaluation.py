@@ -14,8 +14,9 @@ _ALL = (-0.02, 1.03)  # both axes of a share, with room for what lies on its end
 
 
 def evaluation_figures(
-    summary: dict[str, Any], curve: Sequence[dict[str, Any]], plan: Plan, folder: Path, ending: str
-) -> list[Path]:
+    summary: dict[str, Any], curve: Sequence[dict[str, Any]], plan: Any, folder: Path, ending: str,
+    apart: bool = False,
+) -> list[Path]:  # fmt: skip
     """Draw precision against recall, F1 against the threshold, and the share found against similarity.
 
     Parameters
@@ -30,19 +31,23 @@ def evaluation_figures(
         Where the figures go.
     ending
         Their format, svg or png.
+    apart
+        Whether pairs have a distance in the place of a similarity; then the third figure has nothing to show.
 
     Returns
     -------
     list of Path
-        The three files.
+        The files.
     """
     rows = summary["measures"]
     lowest = rows[0]["threshold"]
-    return [
+    drawn = [
         _precision_recall(rows, curve, folder / f"precision-recall.{ending}"),
-        _by_threshold(rows, curve, folder / f"f1.{ending}"),
-        _by_similarity(summary, plan, lowest, folder / f"shares.{ending}"),
+        _by_threshold(rows, curve, folder / f"f1.{ending}", apart),
     ]
+    if not apart:
+        drawn.append(_by_similarity(summary, plan, lowest, folder / f"shares.{ending}"))
+    return drawn
 
 
 def _points(rows: Sequence[dict[str, Any]], x: str, y: str) -> list[tuple[float, float]]:
@@ -67,28 +72,35 @@ def _precision_recall(rows: Sequence[dict[str, Any]], curve: Sequence[dict[str, 
     )
 
 
-def _by_threshold(rows: Sequence[dict[str, Any]], curve: Sequence[dict[str, Any]], path: Path) -> Path:
+def _by_threshold(rows: Sequence[dict[str, Any]], curve: Sequence[dict[str, Any]], path: Path, apart: bool) -> Path:
     names = {"F1": "f1", "precision": "precision", "recall": "recall"}
     lowest = rows[0]["threshold"]
+    what = "distance" if apart else "threshold"
+    ends = (0.0, lowest) if apart else (lowest, 1.0)
+    margin = 0.02 * (ends[1] - ends[0]) or 0.02
     return curve_figure(
         {name: _points(curve, "threshold", column) for name, column in names.items()},
         path,
-        x="threshold",
+        x=what,
         y="share",
-        title="F1, precision and recall of pairs against the threshold",
+        title=f"F1, precision and recall of pairs against the {what}",
         points={name: _points(rows, "threshold", column) for name, column in names.items()},
-        x_range=(lowest - 0.02 * (1 - lowest), 1 + 0.02 * (1 - lowest)),
+        x_range=(ends[0] - margin, ends[1] + margin),
         y_range=_ALL,
     )
 
 
-def _by_similarity(summary: dict[str, Any], plan: Plan, lowest: float, path: Path) -> Path:
+def _by_similarity(summary: dict[str, Any], plan: Any, lowest: float, path: Path) -> Path:
     names = ("similarity", "share", "share_low", "share_high")
-    expected = f"expected: {counted(plan.n_bands, 'band')} × {counted(plan.rows_per_band, 'row')}"
+    if isinstance(plan, Plan):
+        expected = f"expected: {counted(plan.n_bands, 'band')} × {counted(plan.rows_per_band, 'row')}"
+        line = [(0.0, plan.p_found(0.0)), *plan.curve(200)]
+    else:  # each chance is simulated
+        expected, line = f"expected: {plan.method}, {counted(plan.tables, 'table')}", plan.curve(40)
     every, some = summary["sampled"]["true_pairs"], summary["sampled"]["looked_at"]
     measured = f"measured on {some:,} of {every:,} pairs" if some < every else "measured"
     return curve_figure(
-        {expected: [(0.0, plan.p_found(0.0)), *plan.curve(200)]},
+        {expected: line},
         path,
         x="similarity",
         y="share of the true pairs found",

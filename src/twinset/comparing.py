@@ -1,0 +1,68 @@
+"""Two texts, exactly, and what a sketch would have said of them."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from twinset.engines.sketching import shingle_sets
+from twinset.errors import SourceError
+from twinset.options import CompareOptions
+from twinset.pairs.verify import Sets, overlaps
+from twinset.results import Comparison
+from twinset.schema import Shingles
+from twinset.sketches.minhash import estimate, sketch, standard_error
+
+
+def compare(left: str, right: str, **words: Any) -> Comparison:
+    """Compare two texts exactly.
+
+    Parameters
+    ----------
+    left, right
+        The texts.
+    **words
+        The options of `twinset compare`, by the same words.
+
+    Returns
+    -------
+    Comparison
+        Exact Jaccard similarity, containment both ways, the estimate of a sketch, and shingle counts.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> twinset.compare("Nadal", "Nadia", shingle="char:2").similarity
+    0.3333333333333333
+    """
+    options = CompareOptions.of(**words)
+    try:
+        texts = pa.array([left, right], pa.large_string())
+    except UnicodeEncodeError as error:
+        raise SourceError(
+            f"a text to compare holds half of a surrogate pair ({error.object[error.start]!r} at {error.start}), "
+            "which no UTF-8 can hold; take it out, or decode the text another way"
+        ) from error
+    ours, theirs = shingle_sets(texts, options, options.seed)
+    hashes = np.concatenate([ours, theirs])
+    both = Shingles(np.arange(2), np.array([0, len(ours), len(hashes)]), hashes)
+    sets = Sets.with_room(np.diff(both.offsets))
+    sets.fill(both, np.arange(2), np.arange(2))
+    shared = int(overlaps(sets, np.array([0], np.uint32), np.array([1], np.uint32), 0.0)[0])
+    sketches = sketch(both, options.sketch, options.n_hashes, options.seed)
+    n_left, n_right = sets.sizes.tolist()
+    union = n_left + n_right - shared
+    similarity = shared / union if union else 0.0
+    return Comparison(
+        similarity=similarity,
+        distance=1.0 - similarity,
+        left_in_right=shared / n_left if n_left else 0.0,
+        right_in_left=shared / n_right if n_right else 0.0,
+        estimate=estimate(sketches[0], sketches[1]),
+        standard_error=standard_error(similarity, options.n_hashes),
+        shared=shared,
+        left_shingles=n_left,
+        right_shingles=n_right,
+        shingle=options.shingle,
+        n_hashes=options.n_hashes,
+    )
