@@ -53,9 +53,9 @@ def measure(setting: Setting) -> dict[str, Any]:
         "with audit": _own(setting, path),
         "exact": _own(setting, path, "--exact"),
     }
-    words = (str(path), str(setting.fresh("baskets-inside.parquet")), "--repeat", str(setting.repeat))
-    words += ("--threshold", str(THRESHOLD), "--recall", str(RECALL))
-    inside = run_program(interpreter(OWN, setting.venvs), OWN.module, *words)
+    asked = ("--threshold", str(THRESHOLD), "--recall", str(RECALL), "--repeat", str(setting.repeat))
+    place = setting.fresh("baskets-inside.parquet")
+    inside = run_program(interpreter(OWN, setting.venvs), OWN.module, str(path), str(place), *asked)
     for name, one in own.items():
         say(f"  twinset, {name}: {one['best']:.2f} s, {one['cpu']:.2f} s of processor, {one['pairs']:,} pairs")
     truth = setting.fresh("baskets-truth.parquet")
@@ -63,7 +63,8 @@ def measure(setting: Setting) -> dict[str, Any]:
     if "best" in exact:
         for one in own.values():
             one.update(_compared(Path(one["file"]), truth))
-    few = [_peer(setting, SKETCHES, str(path), "--users", str(min(SAMPLE, users)), "--how", how) for how in HOW]
+    words = (str(path), "--users", str(min(SAMPLE, users)), *(("--truth", str(truth)) if "best" in exact else ()))
+    few = [_peer(setting, SKETCHES, *words, "--how", how) for how in HOW]
     for how, one in zip(HOW, few, strict=True):
         one["way"], one["setup"] = HOW[how]
         if "best" in one:
@@ -161,6 +162,10 @@ def goals(result: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
     return lines
 
 
+def _shown(one: dict[str, Any], score: str) -> str:
+    return f"{one[score]:.4f}" if score in one else ""
+
+
 def table(result: dict[str, Any]) -> str:
     first = result["own"]["audit off"]
     lines = [
@@ -171,7 +176,7 @@ def table(result: dict[str, Any]) -> str:
         "|---|---|---:|---:|---:|---:|---:|",
     ]
     for name, one in result["own"].items():
-        scores = [f"{one[key]:.4f}" if key in one else "" for key in ("recall", "near", "precision")]
+        scores = [_shown(one, key) for key in ("recall", "near", "precision")]
         lines.append(
             f"| twinset, {name} | {OWN.setup}; {one['cpu']:.1f} s of processor | {one['best']:.2f} | "
             f"| {' | '.join(scores)} |"
@@ -184,6 +189,6 @@ def table(result: dict[str, Any]) -> str:
         scaled = f" ({one['users']:,} users in {one['best']:.1f} s, scaled)" if one["users"] < result["users"] else ""
         lines.append(
             f"| {one['name']}, {one['way']} | {one['setup']}{scaled} | {one['scaled']:.0f} | {one['times']:.0f}×, "
-            f"by processor time {one['times_cpu']:.0f}× | | | |"
+            f"by processor time {one['times_cpu']:.0f}× | {_shown(one, 'recall')} | | {_shown(one, 'precision')} |"
         )
     return "\n".join(lines)

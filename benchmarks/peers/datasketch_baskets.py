@@ -57,11 +57,21 @@ def join(sets: Sets, how: str) -> Pairs:
     return checked(candidates(sketches(sets, False), MinHashLSH(num_perm=N_HASHES, params=BANDS)), sets)
 
 
+def compared(found: Pairs, truth: Path, users: int) -> dict[str, float]:
+    """Recall and precision among the first users."""
+    table = pq.read_table(truth)
+    both = zip(table["left"].to_pylist(), table["right"].to_pylist(), strict=True)
+    known = {(min(pair), max(pair)) for pair in both if max(pair) < users}
+    right = len(known & set(found))
+    return {"recall": right / max(1, len(known)), "precision": right / max(1, len(found))}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("baskets", type=Path)
     parser.add_argument("--users", type=int)
     parser.add_argument("--how", choices=["readme", "quick", "checked"])
+    parser.add_argument("--truth", type=Path, help="Parquet file with the pairs that there are, by row")
     arguments = parser.parse_args()
     sets = pq.read_table(arguments.baskets, columns=["items"])["items"].slice(0, arguments.users).to_pylist()
     join(sets[:100], arguments.how)
@@ -69,7 +79,9 @@ def main() -> None:
     start, before = time.perf_counter(), time.process_time()
     found = join(sets, arguments.how)
     seconds, cpu = time.perf_counter() - start, time.process_time() - before
-    print(json.dumps({"seconds": [seconds], "best": seconds, "cpu": cpu, "users": len(sets), "pairs": len(found)}))
+    quality = compared(found, arguments.truth, len(sets)) if arguments.truth else {}
+    result = {"seconds": [seconds], "best": seconds, "cpu": cpu, "users": len(sets), "pairs": len(found), **quality}
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from twinset.vector_plan import VectorPlan, vector_plan
 
 DIMENSIONS, THRESHOLD, RECALL = 64, 0.9, 0.95
 COSINES = [round(0.5 + 0.04 * step, 2) for step in range(13)]
+BETWEEN = [0.52, 0.6, 0.68, 0.76, 0.84, 0.88, 0.92, 0.99]
 PLANS = {
     "12 bits": {"method": "hyperplane", "functions": 12, "probes": 0},
     "12 bits, 8 more keys tried": {"method": "hyperplane", "functions": 12, "probes": 8},
@@ -42,8 +43,8 @@ def share_found(plan: VectorPlan, cosine: float, count: int) -> float:
     found = np.zeros(count, bool)
     # A table's draw serves all pairs, so that a few draws are needed for a fair share.
     left, right = pairs(cosine, count)
-    for seed in range(1, 41):
-        rows = slice((seed - 1) * count // 40, seed * count // 40)
+    for seed in range(1, count // 200 + 1):
+        rows = slice((seed - 1) * 200, seed * 200)
         drawn = vector_keys.draw(plan, seed)
         sides = [vector_keys.moves(side[rows], drawn, range(plan.tables), plan.probes) for side in (left, right)]
         for ours, theirs in zip(*sides, strict=True):
@@ -56,17 +57,14 @@ def measure(count: int) -> keeping.Numbers:
     """The plans, what they promise, and what they find."""
     plans = {name: vector_plan(THRESHOLD, RECALL, dimensions=DIMENSIONS, **given) for name, given in PLANS.items()}
     names = {name: f"{plan.tables} tables of {name}" for name, plan in plans.items()}
-    measured = {names[name]: [(c, share_found(plan, c, count)) for c in COSINES] for name, plan in plans.items()}
+    cosines = COSINES if count > 1000 else COSINES[::4]
+    measured = {names[name]: [(c, share_found(plan, c, count)) for c in cosines] for name, plan in plans.items()}
     reckoned = {
-        names[name]: [(c / 100, 1 - (1 - plan.p_table(c / 100)) ** plan.tables) for c in range(50, 100)]
+        names[name]: [(c, 1 - (1 - plan.p_table(c)) ** plan.tables) for c in sorted({*cosines, *BETWEEN})]
         for name, plan in plans.items()
     }
     tables = [plan.tables for plan in plans.values()]
-    off = max(
-        abs(share - (1 - (1 - plans[name].p_table(cosine)) ** plans[name].tables))
-        for name in plans
-        for cosine, share in measured[names[name]]
-    )
+    off = max(abs(share - dict(reckoned[name])[c]) for name, line in measured.items() for c, share in line)
     words = (
         f"To find a pair at cosine {THRESHOLD:g} with probability {RECALL:g}, {tables[0]} tables of 12 bits are "
         f"needed; with 8 more keys tried in each, {tables[1]} are enough, and with 2 cross-polytopes in the place of "

@@ -47,7 +47,8 @@ def find_pairs(*sources: object, output: Any = None, progress: Progress | None =
     Parameters
     ----------
     *sources
-        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface. Or else sketches
+        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface; of other kinds
+        of items lists and mappings of them, and NumPy arrays of vectors and codes. Or else sketches
         (`twinset.sketch`), whose pairs are estimates.
     output
         A file for the pairs, ending in .parquet, .csv or .jsonl; without it they are kept in memory.
@@ -118,7 +119,8 @@ def dedup(*sources: object, output: Any = None, progress: Progress | None = None
     Parameters
     ----------
     *sources
-        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface.
+        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface; of other kinds
+        of items lists and mappings of them, and NumPy arrays of vectors and codes.
     output
         A folder for the result; without it the tables are kept in memory.
     progress

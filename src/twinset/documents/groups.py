@@ -22,7 +22,9 @@ from ..schema import Places
 from .compressed import writing
 from .groups_kept import GroupNumbers, GroupsTaking, GroupsWriter, long_rows
 from .groups_laid import Laid
-from .groups_partition import Grouping, Portion, Spread, portion_of
+from .groups_partition import Grouping
+from .groups_portions import Portion, portion_of
+from .groups_sorting import Spread
 from .parts import LEAST_ROW, Block, Chunk, KeptWriter, Mask, Part, Taking
 
 _In = TypeVar("_In")

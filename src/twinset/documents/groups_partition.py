@@ -6,110 +6,24 @@ on. What comes out is the same however the rows came and however much memory the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from ..errors import ColumnError
-from ..schema import Hashes, Places
-from . import groups_kernels as kernels
+from ..schema import Places
 from .groups_laid import Laid
-from .groups_rows import Codes, LongRows
+from .groups_portions import Portion, together
+from .groups_rows import Codes
+from .groups_sorting import LAID_BYTES, Sorted, Spread, cuts, merged
 from .normalize import hash_values
-from .parts import LEAST_ROW, MAX_ROW_BYTES
 
-Spread = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
-"""Gives function(item) for each item, in order, by whichever threads there are."""
-
-_LAID_BYTES = 2**19  # groups that are written, and read, together
 _PARTITION_SEED = 0x6A09
-_MOST_PARTITIONS, _LEAST_PARTITIONS = 256, 8
-_SORTED_AT_ONCE = 2**20  # rows
-_NO_WEIGHTS = np.zeros(0, np.uint64)
-
-
-@dataclass(frozen=True)
-class Portion:
-    """Rows of some groups: row i is of group codes[i]. Groups are in the order of their first rows.
-
-    names large_string (k), firsts int64 (k): their first rows among all, sources uint32 (k), by: a value each, if
-    groups are compared by one.
-    """
-
-    codes: Codes
-    elements: Hashes
-    weights: npt.NDArray[np.float64] | None
-    names: Any
-    firsts: Places
-    sources: npt.NDArray[np.uint32]
-    by: Any = None
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the rows and groups."""
-        weights = 0 if self.weights is None else self.weights.nbytes
-        return int(self.codes.nbytes + self.elements.nbytes + weights + self.names.nbytes + 12 * len(self.names))
-
-
-def portion_of(rows: LongRows, by: Any, first_row: int, source: int, column: str | None) -> Portion:
-    """The rows of a block that are not left out; `by` has a value for each row."""
-    values = None
-    if by is not None:
-        values = by.take(pa.array(rows.firsts))
-        own = by.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        chosen = rows.codes >= 0
-        odd = chosen & (own != own[rows.firsts][rows.codes] if len(rows.firsts) else False)
-        if odd.any():
-            row = int(np.flatnonzero(odd)[0])
-            at = int(rows.codes[row])
-            raise _two_values(column, rows.names[at].as_py(), values[at].as_py(), by[row].as_py())
-    there = rows.there()
-    sources = np.full(len(rows.names), source, np.uint32)
-    return Portion(there.codes, there.elements, there.weights, rows.names, rows.firsts + first_row, sources, values)
-
-
-def _two_values(column: str | None, name: str, one: str | None, other: str | None) -> ColumnError:
-    return ColumnError(
-        f"--by {column}: the group {name!r} has {one!r} in one row and {other!r} in another; all rows of a group must "
-        "have the same value there"
-    )
-
-
-def together(portions: Sequence[Portion], column: str | None = None) -> Portion:
-    """Several portions, in the order of their rows, as one."""
-    names = pa.concat_arrays([one.names for one in portions])
-    places = names.dictionary_encode()
-    codes = np.array(places.indices, np.int32)
-    new, firsts = np.full(len(places.dictionary), -1, np.int32), np.empty(len(places.dictionary), np.int64)
-    kernels.first_seen(codes, new, firsts)
-    rows, at = [], 0
-    for one in portions:
-        rows.append(codes[at : at + len(one.names)][one.codes])
-        at += len(one.names)
-    by = None
-    if portions[0].by is not None:
-        every = pa.concat_arrays([one.by for one in portions])
-        by = every.take(pa.array(firsts))
-        own = every.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        odd = np.flatnonzero(own != own[firsts][codes])
-        if len(odd):
-            at = int(codes[odd[0]])
-            raise _two_values(column, names[int(firsts[at])].as_py(), by[at].as_py(), every[int(odd[0])].as_py())
-    weights = [one.weights for one in portions if one.weights is not None]
-    return Portion(
-        np.concatenate(rows),
-        np.concatenate([one.elements for one in portions]),
-        np.concatenate(weights) if weights else None,
-        places.dictionary,
-        np.concatenate([one.firsts for one in portions])[firsts],
-        np.concatenate([one.sources for one in portions])[firsts],
-        by,
-    )
+_MOST_PARTITIONS, _LEAST_PARTITIONS, _DEEPEST = 256, 8, 3
+_NONE = np.zeros(0, np.int64)
 
 
 @dataclass
@@ -130,6 +44,8 @@ class Grouping:
         The column of ``--by``, for messages.
     refuse
         Called with the name of a group that is too large, and the reason; it raises, or the group is left out.
+    depth
+        How often what did not fit was taken apart already.
     """
 
     folder: Path
@@ -138,6 +54,7 @@ class Grouping:
     bag: bool
     column: str | None
     refuse: Callable[[str, str], None]
+    depth: int = 0
     _held: list[Portion] = field(default_factory=list)
     _held_bytes: int = 0
     _spilled: list[Laid] = field(default_factory=list)
@@ -154,32 +71,48 @@ class Grouping:
     def finish(self, spread: Spread) -> Laid:
         """The groups in the order of their first rows, laid down: id, item, source and by."""
         out = Laid(self.folder / "groups")
-        if not self._spilled:
-            if self._held:
-                whole = together(self._held, self.column)
-                self._held = []
-                found = _Sorted(whole, self.bag, spread)
-                out.append(found.batches(cuts(found.sizes, _LAID_BYTES), self.refuse))
-            return out
-        self._spill()
-        runs, sizes, firsts = [], [], []
-        piece = max(2**14, _LAID_BYTES // len(self._spilled))
+        self._lay(out, LAID_BYTES, spread)
+        return out
+
+    def _lay(self, out: Laid, piece: int, spread: Spread) -> tuple[Places, Places]:
+        """Lay the groups down, about `piece` bytes together; gives the size and the first row of each."""
+        if self._spilled:
+            self._spill()
+            return self._lay_spilled(out, piece, spread)
+        if not self._held:
+            return _NONE, _NONE
+        whole = together(self._held, self.column)
+        self._held = []
+        found = Sorted(whole, self.bag, spread)
+        out.append(found.batches(cuts(found.sizes, piece), self.refuse))
+        return found.sizes, whole.firsts
+
+    def _lay_spilled(self, out: Laid, piece: int, spread: Spread) -> tuple[Places, Places]:
+        runs, sizes, firsts = [], [_NONE], [_NONE]
+        small = max(2**14, piece // len(self._spilled))
         for number, laid in enumerate(self._spilled):
-            run = Laid(self.folder / f"groups-{number}")
-            portions = list(_read_portions(laid))
-            if portions:
-                whole = together(portions, self.column)
-                del portions
-                found = _Sorted(whole, self.bag, spread)
-                run.append(found.batches(cuts(found.sizes, piece), self.refuse))
-                sizes.append(found.sizes)
-                firsts.append(whole.firsts)
+            size = sum(laid.sizes)
+            # One that is too large all the same is taken apart once more; a single group cannot be.
+            deeper = size > 2 * self.room and self.depth < _DEEPEST
+            inside = self.folder / f"part-{number}"
+            room = self.room if deeper else size + 1
+            part = Grouping(inside, room, size // 16, self.bag, self.column, self.refuse, self.depth + 1)
+            for portion in _read_portions(laid):
+                part.add(portion)
             laid.remove()
-            runs.append(run)
-        out.append(_merged([run for run in runs if run.rows], np.concatenate(sizes), firsts))
+            run = Laid(self.folder / f"groups-{number}")
+            found = part._lay(run, small, spread)
+            if run.rows:
+                runs.append(run)
+                sizes.append(found[0])
+                firsts.append(found[1])
+        every = np.concatenate(firsts)
+        order = np.argsort(every, kind="stable")
+        ordered = np.concatenate(sizes)[order]
+        out.append(merged(runs, ordered, order, [len(one) for one in firsts[1:]], piece))
         for run in runs:
             run.remove()
-        return out
+        return ordered, every[order]
 
     def _spill(self) -> None:
         """Write what is held to the scratch files, by the hashes of the groups' names."""
@@ -192,7 +125,7 @@ class Grouping:
             count = 1 << min(_MOST_PARTITIONS, max(_LEAST_PARTITIONS, wanted)).bit_length() - 1
             self._spilled = [Laid(self.folder / f"rows-{number}") for number in range(count)]
         bits = len(self._spilled).bit_length() - 1
-        of_group = (hash_values(whole.names, _PARTITION_SEED) >> np.uint64(64 - bits)).astype(np.uint16)
+        of_group = (hash_values(whole.names, _PARTITION_SEED + self.depth) >> np.uint64(64 - bits)).astype(np.uint16)
         of_row = of_group[whole.codes]
         rows, groups = np.argsort(of_row, kind="stable"), np.argsort(of_group, kind="stable")
         row_ends = np.cumsum(np.bincount(of_row, minlength=len(self._spilled)))
@@ -233,121 +166,3 @@ def _read_portions(laid: Laid) -> Iterator[Portion]:
             groups["source"].to_numpy(),
             groups["by"] if "by" in groups.schema.names else None,
         )
-
-
-def cuts(sizes: Places, most: int) -> Places:
-    """Where to cut groups of these sizes into runs of about `most` bytes: a function of the sizes alone.
-
-    Examples
-    --------
-    >>> cuts(np.array([5, 5, 5, 30, 5]), 10).tolist()
-    [0, 1, 3, 4, 5]
-    """
-    upto = np.cumsum(sizes) // most
-    edges = np.flatnonzero(np.diff(upto)) + 1
-    return np.concatenate([[0], edges, [len(sizes)]]) if len(sizes) else np.zeros(1, np.int64)
-
-
-class _Sorted:
-    """The groups of a portion, the elements of each sorted."""
-
-    def __init__(self, whole: Portion, bag: bool, spread: Spread) -> None:
-        self.whole = whole
-        counts = np.zeros(len(whole.names), np.int64)
-        kernels.count_rows(whole.codes, counts)
-        self.offsets = np.concatenate([[0], np.cumsum(counts)])
-        self.elements = np.empty(len(whole.codes), np.uint64)
-        kernels.bring_together(whole.codes, whole.elements, self.offsets[:-1].copy(), self.elements)
-        self.weights = _NO_WEIGHTS
-        if whole.weights is not None:
-            self.weights = np.empty(len(whole.codes), np.uint64)
-            kernels.bring_together(whole.codes, whole.weights.view(np.uint64), self.offsets[:-1].copy(), self.weights)
-        self.counts = np.empty(len(whole.names), np.int64)
-        edges = cuts(counts + 1, _SORTED_AT_ONCE)
-
-        def sort(task: tuple[int, int]) -> None:
-            if whole.weights is None:
-                kernels.sort_sets(self.elements, self.offsets, bag, *task, self.counts)
-            else:
-                kernels.sort_weighted(self.elements, self.weights.view(np.float64), self.offsets, *task, self.counts)
-
-        for _ in spread(sort, zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)):
-            pass
-        self.words = 1 if whole.weights is None else 2
-        lengths = np.asarray(pa.compute.binary_length(whole.names)).astype(np.int64)
-        self.sizes = np.maximum(LEAST_ROW, 8 * self.words * self.counts + lengths)
-
-    def batches(self, edges: Places, refuse: Callable[[str, str], None]) -> Iterator[Any]:
-        """The groups, cut at these edges."""
-        whole = self.whole
-        for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-            counts = self.counts[first:last].copy()
-            bad = self._too_much(first, counts, refuse)
-            counts[bad] = 0
-            offsets = np.concatenate([[0], np.cumsum(counts)]) * (8 * self.words)
-            out = np.empty(int(offsets[-1]) // 8, np.uint64)
-            kernels.pack_sets(self.elements, self.weights, self.offsets[first:last], counts, out)
-            valid = pa.py_buffer(np.packbits(~bad, bitorder="little")) if bad.any() else None
-            buffers = [valid, pa.py_buffer(offsets), pa.py_buffer(out)]
-            columns = {
-                "id": whole.names.slice(first, last - first).cast(pa.string()),
-                "item": pa.Array.from_buffers(pa.large_binary(), last - first, buffers),
-                "source": pa.array(whole.sources[first:last]),
-            }
-            if whole.by is not None:
-                columns["by"] = whole.by.slice(first, last - first)
-            yield pa.record_batch(columns)
-
-    def _too_much(self, first: int, counts: Places, refuse: Callable[[str, str], None]) -> npt.NDArray[np.bool_]:
-        """Groups that cannot be: larger than any item may be, or weights that add up to no number."""
-        large = counts * (8 * self.words) > MAX_ROW_BYTES
-        bad = large.copy()
-        if self.words == 2:
-            start, end = int(self.offsets[first]), int(self.offsets[first + len(counts)])
-            endless = np.flatnonzero(np.isinf(self.weights[start:end].view(np.float64))) + start
-            bad[np.searchsorted(self.offsets, endless, side="right") - 1 - first] = True
-        for at in np.flatnonzero(bad).tolist():
-            reason = "the weights of an element of the group add up to more than a number can hold"
-            if large[at]:
-                most = MAX_ROW_BYTES // (8 * self.words)
-                reason = f"the group has {int(counts[at]):,} elements; at most {most:,} are read"
-            refuse(self.whole.names[first + at].as_py(), reason)
-        return bad
-
-
-def _merged(runs: list[Laid], sizes: Places, firsts: list[Places]) -> Iterator[Any]:
-    """The groups of several runs, each in the order of first rows, in that order."""
-    order = np.argsort(np.concatenate(firsts), kind="stable")
-    run_of = np.repeat(np.arange(len(runs)), [len(one) for one in firsts])[order]
-    edges = cuts(sizes[order], _LAID_BYTES)
-    streams = [_Stream(run) for run in runs]
-    for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        mine = run_of[first:last]
-        counts = np.bincount(mine, minlength=len(runs))
-        taken = [one for number in np.flatnonzero(counts).tolist() for one in streams[number].take(int(counts[number]))]
-        back = np.empty(last - first, np.int64)
-        back[np.argsort(mine, kind="stable")] = np.arange(last - first)
-        table = pa.Table.from_batches(taken).combine_chunks().take(pa.array(back))
-        yield table.combine_chunks().to_batches()[0]
-
-
-class _Stream:
-    """A run of groups, taken from the first to the last."""
-
-    def __init__(self, laid: Laid) -> None:
-        self._laid = laid
-        self._next = 0
-        self._left: Any = None
-
-    def take(self, count: int) -> list[Any]:
-        """The next groups."""
-        found = []
-        while count:
-            if self._left is None or not self._left.num_rows:
-                self._left = self._laid.read(self._next)
-                self._next += 1
-            piece = self._left.slice(0, count)
-            found.append(piece)
-            count -= piece.num_rows
-            self._left = self._left.slice(piece.num_rows)
-        return found

@@ -204,7 +204,7 @@ def element_sets(column: Any) -> Found:
 
 
 def _element_hashes(values: Any) -> Hashes:
-    """The hash of each element; of what is no text that of each distinct one, since writing numbers out takes longest."""
+    """The hash of each element; numbers are written out once each, since that takes longest."""
     if is_text(values.type) or pa.types.is_null(values.type):
         return hash_values(_words(values), ELEMENT_SEED)
     if pa.types.is_integer(values.type) and (found := _number_hashes(values)) is not None:
@@ -213,8 +213,7 @@ def _element_hashes(values: Any) -> Hashes:
     hashes = hash_values(_words(coded.dictionary), ELEMENT_SEED)
     indices = pc.fill_null(coded.indices, 0) if coded.indices.null_count else coded.indices
     places = indices.to_numpy(zero_copy_only=False)
-    found = hashes[places] if len(hashes) else np.zeros(len(values), np.uint64)
-    return found
+    return hashes[places] if len(hashes) else np.zeros(len(values), np.uint64)
 
 
 def _number_hashes(values: Any) -> Hashes | None:

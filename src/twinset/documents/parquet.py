@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..item_options import PACKED
 from ..options import ReadOptions
 from ..wording import counted
 from .compressed import reading, writing
@@ -59,7 +58,7 @@ class ParquetPart(ColumnsPart):
         first_row = rows = held = 0
         groups: list[int] = []
         # Lists become larger when they are packed, and work on them is spread over threads by chunks.
-        large = 1 if self.options.item_kind in PACKED else _LARGE
+        large = 1 if self.options.item_kind == "items" else _LARGE
         for group in range(self.metadata.num_row_groups):
             count = self.metadata.row_group(group).num_rows
             size = max(self._decoded_bytes(group, batch_bytes), count * LEAST_ROW)

@@ -277,8 +277,8 @@ def _refuse_too_many(vectors: int, top: int, budget: Budget) -> None:
     needed, room = 32 * vectors * (top + 1), budget.free // 2
     if needed > room:
         raise OptionError(
-            f"the {top:,} nearest of {vectors:,} vectors take {needed >> 20:,} MiB of memory, and {room >> 20:,} MiB are "
-            "left for them; ask for fewer with --top, or give more with --memory"
+            f"the {top:,} nearest of {vectors:,} vectors take {needed >> 20:,} MiB of memory, and {room >> 20:,} MiB "
+            "are left for them; ask for fewer with --top, or give more with --memory"
         )
 
 

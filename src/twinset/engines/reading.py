@@ -142,11 +142,12 @@ class Reading:
     def _settle_width(self, facts: dict[str, Any], spools: dict[str, Spool]) -> None:
         """Codes and vectors are all of one width, that of most of them; the others cannot be compared."""
         width, odd, counts = settled(spools["status"].all(), spools["counts"].all())
-        corpus = self._assemble(facts, spools) if len(odd) else None
-        for number, count in zip(odd.tolist(), counts[odd].tolist(), strict=True):
-            part, row = self._place(corpus, number) if corpus else (self.parts[0], 0)
-            found: list[tuple[int, str]] = []
-            part.bad_row(found, number, row, width_reason(self.options.item_kind, count, width), lines=False)
+        spans = [Span(*row) for row in facts["spans"]]
+        places = np.searchsorted([span.first for span in spans], odd, side="right") - 1
+        for number, count, place in zip(odd.tolist(), counts[odd].tolist(), places.tolist(), strict=True):
+            span, found = spans[place], list[tuple[int, str]]()
+            reason = width_reason(self.options.item_kind, count, width)
+            self.parts[span.part].bad_row(found, number, span.first_row + number - span.first, reason, lines=False)
             facts["unreadable"] += found
         facts["unreadable"].sort()
         facts["width"] = width
@@ -193,13 +194,9 @@ class Reading:
                 raise DuplicateIdError.of(name, self._where(corpus, other), self._where(corpus, number))
 
     def _where(self, corpus: Corpus, number: int) -> tuple[str, int]:
-        """The name of a document's part, and its row there."""
-        part, row = self._place(corpus, number)
-        return part.name, row
-
-    def _place(self, corpus: Corpus, number: int) -> tuple[Part, int]:
+        """The part of a document, and its row there."""
         span = next(span for span in corpus.spans if span.first <= number < span.first + span.rows)
-        return self.parts[span.part], span.first_row + number - span.first
+        return self.parts[span.part].name, span.first_row + number - span.first
 
 
 def _found(facts: dict[str, Any]) -> Found:

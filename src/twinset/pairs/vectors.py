@@ -28,7 +28,7 @@ Scores = npt.NDArray[np.float64]
 # NumPy spreads a product over all cores: two at a time would only be in each other's way, unless it was told not to.
 _ALONE = os.environ.get("OPENBLAS_NUM_THREADS") == "1"
 _ONE_AT_A_TIME: AbstractContextManager[object] = nullcontext() if _ALONE else threading.Lock()
-_TILE = 2048  # rows and columns of the product of all with all
+_TILE, _STRIPE = 2048, 256  # columns and rows of a product of all with all: where all are near, so many are pairs
 
 
 def similar(
@@ -256,8 +256,8 @@ class AllWithAll:
 
     def pairs(self, first: int, last: int) -> Iterator[tuple[Numbers, Numbers, Scores]]:
         """Give the pairs whose lesser position is from `first` to before `last`, as `every_pair` does."""
-        for start in range(first, last, _TILE):
-            here = np.arange(start, min(start + _TILE, last))
+        for start in range(first, last, _STRIPE):
+            here = np.arange(start, min(start + _STRIPE, last))
             for other in range(start, len(self.vectors), _TILE):
                 lefts, rights = self._candidates(here, other)
                 above = rights > lefts
@@ -270,9 +270,9 @@ class AllWithAll:
 
         Each is near to itself. A vector that is all zeros has no cosines.
         """
-        for start in range(0, len(places), _TILE):
+        for start in range(0, len(places), _STRIPE):
             for other in range(0, len(self.vectors), _TILE):
-                found = self._verified(*self._candidates(places[start : start + _TILE], other))
+                found = self._verified(*self._candidates(places[start : start + _STRIPE], other))
                 if len(found[2]):
                     yield found
 
