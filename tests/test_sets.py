@@ -106,6 +106,18 @@ def test_columns_of_records_are_weighted_and_kept_apart() -> None:
     assert done.kept.column_names == ["id", "name", "street"]
 
 
+def test_records_are_explained_column_by_column() -> None:
+    done = twinset.dedup(PEOPLE, text=("name,char:2,3", "street,word:1"), threshold=0.2)
+    found = done.explain("2")
+    assert found.explanation is not None
+    removed = done.removed.to_pylist()[0]
+    assert found.explanation.similarity == removed["similarity"]
+    assert found.explanation.left_in_right == removed["in_kept"]
+    assert found.explanation.right_in_left == removed["of_kept"]
+    assert found.explanation.right_only == ("name: nn",)
+    assert "street: mill" in found.explanation.shared
+
+
 def test_records_are_evaluated_as_blocking() -> None:
     truth = pa.table({"left": ["1"], "right": ["2"]})
     done = twinset.evaluate(PEOPLE, truth=truth, text=["name,char:2", "street,word:1"], threshold=0.3)

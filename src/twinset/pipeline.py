@@ -251,7 +251,7 @@ def _near(run: Local, corpus: Corpus, copies: Copies) -> tuple[Spool, Verifying 
         pairs, held = run.compare(corpus, copies)
         return pairs, held, held.candidates
     candidates = run.candidates(corpus, copies)
-    return *run.verify(corpus, candidates), len(candidates)
+    return *run.verify(corpus, candidates, copies), len(candidates)
 
 
 def _scoring(verifying: Verifying | Measured) -> Measured | None:

@@ -44,7 +44,13 @@ def test_whole_numbers_have_the_bits_of_their_width(numbers: list[int | None]) -
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [("abc", "odd number of digits"), ("zz", "allowed are hexadecimal digits"), ("é0", "hexadecimal"), ("1 ", "hexa")],
+    [
+        ("abc", "odd number of digits;"),
+        ("1844674407370955161", "a decimal number?"),
+        ("zz", "allowed are hexadecimal digits"),
+        ("é0", "hexadecimal"),
+        ("1 ", "hexa"),
+    ],
 )
 def test_what_is_no_code(text: str, reason: str) -> None:
     rows, bad = packed_codes(pa.array(["00", text]))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import twinset
+from tests import ready
 from twinset import textbook
 
 from .source import ROOT
@@ -20,7 +21,7 @@ S_CURVES = ("s-curves-bits", "s-curves-tables", "s-curves-5-bits", "s-curves-10-
 
 
 def draw(program: str, *words: str) -> str:
-    command = [sys.executable, str(PROGRAMS / program), *words]
+    command = [str(ready.folder() / "python-ready"), str(PROGRAMS / program), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -140,7 +140,8 @@ def _reason(text: Bytes) -> str:
     if len(text) > 2 * MOST_BYTES:
         return f"the code has {len(text)} digits; allowed are {2 * MOST_BYTES} at most"
     if re.fullmatch(r"[0-9A-Fa-f]+", shown) and len(text) % 2:
-        return f"the code {_shown(shown)} has an odd number of digits; {_ALLOWED}, filled up with zeros in front"
+        hint = " (a decimal number? in text codes are hexadecimal)" if shown.isdecimal() and len(shown) > 8 else ""
+        return f"the code {_shown(shown)} has an odd number of digits{hint}; {_ALLOWED}, filled up with zeros in front"
     return f"the code is {_shown(shown)}; {_ALLOWED}"
 
 

@@ -21,9 +21,10 @@ from twinset.engines import sampling
 from twinset.engines.budget import Budget
 from twinset.engines.corpus import Corpus, Span
 from twinset.engines.expanding import Copies
+from twinset.engines.loading import Loaded, Loading, chosen, groups_of, plain
 from twinset.engines.progress import Progress
 from twinset.engines.shingling import kind_of, shingled
-from twinset.engines.sketching import OTHER_SIDE, WorkOptions, content_digests
+from twinset.engines.sketching import WorkOptions
 from twinset.engines.sorting import Rows, sorted_portions
 from twinset.engines.spool import Spool
 from twinset.engines.threads import Threads
@@ -67,19 +68,6 @@ class Audited:
         yield from sorted_portions(self.rows, len(self.sizes), self.limit)
 
 
-@dataclass(frozen=True)
-class _Loaded:
-    """Documents with their shingle sets, and what keeps those apart that are not to be compared (`by`)."""
-
-    numbers: Numbers
-    sets: Sets
-    groups: Hashes
-
-    def part(self, first: int, last: int) -> "_Loaded":
-        sets = Sets(self.sets.hashes, self.sets.starts[first : last + 1], self.sets.sizes[first:last])
-        return _Loaded(self.numbers[first:last], sets, self.groups[first:last])
-
-
 class Auditing:
     """Audits the pairs of a run over a corpus."""
 
@@ -93,30 +81,48 @@ class Auditing:
         self.n_partners = int(np.count_nonzero(self.partners))
         self.work = int(corpus.counts[self.partners].sum(dtype=np.int64))
         self._room = Room()
+        self._ahead: Loading | None = None
         self._tried = np.zeros(2, np.int64)  # documents whose beginnings were looked at, and those that it told nothing
+
+    def look_ahead(self, asked: int | None) -> None:
+        """Have the sample's sets made as its texts are read for something else: a reading less.
+
+        Not if all texts are in memory anyway, if two sides have samples of their own, or if there is no room.
+        """
+        if self.corpus.held or self.corpus.border is not None:
+            return
+        sample = self._drawn(asked)
+        if int(self.corpus.counts[sample].sum(dtype=np.int64)) * BYTES_A_SHINGLE <= self.budget.sets:
+            self._ahead = Loading(self.corpus, self.options, sample)
+            self.corpus.noticed = self._ahead.fill
+
+    def _drawn(self, asked: int | None) -> Numbers:
+        """The documents to compare, or to choose from."""
+        numbers = np.flatnonzero(self.own).astype(np.uint32)
+        most = sampling.most(self.corpus.counts[numbers], self.work) if asked is None else asked
+        return sampling.drawn(self.corpus, numbers, min(most, len(numbers)), self.options.seed)
 
     def audit(self, asked: int | None, pairs: Spool, sizes: Numbers, candidates: int) -> Audited:
         """Compare `asked` documents, or as many as a run of this size affords, and look up what was found in `pairs`.
 
         `sizes` are the set sizes that are known; what is found here is added to a copy of them.
         """
-        numbers = np.flatnonzero(self.own).astype(np.uint32)
+        self.corpus.noticed = None
         degrees = _degrees(pairs, self.corpus.documents)
         self.progress.stage("auditing", self.n_partners, "documents")
-        most = sampling.most(self.corpus.counts[numbers], self.work) if asked is None else asked
-        sample = sampling.drawn(self.corpus, numbers, min(most, len(numbers)), self.options.seed)
+        sample = self._drawn(asked)
         loaded = None
         if asked is None:
             sample, loaded = self._affordable(sample, degrees, candidates)
         audited = Audited(
-            population=len(numbers), sample=sample,
+            population=int(np.count_nonzero(self.own)), sample=sample,
             pairs_of=np.zeros(len(sample), np.int64), missed_of=np.zeros(len(sample), np.int64), pairs=0, missed=0,
             one_sided=self.corpus.border is not None, sizes=sizes.copy(),
             rows=Spool(self.scratch / "missed", "<u4", 3), limit=self.budget.pairs,
         )  # fmt: skip
         return self._audited(audited, loaded, degrees, pairs)
 
-    def _affordable(self, sample: Numbers, degrees: Places, candidates: int) -> tuple[Numbers, _Loaded | None]:
+    def _affordable(self, sample: Numbers, degrees: Places, candidates: int) -> tuple[Numbers, Loaded | None]:
         """As many of the sample as the run affords, with their sets if these fit in memory at once.
 
         A few of the sample are compared with as many others first, to see how much work that is.
@@ -152,7 +158,7 @@ class Auditing:
         cuts = [0, *(np.flatnonzero(np.diff(full)) + 1).tolist(), len(sample)]
         return [(first, last) for first, last in itertools.pairwise(cuts) if first < last]
 
-    def _audited(self, audited: Audited, loaded: _Loaded | None, degrees: Places, pairs: Spool) -> Audited:
+    def _audited(self, audited: Audited, loaded: Loaded | None, degrees: Places, pairs: Spool) -> Audited:
         sample, sizes = audited.sample, audited.sizes
         sampled = np.zeros(self.corpus.documents, np.bool_)
         sampled[sample] = True
@@ -176,47 +182,14 @@ class Auditing:
         audited.rows.close()
         return dataclasses.replace(audited, pairs=total, missed=missed)
 
-    def _load(self, numbers: Numbers) -> _Loaded:
-        """The sets of some documents, in the order given."""
-        place = np.full(self.corpus.documents, -1, np.int64)
-        place[numbers] = np.arange(len(numbers))
-        sets = Sets.with_room(self.corpus.counts[numbers])
-        groups = np.zeros(len(numbers), np.uint64)
+    def _load(self, numbers: Numbers) -> Loaded:
+        """The sets of some documents, in the order given, with what was looked at ahead."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is None or not np.array_equal(ahead.loaded.numbers, numbers):
+            ahead = Loading(self.corpus, self.options, numbers)
+        return ahead.finish(self.threads)
 
-        def fill(span: Span, block: Block) -> None:
-            rows = np.flatnonzero(place[span.first : span.first + span.rows] >= 0)
-            for portion in self._chosen(block.texts, rows):
-                theirs = portion.rows + span.first
-                sets.fill(portion, np.arange(len(theirs)), place[theirs])
-                groups[place[theirs]] = self._groups(portion, theirs)
-
-        for _ in self.corpus.read(self.threads, fill, wanted=place >= 0):
-            pass
-        return _Loaded(numbers, sets, groups)
-
-    def _shingled(self, texts: pa.Array, wanted: npt.NDArray[np.bool_] | None = None) -> Iterator[Shingles]:
-        return shingled(texts, self.options, self.options.seed, wanted).portions
-
-    def _chosen(self, texts: pa.Array, rows: Places) -> Iterator[Shingles]:
-        """Some rows of a block. A few are taken out of it first; most are shingled where they are."""
-        if 2 * len(rows) > len(texts):
-            wanted = np.zeros(len(texts), np.bool_)
-            wanted[rows] = True
-            yield from self._shingled(texts, wanted)
-            return
-        for portion in self._shingled(_plain(texts).take(pa.array(rows))):
-            yield dataclasses.replace(portion, rows=rows[portion.rows])
-
-    def _groups(self, portion: Shingles, numbers: Places) -> Hashes | np.uint64:
-        """The hash of each document's column of `by`: its digest was salted with it."""
-        if self.options.by is None:
-            return np.uint64(0)
-        groups: Hashes = self.corpus.digests[numbers, 0] ^ content_digests(portion)[:, 0]
-        if self.corpus.border is not None:
-            groups[numbers >= self.corpus.border] ^= OTHER_SIDE
-        return groups
-
-    def _compared(self, few: _Loaded) -> _Met:
+    def _compared(self, few: Loaded) -> _Met:
         """Every document that reaches the least similarity with one of the few."""
         table = Inverted.of(few.sets).with_rare(self.options.least)
         counts = self.corpus.counts
@@ -231,7 +204,7 @@ class Auditing:
             if screen is not None and not self._in_vain(screen.share):
                 rows = self._screened(screen, block.texts, rows, counts[span.first : span.first + span.rows])
             found = []
-            for portion in self._chosen(block.texts, rows):
+            for portion in chosen(block.texts, rows, self.options):
                 found += self._met(few, table, portion, portion.rows + span.first)
             return found
 
@@ -250,26 +223,26 @@ class Auditing:
         """Those of the rows whose beginning does not show that they have no pair."""
         alive = np.ones(len(rows), np.bool_)
         long = np.flatnonzero(counts[rows] >= LEAST_COUNT)
-        data, offsets = buffers_of(_plain(texts))
-        chosen = rows[long]
-        first, bounds = first_parts(data, offsets[chosen], offsets[chosen + 1], screen.share)
+        data, offsets = buffers_of(plain(texts))
+        tried = rows[long]
+        first, bounds = first_parts(data, offsets[tried], offsets[tried + 1], screen.share)
         pieces = pa.LargeBinaryArray.from_buffers(
-            pa.large_binary(), len(chosen), [None, pa.py_buffer(bounds), pa.py_buffer(first)]
+            pa.large_binary(), len(tried), [None, pa.py_buffer(bounds), pa.py_buffer(first)]
         )
-        for portion in self._shingled(pieces):
+        for portion in shingled(pieces, self.options, self.options.seed).portions:
             # One shingle may be all of a beginning that is shorter than a shingle, and none of the text's own.
-            passed = screen.passes(portion, counts[chosen[portion.rows]]) | (np.diff(portion.offsets) < 2)
+            passed = screen.passes(portion, counts[tried[portion.rows]]) | (np.diff(portion.offsets) < 2)
             alive[long[portion.rows]] = passed
         self._tried += np.array([len(long), np.count_nonzero(alive[long])])
         return rows[alive]
 
-    def _met(self, few: _Loaded, table: Inverted, portion: Shingles, numbers: Places) -> list[_Met]:
+    def _met(self, few: Loaded, table: Inverted, portion: Shingles, numbers: Places) -> list[_Met]:
         rows = np.flatnonzero(table.meets(portion))
         if not len(rows):
             return []
         sets = Sets.with_room(np.diff(portion.offsets)[rows], self._room)
         sets.fill(portion, rows, np.arange(len(rows)))
-        groups = np.broadcast_to(self._groups(portion, numbers), len(numbers))[rows]
+        groups = np.broadcast_to(groups_of(self.corpus, self.options, portion, numbers), len(numbers))[rows]
         numbers = numbers[rows]
         found = []
         for matches, _ in table.matches(sets, self.options.least):
@@ -278,13 +251,13 @@ class Auditing:
             found.append(met[groups[places] == few.groups[owners]].astype(np.uint32))
         return found
 
-    def _within(self, few: _Loaded, table: Inverted) -> Iterator[_Met]:
+    def _within(self, few: Loaded, table: Inverted) -> Iterator[_Met]:
         for matches in table.matches_within(self.options.least):
             this, other = matches[:, 0], matches[:, 1]
             rows = np.stack([few.numbers[this], other, matches[:, 2], few.sets.sizes[this]], axis=1)
             yield rows[few.groups[this] == few.groups[other]]
 
-    def _lost(self, few: _Loaded, rows: _Met, pairs: Spool) -> npt.NDArray[np.bool_]:
+    def _lost(self, few: Loaded, rows: _Met, pairs: Spool) -> npt.NDArray[np.bool_]:
         """Which of the rows are no pairs of the run; a pair of the run that is no row is a fault of the program."""
         place = np.full(self.corpus.documents, -1, np.int64)
         place[few.numbers] = np.arange(len(few.numbers))
@@ -317,13 +290,7 @@ def _degrees(pairs: Spool, documents: int) -> Places:
     return degrees
 
 
-def _keep(spool: Spool, few: _Loaded, rows: _Met) -> None:
+def _keep(spool: Spool, few: Loaded, rows: _Met) -> None:
     ours = few.numbers[rows[:, 1]]
     lefts, rights = np.minimum(ours, rows[:, 0]), np.maximum(ours, rows[:, 0])
     spool.append(np.stack([lefts, rights, rows[:, 2]], axis=1))
-
-
-def _plain(texts: pa.Array) -> pa.Array:
-    """Texts as an array that rows can be picked out of; Arrow cannot pick them out of views."""
-    view = pa.types.is_string_view(texts.type) or pa.types.is_binary_view(texts.type)
-    return texts.cast(pa.large_binary()) if view else texts

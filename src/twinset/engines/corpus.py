@@ -51,6 +51,8 @@ class Corpus:
     sources: Numbers
     held: dict[int, Block]
     batch_bytes: int
+    noticed: Callable[[Span, Block], None] | None = None
+    """Called with every block that is read, by the thread that has read it."""
     _by_part: dict[int, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -125,7 +127,10 @@ class Corpus:
 
         def run(task: tuple[Span, Callable[[], Block]]) -> tuple[Span, _Out]:
             span, get = task
-            return span, work(span, get())
+            block = get()
+            if self.noticed is not None:
+                self.noticed(span, block)
+            return span, work(span, block)
 
         def tasks() -> Iterator[tuple[Span, Callable[[], Block]]]:
             for number in parts if parts is not None else range(len(self.parts)):

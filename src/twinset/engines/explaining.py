@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from twinset.engines.recorded import Recorded
+from twinset.engines.shingling import column_options
 from twinset.engines.sketching import EMPTY, UNREADABLE
 from twinset.errors import SourceError
 from twinset.item_options import MEASURED
-from twinset.pairs.explain import Explanation, explain_sets, explain_texts, explain_weighted
+from twinset.pairs.explain import Explanation, explain_records, explain_sets, explain_texts, explain_weighted
 from twinset.result_options import ExplainOptions
 from twinset.schema import removed_schema
 
@@ -149,6 +150,13 @@ def _explained(recorded: Recorded, number: int, second: int) -> Explanation | No
         return explain_sets(ours, theirs, bag=recorded.options.bag)
     if recorded.options.item_kind == "weighted":
         return explain_weighted(*(orjson.loads(text or "{}") for text in texts))
+    if recorded.options.item_kind == "records":
+        columns = {
+            one.name: (column_options(recorded.options, one.shingle), one.weight)
+            for one in recorded.options.text_columns
+        }
+        ours, theirs = (orjson.loads(text or "{}") for text in texts)
+        return explain_records(ours, theirs, columns)
     return explain_texts(texts[0] or "", texts[1] or "", recorded.options)
 
 

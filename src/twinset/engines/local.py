@@ -32,7 +32,7 @@ from twinset.schema import HASH_SCHEME
 from twinset.sketch_options import SketchOptions
 
 if TYPE_CHECKING:
-    from twinset.engines.auditing import Audited
+    from twinset.engines.auditing import Audited, Auditing
     from twinset.engines.measured import Measured, MeasuredPlan
 
 MOST_IDENTICAL = 100_000_000
@@ -50,6 +50,7 @@ class Local:
         self.sketching, self.plan = plan, cast("Plan | MeasuredPlan", plan)
         self.started = time.perf_counter()
         self.timings: dict[str, float] = {}
+        self._begun: Auditing | None = None
         self.batch_bytes = batch_within(options.batch_bytes, options.memory_bytes, options.thread_count)
         self._inputs = temporary_folder(options.scratch)
         try:
@@ -158,8 +159,8 @@ class Local:
         self.timed("candidates", since)
         return found
 
-    def verify(self, corpus: Corpus, candidates: Spool) -> tuple[Spool, Verifying]:
-        """Candidates → pairs, with the exact set sizes of their documents."""
+    def verify(self, corpus: Corpus, candidates: Spool, copies: Copies | None = None) -> tuple[Spool, Verifying]:
+        """Candidates → pairs, with the exact set sizes of their documents; with copies, an audit is to follow."""
         since = time.perf_counter()
         verifying = Verifying(corpus, self.options, self.budget, self.state.scratch, self.threads, self.progress)
         earlier = self.state.recall("pairs")
@@ -168,6 +169,8 @@ class Local:
             verifying.sizes = earlier[1]["sizes"].all()
         else:
             pairs = self.state.spool("pairs", "<u4", 3)
+            if copies is not None and self._audits(self.sketching.exact):
+                self._auditing(corpus, copies).look_ahead(self.options.audit)
             verifying.verify(candidates, self.options.least, pairs)
             sizes = self.state.spool("sizes", "<u4")
             sizes.append(verifying.sizes)
@@ -202,24 +205,32 @@ class Local:
     ) -> "Audited | None":
         """Some documents compared exactly with all others, and what of it is in the pairs; None where that is off."""
         asked = self.options.audit
-        exact = self.sketching.exact if isinstance(verifying, Verifying) else verifying.exact
-        if asked == 0 or (asked is None and exact):
+        if not self._audits(self.sketching.exact if isinstance(verifying, Verifying) else verifying.exact):
             return None
         since = time.perf_counter()
         audited: Audited | None
         if isinstance(verifying, Verifying):
-            from twinset.engines.auditing import Auditing  # for the same reason
-
-            auditing = Auditing(
-                corpus, copies, self.options, self.budget, self.state.scratch, self.threads, self.progress
-            )
-            audited = auditing.audit(asked, pairs, verifying.sizes, candidates)
+            audited = self._auditing(corpus, copies).audit(asked, pairs, verifying.sizes, candidates)
         else:
             from twinset.engines.measured_audit import audit
 
             audited = audit(verifying, asked, pairs) if verifying.nearest is None else verifying.nearest.audited
         self.timed("audit", since)
         return audited
+
+    def _audits(self, exact: bool) -> bool:
+        """Whether there is to be an audit: of an exact run only if it was asked for."""
+        return self.options.audit != 0 and not (self.options.audit is None and exact)
+
+    def _auditing(self, corpus: Corpus, copies: Copies) -> "Auditing":
+        """The one audit of the run."""
+        from twinset.engines.auditing import Auditing  # for the same reason
+
+        if self._begun is None:
+            self._begun = Auditing(
+                corpus, copies, self.options, self.budget, self.state.scratch, self.threads, self.progress
+            )
+        return self._begun
 
     def facts(self) -> dict[str, Any]:
         """What a summary says of how the run went."""

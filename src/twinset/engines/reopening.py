@@ -16,6 +16,7 @@ import orjson
 import pyarrow as pa
 
 from twinset.documents.files import is_pattern, matches_of
+from twinset.documents.items import record_columns
 from twinset.documents.parts import Part
 from twinset.documents.sources import open_sources
 from twinset.documents.texts import TextPart
@@ -160,12 +161,13 @@ class Reopened:
         return part
 
     def texts(self, number: int, rows: Places, was: Places) -> list[str | None]:
-        """The texts of some rows of a part, which had `was` characters each; of sets their elements in JSON."""
+        """The texts of some rows of a part, which had `was` characters each; of others what they hold, in JSON."""
         part = self.trusted(number)
         if self.options.item_kind in ("items", "groups"):
             return self._sets(part, rows, was)
         if self.options.group is not None:
             return self._weighted(part, rows, was)
+        records = self.options.item_kind == "records"
         found: list[str | None] = [None] * len(rows)
         left = len(rows)
         for chunk in part.chunks(_BATCH):
@@ -175,13 +177,18 @@ class Reopened:
                 for place in here.tolist():
                     one = texts.slice(int(rows[place]) - chunk.first_row, 1)
                     check_lengths(part, one, was[place : place + 1])
-                    found[place] = _decoded(one)
+                    found[place] = self._record(one) if records else _decoded(one)
                 left -= len(here)
             if not left:
                 return found
         last = int(rows.max())
         raise SourceError(f"ends before row {last:,}, counted from 0, which it had; {_AGAIN}", where=part.name)
 
+    def _record(self, one: pa.Array) -> str:
+        """The columns of a record, in JSON."""
+        names = [column.name for column in self.options.text_columns]
+        texts = [_decoded(column) or "" for column in record_columns(one, len(names))]
+        return orjson.dumps(dict(zip(names, texts, strict=True))).decode()
 
     def _sets(self, part: Part, rows: Places, was: Places) -> list[str | None]:
         found = written_sets(part, rows)

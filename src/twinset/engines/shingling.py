@@ -82,7 +82,7 @@ def _records(rows: Any, options: ShingleOptions, seed: int, wanted: Mask | None)
     columns: list[tuple[int, list[Shingles]]] = []
     texts = record_columns(rows, len(options.text_columns))
     for column, text in zip(options.text_columns, texts, strict=True):
-        own = _column_options(options, column.shingle)
+        own = column_options(options, column.shingle)
         done = shingled(text, own, seed, wanted)
         portions = [dataclasses.replace(one, hashes=one.hashes.copy()) for one in done.portions]
         columns.append((column.weight, portions))
@@ -92,7 +92,7 @@ def _records(rows: Any, options: ShingleOptions, seed: int, wanted: Mask | None)
     return Shingled(iter([together(numbers, columns)]), np.unique(np.concatenate(replaced)), nbytes)
 
 
-def _column_options(options: ReadOptions, spec: str | None) -> ShingleOptions:
+def column_options(options: ReadOptions, spec: str | None) -> ShingleOptions:
     """The shingle options of one column of a record."""
     words = {name: getattr(options, name) for name, _ in ShingleOptions.words()}
     return ShingleOptions.of(**{**words, "shingle": spec or words["shingle"]})

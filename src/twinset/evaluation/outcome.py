@@ -14,7 +14,6 @@ import pyarrow.csv
 
 from twinset.errors import OutputError
 from twinset.evaluation.sweep import BIN_COLUMNS, COLUMNS, TRUE_PAIRS, WORDS
-from twinset.plan import Plan
 from twinset.wording import counted, share
 
 _WHOLE = frozenset(

@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from twinset.options import ShingleOptions
 from twinset.pairs.differences import Difference, Hunk, Words, brought_to_form
 from twinset.textbook import squeeze
 from twinset.wording import share
+
+_One = TypeVar("_One", str, tuple[str, str])
 
 
 def shingle_texts(text: str, options: ShingleOptions) -> list[str]:
@@ -114,9 +116,7 @@ class Explanation:
             "difference": [
                 {
                     "folded": hunk.folded,
-                    "parts": [
-                        {"equal": part.words > 0, "left": part.left, "right": part.right} for part in hunk.parts
-                    ],
+                    "parts": [{"equal": part.words > 0, "left": part.left, "right": part.right} for part in hunk.parts],
                 }
                 for hunk in self.hunks(context)
             ],
@@ -205,6 +205,62 @@ def explain_weighted(left: Mapping[str, float], right: Mapping[str, float]) -> W
     )
 
 
+@dataclass(frozen=True, repr=False)
+class RecordExplanation(Explanation):
+    """Two records, compared so that a person can follow: shingles are named with their column."""
+
+    @property
+    def shingle(self) -> str:
+        """What was compared."""
+        return "columns"
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the shares are by weight, and not by number."""
+        return True
+
+
+def explain_records(
+    left: Mapping[str, str], right: Mapping[str, str], columns: Mapping[str, tuple[ShingleOptions, int]]
+) -> RecordExplanation:
+    """Explain the similarity of two records; each column has its own shingles, and counts as much as its weight says.
+
+    Examples
+    --------
+    >>> columns = {"name": (ShingleOptions.of(shingle="word:1"), 2), "city": (ShingleOptions.of(shingle="word:1"), 1)}
+    >>> found = explain_records({"name": "Ann Hill", "city": "York"}, {"name": "Ann Hall", "city": "York"}, columns)
+    >>> found.similarity, found.shared, found.left_only
+    (0.42857142857142855, ('name: ann', 'city: york'), ('name: hill',))
+    """
+    ours, theirs = (_record_shingles(one, columns) for one in (left, right))
+    weights = {name: weight for name, (_, weight) in columns.items()}
+    both, left_only = _parted(ours, theirs)
+    right_only = _parted(theirs, ours)[1]
+    shared, mine, other = (sum(weights[name] for name, _ in some) for some in (both, left_only, right_only))
+    every = shared + mine + other
+    return RecordExplanation(
+        similarity=shared / every if every else 0.0,
+        left_in_right=shared / (shared + mine) if shared + mine else 0.0,
+        right_in_left=shared / (shared + other) if shared + other else 0.0,
+        shared=tuple(map(": ".join, both)),
+        left_only=tuple(map(": ".join, left_only)),
+        right_only=tuple(map(": ".join, right_only)),
+        left="\n".join(f"{name}: {left.get(name, '')}" for name in columns),
+        right="\n".join(f"{name}: {right.get(name, '')}" for name in columns),
+        options=next(iter(columns.values()))[0],
+    )
+
+
+def _record_shingles(
+    record: Mapping[str, str], columns: Mapping[str, tuple[ShingleOptions, int]]
+) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for name, (options, _) in columns.items():
+        shingles = shingle_texts(record.get(name, ""), options)
+        found += [(name, one) for one in (shingles if options.bag else dict.fromkeys(shingles))]
+    return found
+
+
 def explain_texts(left: str, right: str, options: ShingleOptions) -> Explanation:
     """Explain the similarity of two texts.
 
@@ -235,11 +291,11 @@ def _compared(ours: list[str], theirs: list[str]) -> dict[str, Any]:
     }
 
 
-def _parted(ours: list[str], theirs: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _parted(ours: list[_One], theirs: list[_One]) -> tuple[tuple[_One, ...], tuple[_One, ...]]:
     """Those of ours that the other has too, and the rest."""
     left_over = Counter(theirs)
-    shared: list[str] = []
-    alone: list[str] = []
+    shared: list[_One] = []
+    alone: list[_One] = []
     for one in ours:
         found = left_over[one] > 0
         (shared if found else alone).append(one)
