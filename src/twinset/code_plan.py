@@ -167,4 +167,5 @@ def within_probability(similarity: float, bits: int, distance: int) -> float:
     p = bit_differs(similarity)
     if distance >= bits:
         return 1.0
-    return math.fsum(math.comb(bits, d) * p**d * (1.0 - p) ** (bits - d) for d in range(distance + 1))
+    # Terms are rounded, and nearly all of them may come to a little more than one.
+    return min(1.0, math.fsum(math.comb(bits, d) * p**d * (1.0 - p) ** (bits - d) for d in range(distance + 1)))

@@ -109,7 +109,7 @@ def test_every_figure_of_the_documentation_lies_there_with_its_numbers() -> None
         *S_CURVES,
         *("run-time", "run-time-small", "share-found", "share-found-clough"),
         *("evaluate-f1", "evaluate-precision-recall", "evaluate-shares", "containment", "xor-hashes"),
-        *("vectors-found", "codes-found", "sketch-errors"),
+        *("vectors-found", "codes-found", "sketch-errors", "users-found"),
     }
     endings = (".json", ".svg", ".png")
     assert {path.name for path in FIGURES.iterdir()} == {name + ending for name in names for ending in endings}
