@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.engines.corpora import PLENTY, stages, texts
+from twinset.engines import sampling
 from twinset.engines.auditing import Audited, Auditing
 from twinset.engines.budget import Budget
 from twinset.engines.loading import Loaded, Loading
@@ -64,12 +65,15 @@ def test_what_went_by_is_not_read_again(tmp_path: Path, share: int) -> None:
     pool.close()
 
 
-def audited(folder: Path, source: str, budget: Budget, ahead: bool, asked: int | None, **words: Any) -> Audited:
+def audited(
+    folder: Path, source: str, budget: Budget, own: Budget, ahead: bool, asked: int | None, **words: Any
+) -> Audited:
+    """With a budget for the run and one for the audit."""
     found = stages(folder, [source], budget, **words)
     options, pool = DedupOptions.of(**words), Threads(2)
     scratch = folder / "audit"
     scratch.mkdir()
-    auditing = Auditing(found.corpus, found.copies, options, PLENTY, scratch, pool, Silent())
+    auditing = Auditing(found.corpus, found.copies, options, own, scratch, pool, Silent())
     if ahead:
         auditing.look_ahead(asked)
         assert (found.corpus.noticed is None) == bool(found.corpus.held)
@@ -85,7 +89,22 @@ def audited(folder: Path, source: str, budget: Budget, ahead: bool, asked: int |
 @pytest.mark.parametrize("budget", [PLENTY, SMALL], ids=["held", "read again"])
 def test_an_audit_that_looked_ahead_is_the_same(tmp_path: Path, asked: int | None, budget: Budget) -> None:
     source = written(tmp_path / "a.jsonl", 400)
-    one, two = (audited(tmp_path / str(ahead), source, budget, ahead, asked, **WORDS) for ahead in (False, True))
+    one, two = (
+        audited(tmp_path / str(ahead), source, budget, PLENTY, ahead, asked, **WORDS) for ahead in (False, True)
+    )
+    alike(one, two)
+
+
+def test_of_a_sample_too_large_those_tried_first_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Room for a hundred documents, a sample of all: fifty are tried with fifty more."""
+    monkeypatch.setattr(sampling, "PILOT", 50)
+    source = written(tmp_path / "a.jsonl", 400)
+    own = Budget(10**12, 2 * 10**6)
+    one, two = (audited(tmp_path / str(ahead), source, SMALL, own, ahead, None, **WORDS) for ahead in (False, True))
+    alike(one, two)
+
+
+def alike(one: Audited, two: Audited) -> None:
     assert one.pairs
     assert one.sample.tolist() == two.sample.tolist()
     assert one.pairs_of.tolist() == two.pairs_of.tolist()

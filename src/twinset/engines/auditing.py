@@ -87,14 +87,17 @@ class Auditing:
     def look_ahead(self, asked: int | None) -> None:
         """Have the sample's sets made as its texts are read for something else: a reading less.
 
-        Not if all texts are in memory anyway, if two sides have samples of their own, or if there is no room.
+        Not if all texts are in memory anyway, if two sides have samples of their own, or if there is no room; of a
+        sample that is still to be cut, those that are tried first.
         """
         if self.corpus.held or self.corpus.border is not None:
             return
         sample = self._drawn(asked)
-        if int(self.corpus.counts[sample].sum(dtype=np.int64)) * BYTES_A_SHINGLE <= self.budget.sets:
-            self._ahead = Loading(self.corpus, self.options, sample)
-            self.corpus.noticed = self._ahead.fill
+        for numbers in [sample] if asked is not None else [sample, sample[: 2 * sampling.PILOT]]:
+            if int(self.corpus.counts[numbers].sum(dtype=np.int64)) * BYTES_A_SHINGLE <= self.budget.sets:
+                self._ahead = Loading(self.corpus, self.options, numbers)
+                self.corpus.noticed = self._ahead.fill
+                break
 
     def _drawn(self, asked: int | None) -> Numbers:
         """The documents to compare, or to choose from."""
@@ -145,7 +148,7 @@ class Auditing:
             len(sample), looked / len(first) / len(others), self.n_partners, self.work,
             candidates * (self.work // self.n_partners), float(degrees[sample].mean()), crowded,
         )  # fmt: skip
-        return sample[:count], loaded.part(0, count) if fits else None
+        return sample[:count], loaded.part(0, count) if fits or count <= len(first) else None
 
     def _parts(self, sample: Numbers, degrees: Places) -> list[tuple[int, int]]:
         """The sample cut into parts whose sets and pairs fit in memory.
@@ -185,9 +188,9 @@ class Auditing:
     def _load(self, numbers: Numbers) -> Loaded:
         """The sets of some documents, in the order given, with what was looked at ahead."""
         ahead, self._ahead = self._ahead, None
-        if ahead is None or not np.array_equal(ahead.loaded.numbers, numbers):
+        if ahead is None or not np.array_equal(ahead.loaded.numbers[: len(numbers)], numbers):
             ahead = Loading(self.corpus, self.options, numbers)
-        return ahead.finish(self.threads)
+        return ahead.finish(self.threads).part(0, len(numbers))
 
     def _compared(self, few: Loaded) -> _Met:
         """Every document that reaches the least similarity with one of the few."""

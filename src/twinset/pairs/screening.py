@@ -20,7 +20,8 @@ from twinset.schema import Bytes, Hashes, Numbers, Places, Shares, Shingles
 LEAST_COUNT = 48
 """Shingles of a document below which its beginning is not looked at first."""
 
-_SLOTS = 18  # bits: a table of eight bytes a slot that stays in the processor's cache
+_SLOTS = 17  # bits: a table of eight bytes a slot that stays in the processor's own cache
+_SHARED = 19  # and in the one that processors share
 _TRIED = 256  # documents of a sample that suffice to see which share of a text tells it apart
 _MARGIN = 0.01  # of a text, for shingles that two groups seem to have by chance
 _PARTS = 1 << 20  # bytes of first parts that are not many
@@ -78,7 +79,7 @@ class Screen:
         [0]
         """
         power = int(sets.sizes.sum(dtype=np.int64)).bit_length()
-        power = max(6, min(power + 3, _SLOTS), power - 3)
+        power = max(6, min(power + 3, _SLOTS), min(power - 2, _SHARED), power - 3)
         made = cls(np.zeros(1 << power, np.uint64), np.uint64(64 - power), threshold, 0.0)
         kernels.mark(sets.hashes, sets.starts, sets.sizes, made.shift, made.marks)
         return cls(made.marks, made.shift, threshold, _worthwhile(made._needed(sets, counts)))
