@@ -60,9 +60,9 @@ def measure(setting: Setting) -> dict[str, Any]:
         say(f"  twinset, {name}: {one['best']:.2f} s, {one['cpu']:.2f} s of processor, {one['pairs']:,} pairs")
     truth = setting.fresh("baskets-truth.parquet")
     exact = _peer(setting, EXACT, str(path), str(truth), "--threshold", str(THRESHOLD))
-    if "best" in exact:
-        for one in own.values():
-            one.update(_compared(Path(one["file"]), truth))
+    for one in own.values():
+        file = Path(one.pop("file"))
+        one.update(_compared(file, truth) if "best" in exact else {})
     words = (str(path), "--users", str(min(SAMPLE, users)), *(("--truth", str(truth)) if "best" in exact else ()))
     few = [_peer(setting, SKETCHES, *words, "--how", how) for how in HOW]
     for how, one in zip(HOW, few, strict=True):

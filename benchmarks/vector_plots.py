@@ -28,5 +28,6 @@ def learned_codes(learned: dict[str, Any]) -> Figure:
         place.set_xlim(0.1, 0.95)
         place.set_ylim(0, 1.01)
     axes[0].set_ylabel("recall")
-    axes[-1].legend(frameon=False, fontsize=8.5, loc="upper right")
+    lines, names = axes[-1].get_legend_handles_labels()
+    figure.legend(lines, names, frameon=False, fontsize=8.5, loc="outside lower center", ncols=len(names))
     return figure

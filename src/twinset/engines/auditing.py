@@ -102,7 +102,8 @@ class Auditing:
     def _drawn(self, asked: int | None) -> Numbers:
         """The documents to compare, or to choose from."""
         numbers = np.flatnonzero(self.own).astype(np.uint32)
-        most = sampling.most(self.corpus.counts[numbers], self.work) if asked is None else asked
+        characters = kind_of(self.options) == "text" and self.options.kind == "char"
+        most = sampling.most(self.corpus.counts[numbers], self.work, characters) if asked is None else asked
         return sampling.drawn(self.corpus, numbers, min(most, len(numbers)), self.options.seed)
 
     def audit(self, asked: int | None, pairs: Spool, sizes: Numbers, candidates: int) -> Audited:
