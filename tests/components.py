@@ -9,7 +9,8 @@ import fcntl
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,18 @@ def skip_without(why: str) -> None:
     """Skip the test that is running if there is a reason to."""
     if why:
         pytest.skip(why)
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[Path]:
+    """A file system of one megabyte, below a folder."""
+    disk = folder / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a small file system can be mounted by root only")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
 
 
 def _install(found: Callable[[], bool], packages: Sequence[str]) -> str:

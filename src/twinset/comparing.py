@@ -39,10 +39,7 @@ def compare(left: str, right: str, **words: Any) -> Comparison:
     try:
         texts = pa.array([left, right], pa.large_string())
     except UnicodeEncodeError as error:
-        raise SourceError(
-            f"a text to compare holds half of a surrogate pair ({error.object[error.start]!r} at {error.start}), "
-            "which no UTF-8 can hold; take it out, or decode the text another way"
-        ) from error
+        raise SourceError.half_a_pair("a text to compare", error) from error
     ours, theirs = shingle_sets(texts, options, options.seed)
     hashes = np.concatenate([ours, theirs])
     both = Shingles(np.arange(2), np.array([0, len(ours), len(hashes)]), hashes)

@@ -72,6 +72,14 @@ class SourceError(TwinsetError):
         self.message = message
         super().__init__(f"{where}: {message}" if where else message)
 
+    @classmethod
+    def half_a_pair(cls, what: str, error: UnicodeEncodeError) -> SourceError:
+        """Make the error for a string of a program that cannot be written down."""
+        return cls(
+            f"{what} holds half of a surrogate pair ({error.object[error.start]!r} at {error.start}), which no UTF-8 "
+            "can hold; take it out, or decode the text another way"
+        )
+
     def __reduce__(self) -> tuple[Any, ...]:
         # The default would rebuild from the joined text, and so lose the place.
         return type(self), (self.message, self.where)

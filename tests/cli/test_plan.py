@@ -105,7 +105,6 @@ def test_advice_on_the_length_of_a_shingle(run: Run, collection: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["svg", "png"])
 def test_curves_in_a_file(run: Run, tmp_path: Path, ending: str) -> None:
-    pytest.importorskip("matplotlib")
     done = run("plan", "--compare", "20x5", "--plot", f"plan.{ending}")
     assert done.returncode == 0, done.stderr
     assert f"2 curves in plan.{ending}" in done.stdout

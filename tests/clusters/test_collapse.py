@@ -9,6 +9,7 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -294,7 +295,6 @@ def test_an_index_of_pandas_stays() -> None:
 
 
 def test_duckdb() -> None:
-    duckdb = pytest.importorskip("duckdb")
     relation = duckdb.sql("select i, 'text ' || (i % 2) as body from range(4) t(i) order by i")
     assert twinset.collapse(relation, text="body").results["i"].to_pylist() == [0, 1]
 

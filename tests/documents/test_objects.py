@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -82,7 +83,6 @@ def test_nested_views(tmp_path: Path) -> None:
 
 
 def test_duckdb_relations(tmp_path: Path) -> None:
-    duckdb = pytest.importorskip("duckdb")
     relation = duckdb.sql("select 'x' || i as id, 'text ' || i as text from range(5) t(i) order by i")
     assert read_all(opened(relation, scratch=tmp_path)).ids == ["x0", "x1", "x2", "x3", "x4"]
 

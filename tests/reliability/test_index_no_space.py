@@ -15,6 +15,7 @@ import pytest
 from psycopg import sql
 
 import twinset
+from tests import components
 from tests.postgres_server import Server
 from tests.reliability.index_work import OPTIONS, large, text_of
 from tests.reliability.nursery import Nursery
@@ -88,14 +89,8 @@ def test_files_that_cannot_grow(nursery: Nursery, kept: Path, tmp_path: Path, wo
 @pytest.fixture
 def small_disk() -> Iterator[Path]:
     # Not in pytest's own folder: whichever run of it starts next closes that to others, such as the server's user.
-    with tempfile.TemporaryDirectory(prefix="twinset-disk-") as folder:
-        disk = Path(folder) / "disk"
-        disk.mkdir()
-        mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
-        if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
-            pytest.skip("a small file system can be mounted by root only")
+    with tempfile.TemporaryDirectory(prefix="twinset-disk-") as folder, components.small_disk(Path(folder)) as disk:
         yield disk
-        subprocess.run(["umount", str(disk)], check=True)
 
 
 def give(disk: Path, size: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import resource
 import subprocess
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests import components
 from tests.reliability.command import STATE, at_once, bytes_of, documents, twinset, write_lines
 
 
@@ -84,13 +84,8 @@ def test_no_room_for_anything(tmp_path: Path, sources: list[Path]) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("a small file system can be mounted by root only")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)
+    with components.small_disk(tmp_path) as disk:
+        yield disk
 
 
 def test_a_full_file_system(small_disk: Path, sources: list[Path], right: dict[str, str]) -> None:

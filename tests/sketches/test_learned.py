@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.datasets import load_digits
 
 from tests.directions import differing, directions
 from twinset.errors import OptionError, StateError
@@ -220,7 +221,6 @@ def test_learned_codes_find_more_digits_than_random_hyperplanes(bits: int) -> No
 
     Near is within the mean distance of the 50th neighbour. Hyperplanes are given the same mean to pass through.
     """
-    load_digits = pytest.importorskip("sklearn.datasets").load_digits
     digits = load_digits().data.astype(np.float32)
     order = np.random.default_rng(1).permutation(len(digits))
     seen, points = digits[order[:900]], digits[order[900:]]

@@ -12,7 +12,6 @@ from ..errors import OptionError
 from ..options import PairsOptions
 from ..survey_options import CurveOptions
 from . import curves, running, show
-from .progress import progress
 
 if TYPE_CHECKING:
     from ..evaluation.foreseen import Foreseen, Rival
@@ -62,14 +61,10 @@ def _supposed(options: CurveOptions) -> Any:
 
 def _foreseen(sources: Sequence[str], words: dict[str, Any], quiet: bool) -> Foreseen:
     known = {name for name, _ in PairsOptions.words()}
-    shown = progress(quiet)
-    try:
-        running.load(shown.note)
+    with running.watched(quiet) as shown:
         from ..evaluation.foreseen import foresee
 
         return foresee(*sources, progress=shown, **{name: value for name, value in words.items() if name in known})
-    finally:
-        shown.close()
 
 
 def _tell_vectors(chosen: VectorPlan, found: Foreseen | None, width: int) -> None:

@@ -15,7 +15,6 @@ from ..options import PlanOptions
 from ..planning import Curve, Ranked
 from ..survey_options import CurveOptions, SurveyOptions
 from . import curves, flags, foreseen, running, show, surveyed
-from .progress import progress
 
 if TYPE_CHECKING:
     from ..evaluation.survey import Survey
@@ -84,14 +83,10 @@ def _refuse_reading(words: dict[str, Any], options: CurveOptions) -> None:
 
 def _survey(sources: Sequence[str], words: dict[str, Any], quiet: bool) -> Survey:
     known = {name for name, _ in SurveyOptions.words()}
-    shown = progress(quiet)
-    try:
-        running.load(shown.note)
+    with running.watched(quiet) as shown:
         from ..evaluation.survey import survey
 
         return survey(*sources, progress=shown, **{name: value for name, value in words.items() if name in known})
-    finally:
-        shown.close()
 
 
 def _ranking(options: CurveOptions, found: Survey | None) -> list[Ranked]:

@@ -16,7 +16,7 @@ from ..options import ReadOptions
 from .compressed import split_codec
 from .parts import LEAST_ROW, Block, Chunk, Mask, Unreadable
 from .pictures import ENDINGS, SIDE, Picture, check_pillow, read_picture
-from .texts import TextFile, TextPart, file_bytes
+from .texts import TextChunk, TextFile, TextPart, file_bytes
 
 Sketch = Callable[[npt.NDArray[np.float32]], npt.NDArray[Any]]
 """From grids of colours, float32 (n, 32, 32, 3), to what pictures are compared by: an array of n rows."""
@@ -74,14 +74,10 @@ class ImagePart(TextPart):
         return file_bytes(self.files[row])
 
 
-class ImageChunk(Chunk):
+class ImageChunk(TextChunk):
     """Some pictures, read when asked for."""
 
-    def __init__(self, part: ImagePart, first: int, stop: int) -> None:
-        self._part = part
-        self._files = part.files[first:stop]
-        self.rows = stop - first
-        self.first_row = first
+    _part: ImagePart
 
     def read(self, whole: bool = False, texts_only: bool = False) -> Block:
         """Read the pictures."""

@@ -100,10 +100,7 @@ def explain(left: str, right: str, **words: Any) -> Explanation:
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
-            raise SourceError(
-                f"a text to explain holds half of a surrogate pair ({text[error.start]!r} at {error.start}), which no "
-                "UTF-8 can hold; take it out, or decode the text another way"
-            ) from error
+            raise SourceError.half_a_pair("a text to explain", error) from error
     return explain_texts(left, right, options)
 
 

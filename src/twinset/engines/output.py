@@ -16,6 +16,7 @@ from twinset.engines.clustering import Clusters
 from twinset.engines.corpus import Corpus, Span
 from twinset.engines.earlier import Earlier
 from twinset.engines.expanding import SAME, Copies
+from twinset.engines.placing import moved
 from twinset.engines.progress import Progress
 from twinset.engines.sketching import EMPTY, UNREADABLE
 from twinset.engines.sorting import Rows
@@ -280,11 +281,6 @@ def put_in_place(made: Path, place: Path, aside: Path) -> None:
         if place.exists():
             shutil.rmtree(aside, ignore_errors=True)  # a run that was killed here left it
             os.replace(place, aside)
-        os.replace(made, place)
-        folder = os.open(place.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        moved(made, place)
     except OSError as error:
         raise cannot_write(place, error) from error

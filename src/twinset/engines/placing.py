@@ -27,13 +27,18 @@ def placed(place: Path) -> Iterator[Path]:
     try:
         yield made
         try:
-            os.replace(made, place)
-            folder = os.open(place.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            moved(made, place)
         except OSError as error:
             raise cannot_write(place, error) from error
     finally:
         made.unlink(missing_ok=True)
+
+
+def moved(made: Path, place: Path) -> None:
+    """Move a file or folder to a place on the same disk, so that a crash does not undo it."""
+    os.replace(made, place)
+    folder = os.open(place.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

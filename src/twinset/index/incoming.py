@@ -170,10 +170,7 @@ def texts_array(texts: Any, settings: Settings | None = None) -> pa.Array:
     try:
         return _not_too_long(pa.array(listed, pa.large_string()))
     except UnicodeEncodeError as error:
-        raise SourceError(
-            f"a text holds half of a surrogate pair ({error.object[error.start]!r} at {error.start}), "
-            "which no UTF-8 can hold; take it out, or decode the text another way"
-        ) from error
+        raise SourceError.half_a_pair("a text", error) from error
 
 
 def _written(sets: Any) -> Any:

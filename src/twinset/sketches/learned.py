@@ -36,6 +36,8 @@ MOST_BITS = 4096
 FORMAT = 1
 
 _TURNS = 50  # of the iteration; the authors' number
+# What NumPy and zipfile raise for a file that is damaged, cut, packed in a way they do not know, or no archive at all.
+_UNREADABLE = (OSError, ValueError, EOFError, KeyError, AttributeError, NotImplementedError, zipfile.BadZipFile)
 _ROWS = 1 << 12
 
 Floats = npt.NDArray[np.float64]
@@ -223,7 +225,7 @@ def load(path: str | os.PathLike[str]) -> LearnedCodes:
             arrays = {key: file[key] for key in file.files}
     except FileNotFoundError:
         raise StateError(f"{name}: there is no such file; give the file that was written by save") from None
-    except (OSError, ValueError, EOFError, KeyError, AttributeError, NotImplementedError, zipfile.BadZipFile) as error:
+    except _UNREADABLE as error:
         raise StateError(f"{name}: this is no file of learned codes, or it is damaged; fit them anew") from error
     return from_arrays(arrays, name)
 
