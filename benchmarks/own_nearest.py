@@ -11,8 +11,8 @@ import numpy as np
 
 from benchmarks.vector_join import Index
 from twinset.pairs.vectors import every_nearest
+from twinset.plan.vectors import vector_plan
 from twinset.schema import Vectors
-from twinset.vector_plan import vector_plan
 
 RECALLS = (0.3, 0.7, 0.9, 0.95)
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks import vector_join
-from twinset import vector_plan as planning
+from twinset.plan import vectors as planning
+from twinset.plan.vector_chances import _corners_agree
+from twinset.plan.vectors import VectorPlan, vector_plan
 from twinset.schema import Vectors
-from twinset.vector_chances import _corners_agree
-from twinset.vector_plan import VectorPlan, vector_plan
 
 PLANS: dict[str, dict[str, Any]] = {
     "twinset": {},

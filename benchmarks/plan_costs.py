@@ -1,4 +1,4 @@
-"""What a document costs under several plans, stage by stage: the measurement behind `twinset.costs`.
+"""What a document costs under several plans, stage by stage: the measurement behind `twinset.plan.costs`.
 
 `python -m benchmarks.plan_costs CORPUS [THRESHOLD:HASHES …]` runs the first three stages for each plan on one thread,
 and prints, a line a plan, processor time in microseconds a document (a busy machine says the same), how often

@@ -1,4 +1,4 @@
-"""What the steps over vectors cost, one by one: the measurement behind `twinset.vector_costs`.
+"""What the steps over vectors cost, one by one: the measurement behind `twinset.plan.vector_costs`.
 
 `python -m benchmarks.vector_costs VECTORS.npy` runs each step on one thread and prints its processor time in
 nanoseconds (a busy machine says the same), beside what the plan supposes for a vector and a table. It is not one of the
@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from twinset import vector_costs
 from twinset.candidates import probing
 from twinset.pairs import vectors as verifying
+from twinset.plan import vector_costs
+from twinset.plan.vectors import VectorPlan, vector_plan
 from twinset.schema import Vectors
 from twinset.sketches import vector_keys
-from twinset.vector_plan import VectorPlan, vector_plan
 from twinset.vectors import squares, unit_vectors
 
 TABLES = 4

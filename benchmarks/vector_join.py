@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from twinset.candidates import probing
 from twinset.pairs import vectors as verifying
+from twinset.plan.vectors import VectorPlan
 from twinset.schema import Hashes, Numbers, Places, Vectors
 from twinset.sketches import vector_keys
-from twinset.vector_plan import VectorPlan
 from twinset.vectors import squares, unit_vectors
 
 Scores = npt.NDArray[np.float64]

@@ -15,7 +15,7 @@ import keeping
 import numpy as np
 
 import twinset
-from twinset.code_plan import plan_codes, within_probability
+from twinset.plan.codes import plan_codes, within_probability
 from twinset.report.plots import curve_figure
 from twinset.schema import Shingles
 from twinset.sketches.minhash import sketch

@@ -13,9 +13,9 @@ import keeping
 import numpy as np
 
 from twinset.candidates.probing import next_keys
+from twinset.plan.vectors import VectorPlan, vector_plan
 from twinset.report.plots import curve_figure
 from twinset.sketches import vector_keys
-from twinset.vector_plan import VectorPlan, vector_plan
 
 DIMENSIONS, THRESHOLD, RECALL = 64, 0.9, 0.95
 COSINES = [round(0.5 + 0.04 * step, 2) for step in range(13)]

@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 
 from twinset.candidates import prefix
 from twinset.clusters.collapse import Ranked, fold
-from twinset.collapse_options import CollapseOptions
 from twinset.documents.normalize import normalize
 from twinset.documents.parts import MAX_ROW_BYTES
 from twinset.documents.tables import text_array, without_views
 from twinset.errors import ColumnError, OptionError, RowError, SourceError
+from twinset.options.collapse import CollapseOptions
 from twinset.pairs.verify import Sets, scores
 from twinset.schema import Numbers
 from twinset.shingles.shingle import shingle

@@ -28,9 +28,9 @@ from twinset.engines.spool import Spool
 from twinset.engines.tables import check_ending
 from twinset.errors import OptionError, OutputError
 from twinset.options import PairsOptions
+from twinset.options.sketch import holds_sketches
 from twinset.results import PairsResult
 from twinset.schema import HASH_SCHEME
-from twinset.sketch_options import holds_sketches
 
 
 def are_sketches(sources: tuple[object, ...]) -> bool:

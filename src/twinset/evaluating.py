@@ -24,13 +24,13 @@ from twinset.engines.sketching import READ, UNREADABLE
 from twinset.engines.spool import Spool
 from twinset.engines.verifying import Verifying
 from twinset.errors import OptionError, OutputError
-from twinset.evaluate_options import EvaluateOptions
 from twinset.evaluation import sweep
 from twinset.evaluation.known import MOST_SAMPLED, Known, KnownScored, Scored, among, each_once, pair_keys, unpaired
 from twinset.evaluation.outcome import Evaluation, best_of, definitions, write_files
 from twinset.evaluation.truth import Truth, read_truth, resolved
-from twinset.item_options import MEASURED
 from twinset.options import DedupOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions
+from twinset.options.evaluate import EvaluateOptions
+from twinset.options.items import MEASURED
 from twinset.pairs.verify import Shares, scores
 from twinset.plan import Plan, exact_plan, plan
 from twinset.report.evaluation import evaluation_figures

@@ -17,7 +17,7 @@ from twinset.index.answers import MANY
 from twinset.index.asked import Asked
 from twinset.index.incoming import without
 from twinset.index.index import Index
-from twinset.index_options import AskOptions, QueryOptions, SourceOptions
+from twinset.options.index import AskOptions, QueryOptions, SourceOptions
 from twinset.schema import ANSWERS
 
 

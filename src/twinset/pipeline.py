@@ -29,11 +29,11 @@ from twinset.engines.verifying import Verifying
 from twinset.engines.writing import document_pairs, nearest_first, top_pairs, write_result
 from twinset.errors import OptionError, PlanWarning
 from twinset.evaluation import audit
-from twinset.item_options import MEASURED
 from twinset.options import DedupOptions, PairsOptions
+from twinset.options.items import MEASURED
+from twinset.options.sketch import holds_sketches
 from twinset.plan import Plan, exact_plan, plan
 from twinset.results import DedupResult, PairsResult
-from twinset.sketch_options import holds_sketches
 from twinset.wording import counted
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ from twinset.engines.progress import Progress, Silent
 from twinset.engines.recorded import Recorded
 from twinset.engines.recutting import Recutting, kept_tables
 from twinset.errors import StateError
+from twinset.options.results import RecutOptions, ReportOptions
 from twinset.pairs.differences import Part as Part
 from twinset.pairs.explain import Explanation as Explanation
 from twinset.report.page import write_report
-from twinset.result_options import RecutOptions, ReportOptions
 from twinset.schema import pairs_schema
 from twinset.wording import counted
 

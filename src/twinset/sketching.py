@@ -29,8 +29,8 @@ from twinset.engines.sketch_making import NAMED, Made, Making, Portion, read_ske
 from twinset.engines.threads import Threads
 from twinset.errors import OptionError, OutputError, UnknownIdError
 from twinset.estimated import are_sketches
+from twinset.options.sketch import SketchOptions
 from twinset.schema import HASH_SCHEME
-from twinset.sketch_options import SketchOptions
 from twinset.sketches import minhash
 from twinset.sketches.bottom_k import BottomK, estimates
 

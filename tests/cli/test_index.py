@@ -16,7 +16,7 @@ from twinset import textbook
 from twinset.cli.index import COMMANDS
 from twinset.index import sqlite, sqlite_tables
 from twinset.index.settings import FORMAT, Settings
-from twinset.index_options import IndexOptions
+from twinset.options.index import IndexOptions
 
 from .conftest import Call, text
 

@@ -22,9 +22,9 @@ import twinset
 from tests import oracles
 from twinset.candidates import prefix
 from twinset.clusters.collapse import Ranked, fold
-from twinset.collapse_options import CollapseOptions
 from twinset.collapsing import Collapsed
 from twinset.options import ShingleOptions
+from twinset.options.collapse import CollapseOptions
 
 ROSE = "a rose is a rose is a rose in any garden of the town"
 TEXTS = [ROSE, "something else", ROSE + " hall", "", ROSE, "Something else!", ""]

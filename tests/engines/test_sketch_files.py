@@ -12,8 +12,8 @@ import pytest
 
 from twinset.engines.sketch_files import Scheme, SketchBatch, SketchSource, SketchWriter, opened
 from twinset.errors import OptionError, SourceError, StateError, TwinsetError
+from twinset.options.sketch import METADATA, holds_sketches
 from twinset.schema import Shingles
-from twinset.sketch_options import METADATA, holds_sketches
 from twinset.sketches.bottom_k import BottomK, bottom_k
 
 ITEMS = {"kind": "text", "shingle": "word:5", "bag": False}

@@ -16,8 +16,8 @@ from sklearn.metrics import adjusted_rand_score
 
 import twinset
 from twinset.errors import OptionError, OutputError, PlanWarning, SourceError
-from twinset.evaluate_options import parse_sweep
 from twinset.evaluation.sweep import COLUMNS, Sampled, interval, shares
+from twinset.options.evaluate import parse_sweep
 from twinset.report import plots
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("", "n", "r", "s")]

@@ -12,16 +12,12 @@ from .source import NOUNS, imports_of, modules, name_of, part_of, parts
 
 # From the bottom of the house to its top. A part may import what is below it, not what is beside or above it.
 GROUND = {
-    *("errors", "checks", "machine", "option_groups", "options", "schema", "textbook"),
-    *("compiled", "bytes_kernels", "digests", "unicode", "wording", "result_options", "evaluate_options"),
-    *("costs", "survey_options", "collapse_options", "index_options", "sketch_options", "item_options"),
-    *("code_plan",),
-    *("vectors", "vector_kernels", "vector_chances", "vector_costs", "vector_plan"),
+    *("errors", "checks", "machine", "options", "schema", "textbook", "compiled", "bytes_kernels", "digests"),
+    *("unicode", "wording", "vectors", "vector_kernels"),
 }
 LEVELS: tuple[set[str], ...] = (
     GROUND,
     {"plan"},
-    {"planning", "plans"},
     set(NOUNS),
     {"engines"},
     {"index"},

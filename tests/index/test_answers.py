@@ -159,7 +159,7 @@ def test_the_oracle_itself() -> None:
 
 def _options() -> Any:
     from twinset.index.settings import Settings
-    from twinset.index_options import IndexOptions
+    from twinset.options.index import IndexOptions
 
     chosen = Settings.chosen(IndexOptions.of(seed=1, shingle="word:1"))
     return Settings.from_rows(chosen.to_rows(), "here").options

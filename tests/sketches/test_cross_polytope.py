@@ -1,8 +1,8 @@
 """Cross-polytopes: rotations and keys equal the oracle's, values stay what they were, chances are those of theory.
 
-Statistical bounds, seeds fixed. Theory is a truly random rotation, simulated in `twinset.vector_chances`: 20,000 pairs
-against 8,192 simulated ones are allowed ±0.02, which is more than 3 standard errors of their difference (0.0057 at
-most); a single given pair, rotated in 4,000 ways, ±0.03 (3 standard errors are 0.024). Signatures: the mean of 3,000
+Statistical bounds, seeds fixed. Theory is a truly random rotation, simulated in `twinset.plan.vector_chances`: 20,000
+pairs against 8,192 simulated ones are allowed ±0.02, which is more than 3 standard errors of their difference (0.0057
+at most); a single given pair, rotated in 4,000 ways, ±0.03 (3 standard errors are 0.024). Signatures: the mean of 3,000
 pairs within 3 standard errors of θ/π, their variance at most 1.1 of independent bits'.
 """
 
@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from tests import oracles
 from tests.directions import beside, differing, directions
 from twinset.errors import OptionError
+from twinset.plan.vector_chances import MOST_ALTERNATIVES, Ranks, side_agrees
 from twinset.schema import HASH_SCHEME, Vectors
 from twinset.sketches import rotation_kernels as kernels
 from twinset.sketches.cross_polytope import Rotations, cross_polytopes, moves, padded_size, random_rotations
 from twinset.sketches.signatures import signatures
-from twinset.vector_chances import MOST_ALTERNATIVES, Ranks, side_agrees
 
 SIGNS = {1: [0xC1611522156C4C46, 0x7D96A37032325B2E]}
 ORDER = {1: [57, 59, 26, 46]}

@@ -25,10 +25,10 @@ from hypothesis import strategies as st
 
 from tests import oracles
 from tests.shingles.hashing import hashes_of
-from twinset.code_plan import bit_differs
 from twinset.documents.normalize import normalize
 from twinset.errors import OptionError
 from twinset.options import ShingleOptions
+from twinset.plan.codes import bit_differs
 from twinset.schema import HASH_SCHEME, Codes, Shingles
 from twinset.shingles.shingle import shingle
 from twinset.sketches.simhash import DocumentFrequencies, simhash

@@ -14,7 +14,7 @@ from tests import oracles
 from twinset import textbook
 from twinset.candidates.hamming import within
 from twinset.candidates.probing import next_keys
-from twinset.code_plan import within_probability
+from twinset.plan.codes import within_probability
 from twinset.schema import Moves, Shingles
 from twinset.sketches import simhash as product
 from twinset.textbook import hamming_distance, hashed

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tests import oracles
 from twinset import textbook
+from twinset.plan.vector_chances import side_agrees
 from twinset.sketches.hyperplane import project_bits
 from twinset.textbook import angle, cosine, euclidean_distance
-from twinset.vector_chances import side_agrees
 
 numbers = st.integers(-9, 9)
 some_vectors = st.lists(st.tuples(numbers, numbers, numbers), min_size=2, max_size=2)

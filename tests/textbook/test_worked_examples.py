@@ -15,11 +15,11 @@ import pytest
 import twinset
 from twinset import textbook
 from twinset.plan import band_probability
+from twinset.plan.vector_chances import side_agrees
+from twinset.plan.vectors import vector_plan
 from twinset.schema import Shingles
 from twinset.sketches.minhash import sketch
 from twinset.textbook import jaccard, jaccard_distance, shingle_list, shingles
-from twinset.vector_chances import side_agrees
-from twinset.vector_plan import vector_plan
 
 # Shingles
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from ..evaluate_options import EvaluateOptions
 from ..options import DedupOptions
+from ..options.evaluate import EvaluateOptions
 from . import curves, flags, running, show
 
 # Heading, column, and whether it counts; the rest are shares.

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import OptionError
-from ..item_options import MEASURED
 from ..options import ShingleOptions
-from ..result_options import ExplainOptions
+from ..options.items import MEASURED
+from ..options.results import ExplainOptions
 from . import flags, running, show, side_by_side
 from .compare import text_of
 

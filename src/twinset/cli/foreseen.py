@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..code_plan import GivenCodes
 from ..errors import OptionError
 from ..options import PairsOptions
-from ..survey_options import CurveOptions
+from ..options.survey import CurveOptions
+from ..plan.codes import GivenCodes
 from . import curves, running, show
 
 if TYPE_CHECKING:
     from ..evaluation.foreseen import Foreseen, Rival
-    from ..vector_plan import VectorPlan
+    from ..plan.vectors import VectorPlan
 
 _SUPPOSED: dict[str, Any] = {"dimensions": 128, "vectors": 100_000}
 _POINTS = 200
@@ -53,7 +53,7 @@ def _supposed(options: CurveOptions) -> Any:
         return GivenCodes(64, int(options.reach), int(options.reach) + 1)
     if options.measure == "jaccard":
         return running.plan_of(options)
-    from ..vector_plan import vector_plan  # NumPy and kernels, which nothing else here waits for
+    from ..plan.vectors import vector_plan  # NumPy and kernels, which nothing else here waits for
 
     limit = options.threshold if options.measure == "cosine" else options.reach
     return vector_plan(limit, options.recall, measure=options.measure, **_SUPPOSED)

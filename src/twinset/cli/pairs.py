@@ -12,7 +12,7 @@ import click
 
 from ..checks import pairs_file
 from ..options import PairsOptions
-from ..sketch_options import holds_sketches
+from ..options.sketch import holds_sketches
 from . import flags, running, show
 
 ROWS = 50

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .. import planning
 from ..checks import new_file
 from ..errors import OptionError
-from ..item_options import MEASURED, ItemOptions
 from ..options import PlanOptions
-from ..planning import Curve, Ranked
-from ..survey_options import CurveOptions, SurveyOptions
+from ..options.items import MEASURED, ItemOptions
+from ..options.survey import CurveOptions, SurveyOptions
+from ..plan.ranking import Curve, Ranked, banded, families, ranked, table_of
 from . import curves, flags, foreseen, running, show, surveyed
 
 if TYPE_CHECKING:
@@ -44,8 +43,8 @@ def command(sources: tuple[str, ...], plot: str | None, as_json: bool, **values:
     options = CurveOptions.of(**words)
     if not sources:
         _refuse_reading(words, options)
-    others = [planning.banded(one) for one in options.compare]
-    others += [curve for one in options.family for curve in planning.families(one)]
+    others = [banded(one) for one in options.compare]
+    others += [curve for one in options.family for curve in families(one)]
     if plot:
         from ..report.plots import check_figure
 
@@ -92,8 +91,8 @@ def _survey(sources: Sequence[str], words: dict[str, Any], quiet: bool) -> Surve
 def _ranking(options: CurveOptions, found: Survey | None) -> list[Ranked]:
     words = (options.threshold, options.recall, options.n_hashes, options.n_bands, options.rows_per_band)
     if found is None:
-        return planning.ranked(*words)
-    return planning.ranked(*words, pairs=found.pairs, shingles=found.shingles)
+        return ranked(*words)
+    return ranked(*words, pairs=found.pairs, shingles=found.shingles)
 
 
 def _values(chosen: Plan, others: list[Curve], ranking: list[Ranked], found: Survey | None) -> dict[str, Any]:
@@ -155,7 +154,7 @@ def _curves(chosen: Plan, others: list[Curve], named: int) -> None:
     for line in curves.drawn(every, width, chosen.threshold):
         click.echo(line)
     click.echo()
-    for line in curves.table(names, planning.table_of(every), width):
+    for line in curves.table(names, table_of(every), width):
         click.echo(line)
     if len(some) < len(others):
         text = f"{len(some)} of {len(others)} curves are drawn; --plot FILE draws all, --json has all numbers."

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ..options import DedupOptions
-from ..result_options import RecutOptions
+from ..options.results import RecutOptions
 from . import flags, running, show
 
 

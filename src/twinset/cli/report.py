@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ..checks import shown_size
-from ..result_options import ReportOptions
+from ..options.results import ReportOptions
 from . import flags, running, show
 
 

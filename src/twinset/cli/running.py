@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from ..item_options import MEASURED
 from ..options import PlanOptions
+from ..options.items import MEASURED
 from ..plan import Plan, exact_plan, plan
 from . import show
 from .progress import Progress, progress

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ..sketch_options import SketchOptions
+from ..options.sketch import SketchOptions
 from . import flags, running, show
 
 _NAMED = 5

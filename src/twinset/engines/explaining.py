@@ -14,9 +14,9 @@ from twinset.engines.recorded import Recorded
 from twinset.engines.shingling import column_options
 from twinset.engines.sketching import EMPTY, UNREADABLE
 from twinset.errors import SourceError
-from twinset.item_options import MEASURED
+from twinset.options.items import MEASURED
+from twinset.options.results import ExplainOptions
 from twinset.pairs.explain import Explanation, explain_records, explain_sets, explain_texts, explain_weighted
-from twinset.result_options import ExplainOptions
 from twinset.schema import removed_schema
 
 KEPT, GONE, FLAGGED, BLANK, BROKEN = "kept", "removed", "flagged", "empty", "unreadable"

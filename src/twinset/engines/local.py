@@ -27,9 +27,9 @@ from twinset.engines.threads import Threads
 from twinset.engines.verifying import Verifying
 from twinset.errors import OptionError
 from twinset.options import DedupOptions, PairsOptions
+from twinset.options.sketch import SketchOptions
 from twinset.plan import Plan
 from twinset.schema import HASH_SCHEME
-from twinset.sketch_options import SketchOptions
 
 if TYPE_CHECKING:
     from twinset.engines.auditing import Audited, Auditing

@@ -6,8 +6,8 @@ import numpy as np
 
 from twinset.candidates.hamming import Join
 from twinset.candidates.hamming_choice import choose
-from twinset.code_plan import GivenCodes
 from twinset.engines.measured import Measured, Scores, Sink
+from twinset.plan.codes import GivenCodes
 from twinset.schema import Bytes, Codes, Numbers, Places
 
 _BYTES_A_CODE = 40  # its numbers, keys and places while it is grouped, beside its words

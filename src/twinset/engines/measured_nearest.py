@@ -24,9 +24,9 @@ from twinset.engines.spool import Spool
 from twinset.errors import OptionError
 from twinset.options import PairsOptions
 from twinset.pairs.vectors import every_nearest, nearest
+from twinset.plan.vectors import VectorPlan, vector_plan
 from twinset.schema import Codes, Hashes, Numbers, Places, Vectors
 from twinset.sketches import vector_keys
-from twinset.vector_plan import VectorPlan, vector_plan
 
 _SAMPLE = 256
 _ROWS = 1024  # asked for at a time

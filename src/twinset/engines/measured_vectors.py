@@ -13,9 +13,9 @@ from twinset.engines import sampling
 from twinset.engines.measured import Measured, Scores, Sink, distance_codes
 from twinset.options import PairsOptions
 from twinset.pairs.vectors import AllWithAll, near, similar
+from twinset.plan.vectors import VectorPlan, vector_plan
 from twinset.schema import Bytes, Codes, Hashes, Numbers, Places, Vectors
 from twinset.sketches import vector_keys
-from twinset.vector_plan import VectorPlan, vector_plan
 from twinset.vectors import digests, squares, unit_vectors
 
 _ROWS = 4096  # hashed at a time

@@ -21,7 +21,7 @@ from twinset.engines.state import State
 from twinset.engines.threads import Threads
 from twinset.engines.widths import OF_ONE_WIDTH, settled, width_reason
 from twinset.errors import DuplicateIdError
-from twinset.item_options import MEASURED
+from twinset.options.items import MEASURED
 from twinset.plan import Plan
 from twinset.schema import Hashes
 

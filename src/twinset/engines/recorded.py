@@ -27,7 +27,7 @@ from twinset.engines.tables import TableFile
 from twinset.errors import OptionError, StateError, TwinsetError
 from twinset.options import DedupOptions
 from twinset.plan import Plan
-from twinset.plans import AnyPlan, told_plan
+from twinset.plan.kinds import AnyPlan, told_plan
 from twinset.schema import (
     CLUSTERS,
     DOCUMENTS,

@@ -35,11 +35,11 @@ from twinset.engines.tables import TableFile
 from twinset.engines.threads import Threads
 from twinset.engines.verifying import Verifying
 from twinset.errors import DuplicateIdError, OptionError
-from twinset.item_options import MEASURED
 from twinset.machine import default_threads
 from twinset.options import DedupOptions
+from twinset.options.items import MEASURED
+from twinset.options.results import RecutOptions
 from twinset.pairs.verify import Shares, scores
-from twinset.result_options import RecutOptions
 from twinset.schema import SOURCES
 
 _AS_BEFORE, _AT_TIMES = ("pairs", "empty", "unreadable", "documents"), ("missed", "earlier")

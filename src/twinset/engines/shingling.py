@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from twinset.documents.items import record_columns
 from twinset.documents.normalize import buffers_of, lengths, normalize
-from twinset.item_options import PACKED
 from twinset.options import Options, ReadOptions, ShingleOptions
+from twinset.options.items import PACKED
 from twinset.schema import Hashes, Places, Shingles
 from twinset.shingles.items import element_sets, together
 from twinset.shingles.shingle import shingle

@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 from twinset.documents.normalize import buffers_of
 from twinset.engines.spool import cannot_write
 from twinset.errors import OptionError, SourceError, StateError
+from twinset.options.sketch import METADATA
 from twinset.schema import HASH_SCHEME, Sketches, sketches_schema
-from twinset.sketch_options import METADATA
 from twinset.sketches.bottom_k import BottomK
 
 VERSION = 1

@@ -23,8 +23,8 @@ from twinset.engines.sketch_files import Scheme, SketchBatch, SketchSource, Sket
 from twinset.engines.sketching import block_ids, refuse_replaced
 from twinset.engines.spool import Spool, packed, unpacked
 from twinset.errors import DuplicateIdError
+from twinset.options.sketch import SketchOptions
 from twinset.schema import Hashes, Places
-from twinset.sketch_options import SketchOptions
 from twinset.sketches import minhash
 from twinset.sketches.bottom_k import BottomK, bottom_k, merged
 from twinset.sketches.kernels import EMPTY

@@ -12,8 +12,8 @@ from twinset.documents.normalize import buffers_of, hash_rows, hash_values
 from twinset.documents.parts import Block, Part
 from twinset.engines.shingling import Shingled, item_lengths, shingled
 from twinset.errors import RowError
-from twinset.item_options import MEASURED
 from twinset.options import DedupOptions, PairsOptions, ReadOptions, ShingleOptions
+from twinset.options.items import MEASURED
 from twinset.plan import Plan
 from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles
 from twinset.sketches import kernels as sketch_kernels

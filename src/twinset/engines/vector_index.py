@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from twinset.candidates import probing
 from twinset.pairs.vectors import Scores, near, nearest, similar
+from twinset.plan.vectors import VectorPlan, vector_plan
 from twinset.schema import Codes, Hashes, Numbers, Places, Vectors
 from twinset.sketches import vector_keys
-from twinset.vector_plan import VectorPlan, vector_plan
 from twinset.vectors import check_vectors, squares, unit_vectors
 
 _ROWS = 4096  # hashed at a time

@@ -17,8 +17,8 @@ from twinset.engines.progress import Progress, Silent
 from twinset.errors import PlanWarning
 from twinset.options import PairsOptions
 from twinset.plan import exact_plan
-from twinset.plans import AnyPlan
-from twinset.vector_plan import VectorPlan, vector_plan
+from twinset.plan.kinds import AnyPlan
+from twinset.plan.vectors import VectorPlan, vector_plan
 
 RIVALS: tuple[dict[str, Any], ...] = (
     {"method": "cross-polytope"},

@@ -8,8 +8,8 @@ import numpy as np
 
 from twinset.evaluation.sampling import Sample
 from twinset.options import ShingleOptions
+from twinset.options.survey import SurveyOptions
 from twinset.pairs.verify import overlaps, scores
-from twinset.survey_options import SurveyOptions
 
 WORDS, CHARACTERS = range(1, 11), range(3, 16)
 ENOUGH = 0.01

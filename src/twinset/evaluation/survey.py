@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 import twinset
-from twinset.costs import expected_cost
 from twinset.engines.local import Local
 from twinset.engines.progress import Progress, Silent
 from twinset.engines.sketching import sketch_block
@@ -25,10 +24,11 @@ from twinset.evaluation.lengths import Length, chance_by_length
 from twinset.evaluation.near import near_pairs
 from twinset.evaluation.sampling import Sample, draw
 from twinset.options import PairsOptions
+from twinset.options.survey import SurveyOptions
 from twinset.pairs.verify import Sets, overlaps, scores
 from twinset.plan import Plan, plan
+from twinset.plan.costs import expected_cost
 from twinset.schema import Numbers
-from twinset.survey_options import SurveyOptions
 
 BACKGROUND = 400  # contents all of whose pairs are compared, so that the many little similar ones are counted too
 _MOST_STEPS = 200_000_000
@@ -119,7 +119,7 @@ class Survey:
 
     @property
     def pairs(self) -> list[tuple[float, float]]:
-        """The spectrum for each document, as `twinset.planning.ranked` takes it."""
+        """The spectrum for each document, as `twinset.plan.ranking.ranked` takes it."""
         return [(similarity, count / max(1, self.documents)) for similarity, count in self.spectrum]
 
     def estimate(self, chosen: Plan) -> Estimate:

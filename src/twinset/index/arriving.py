@@ -34,8 +34,8 @@ from twinset.index.incoming import checked_ids
 from twinset.index.index import Index
 from twinset.index.settings import FORMAT, Settings
 from twinset.index.writing import COMMIT, Writing
-from twinset.index_options import IndexOptions
 from twinset.options import DedupOptions
+from twinset.options.index import IndexOptions
 from twinset.schema import Numbers
 from twinset.wording import counted
 

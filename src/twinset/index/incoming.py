@@ -25,7 +25,7 @@ from twinset.engines.progress import Progress
 from twinset.engines.threads import Threads
 from twinset.errors import OptionError, RowError, SourceError
 from twinset.index.settings import Settings
-from twinset.index_options import SourceOptions
+from twinset.options.index import SourceOptions
 from twinset.schema import Places
 from twinset.wording import at_row
 

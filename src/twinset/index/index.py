@@ -24,7 +24,7 @@ from twinset.index.incoming import Batch, Incoming, checked_ids, reading, texts_
 from twinset.index.locking import Turn
 from twinset.index.settings import FORMAT, Settings
 from twinset.index.writing import Changed, Writing
-from twinset.index_options import IndexOptions, QueryOptions
+from twinset.options.index import IndexOptions, QueryOptions
 from twinset.plan import Plan, band_probability
 
 TIMEOUT = 30.0

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from twinset.errors import DamagedError, OptionError, PlanWarning, StateError
-from twinset.index_options import IndexOptions
+from twinset.options.index import IndexOptions
 from twinset.plan import LEAST_LOSS, Plan, plan
 from twinset.schema import HASH_SCHEME
 

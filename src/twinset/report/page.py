@@ -18,10 +18,10 @@ import orjson
 from twinset.checks import new_file
 from twinset.engines.recorded import Recorded
 from twinset.errors import OptionError, OutputError
+from twinset.options.results import ReportOptions
 from twinset.report import sections
 from twinset.report.numbers import Numbers
 from twinset.report.shown import lists
-from twinset.result_options import ReportOptions
 
 ENDINGS = (".html", ".htm")
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from twinset.checks import shown_size
 from twinset.options import DedupOptions
+from twinset.options.results import ReportOptions
 from twinset.report import charts
 from twinset.report.numbers import Numbers
 from twinset.report.shown import EXCERPTS
-from twinset.result_options import ReportOptions
 from twinset.wording import counted, share
 
 MISSED = 50

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from twinset.engines.explaining import kept_numbers
 from twinset.engines.recorded import Recorded
+from twinset.options.results import ReportOptions
 from twinset.pairs.differences import Difference, Part
 from twinset.pairs.explain import explain_sets
 from twinset.report.numbers import Numbers, Whole, scaled
-from twinset.result_options import ReportOptions
 
 MEMBERS = 6
 """Removed documents of a cluster that are shown with their difference: the least similar ones."""

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinset.errors import OptionError
+from twinset.plan.vector_chances import MOST_ALTERNATIVES
 from twinset.schema import Hashes, Moves, Places, Vectors
 from twinset.sketches import rotation_kernels as kernels
-from twinset.vector_chances import MOST_ALTERNATIVES
 
 LEAST_SIZE = 64
 

@@ -106,7 +106,7 @@ def parities(vectors: Vectors, width: float, bits: int, seed: int) -> Codes:
     """Give a signature for distances: whether the strip is even or odd, in each of `bits` directions.
 
     Two vectors at a distance differ in a bit with a probability that depends on distance/width alone
-    (`twinset.vector_chances.parity_differs`).
+    (`twinset.plan.vector_chances.parity_differs`).
 
     Parameters
     ----------

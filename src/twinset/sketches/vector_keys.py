@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from twinset.errors import OptionError
+from twinset.plan.vectors import VectorPlan
 from twinset.schema import Codes, Moves, Vectors
 from twinset.sketches import cross_polytope, hyperplane, p_stable
 from twinset.sketches.signatures import signatures
-from twinset.vector_plan import VectorPlan
 
 Drawn = hyperplane.Hyperplanes | cross_polytope.CrossPolytopes | p_stable.Strips
 """What was drawn at random for the tables of a plan."""
@@ -17,7 +17,7 @@ def draw(plan: VectorPlan, seed: int) -> Drawn:
 
     Examples
     --------
-    >>> from twinset.vector_plan import vector_plan
+    >>> from twinset.plan.vectors import vector_plan
     >>> draw(vector_plan(0.9, dimensions=8, method="hyperplane", functions=4, probes=0), seed=1).bits
     4
     """
@@ -39,7 +39,7 @@ def moves(vectors: Vectors, drawn: Drawn, tables: range, probes: int = 0) -> lis
     Examples
     --------
     >>> import numpy as np
-    >>> from twinset.vector_plan import vector_plan
+    >>> from twinset.plan.vectors import vector_plan
     >>> plan = vector_plan(0.9, 0.5, dimensions=8, method="hyperplane", functions=4, probes=0, tables=3)
     >>> [here.keys.shape for here in moves(np.eye(2, 8, dtype=np.float32), draw(plan, seed=1), range(3))]
     [(2,), (2,), (2,)]
@@ -57,7 +57,7 @@ def sign(vectors: Vectors, plan: VectorPlan, seed: int) -> Codes:
     Examples
     --------
     >>> import numpy as np
-    >>> from twinset.vector_plan import vector_plan
+    >>> from twinset.plan.vectors import vector_plan
     >>> plan = vector_plan(0.9, 0.5, dimensions=8, method="hyperplane", functions=4, probes=0, tables=3)
     >>> sign(np.eye(2, 8, dtype=np.float32), plan, seed=1).shape
     (2, 2)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ...index_options import AddOptions
+from ...options.index import AddOptions
 from .. import flags, running, show
 from .opened import READING, goes_on
 

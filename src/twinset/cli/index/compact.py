@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ...checks import shown_size
-from ...index_options import WriteOptions
+from ...options.index import WriteOptions
 from .. import flags, show
 from .opened import loaded
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ...index_options import IndexOptions
+from ...options.index import IndexOptions
 from .. import flags, show
 from .opened import loaded
 

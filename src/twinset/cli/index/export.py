@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ...checks import shown_size
-from ...index_options import ExportOptions
+from ...options.index import ExportOptions
 from .. import flags, running, show
 from .opened import READING
 

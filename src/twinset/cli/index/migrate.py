@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ...index_options import WriteOptions
+from ...options.index import WriteOptions
 from .. import flags, show
 from .opened import loaded
 

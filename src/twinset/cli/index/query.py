@@ -15,7 +15,7 @@ import click
 
 from ...checks import pairs_file
 from ...errors import OptionError
-from ...index_options import AskOptions, SourceOptions
+from ...options.index import AskOptions, SourceOptions
 from .. import flags, running, show
 from . import answers
 from .add import tell_unreadable

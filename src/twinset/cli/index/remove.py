@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ...errors import OptionError, SourceError
-from ...index_options import WriteOptions
+from ...options.index import WriteOptions
 from .. import flags, show
 from .opened import loaded
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ...index_options import AddOptions
+from ...options.index import AddOptions
 from .. import flags
 from .add import change
 

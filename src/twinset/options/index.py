@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from . import checks
-from .checks import Word
-from .errors import OptionError
-from .options import FORCE, Options, PlanOptions, ReadOptions, RunOptions, ShingleOptions, option
+from .. import checks
+from ..checks import Word
+from ..errors import OptionError
+from .groups import Options, option
+from .steps import FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions
 
 __all__ = [
     "AddOptions",

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
-from .checks import Check, Word
-from .errors import OptionError
+from ..checks import Check, Word
+from ..errors import OptionError
 
 
 def option(default: Any, help: str, check: Check, metavar: str | None = None, **more: Any) -> Any:

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from . import checks
-from .checks import Word
-from .errors import OptionError
-from .item_options import SETS
-from .options import DEFAULT_SEED, FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions, option
+from .. import checks
+from ..checks import Word
+from ..errors import OptionError
+from .groups import option
+from .items import SETS
+from .steps import DEFAULT_SEED, FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions
 
 __all__ = ["METADATA", "SketchOptions", "holds_sketches"]
 

@@ -13,20 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import twinset
-from twinset import OptionError, planning, textbook
-from twinset.costs import expected_cost
+from twinset import OptionError, textbook
 from twinset.evaluation.lengths import least_length
 from twinset.evaluation.near import near_pairs
 from twinset.evaluation.survey import survey
 from twinset.pairs.verify import Sets
-from twinset.plan import band_probability
+from twinset.plan import band_probability, ranking
+from twinset.plan.costs import expected_cost
 from twinset.schema import Shingles
 
 
 @pytest.mark.parametrize("threshold", [0.3, 0.5, 0.7, 0.8, 0.9, 1.0])
 @pytest.mark.parametrize("recall", [0.9, 0.99])
 def test_the_plan_that_is_chosen_comes_first_and_all_reach_the_recall(threshold: float, recall: float) -> None:
-    found = planning.ranked(threshold, recall)
+    found = ranking.ranked(threshold, recall)
     assert [one.chosen for one in found] == [True] + [False] * (len(found) - 1)
     assert found[0].plan == twinset.plan(threshold, recall)
     assert all(one.plan.reached >= recall for one in found)
@@ -36,24 +36,24 @@ def test_the_plan_that_is_chosen_comes_first_and_all_reach_the_recall(threshold:
 
 
 def test_given_values_are_kept_in_the_ranking() -> None:
-    found = planning.ranked(n_hashes=128)
+    found = ranking.ranked(n_hashes=128)
     assert {one.plan.n_hashes for one in found} == {128}
     assert len(found) > 3
     assert sum(one.chosen for one in found) == 1
-    assert {one.plan.rows_per_band for one in planning.ranked(rows_per_band=5)} == {5}
-    assert {one.plan.n_bands for one in planning.ranked(n_bands=40)} == {40}
-    (only,) = planning.ranked(n_hashes=128, n_bands=20, rows_per_band=5)
+    assert {one.plan.rows_per_band for one in ranking.ranked(rows_per_band=5)} == {5}
+    assert {one.plan.n_bands for one in ranking.ranked(n_bands=40)} == {40}
+    (only,) = ranking.ranked(n_hashes=128, n_bands=20, rows_per_band=5)
     assert only.chosen
 
 
 def test_a_plan_out_of_reach_is_ranked_alone() -> None:
-    (only,) = planning.ranked(n_hashes=128, n_bands=9, rows_per_band=13)
+    (only,) = ranking.ranked(n_hashes=128, n_bands=9, rows_per_band=13)
     assert only.chosen
     assert only.plan.reached < 0.99
 
 
 def test_the_shares_above_and_below_are_areas_of_the_curve() -> None:
-    one = planning.ranked(most=1)[0]
+    one = ranking.ranked(most=1)[0]
     steps = np.arange(0.0005, 1, 0.001)
     curve = np.array([one.plan.p_candidate(s) for s in steps])
     assert one.met_below == pytest.approx(curve[steps < 0.8].mean(), abs=0.001)
@@ -62,9 +62,9 @@ def test_the_shares_above_and_below_are_areas_of_the_curve() -> None:
 
 def test_many_documents_just_below_the_threshold_ask_for_more_hashes() -> None:
     """What a template costs: 20,000 forms, all of them 0.2 below the threshold."""
-    hot = planning.ranked(0.7, pairs=[(0.5, 10_000.0)])
+    hot = ranking.ranked(0.7, pairs=[(0.5, 10_000.0)])
     assert hot[0].plan.n_hashes >= 256
-    thin = planning.ranked(0.7, pairs=[(0.01, 50_000.0)])
+    thin = ranking.ranked(0.7, pairs=[(0.01, 50_000.0)])
     assert thin[0].plan.n_hashes == 64
 
 
@@ -80,14 +80,14 @@ def test_costs_grow_with_what_there_is_to_do() -> None:
 
 @given(bands=st.integers(1, 300), rows=st.integers(1, 30), s=st.floats(0, 1))
 def test_a_curve_is_that_of_its_bands_and_rows(bands: int, rows: int, s: float) -> None:
-    curve = planning.banded(f"{bands}x{rows}")
+    curve = ranking.banded(f"{bands}x{rows}")
     assert curve.p_found(s) == pytest.approx(1 - (1 - s**rows) ** bands, abs=1e-9)
     assert curve.p_found(curve.step) == pytest.approx(1 - (1 - 1 / bands) ** bands)
 
 
 def test_the_families_of_bits_and_tables() -> None:
     for words, count in (("1-10,1", 10), ("1,1-10", 10), ("5,1-50", 50), ("10,1-50", 50), ("3,7", 1)):
-        curves = planning.families(words)
+        curves = ranking.families(words)
         assert len(curves) == count
         for curve in curves:
             bits, tables = (int(part.split("=")[1]) for part in curve.name.split())
@@ -98,7 +98,7 @@ def test_the_families_of_bits_and_tables() -> None:
 @pytest.mark.parametrize("words", ["", "20", "20x", "0x5", "5x0", "20x5x2", "-1x5", "1e3x5", "99999x1", "20 5"])
 def test_no_bands_and_rows(words: str) -> None:
     with pytest.raises(OptionError, match=r"--compare is .*; allowed is bands x rows"):
-        planning.banded(words)
+        ranking.banded(words)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_no_bands_and_rows(words: str) -> None:
 )
 def test_no_bits_and_tables(words: str) -> None:
     with pytest.raises(OptionError, match=r"--family is .*allowed (is|are)"):
-        planning.families(words)
+        ranking.families(words)
 
 
 # The sample.

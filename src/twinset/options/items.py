@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from . import checks
-from .checks import Check, parse_shingle
-from .errors import OptionError
-from .option_groups import Options, option
+from .. import checks
+from ..checks import Check, parse_shingle
+from ..errors import OptionError
+from .groups import Options, option
 
 KINDS = ("text", "records", "items", "groups", "weighted", "codes", "vectors", "images")
 SETS = ("text", "records", "items", "groups")

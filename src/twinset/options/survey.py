@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from . import checks
-from .checks import Check
-from .item_options import KINDS, SETS
-from .options import PlanOptions, ReadOptions, RunOptions, ShingleOptions, option
+from .. import checks
+from ..checks import Check
+from .groups import option
+from .items import KINDS, SETS
+from .steps import PlanOptions, ReadOptions, RunOptions, ShingleOptions
 
 __all__ = ["CurveOptions", "SurveyOptions"]
 

@@ -26,8 +26,8 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-from .checks import choice, number, whole
-from .errors import OptionError, PlanWarning
+from ..checks import choice, number, whole
+from ..errors import OptionError, PlanWarning
 from .vector_chances import (
     SIGNATURE_BITS,
     Ranks,

@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from ..errors import PlanWarning
+from ..options.steps import MOST_HASHES, PlanOptions
+from ..wording import share
 from .costs import expected_cost
-from .errors import PlanWarning
-from .options import MOST_HASHES, PlanOptions
-from .wording import share
 
 __all__ = ["Plan", "at_least", "band_probability", "exact_plan", "matches_needed", "plan"]
 

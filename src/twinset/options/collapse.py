@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from .checks import Check
-from .options import DEFAULT_SEED, PlanOptions, ShingleOptions, option
+from ..checks import Check
+from .groups import option
+from .steps import DEFAULT_SEED, PlanOptions, ShingleOptions
 
 __all__ = ["CollapseOptions"]
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, ClassVar
 
-from . import checks
-from .checks import Check, Word
-from .errors import OptionError
-from .options import FORCE, DedupOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions, option
+from .. import checks
+from ..checks import Check, Word
+from ..errors import OptionError
+from .groups import option
+from .jobs import DedupOptions
+from .steps import FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions
 
 __all__ = ["EvaluateOptions", "parse_sweep"]
 

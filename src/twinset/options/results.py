@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from . import checks
-from .errors import OptionError
-from .options import CLUSTER, FORCE, Options, RunOptions, ShingleOptions, option
+from .. import checks
+from ..errors import OptionError
+from .groups import Options, option
+from .steps import CLUSTER, FORCE, RunOptions, ShingleOptions
 
 __all__ = ["ExplainOptions", "RecutOptions", "ReportOptions"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .code_plan import GivenCodes
-from .item_options import ItemOptions
-from .plan import Plan
+from ..options.items import ItemOptions
+from .bands import Plan
+from .codes import GivenCodes
 
 if TYPE_CHECKING:
-    from .vector_plan import VectorPlan
+    from .vectors import VectorPlan
 
 __all__ = ["AnyPlan", "told_plan"]
 
@@ -29,7 +29,7 @@ def told_plan(options: ItemOptions, values: dict[str, Any]) -> AnyPlan:
     kinds: dict[str, Any] = {"codes": GivenCodes, "images": GivenCodes}
     kind = kinds.get(options.item_kind, Plan)
     if options.item_kind == "vectors":
-        from .vector_plan import VectorPlan  # with it come kernels, for which others need not wait
+        from .vectors import VectorPlan  # with it come kernels, for which others need not wait
 
         kind = VectorPlan
     told = {one.name: values[one.name] for one in fields(kind)}

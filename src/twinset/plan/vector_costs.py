@@ -98,7 +98,7 @@ def expected_cost(plan: Hashing, vectors: int, chances: Iterable[tuple[float, fl
 
     Examples
     --------
-    >>> from twinset.vector_plan import vector_plan
+    >>> from twinset.plan.vectors import vector_plan
     >>> few, many = (vector_plan(0.9, dimensions=64, method="hyperplane", functions=k, probes=0) for k in (8, 16))
     >>> meets = expected_cost(few, 1000, [(2.0**-8, 1e-4)]).meetings
     >>> round(meets / few.tables, 2)

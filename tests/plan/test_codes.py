@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinset.code_plan import bit_differs, plan_codes, within_probability
 from twinset.errors import OptionError
+from twinset.plan.codes import bit_differs, plan_codes, within_probability
 
 shares = st.floats(0.001, 0.999)
 

@@ -16,11 +16,11 @@ from benchmarks import vector_join
 from tests.directions import away, beside, directions
 from twinset.errors import OptionError, PlanWarning
 from twinset.plan import band_probability
+from twinset.plan.vector_chances import Ranks, corner_agrees, side_agrees, strip_agrees
+from twinset.plan.vector_costs import background, expected_cost
+from twinset.plan.vectors import METHODS, VectorPlan, vector_plan
 from twinset.schema import Vectors
 from twinset.sketches import vector_keys
-from twinset.vector_chances import Ranks, corner_agrees, side_agrees, strip_agrees
-from twinset.vector_costs import background, expected_cost
-from twinset.vector_plan import METHODS, VectorPlan, vector_plan
 
 PAIRS = 2000
 

@@ -1,0 +1,31 @@
+"""Every option, once: its name, default, bounds, choices and help.
+
+The keyword words of the Python functions, the flags of the command line and `docs/commands.md` are all
+derived from the dataclasses below. They only hold and check values; nothing heavy is imported here.
+
+    ItemOptions
+         │
+    ReadOptions  ShingleOptions  PlanOptions  RunOptions  AuditOptions
+          └───────────┴────┬─────────┴───────────┴────────────┘
+              PairsOptions · DedupOptions          CompareOptions (shingles and a sketch)
+"""
+
+from .groups import Options, option
+from .items import ItemOptions
+from .jobs import ArrivalOptions, CompareOptions, DedupOptions, PairsOptions
+from .steps import AuditOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions
+
+__all__ = [
+    "ArrivalOptions",
+    "AuditOptions",
+    "CompareOptions",
+    "DedupOptions",
+    "ItemOptions",
+    "Options",
+    "PairsOptions",
+    "PlanOptions",
+    "ReadOptions",
+    "RunOptions",
+    "ShingleOptions",
+    "option",
+]
