@@ -45,7 +45,7 @@ def measure(setting: Setting) -> dict[str, Any]:
         words = [str(path), str(found[name]), str(DISTANCE), "--repeat", str(2 * setting.repeat + 1)]
         own = run_program(sys.executable, "benchmarks.own_codes", *words, env=ONE_THREAD)
         say(f"  {name}: twinset {own['best']:.3f} s, {own['pairs']:,} pairs, {own['wrong']} wrong")
-        result[name] = [{"name": "twinset", "setup": "codes to pairs, equal ones collapsed and given back", **own}]
+        result[name] = [{"name": "twinset", "setup": "find_pairs, an array of codes to a table of pairs", **own}]
     for peer in PEERS:
         for name, path in files.items():
             result[name].append(_peer(setting, peer, path, found[name]))

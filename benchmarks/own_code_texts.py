@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
+import twinset
 from benchmarks import truth
 from benchmarks.corpus import families_path
 from twinset.candidates.hamming import within
@@ -24,7 +25,6 @@ from twinset.options import ShingleOptions
 from twinset.schema import Codes, Shingles
 from twinset.shingles.shingle import shingle
 from twinset.sketches.minhash import sketch
-from twinset.sketches.simhash import DocumentFrequencies, simhash
 
 SEED = 1
 EDGES = (0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 1.0)
@@ -95,21 +95,22 @@ def _bin(similarity: npt.NDArray[np.float64], number: int) -> npt.NDArray[np.boo
 
 
 def _codes(corpus: Path, documents: int) -> Iterator[tuple[str, Codes]]:
-    frequencies = DocumentFrequencies(shingles=documents * 500)
-    for _, shingles in _shingled(corpus):
-        frequencies.add(shingles)
-    weights = frequencies.weights()
     for bits in (64, 128):
-        by_count, by_rarity = np.empty((documents, bits // 64), np.uint64), np.empty((documents, bits // 64), np.uint64)
         slots = np.empty((documents, bits // 64), np.uint64)
         for rows, shingles in _shingled(corpus):
-            by_count[rows] = simhash(shingles, bits, SEED)
-            by_rarity[rows] = simhash(shingles, bits, SEED, weights)
             lowest = (sketch(shingles, "fss", bits, SEED) & 1).astype(np.uint8)
             slots[rows] = np.packbits(lowest, axis=1).view(np.uint64)
-        yield f"SimHash, {bits} bits", by_count
-        yield f"SimHash by tf-idf, {bits} bits", by_rarity
+        yield f"SimHash, {bits} bits", _simhash(corpus, bits, "count")
+        yield f"SimHash by tf-idf, {bits} bits", _simhash(corpus, bits, "tf-idf")
         yield f"MinHash, {bits} slots of one bit", slots
+
+
+def _simhash(corpus: Path, bits: int, weights: str) -> Codes:
+    """What `twinset sketch --sketch simhash` writes; no document of the corpus is empty."""
+    found = twinset.sketch(corpus, sketch="simhash", bits=bits, weights=weights, seed=SEED).table["code"]
+    if bits == 64:
+        return found.to_numpy().astype(np.uint64).reshape(-1, 1)
+    return np.frombuffer(b"".join(found.to_pylist()), ">u8").astype(np.uint64).reshape(-1, bits // 64)
 
 
 def _shingled(corpus: Path) -> Iterator[tuple[Places, Shingles]]:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+import twinset
 from twinset.candidates.hamming import Join, Table
-from twinset.candidates.hamming_copies import near_pairs
 
 Codes = npt.NDArray[np.uint64]
 Pairs = npt.NDArray[np.int64]
@@ -34,18 +34,19 @@ def main() -> None:
     if arguments.pairs is None:
         print(json.dumps({"distances": [_at(codes, distance) for distance in DISTANCES]}))
         return
-    timing, pairs = _timed(lambda: _found(codes, arguments.distance), arguments.repeat)
+    timing, found = _timed(lambda: _found(codes, arguments.distance), arguments.repeat)
+    pairs = np.stack([found.pairs[side].to_numpy().astype(np.int64) for side in ("left", "right")], axis=1)
     np.save(arguments.pairs, pairs)
     wrong = _wrong(codes, pairs, arguments.distance)
     print(json.dumps({**timing, "pairs": len(pairs), "wrong": wrong}))
 
 
-def _found(codes: Codes, distance: int) -> Pairs:
-    portions = [portion.numbers for portion in near_pairs(codes, distance)]
-    return np.concatenate([np.empty((0, 2), np.uint32), *portions]).astype(np.int64)
+def _found(codes: Codes, distance: int) -> twinset.PairsResult:
+    """What everybody calls: codes in memory to a table of pairs, with all the checks that a run makes."""
+    return twinset.find_pairs(codes, codes="code", distance=distance, threads=1)
 
 
-def _timed(work: Callable[[], Pairs], repeat: int) -> tuple[dict[str, Any], Pairs]:
+def _timed(work: Callable[[], twinset.PairsResult], repeat: int) -> tuple[dict[str, Any], twinset.PairsResult]:
     seconds, busy = [], []
     for _ in range(repeat):
         gc.collect()
@@ -57,11 +58,11 @@ def _timed(work: Callable[[], Pairs], repeat: int) -> tuple[dict[str, Any], Pair
 
 
 def _at(codes: Codes, distance: int) -> dict[str, Any]:
-    """Time and number of pairs for another distance, pairs counted and let go."""
-    timing, count = _timed(lambda: np.array([sum(map(len, near_pairs(codes, distance)))]), 1)
+    """Time and number of pairs for another distance."""
+    timing, found = _timed(lambda: _found(codes, distance), 1)
     tables = Join.within(codes[:, None], distance).tables()
     blocks = [(table.block.width, table.block.radius) for table in tables if isinstance(table, Table)]
-    return {"distance": distance, "pairs": int(count[0]), "blocks": blocks, **timing}
+    return {"distance": distance, "pairs": found.summary["pairs"], "blocks": blocks, **timing}
 
 
 def _wrong(codes: Codes, pairs: Pairs, distance: int) -> int:

@@ -25,7 +25,8 @@ ROWS = 4096  # hashed at a time
 def pairs(vectors: Vectors, plan: VectorPlan, seed: int = 1, threads: int = 2) -> tuple[Numbers, Numbers, Scores]:
     """All pairs that the plan finds, in order; vectors without direction have no cosines, and are in none."""
     if plan.method == "exact":
-        return _ordered(list(_packed(verifying.every_pair(vectors, plan.threshold, plan.measure))))
+        every = verifying.AllWithAll(vectors, plan.threshold, plan.measure)
+        return _ordered(list(_packed(every.pairs(0, len(vectors)))))
     with ThreadPoolExecutor(threads) as pool:
         hashed, known = directions(vectors, plan, pool)
         numbers = np.flatnonzero(known).astype(np.uint32)

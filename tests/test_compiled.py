@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -42,7 +43,9 @@ def test_every_kernel_source_that_is_used_is_in_the_digest(path: Path) -> None:
             assert other in found, f"{path} uses {other.name} in a way that the cache does not see"
 
 
-def test_a_change_is_compiled_and_nothing_else_is(tmp_path: Path) -> None:
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A package of two kernels, one of which uses a third module."""
     package = tmp_path / "twinset"
     (package / "pairs").mkdir(parents=True)
     for name, text in (
@@ -54,18 +57,35 @@ def test_a_change_is_compiled_and_nothing_else_is(tmp_path: Path) -> None:
         ("other_kernels.py", OTHER),
     ):
         (package / name).write_text(text, "utf-8")
-    cache = tmp_path / "cache"
+    return package
 
-    def run() -> list[str]:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
-        command = [sys.executable, "-c", PROGRAM.format(folder=str(tmp_path))]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        return done.stdout.split()
 
-    assert run() == ["42", "7", "1"]
-    assert run() == ["42", "7", "0"]
+def run(folder: Path, cache: Path) -> list[str]:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    command = [sys.executable, "-c", PROGRAM.format(folder=str(folder))]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_a_change_is_compiled_and_nothing_else_is(package: Path) -> None:
+    folder, cache = package.parent, package.parent / "cache"
+    assert run(folder, cache) == ["42", "7", "1"]
+    assert run(folder, cache) == ["42", "7", "0"]
     compiled = {path: path.stat().st_mtime_ns for path in cache.rglob("*.nbc")}
     (package / "used_kernels.py").write_text(USED.format(factor=3), "utf-8")
-    assert run() == ["63", "7", "1"]
+    assert run(folder, cache) == ["63", "7", "1"]
     assert {path: path.stat().st_mtime_ns for path in cache.rglob("*.nbc") if path in compiled} == compiled
     assert len(list(cache.rglob("*.nbc"))) == len(compiled) + 1
+
+
+def test_what_another_copy_or_another_python_compiled_is_not_ours(package: Path) -> None:
+    """It is compiled anew, and that is said."""
+    cache = package.parent / "cache"
+    assert run(package.parent, cache) == ["42", "7", "1"]
+    assert run(package.parent, cache) == ["42", "7", "0"]
+    copied = package.parent / "copied"
+    shutil.copytree(package, copied / "twinset")
+    assert run(copied, cache) == ["42", "7", "1"]
+    for path in cache.rglob("*.py3*"):
+        path.rename(path.with_name(path.name.replace(".py3", ".py2")))
+    assert run(copied, cache) == ["42", "7", "1"]

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import twinset
 from twinset.engines import output
+from twinset.engines.progress import Silent
 from twinset.errors import OptionError, RowError, SourceError
 
 Pair = tuple[int, int]
@@ -231,20 +232,65 @@ def test_groups_are_kept_apart_in_tables(many: Any) -> None:
     assert found.summary["pairs"] > 500
 
 
-def brute_nearest(items: Any, top: int, apart: Any) -> list[Pair]:
+def brute_nearest(items: Any, top: int, apart: Any, limit: float = math.inf, link: bool = False) -> list[Pair]:
     found = []
+    first = [items.index(one) for one in items]
     for left in range(len(items)):
         others = [(apart(items[left], items[right]), right) for right in range(len(items)) if right != left]
-        found += [(left, right) for _, right in sorted(others)[:top]]
+        if link:  # a copy has its first appearance alone, and a first one its copies and other first ones
+            others = [
+                (score, right)
+                for score, right in others
+                if (first[left] == left and first[right] in (left, right)) or first[left] == right
+            ]
+        found += [(left, right) for score, right in sorted(others)[:top] if score <= limit]
     return found
 
 
-@settings(max_examples=15)
-@given(VECTORS, st.integers(1, 4))
-def test_the_nearest_vectors(vectors: list[Any], top: int) -> None:
-    found = twinset.find_pairs([list(one) for one in vectors], vectors=True, distance=1.0, top=top, threads=1)
+@settings(max_examples=20)
+@given(VECTORS, st.integers(1, 4), st.sampled_from([0.0, 1.0, 2.5, 1e30, 1e300]), st.booleans())
+def test_the_nearest_vectors(vectors: list[Any], top: int, limit: float, link: bool) -> None:
+    words = {"top": top, "threads": 1, "identical": "link" if link else "all"}
+    found = twinset.find_pairs([list(one) for one in vectors], vectors=True, distance=limit, **words)
     pairs = zip(found.pairs["left"].to_pylist(), found.pairs["right"].to_pylist(), strict=True)
-    assert [(int(left), int(right)) for left, right in pairs] == brute_nearest(vectors, top, euclidean)
+    assert [(int(left), int(right)) for left, right in pairs] == brute_nearest(vectors, top, euclidean, limit, link)
+
+
+def test_the_nearest_by_cosine_have_a_limit_where_one_was_given() -> None:
+    vectors = [[1.0, 0.0], [2.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.5]]
+    ties = [("0", "1"), ("0", "2"), ("1", "0"), ("1", "2"), ("2", "0"), ("2", "1")]  # by input order, copies or not
+    for words, of_the_others in (
+        ({}, [("3", "4"), ("3", "0"), ("4", "0"), ("4", "1")]),
+        ({"threshold": 0.8}, [("4", "0"), ("4", "1")]),  # the default itself, but given
+        ({"threshold": 0.95}, []),
+    ):
+        rows = twinset.find_pairs(vectors, vectors=True, top=2, **words).pairs.to_pylist()
+        assert [(row["left"], row["right"]) for row in rows] == ties + of_the_others
+    plan = twinset.find_pairs(vectors, vectors=True, top=2, threshold=0.95).plan
+    assert str(plan) == "exact: of each vector its 2 nearest of a cosine of at least 0.95, all compared with all"
+
+
+def test_of_many_copies_only_the_nearest_are_made() -> None:
+    copies = np.ones((20_000, 2), np.float32)  # two hundred million pairs
+    assert twinset.find_pairs(copies, vectors=True, top=2).summary["pairs"] == 40_000
+    with pytest.raises(OptionError, match="identical documents alone"):
+        twinset.find_pairs(copies, vectors=True)
+
+
+def test_vectors_that_are_very_far_apart() -> None:
+    vectors = np.array([[1e38, 0], [2e38, 1e38], [2, 0]], np.float32)
+    for distance, count in ((1e20, 0), (1.2e38, 1), (1e39, 3), (1e300, 3)):
+        assert twinset.find_pairs(vectors, vectors=True, distance=distance).summary["pairs"] == count
+    rows = twinset.find_pairs(vectors, vectors=True, distance=1.2e38, top=1).pairs.to_pylist()
+    assert [(row["left"], row["right"]) for row in rows] == [("0", "2"), ("2", "0")]
+
+
+def test_equal_vectors_of_two_groups_and_two_sides() -> None:
+    ours, theirs = (
+        pa.table({"id": [f"{side}1", f"{side}2"], "group": ["x", "y"], "v": [[1.0, 2.0], [1.0, 2.0]]}) for side in "ab"
+    )
+    found = twinset.find_pairs(ours, against=[theirs], vectors="v", distance=0, by="group")
+    assert [(row["left"], row["right"]) for row in found.pairs.to_pylist()] == [("a1", "b1"), ("a2", "b2")]
 
 
 def test_the_nearest_by_tables_with_the_recall_that_they_have() -> None:
@@ -360,8 +406,8 @@ def test_what_has_no_texts_is_explained_by_its_score() -> None:
     account = done.explain("a")
     assert (account.state, account.other, account.explanation) == ("kept", "b", None)
     assert account.members["distance"].to_pylist() == [1, 0]
-    with pytest.raises(OptionError, match="run dedup again"):
-        done.rethreshold(0.9)
+    assert account.apart is not None
+    assert (account.apart.distance, account.apart.differing) == (1, (62,))
 
 
 def test_an_evaluation_of_vectors(many: Any) -> None:
@@ -385,3 +431,41 @@ def test_an_evaluation_of_what_has_distances(tmp_path: Path) -> None:
     weighted = twinset.evaluate([{"a": 1.0}, {"a": 1.25}, {"b": 1.0}], items="e", weight="w", truth=[("0", "1")])
     assert weighted.best is not None
     assert weighted.best["f1"] == 1.0
+    equal = twinset.evaluate([1, 3, 3], codes="c", distance=0, truth=[("1", "2"), ("0", "1")])
+    assert (equal.measures["recall"].to_pylist(), equal.shares.num_rows) == ([0.5], 0)
+
+
+@settings(max_examples=8)
+@given(CODES.filter(len), BASKETS.filter(len))
+def test_the_exact_join_of_every_kind_as_truth(codes: list[int], baskets: list[dict[str, float]]) -> None:
+    near = all_pairs(codes, bits_apart, lambda score: score <= 3)
+    done = twinset.evaluate(codes, codes="c", exact=True, threads=1)
+    assert done.measures.select(["found_pairs", "true_pairs"]).to_pylist() == [
+        {"found_pairs": len(near), "true_pairs": len(near)}
+    ]
+    near = all_pairs(baskets, weighted_jaccard, lambda score: score >= 0.5)
+    done = twinset.evaluate(baskets, items="x", weight="w", threshold=0.5, exact=True, threads=1)
+    assert done.measures["true_pairs"].to_pylist() == [len(near)]
+    assert done.measures["precision"].to_pylist() == [1.0 if done.measures["found_pairs"][0].as_py() else None]
+
+
+class _Counting(Silent):
+    """Adds up what was done of each stage."""
+
+    def __init__(self) -> None:
+        self.done: dict[str, list[int | None]] = {}
+
+    def stage(self, name: str, total: int | None, unit: str) -> None:
+        self.done[name] = [total, 0]
+        self._now = self.done[name]
+
+    def advance(self, n: int) -> None:
+        self._now[1] = (self._now[1] or 0) + n
+
+
+@pytest.mark.parametrize("count", [255, 256, 300])
+def test_no_more_is_done_than_there_is(count: int) -> None:
+    progress = _Counting()
+    vectors = np.random.default_rng(7).normal(size=(count, 3)).astype(np.float32)
+    twinset.evaluate(vectors, vectors=True, exact=True, threshold=0.99, progress=progress)
+    assert progress.done["comparing all"] == [count, count]

@@ -186,9 +186,11 @@ def test_a_folder_of_tables_and_its_outputs_inside(tmp_path: Path) -> None:
     cut = twinset.open_result(data / "out").rethreshold(0.8, output=data / "new")
     again = twinset.open_result(data / "new").rethreshold(0.5, output=tmp_path / "again")
     assert cut.summary["kept"] > again.summary["kept"]
+    third = twinset.open_result(data / "out").rethreshold(0.8, output=data / "third")
+    assert third.removed.equals(cut.removed), "other results in the folder are no sources"
+    pq.write_table(table_of(rows_of(7)), data / "99.parquet")
     with pytest.raises(twinset.SourceError, match="changed since that run"):
-        twinset.open_result(data / "out").rethreshold(0.8, output=data / "third")
-    shutil.rmtree(data / "new")
+        twinset.open_result(data / "out").rethreshold(0.8, output=data / "fourth")
     assert again.removed.equals(twinset.open_result(data / "out").removed)
 
 

@@ -112,6 +112,12 @@ def test_sets_groups_and_records(tmp_path: Path, sketch: str) -> None:
     people = pa.table({"id": ["a", "b"], "name": ["ann smith", "ann smyth"], "town": ["york", "york"]})
     records = twinset.sketch(people, text=["name,char:2", "town,char:2,3"], sketch=sketch)
     assert len(records) == 2
+    swapped = twinset.sketch(people, text=["town,char:2", "name,char:2,3"], sketch=sketch)
+    with pytest.raises(OptionError, match="columns of a record are name, town in the one and town, name in the other"):
+        twinset.find_pairs(records, swapped)
+    others = pa.table({"id": ["c"], "who": ["ann smith"], "town": ["york"]})
+    renamed = twinset.sketch(others, text=["who,char:2", "town,char:2,3"], sketch=sketch)
+    assert ("a", "c") in as_dict(twinset.find_pairs(records, renamed).pairs)
     with pytest.raises(OptionError, match="the kind of item is text in the one and sets in the other"):
         twinset.find_pairs(twinset.sketch(["a text"], sketch=sketch), made)
 
@@ -296,6 +302,45 @@ def test_identical_sketches_and_the_most_similar(sketch: str) -> None:
         assert found == scores[:2]
 
 
+@kinds
+@pytest.mark.parametrize("small", [False, True])
+def test_one_file_against_another(sketch: str, small: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairs of both sides only; the same ids on both sides, and copies on each and across."""
+    words: dict[str, Any] = {"sketch": sketch, "shingle": "word:2", "n_hashes": 64}
+    texts, others = family(60), family(40, seed=5)
+    others["d03"] = others["twin"] = texts["d03"]
+    one, other = twinset.sketch(texts, **words), twinset.sketch(others, **words)
+    left, right = slots(one), slots(other)
+    expected = {
+        (a, b): score for a in left for b in right if (score := estimate_of(sketch, left[a], right[b], 64)) >= 0.5
+    }
+    bands: dict[str, Any] = {} if sketch == "bottom-k" else {"rows_per_band": 1, "n_bands": 64}
+    if small:
+        monkeypatch.setattr("twinset.engines.sketch_files._GROUP_BYTES", 1)
+        for share in ("sets", "sketches", "names", "pairs"):
+            monkeypatch.setattr(f"twinset.engines.budget.Budget.{share}", 6000)
+    found = twinset.find_pairs(one, against=other, threshold=0.5, **bands)
+    assert as_dict(found.pairs) == expected
+    assert {("d03", "d03"), ("copy", "d03"), ("again", "twin")} <= expected.keys()
+    assert (found.summary["documents"], found.summary["against"]) == (63, 44)
+    links = as_dict(twinset.find_pairs(one, against=other, threshold=0.5, identical="link", **bands).pairs)
+    assert links.items() <= expected.items()
+    assert ("copy", "d03") in links
+    assert ("copy", "twin") not in links
+    top = twinset.find_pairs(one, against=other, threshold=0.5, top=1, **bands).pairs.to_pylist()
+    assert {row["left"]: row["similarity"] for row in top} == {
+        a: max(score for pair, score in expected.items() if pair[0] == a) for a, _ in expected
+    }
+
+
+def test_what_a_file_is_not_compared_against(tmp_path: Path) -> None:
+    made = twinset.sketch(["one text", "another"])
+    with pytest.raises(OptionError, match="the sources are files of sketches and --against is not"):
+        twinset.find_pairs(made, against=[["a text"]])
+    with pytest.raises(OptionError, match="--hashes is 128 in the one and 64 in the other"):
+        twinset.find_pairs(made, against=twinset.sketch(["a text"], n_hashes=64))
+
+
 def test_small_sets_of_bottom_k_are_exact() -> None:
     made = twinset.sketch({"a": "one two three", "b": "two three four"}, sketch="bottom-k", shingle="word:1")
     assert twinset.find_pairs(made, threshold=0.4).pairs.to_pylist() == [
@@ -305,7 +350,7 @@ def test_small_sets_of_bottom_k_are_exact() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [{"exact": True}, {"shingle": "word:3"}, {"against": ["x"]}, {"by": "y"}, {"audit": 5}, {"sketch": "kperm"}],
+    [{"exact": True}, {"shingle": "word:3"}, {"by": "y"}, {"audit": 5}, {"sketch": "kperm"}],
 )
 def test_options_that_have_no_meaning_are_refused(words: dict[str, Any]) -> None:
     made = twinset.sketch(["one text", "another"])

@@ -14,6 +14,9 @@
 
 from __future__ import annotations
 
+from . import starting as starting  # before all others: they take a while
+
+# isort: split
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from .engines.explaining import explain
     from .evaluating import evaluate
     from .index.index import Index
+    from .kept import SimHashes
     from .pipeline import dedup, find_pairs
     from .results import open_result
     from .sketching import Sketches, sketch
@@ -58,6 +62,7 @@ __all__ = [
     "Plan",
     "PlanWarning",
     "RowError",
+    "SimHashes",
     "Sketches",
     "SourceError",
     "StateError",
@@ -79,7 +84,8 @@ __all__ = [
 _LAZY = {
     "Index": "index.index", "collapse": "collapsing",
     "compare": "comparing", "dedup": "pipeline", "evaluate": "evaluating", "find_pairs": "pipeline",
-    "explain": "engines.explaining", "open_result": "results", "Sketches": "sketching", "sketch": "sketching",
+    "explain": "engines.explaining", "open_result": "results", "SimHashes": "kept", "Sketches": "sketching",
+    "sketch": "sketching",
 }  # fmt: skip
 
 

@@ -1,13 +1,19 @@
 """Two texts, exactly, and what a sketch would have said of them."""
 
+import errno
+import os
+from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from twinset.documents.encodings import decode
+from twinset.documents.files import format_of, why_not_text
+from twinset.documents.texts import TextFile, file_bytes
 from twinset.engines.sketching import shingle_sets
 from twinset.errors import SourceError
-from twinset.options import CompareOptions
+from twinset.options import CompareOptions, ReadOptions
 from twinset.pairs.verify import Sets, overlaps
 from twinset.results import Comparison
 from twinset.schema import Shingles
@@ -63,3 +69,24 @@ def compare(left: str, right: str, **words: Any) -> Comparison:
         shingle=options.shingle,
         n_hashes=options.n_hashes,
     )
+
+
+def text_of_file(path: str, encoding: str = "utf-8") -> str:
+    """Read a file as one text, as a run reads the files of a folder.
+
+    It is unpacked where it is compressed, its byte-order mark is dropped, bytes that do not decode are replaced; what
+    is no text is refused.
+    """
+    try:
+        size = os.stat(path).st_size
+        if os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    except OSError as error:
+        said = (error.strerror or str(error)).lower()
+        raise SourceError(f"{said}; allowed is the path of a file that can be read", where=path) from error
+    kind, codec = format_of(path)
+    if reason := why_not_text(path, path, codec, ReadOptions.of(encoding=encoding)):
+        table = f"a {kind} table, and two texts are compared"
+        raise SourceError(f"not a text: {table if kind != 'text' and 'table' in reason else reason}", where=path)
+    data = file_bytes(TextFile(path, path, PurePosixPath(path), 0, codec, size, 0))
+    return decode(data, encoding)[0]

@@ -8,6 +8,7 @@ whoever changes one module compiles that one again, and those that use it.
 import hashlib
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -64,10 +65,20 @@ def _cache_folder(path: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix="twinset-kernels-"))
 
 
-@cache
-def _cached(folder: Path) -> set[str]:
-    """The kernels that a folder holds."""
-    return {path.name.rsplit("-", 1)[0] for path in folder.rglob("*.nbi")}
+_THIS_PYTHON = f".py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}.nbi"
+
+
+_cached: dict[Path, set[str]] = {}
+
+
+def _is_cached(path: Path, function: Callable[..., Any]) -> bool:
+    """Whether a kernel of a module is kept, made of this file and for this Python."""
+    if path not in _cached:
+        # Numba keeps what was made of another copy of the same source apart: only its own word says where ours is.
+        uncompiled: Any = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
+        own = Path(uncompiled.stats.cache_path)
+        _cached[path] = {file.name.rsplit("-", 1)[0] for file in own.glob(f"*{_THIS_PYTHON}")}
+    return f"{function.__module__.rsplit('.', 1)[-1]}.{function.__qualname__}" in _cached[path]
 
 
 def _announce() -> None:
@@ -86,10 +97,10 @@ def kernel(signature: str) -> Callable[[_F], _F]:
     signature = re.sub(r"read\((\w+)\)", r"Array(\1, 1, 'C', readonly=True)", signature)
 
     def compile_now(function: _F) -> _F:
-        folder = _cache_folder(Path(function.__code__.co_filename))
-        if f"{function.__module__.rsplit('.', 1)[-1]}.{function.__qualname__}" not in _cached(folder):
+        path = Path(function.__code__.co_filename)
+        setattr(_numba_config, "CACHE_DIR", str(_cache_folder(path)))  # noqa: B010 - Numba's types do not know it
+        if not _is_cached(path, function):
             _announce()
-        setattr(_numba_config, "CACHE_DIR", str(folder))  # noqa: B010 - Numba's types do not know it
         compiled: Any = numba.njit(signature, nogil=True, cache=True, error_model="numpy")(function)
         return cast(_F, compiled)
 

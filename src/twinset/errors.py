@@ -137,13 +137,16 @@ class MissingError(TwinsetError):
     Examples
     --------
     >>> str(MissingError.of("matplotlib", extra="plots"))
-    'this needs the package matplotlib: pip install "twinset[plots]"'
+    'this needs the package matplotlib: pip install "matplotlib", or install Twinset again with its extra [plots]'
     """
 
     @classmethod
     def of(cls, package: str, extra: str) -> MissingError:
         """Make the error with its one install message."""
-        return cls(f'this needs the package {package}: pip install "twinset[{extra}]"')
+        name = package.partition("[")[0]
+        return cls(
+            f'this needs the package {name}: pip install "{package}", or install Twinset again with its extra [{extra}]'
+        )
 
 
 class PlanWarning(UserWarning):

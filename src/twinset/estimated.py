@@ -58,11 +58,11 @@ def find_estimated(
     started = time.perf_counter()
     are_sketches(sources)
     options = PairsOptions.of(**words)
-    check_words(options, words)
+    _check(options, words)
     if output is not None:
         check_ending(output)
         new_file(output, options.force)
-        for one in sources:
+        for one in (*sources, *options.against):
             if isinstance(one, (str, os.PathLike)) and output.exists() and os.path.samefile(one, output):
                 raise OutputError(f"{output} would be replaced, and is read from; choose another output")
     with ExitStack() as stack:
@@ -71,14 +71,18 @@ def find_estimated(
         run.read()
         corpus = run.corpus
         copies = Copies.of(joining.first_appearances(corpus), corpus.status)
-        _refuse_flood(copies, options)
+        if corpus.border is None:
+            _refuse_flood(copies.identical_pairs, options)
         pairs, compared = run.join(copies)
+        if corpus.border is not None:
+            _refuse_flood(run.identical_across(copies, pairs), options)
         results = Results(corpus, copies, np.zeros(0, np.uint32), scoring=run)
         progress.stage("writing", None, "pairs")
         made = run.state.folder / "out.parquet" if output is None else stack.enter_context(placed(output))
         count = results.write_pairs(made, _ordered(run, results, copies, pairs))
         summary = {
-            "documents": corpus.documents,
+            "documents": corpus.own,
+            "against": corpus.documents - corpus.own,
             "empty": int(np.count_nonzero(corpus.status == EMPTY)),
             "identical": copies.extra,
             "pairs": count,
@@ -105,7 +109,7 @@ def find_estimated(
 def outlined(sources: tuple[object, ...], options: PairsOptions, words: dict[str, Any]) -> dict[str, Any]:
     """Say what would be read and planned, and read nothing but footers."""
     are_sketches(sources)
-    check_words(options, words)
+    _check(options, words)
     with Estimating(sources, options, Silent()) as run:
         return {
             "sketches": {source.name: source.rows for source in run.sources},
@@ -119,20 +123,29 @@ def outlined(sources: tuple[object, ...], options: PairsOptions, words: dict[str
 def _ordered(run: Estimating, results: Results, copies: Copies, pairs: Spool) -> Iterator[Rows]:
     """Pairs of all rows, in their order; those of identical sketches too."""
     every = Spool(run.state.scratch / "every", "<u4", 3)
-    for rows in expanded(copies, pairs, link=run.options.identical == "link", one_sided=False):
+    one_sided = run.corpus.border is not None
+    for rows in expanded(copies, pairs, link=run.options.identical == "link", one_sided=one_sided):
         run.append(every, rows)
     every.close()
     found = sorted_portions(every, run.corpus.documents, run.budget.pairs)
     if run.options.top is None:
         return found
-    return most_similar(
-        found, run.options.top, results.similarity, run.corpus.documents, run.state.scratch, run.budget, one_sided=False
-    )
+    work = (run.corpus.documents, run.state.scratch, run.budget)
+    return most_similar(found, run.options.top, results.similarity, *work, one_sided=one_sided)
 
 
-def _refuse_flood(copies: Copies, options: PairsOptions) -> None:
-    if options.identical == "all" and copies.identical_pairs > MOST_IDENTICAL:
+def _check(options: PairsOptions, words: dict[str, Any]) -> None:
+    check_words(options, words)
+    if not all(map(holds_sketches, options.against)):
         raise OptionError(
-            f"identical sketches alone make {copies.identical_pairs:,} pairs, more than {MOST_IDENTICAL:,}; "
+            "the sources are files of sketches and --against is not; sketch those documents too (twinset sketch), with "
+            "the same options"
+        )
+
+
+def _refuse_flood(identical: int, options: PairsOptions) -> None:
+    if options.identical == "all" and identical > MOST_IDENTICAL:
+        raise OptionError(
+            f"identical sketches alone make {identical:,} pairs, more than {MOST_IDENTICAL:,}; "
             "--identical link ties each copy to its first appearance only"
         )

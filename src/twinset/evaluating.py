@@ -90,8 +90,7 @@ def evaluate(*sources: object, output: Any = None, progress: Progress | None = N
             if options.plots != "none":
                 run.progress.stage("drawing", None, "plots")
                 curve = sweep.curves(found, known, options.thresholds[0])
-                apart = options.measure in ("bits", "distance")
-                evaluation_figures(summary, curve, run.plan, made, options.plots, apart)
+                evaluation_figures(summary, curve, run.plan, made, options.plots, options.by_distance)
             outputs.put_in_place(made, place, run.state.folder / "old")
     return Evaluation(summary, run.plan, place)
 
@@ -233,7 +232,8 @@ def _summary(
     rows = sweep.measures(found, known, options.thresholds, options.cluster, readable)
     run.progress.advance(len(rows))
     best = best_of(rows)
-    shares = sweep.shares(sampled, run.plan, options.thresholds[0], options.item_kind in MEASURED)
+    verified = options.item_kind in MEASURED
+    shares = [] if options.by_distance else sweep.shares(sampled, run.plan, options.thresholds[0], verified)
     true = known.count(options.thresholds[0])
     run.timed("measure", since)
     return {

@@ -3,6 +3,7 @@
 import glob
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,12 @@ from twinset.checks import new_file
 from twinset.engines.progress import Progress
 from twinset.engines.spool import cannot_write
 from twinset.engines.tables import TableFile, check_ending
-from twinset.errors import OutputError
-from twinset.index.answers import MANY
+from twinset.errors import OptionError, OutputError
+from twinset.index.answering import many
 from twinset.index.asked import Asked
 from twinset.index.incoming import without
 from twinset.index.index import Index
 from twinset.options.index import AskOptions, QueryOptions, SourceOptions
-from twinset.schema import ANSWERS
 
 
 def query_to_file(
@@ -33,8 +33,8 @@ def query_to_file(
     words = {name: getattr(options, name) for name, _ in SourceOptions.words()}
     words["exclude"] = without(SourceOptions.of(**words), sources, [str(place)]).exclude
     asked = Asked()
-    found = index.each_query(tuple(sources), progress=progress, asked=asked, **_ask(options), **words)
-    _write(place, found, MANY)
+    with closing(index.each_query(tuple(sources), progress=progress, asked=asked, **_ask(options), **words)) as found:
+        _write(place, found, many(index.answers))
     return asked
 
 
@@ -43,8 +43,10 @@ def query_one_to_file(
 ) -> Asked:
     """Ask for one text, or for what is like a document of the index, and write the answers to a file."""
     place = _place(output, options.force)
+    if index.settings.options.images and id is None:
+        raise OptionError("--string has no meaning for pictures; give the file as a source")
     found = index.similar_to(id, **_ask(options)) if id is not None else index.query(text or "", **_ask(options))
-    _write(place, [found], ANSWERS)
+    _write(place, [found], index.answers)
     asked = Asked(queries=1, answered=min(1, found.num_rows))
     asked.count_answers(found)
     return asked

@@ -1,8 +1,14 @@
-"""What the machine has to offer: memory and cores."""
+"""What the machine has to offer: memory, cores, and a place for a while."""
 
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
+
+from .errors import OutputError
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
 
 LEAST_MEMORY = 512 * 10**6
 
@@ -27,6 +33,23 @@ def _container_memory(otherwise: int) -> int:
             return max(0, most - int(used.read()))
     except (OSError, ValueError):
         return otherwise  # no container, or "max": no limit
+
+
+def temporary_folder(scratch: str | None) -> TemporaryDirectory[str]:
+    """Make a folder that goes when its run is over, in the scratch folder if there is one."""
+    from tempfile import TemporaryDirectory  # it takes longer to load than the rest of the help page
+
+    try:
+        if scratch is not None:
+            os.makedirs(scratch, exist_ok=True)
+        return TemporaryDirectory(prefix="twinset-", dir=scratch)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        if scratch is not None:
+            raise OutputError(
+                f"{scratch}: no temporary folder can be made there ({reason}); name another place with --scratch"
+            ) from error
+        raise OutputError(f"no temporary folder can be made ({reason}); name a place for it with --scratch") from error
 
 
 def default_threads() -> int:

@@ -241,8 +241,8 @@ def _outlined(sources: Any, options: PairsOptions | DedupOptions, own_files: Seq
 def _planned_later(options: PairsOptions | DedupOptions) -> dict[str, Any]:
     """What is known of a plan before the items are read."""
     if options.measure in ("bits", "distance"):
-        return {"distance": options.reach, "chosen": "when all are read"}
-    return {"threshold": options.threshold, "recall": options.recall, "chosen": "when all are read"}
+        return {"distance": options.farthest, "chosen": "when all are read"}
+    return {"threshold": options.least, "recall": options.recall, "chosen": "when all are read"}
 
 
 def _near(run: Local, corpus: Corpus, copies: Copies) -> tuple[Spool, Verifying | Measured, int]:
@@ -277,9 +277,9 @@ def _clusters(
         raise OptionError("clusters are made by dedup only")
     run.progress.stage("clustering", None, "documents")
     rank = clustering.ranks(corpus, options.keep_rules, found.own_ids)
-    if options.least < options.threshold:
+    if options.lowest < options.limit:
         near = Spool(run.state.scratch / "near", "<u4", 3)
-        pairs = clustering.near_enough(pairs, verifying.sizes, options.threshold, near, run.budget.pairs)
+        pairs = clustering.near_enough(pairs, verifying.similarity, options.limit, near, run.budget.pairs)
     clusters = grouped(corpus, copies, pairs, rank, options.cluster, run.budget, earlier, run.state.scratch)
     if options.cluster == "components":
         scratch, out = (Spool(run.state.scratch / name, "<u4", columns) for name, columns in (("apart", 2), ("why", 3)))

@@ -20,6 +20,8 @@ from twinset.engines.recorded import Recorded
 from twinset.engines.recutting import Recutting, kept_tables
 from twinset.errors import StateError
 from twinset.options.results import RecutOptions, ReportOptions
+from twinset.pairs.apart import CodesApart as CodesApart
+from twinset.pairs.apart import VectorsApart as VectorsApart
 from twinset.pairs.differences import Part as Part
 from twinset.pairs.explain import Explanation as Explanation
 from twinset.report.page import write_report
@@ -108,7 +110,8 @@ class DedupResult:
         Parameters
         ----------
         threshold
-            Not below the floor of this result; its own threshold if it is left out.
+            Not below the floor of this result; its own threshold if it is left out. Where items have a distance, the
+            word `distance` says it, up to the floor.
         output
             A folder for the new result, as `dedup` would write it.
         progress

@@ -12,6 +12,12 @@ HASH_SCHEME = 1
 Golden values in the tests hold it fast.
 """
 
+MOST_DIMENSIONS = 1 << 16
+"""Numbers in a vector."""
+
+MOST_TOTAL = 1e300
+"""The most that the weights of a set may add up to: two such sets together are still a number."""
+
 PAIRS = pa.schema(
     [
         pa.field("left", pa.string(), nullable=False),
@@ -108,6 +114,11 @@ def pairs_schema(measure: str) -> pa.Schema:
     return PAIRS if measure == "jaccard" else pa.schema([*list(PAIRS)[:2], _SCORES[measure]])
 
 
+def answers_schema(measure: str) -> pa.Schema:
+    """The columns of what an index answers under a measure: sets have shares of each other, other kinds one number."""
+    return ANSWERS if measure == "jaccard" else pa.schema([ANSWERS.field("id"), _SCORES[measure], *list(ANSWERS)[-2:]])
+
+
 def sketches_schema(slots: int | None) -> pa.Schema:
     """The columns of a file of sketches: so many slots of 32 bits, or hashes of 64 bits, as many as there are.
 
@@ -119,6 +130,17 @@ def sketches_schema(slots: int | None) -> pa.Schema:
             pa.field("id", pa.string(), nullable=False),
             pa.field("sketch", sketch, nullable=False),
             pa.field("shingles", pa.uint32()),
+        ]
+    )
+
+
+def codes_schema(bits: int) -> pa.Schema:
+    """The columns of a file of SimHash codes: a whole number of 64 bits, or the bytes of 128; null of an empty item."""
+    return pa.schema(
+        [
+            pa.field("id", pa.string(), nullable=False),
+            pa.field("code", pa.uint64() if bits == 64 else pa.binary(bits // 8)),
+            pa.field("shingles", pa.uint32(), nullable=False),
         ]
     )
 

@@ -1,18 +1,16 @@
-"""Sketches as a step of their own: made once, kept, merged, and compared without the documents."""
+"""Sketches as a step of their own: made once, kept, merged, and compared without the documents; and SimHash codes."""
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import twinset
@@ -20,6 +18,8 @@ from twinset.checks import new_file
 from twinset.documents.parts import Chunk, Part
 from twinset.documents.sources import open_sources
 from twinset.engines.budget import Budget, batch_within, peak_bytes
+from twinset.engines.code_files import CodeScheme
+from twinset.engines.code_making import coded, rarities, reading_options
 from twinset.engines.local import without_outputs
 from twinset.engines.opening import refuse_to_replace, tell_unexpected, temporary_folder, total_rows
 from twinset.engines.placing import placed
@@ -27,8 +27,9 @@ from twinset.engines.progress import Progress, Silent
 from twinset.engines.sketch_files import Scheme, SketchSource, opened
 from twinset.engines.sketch_making import NAMED, Made, Making, Portion, read_sketches, scheme_of, sketched
 from twinset.engines.threads import Threads
-from twinset.errors import OptionError, OutputError, UnknownIdError
+from twinset.errors import OptionError, OutputError
 from twinset.estimated import are_sketches
+from twinset.kept import Estimate, Kept, SimHashes
 from twinset.options.sketch import SketchOptions
 from twinset.schema import HASH_SCHEME
 from twinset.sketches import minhash
@@ -38,16 +39,7 @@ _MAKING = ("sketch", "n_hashes", "seed", "shingle", "bag", "lowercase", "nfc", "
 _TAKING = ("merge", "force", "threads", "memory", "scratch", "batch_bytes")
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A similarity told from two sketches, by how much it may be off (one standard error), and whether it is exact."""
-
-    similarity: float
-    standard_error: float
-    exact: bool
-
-
-class Sketches:
+class Sketches(Kept):
     """Sketches by id: `.table` (Arrow: id, sketch, shingles), `.summary`, `.path`; made by `twinset.sketch`.
 
     Examples
@@ -61,7 +53,8 @@ class Sketches:
     """
 
     def __init__(self, scheme: Scheme, summary: dict[str, Any], path: Path | None, table: pa.Table | None) -> None:
-        self.scheme, self.summary, self.path, self._table = scheme, summary, path, table
+        super().__init__(summary, path)
+        self.scheme, self._table = scheme, table
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Sketches:
@@ -77,31 +70,11 @@ class Sketches:
         source = SketchSource(path)
         return cls(source.scheme, {"sketches": source.rows}, Path(path), None)
 
-    @cached_property
-    def table(self) -> pa.Table:
+    def _read(self) -> pa.Table:
         """All rows, proved to be what was written."""
-        if self._table is not None:
-            return self._table
         source = SketchSource(self.path)
         tables = [batch.table(source.scheme) for batch in source.batches()]
         return pa.concat_tables(tables) if tables else source.scheme.schema.empty_table()
-
-    @property
-    def ids(self) -> list[str]:
-        """The ids, in order."""
-        found: list[str] = self.table["id"].to_pylist()
-        return found
-
-    def __len__(self) -> int:
-        return int(self.table.num_rows if self._table is not None else self.summary["sketches"])
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return self.table.__arrow_c_stream__(requested_schema)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns, with what the sketches are in their metadata."""
-        return self.scheme.schema
 
     def estimate(self, left: str, right: str) -> Estimate:
         """Estimate the Jaccard similarity of the sets behind two sketches.
@@ -134,14 +107,7 @@ class Sketches:
         return Estimate(similarity, float(minhash.standard_errors(shared, self.scheme.n_hashes)[0]), False)
 
     def _rows(self, *ids: str) -> Any:
-        places = []
-        for id in ids:
-            place = pc.index(self.table["id"], pa.scalar(id, pa.string())).as_py()
-            if place < 0:
-                raise UnknownIdError(f"there is no sketch with the id {id!r}")
-            places.append(place)
-        few = self.table.take(pa.array(places)).combine_chunks().to_batches()[0]
-        return SketchSource(self.scheme.schema.empty_table()).batch(few).sketches
+        return SketchSource(self.scheme.schema.empty_table()).batch(self._few(*ids).to_batches()[0]).sketches
 
     def merge(self, *others: Any, output: Any = None, **words: Any) -> Sketches:
         """Merge with other sketches of the same options: what has the same id becomes the sketch of the union.
@@ -168,7 +134,8 @@ class Sketches:
         >>> both.ids, both.estimate("ann", "ben").similarity
         (['ann', 'ben'], 0.3333333333333333)
         """
-        return sketch(self, *others, output=output, merge=True, **words)
+        found: Sketches = sketch(self, *others, output=output, merge=True, **words)
+        return found
 
     def __repr__(self) -> str:
         kind = (
@@ -177,8 +144,24 @@ class Sketches:
         return f"<Sketches: {len(self):,} of {kind}>"
 
 
-def sketch(*sources: object, output: Any = None, progress: Progress | None = None, **words: Any) -> Sketches:
-    """Sketch documents, and keep the sketches: to compare them later, elsewhere, or merged.
+@overload
+def sketch(
+    *sources: object,
+    sketch: Literal["simhash"],
+    output: Any = None,
+    progress: Progress | None = None,
+    **words: Any,
+) -> SimHashes: ...
+
+
+@overload
+def sketch(*sources: object, output: Any = None, progress: Progress | None = None, **words: Any) -> Sketches: ...
+
+
+def sketch(
+    *sources: object, output: Any = None, progress: Progress | None = None, **words: Any
+) -> Sketches | SimHashes:
+    """Sketch documents, and keep the sketches: to compare them later, elsewhere, or merged. Or make SimHash codes.
 
     Parameters
     ----------
@@ -195,7 +178,8 @@ def sketch(*sources: object, output: Any = None, progress: Progress | None = Non
     Returns
     -------
     Sketches
-        With `.table`, `.estimate(left, right)` and `.merge(other)`; `twinset.find_pairs` takes them as a source.
+        With `.table`, `.estimate(left, right)` and `.merge(other)`; `twinset.find_pairs` takes them as a source. With
+        ``sketch="simhash"`` it is `SimHashes`, which `find_pairs` and `dedup` take with ``codes="code"``.
 
     Examples
     --------
@@ -212,6 +196,7 @@ def sketch(*sources: object, output: Any = None, progress: Progress | None = Non
     told = progress or Silent()
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(temporary_folder(options.scratch)))
+        scheme: Scheme | CodeScheme
         made_at = scratch / "out.parquet" if place is None else stack.enter_context(placed(place))
         if are_sketches(sources):
             scheme, made = _put_together(sources, options, words, made_at, scratch, told)
@@ -223,13 +208,15 @@ def sketch(*sources: object, output: Any = None, progress: Progress | None = Non
             "empty": made.empty,
             "unreadable": len(made.unreadable),
             "replaced": made.replaced,
-            "named": {"unreadable": made.unreadable[:NAMED]},
+            "named": {"unreadable": made.unreadable[:NAMED], "empty": made.named_empty},
             "options": options.to_dict(),
             "timings": {"seconds": {"total": round(time.perf_counter() - started, 3)}, "peak_resident": peak_bytes()},
             "version": twinset.__version__,
             "hash_scheme": HASH_SCHEME,
         }
         table = pq.read_table(made_at, memory_map=False) if place is None else None
+    if isinstance(scheme, CodeScheme):
+        return SimHashes(scheme, summary, place, table)
     return Sketches(scheme, summary, place, table)
 
 
@@ -256,23 +243,32 @@ def _sketched(
     made_at: Path,
     scratch: Path,
     told: Progress,
-) -> tuple[Scheme, Made]:
+) -> tuple[Scheme | CodeScheme, Made]:
     reading, _ = without_outputs(options, [place] if place else [], sources)
     batch = batch_within(options.batch_bytes, options.memory_bytes, options.thread_count)
-    found = open_sources(sources, reading, scratch=scratch)
+    simhash = options.sketch == "simhash"
+    found = open_sources(sources, reading_options(options, reading) if simhash else reading, scratch=scratch)
     refuse_to_replace(place, found.parts)
     tell_unexpected(found.skipped, found.parts, told)
-    scheme = scheme_of(options)
     budget = Budget.of(options.memory_bytes, options.thread_count, batch)
-    told.stage("sketching", total_rows(found.parts), "documents")
+    total = total_rows(found.parts)
     with closing(Threads(options.thread_count)) as threads:
-        work = ((part, chunk) for part in found.parts for chunk in part.chunks(batch))
+
+        def work() -> Iterator[tuple[Part, Chunk]]:
+            return ((part, chunk) for part in found.parts for chunk in part.chunks(batch))
+
+        weights = None
+        if simhash and options.code_weights == "tf-idf":
+            told.stage("counting", total, "documents")
+            weights = rarities(work(), options, threads, budget, told.advance)
+        scheme = CodeScheme.of(options, weights) if simhash else scheme_of(options)
+        told.stage("sketching", total, "documents")
 
         def one(task: tuple[Part, Chunk]) -> Portion:
-            return sketched(task[0], task[1], options)
+            return coded(*task, options, weights) if simhash else sketched(*task, options)
 
         making = Making(scheme, options.merge, scratch, budget)
-        made = making.write(threads.map(one, work), made_at, told.advance)
+        made = making.write(threads.map(one, work()), made_at, told.advance)
         for part in found.parts:
             part.check_unchanged()
     return scheme, made

@@ -9,11 +9,9 @@ import numpy.typing as npt
 
 from . import vector_kernels
 from .errors import SourceError
-from .schema import Hashes, Vectors
+from .schema import MOST_DIMENSIONS, Hashes, Vectors
 
 __all__ = ["check_vectors", "digests", "squares", "unit_vectors"]
-
-MOST_DIMENSIONS = 1 << 16
 
 _ROWS = 1 << 14  # at a time: temporary arrays stay small
 

@@ -17,7 +17,6 @@ from tests import oracles
 from twinset.candidates import hamming, hamming_choice, hamming_kernels
 from twinset.candidates.hamming import CodePairs, Join, Table, across, within
 from twinset.candidates.hamming_choice import Block, Side
-from twinset.candidates.hamming_copies import Copies, near_pairs, near_pairs_across
 from twinset.errors import OptionError
 from twinset.schema import Codes
 
@@ -103,40 +102,6 @@ def test_pairs_across_are_those_of_brute_force() -> None:
         assert found == oracles.near_codes_across(left, right, distance)
 
     check()
-
-
-@given(codes(), DISTANCES, st.integers(1, 30) | st.none())
-def test_equal_codes_are_collapsed_and_their_pairs_given_back(rows: Rows, distance: int, most: int | None) -> None:
-    """Groups of more than `most` are linked to the first, which alone has pairs with others."""
-    groups = Counter(map(tuple, rows))
-    first = {row: place for place, row in reversed(list(enumerate(map(tuple, rows))))}
-    large = {row for row, count in groups.items() if most is not None and count > most}
-
-    def listed(left: int, right: int) -> bool:
-        one, other = tuple(rows[left]), tuple(rows[right])
-        if one == other and one in large:
-            return left == first[one]
-        return all(row not in large or place == first[row] for place, row in ((left, one), (right, other)))
-
-    expected = {pair for pair in oracles.near_codes(rows, distance) if listed(*pair[:2])}
-    assert triples(near_pairs(array(rows), distance, most)) == expected
-
-
-@given(st.integers(1, 2).flatmap(lambda words: st.tuples(codes(words, 30), codes(words, 30))), DISTANCES)
-def test_equal_codes_on_two_sides(sides: tuple[Rows, Rows], distance: int) -> None:
-    left, right = sides
-    words = len((left or right or [[0]])[0])
-    found = triples(near_pairs_across(array(left, words), array(right, words), distance))
-    assert found == oracles.near_codes_across(left, right, distance)
-
-
-@given(codes())
-def test_the_first_of_equal_codes(rows: Rows) -> None:
-    first: dict[tuple[int, ...], int] = {}
-    expected = [first.setdefault(tuple(row), place) for place, row in enumerate(rows)]
-    copies = Copies.of(array(rows))
-    assert copies.first.tolist() == expected
-    assert copies.distinct.tolist() == sorted(set(expected))
 
 
 def planted(total: int, words: int, seed: int, flips: int) -> Codes:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import fcntl
+import gzip
 import io
 import json
 import os
@@ -12,6 +14,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -19,6 +22,7 @@ import twinset
 from twinset import textbook
 
 from .conftest import Run, text
+from .test_index_refused import powerless
 
 HEAD = ["left", "right", "similarity", "left_in_right", "right_in_left"]
 
@@ -188,6 +192,8 @@ EVERY = [
     *("demo", "demo --json", "pairs IN", "pairs IN --json", "pairs IN --dry-run", "dedup IN -o new"),
     *("recut OUT -o cut", "explain OUT d", "report OUT -o page.html", "evaluate IN --exact"),
     *("evaluate IN --exact --json", "compare IN IN", "plan", "plan IN", "--help", "--version", "pairs --help"),
+    *("sketch IN -o s.parquet", "sketch IN -o t.parquet --json", "sketch IN --sketch simhash -o u.parquet"),
+    *("explain OUT a b", "explain OUT a b --json", "index create new.twinset"),
 ]
 
 
@@ -213,6 +219,28 @@ def test_every_command_ends_quietly_when_nobody_reads(run: Run, corpus: Path, tm
     assert both or (tmp_path / "new" / "summary.json").is_file(), "what was to be done is done before it is told"
 
 
+@pytest.mark.parametrize("words", ["explain OUT a b", "explain OUT b", "pairs long.jsonl --quiet", "pairs --help"])
+def test_a_reader_that_leaves_in_the_middle(run: Run, tmp_path: Path, words: str) -> None:
+    """More is to come than a pipe holds, so that the command is writing when the reader leaves."""
+    words_of = [f"a{'long' * 50}word{i}" for i in range(400)]
+    texts = {"a": " ".join(words_of), "b": " ".join(word if i % 40 else "other" for i, word in enumerate(words_of))}
+    texts |= {f"copy{i}": texts["b"] for i in range(40)}
+    lines = "".join(json.dumps({"id": id, "text": text}) + "\n" for id, text in texts.items())
+    (tmp_path / "long.jsonl").write_text(lines)
+    assert run("dedup", "long.jsonl", "-o", "OUT", "--threshold", "0.3", "--quiet").returncode == 0
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    command = [sys.executable, "-m", "twinset", *words.split()]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=writer, stderr=subprocess.PIPE) as started:
+        os.close(writer)
+        seen = 0
+        while seen < 2000:  # what comes first is printed in another way than what follows
+            seen += len(os.read(reader, 2000 - seen))
+        os.close(reader)
+        assert started.stderr is not None
+        assert (started.stderr.read(), started.wait()) == (b"", 141)
+
+
 def test_streams_that_are_closed_from_the_start(corpus: Path, tmp_path: Path) -> None:
     twinset = f"{sys.executable} -m twinset"
     for words, code in (
@@ -224,3 +252,86 @@ def test_streams_that_are_closed_from_the_start(corpus: Path, tmp_path: Path) ->
     ):
         done = subprocess.run(["bash", "-c", f"{twinset} {words}"], cwd=tmp_path, capture_output=True, check=False)
         assert (done.returncode, done.stdout, done.stderr) == (code, b"", b""), words
+
+
+def test_pairs_tell_what_could_not_be_read(run: Run, tmp_path: Path) -> None:
+    rows = [b'{"id":"a","text":"one two three"}', b'{"id":"b","text":', b'{"id":"c","text":"odd \xff byte"}']
+    (tmp_path / "in.jsonl").write_bytes(b"\n".join(rows))
+    said = run("pairs", "in.jsonl", "--on-error", "skip", "--audit", 0).stderr
+    assert "0 pairs of 3 documents\n1 unreadable: left out, such as in.jsonl:1 (line 2: not JSON: " in said
+    assert "1 with bytes that are not text: replaced, such as c\n" in said
+    assert run("pairs", "in.jsonl", "--on-error", "skip", "-o", "p.csv").stdout.count("such as") == 2
+
+
+def test_documents_with_replaced_bytes_are_named(run: Run, tmp_path: Path) -> None:
+    for name, data in (("a", b"odd \xff"), ("b", b"even"), ("c", b"\xfe more")):
+        (tmp_path / "in").mkdir(exist_ok=True)
+        (tmp_path / "in" / name).write_bytes(data)
+    summary = json.loads(run("dedup", "in", "-o", "out", "--json").stdout)
+    assert (summary["replaced"], summary["replaced_in"]) == (2, ["a", "c"])
+    assert json.loads(run("recut", "out", "-o", "again", "--json").stdout)["replaced_in"] == ["a", "c"]
+    summary = json.loads(run("dedup", "in", "-o", "out2", "--encoding", "cp1252", "--json").stdout)
+    assert summary["replaced"] == 0
+    assert "replaced_in" not in summary
+
+
+def test_another_encoding_of_json_lines(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "la.jsonl").write_bytes('{"text":"été café"}\n{"text":"ôtô cafô"}\n'.encode("latin-1"))
+    words = ("--shingle", "word:1", "--encoding", "latin-1", "--json")
+    summary = json.loads(run("dedup", "la.jsonl", "-o", "out", *words).stdout)
+    assert (summary["kept"], summary["identical"], summary["replaced"]) == (2, 0, 0)
+    assert (tmp_path / "out/kept/la.jsonl").read_bytes() == (tmp_path / "la.jsonl").read_bytes()
+
+
+def test_what_may_not_be_read_is_left_out_and_named(process: Run, tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt", "shut.txt", "closed/c.txt", "d/e.txt"):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_text(f"words of {name}")
+    (tmp_path / "in/shut.txt").chmod(0)
+    (tmp_path / "in/closed").chmod(0)
+    refused = process("dedup", "in", "-o", "out", preexec_fn=powerless)
+    hint = "cannot be read: Permission denied; --on-error skip leaves it out and names it; in a folder, --exclude"
+    assert (refused.returncode, refused.stderr.splitlines()[-1].startswith(f"twinset: in/closed: {hint}")) == (2, True)
+    refused = process("dedup", "in", "-o", "out", "--exclude", "closed", preexec_fn=powerless)
+    assert f"twinset: in/shut.txt: {hint}" in refused.stderr
+    done = process("dedup", "in", "-o", "out", "--on-error", "skip", "--json", preexec_fn=powerless)
+    summary = json.loads(done.stdout)
+    assert (summary["documents"], summary["kept"], summary["unreadable"]) == (4, 3, 1)
+    assert summary["skipped"] == [["in/closed", "cannot be read: Permission denied"]]
+    (named,) = pq.read_table(tmp_path / "out/unreadable.parquet").to_pylist()
+    assert named == {"id": "shut.txt", "reason": "cannot be read: Permission denied"}
+    assert process("explain", "out", "a.txt", preexec_fn=powerless).returncode == 0
+    shown = process("dedup", "in", "-o", "out2", "--exclude", "closed", "--exclude", "shut.txt", preexec_fn=powerless)
+    assert shown.returncode == 0, shown.stderr
+
+
+def test_tables_that_may_not_be_read(process: Run, tmp_path: Path) -> None:
+    for name in ("a.jsonl", "b.jsonl"):
+        (tmp_path / "in").mkdir(exist_ok=True)
+        (tmp_path / "in" / name).write_text('{"text":"words"}\n')
+    (tmp_path / "in/b.jsonl").chmod(0)
+    for source in ("in", "in/*.jsonl"):
+        refused = process("pairs", source, preexec_fn=powerless)
+        assert "in/b.jsonl: cannot be read: Permission denied; --on-error skip leaves it out" in refused.stderr
+    words = ("--on-error", "skip", "--json")
+    summary = json.loads(process("pairs", "in/a.jsonl", "in/b.jsonl", *words, preexec_fn=powerless).stdout)
+    assert (summary["documents"], summary["skipped"]) == (1, [["in/b.jsonl", "cannot be read: Permission denied"]])
+    assert "nothing to read" in process("pairs", "in/b.jsonl", *words, preexec_fn=powerless).stderr
+
+
+@pytest.mark.parametrize("command", ["compare", "explain"])
+def test_two_files_are_read_as_those_of_a_folder(run: Run, tmp_path: Path, command: str) -> None:
+    (tmp_path / "a.txt").write_text("some words")
+    (tmp_path / "b.txt").write_bytes("some words".encode("utf-16"))
+    (tmp_path / "c").write_bytes(b"\x7fELF\0\0\1")
+    (tmp_path / "d.txt.gz").write_bytes(gzip.compress(b"some words"))
+    pq.write_table(pa.table({"text": ["a"]}), tmp_path / "e.parquet")
+    for name, why in (
+        ("b.txt", "not a text: looks like UTF-16; name it with --encoding utf-16"),
+        ("c", "not a text: a binary file"),
+        ("e.parquet", "not a text: a parquet table, and two texts are compared"),
+    ):
+        refused = run(command, "a.txt", name)
+        assert (refused.returncode, refused.stderr) == (2, f"twinset: {name}: {why}\n")
+    assert run(command, "b.txt", "b.txt", "--encoding", "utf-16").returncode == 0
+    assert json.loads(run(command, "a.txt", "d.txt.gz", "--json").stdout)["similarity"] == 1.0

@@ -191,6 +191,24 @@ def test_colours_on_a_terminal_and_no_control_characters(tmp_path: Path, monkeyp
     assert "{+" not in shown
 
 
+def test_below_each_other_lines_are_folded_under_their_marks(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("the old mill by the river was sold to a baker from the town last week")
+    (tmp_path / "b.txt").write_text("the old mill by the river was acquired by a baker from the town last week")
+    shown = run("explain", "a.txt", "b.txt", "--shingles", "1", width=32).stdout.split("+ b.txt\n")[1].split("\n\n")[0]
+    lines = shown.splitlines()
+    assert len(lines) > 4
+    assert all(line == line.rstrip() and line[:2] in ("- ", "+ ", "  ", "… ") for line in lines)
+
+
+def test_without_colours_there_are_no_codes_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    words = ["explain", "--string", "one two three", "--string", "one two four", "--shingle", "word:1"]
+    shown = in_a_terminal([sys.executable, "-m", "twinset", *words], tmp_path)
+    assert "[-three-]" in shown
+    assert "\x1b[" not in shown
+
+
 def test_a_report(run: Run, out: Path) -> None:
     done = run("report", out, "-o", "report.html")
     assert done.returncode == 0, done.stderr

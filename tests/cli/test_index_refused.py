@@ -38,7 +38,7 @@ def news(call: Call, corpus: Path) -> str:
         ("create x --threshold 2", "--threshold is 2.0; allowed is a number above 0 and up to 1"),
         ("create x --store everything", "--store is 'everything'; allowed is text, shingles or none"),
         ("create x --seed -1", "--seed is -1; allowed is"),
-        ("create x --bands 20 --rows 10 --hashes 128", "20 × 10 = 200, more than the n_hashes asked for"),
+        ("create x --bands 20 --rows 10 --hashes 128", "20 × 10 = 200, more than the --hashes asked for"),
         ("create x --memory 1GB", "--memory"),
         ("create no/such/folder/x", "no/such/folder/x"),
         ("create http://somewhere/x", "http://…: an index lives in a file or at postgresql://…"),
@@ -199,7 +199,7 @@ def test_ctrl_c(news: str, tmp_path: Path) -> None:
     out, err = child.communicate()
     assert (child.returncode, out) == (130, "")
     assert err.splitlines()[-1] == (
-        "twinset: stopped; what was committed stays, and the same command again goes on from there"
+        "twinset: stopped; none of these documents was committed yet, and the same command again begins anew"
     )
     assert "Traceback" not in err
     assert call_ids(tmp_path / news) == ["a", "b", "c", "d", "e", "f"]
@@ -214,11 +214,12 @@ def test_a_command_that_was_stopped_goes_on(call: Call, tmp_path: Path) -> None:
             (first if number < every - 1000 else second).write(line)
     call("index", "create", "x", "--store", "none")
     index, sources = tmp_path / "x", [tmp_path / "1.jsonl", tmp_path / "2.jsonl"]
-    done = struck("INT", 2, "2.jsonl", "index", "add", index, *sources, "--batch", "64KiB", "--threads", 1)
+    done = struck("INT", 3, "2.jsonl", "index", "add", index, *sources, "--batch", "64KiB", "--threads", 1)
     assert (done.code, done.out) == (130, "")
-    assert done.lines == ["twinset: stopped; what was committed stays, and the same command again goes on from there"]
     kept = call("index", "stats", "x", "--json").json["documents"]
     assert 50_000 <= kept < every
+    stay = f"{kept:,} documents are committed and stay, and the same command again goes on from there"
+    assert done.lines == [f"twinset: stopped; {stay}"]
     again = call("index", "add", "x", *sources, "--json").json
     assert (again["added"], again["unchanged"], again["documents"]) == (every - kept, kept, every)
     assert call("index", "verify", "x").code == 0

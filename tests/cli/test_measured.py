@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from twinset.cli import show
 
@@ -39,14 +40,37 @@ def test_pairs_of_codes(call: Call, codes: Path) -> None:
 def test_a_result_of_codes_is_explained(call: Call, codes: Path) -> None:
     done = call("dedup", codes, "--codes", "code", "-o", "OUT")
     assert (done.code, "1  empty (kept)" in done.out) == (0, True), done.err
-    assert call("explain", "OUT", "b").out.splitlines() == [
+    told = call("explain", "OUT", "b").out.splitlines()
+    assert told[:3] == [
         "b was removed: it is 1 apart from a, which is kept",
         "also because of that one: 1 document",
         "  0 apart  c",
     ]
-    assert call("explain", "OUT", "a", "b").out.splitlines()[-1] == "a and b: 1 apart"
-    assert "are no pair of that run" in call("explain", "OUT", "a", "d").out
-    assert "run dedup again" in call("recut", "OUT", "--threshold", 0.9, "-o", "CUT").refusal
+    ours, theirs, mark = told[-3:]
+    assert told[4].startswith("  distance  1 of ")
+    assert ours[mark.index("^")] != theirs[mark.index("^")]
+    assert (ours[: mark.index("^")][4:], mark.count("^")) == (theirs[: mark.index("^")][4:], 1)
+    assert " differ: " in call("explain", "OUT", "a", "d").out, "no pair of that run, and compared all the same"
+    assert "give --distance" in call("recut", "OUT", "--threshold", 0.9, "-o", "CUT").refusal
+
+
+def test_a_result_of_codes_is_cut_again(call: Call, codes: Path) -> None:
+    assert call("dedup", codes, "--codes", "code", "--distance", 0, "--floor", 1, "-o", "OUT").code == 0
+    done = call("recut", "OUT", "--distance", 1, "-o", "CUT")
+    assert done.code == 0, done.err
+    assert "pairs" in done.out
+    rows = call("recut", "OUT", "--rows", 3, "-o", "ROWS")
+    assert (rows.code, rows.out.splitlines()[0]) == (0, "distance: 1"), rows.err
+    assert "pairs beyond 1" in call("recut", "OUT", "--distance", 2, "-o", "FAR").refusal
+
+
+def test_pictures_of_which_no_two_are_a_pair_are_explained(call: Call, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    for name in ("1.png", "2.png"):
+        Image.fromarray(rng.integers(0, 256, (40, 40, 3), np.uint8)).save(tmp_path / name)
+    assert call("dedup", "1.png", "2.png", "--images", "-o", "OUT").code == 0
+    done = call("explain", "OUT", "1.png", "2.png")
+    assert (done.code, "1.png and 2.png are no pair of that run" in done.out) == (0, True), done.err
 
 
 def test_flags_have_a_distance(call: Call, codes: Path, tmp_path: Path) -> None:
@@ -60,7 +84,9 @@ def test_pairs_of_vectors(call: Call, vectors: Path) -> None:
     done = call("pairs", vectors, "--vectors", "--threshold", 0.999, "--json").json
     assert (done["pairs"], done["documents"], done["plan"]["method"]) == (20, 60, "exact")
     done = call("pairs", vectors, "--vectors", "--distance", 0.05, "--top", 1, "--json").json
-    assert (done["pairs"], done["plan"]["top"]) == (60, 1)
+    assert (done["pairs"], done["plan"]["top"], done["plan"]["limit"]) == (40, 1, 0.05)
+    done = call("pairs", vectors, "--vectors", "--top", 1, "--json").json
+    assert (done["pairs"], done["plan"]["limit"]) == (60, None)
 
 
 @pytest.mark.parametrize("columns", [30, 40, 80])
@@ -113,7 +139,6 @@ def test_a_dry_run_says_what_is_known(call: Call, codes: Path, vectors: Path) ->
     ("words", "said"),
     [
         (("evaluate", "codes.csv", "--codes", "code", "--truth", "x.csv", "--sweep", "0.5:0.9:0.1"), "have distances"),
-        (("evaluate", "codes.csv", "--codes", "code", "--exact"), "--exact has no meaning for bit codes"),
         (("pairs", "codes.csv", "--codes", "nothing"), "there is no column 'nothing'"),
         (("pairs", "codes.csv", "--codes", "id"), "odd number of digits"),
         (("pairs", "codes.csv", "--vectors"), "needs the name of a column"),

@@ -138,6 +138,14 @@ def test_bars_fit_any_window(corpus: Path, width: int) -> None:
     assert any(line.startswith("reading and sketching"[: width - 6]) for line in lines)
 
 
+def test_long_lines_are_folded_in_a_window(corpus: Path) -> None:
+    command = [sys.executable, "-m", "twinset", "pairs", corpus.name, "-o", "pairs.csv"]
+    shown = in_a_terminal(command, corpus.parent, 40).partition("pairs of 6 documents")[2].replace("\r", "")
+    lines = shown.splitlines()
+    assert max(map(len, lines[1:])) <= 40
+    assert "audit: 4 distinct documents compared exactly with all others" in " ".join(lines)
+
+
 def test_counts_of_one() -> None:
     assert progress.amount(1, "thresholds") == "1 threshold"
     assert progress.amount(0.6, "documents") == "1 document"

@@ -59,14 +59,65 @@ def test_merge_and_json(call: Call) -> None:
     assert pq.read_table("u.parquet")["sketch"].equals(pq.read_table("s.parquet")["sketch"])
 
 
+def test_simhash_then_pairs_dedup_and_evaluate(call: Call, corpus: Path) -> None:
+    done = call("sketch", corpus, "--sketch", "simhash", "--shingle", "word:1", "-o", "c.parquet")
+    assert done.out.splitlines() == [
+        "c.parquet: 5 codes (simhash, 64 bits, by count)",
+        "  1  more without a code: empty",
+        "  empty: f",
+        "next: twinset pairs c.parquet --codes code --distance 3",
+    ]
+    table = pq.read_table("c.parquet")
+    assert table["id"].to_pylist() == list("abcdef")
+    assert table["code"].null_count == 1
+    near = [line.split(",") for line in call("pairs", "c.parquet", "--codes", "code", "--quiet").out.splitlines()]
+    assert near[0] == ['"left"', '"right"', '"distance"']
+    assert ['"a"', '"c"', "0"] in near
+    top = call("pairs", "c.parquet", "--codes", "code", "--distance", "64", "--top", "1", "--quiet").out.splitlines()
+    assert len(top) == 6
+    cleaned = call("dedup", "c.parquet", "--codes", "code", "-o", "out", "--json", "--quiet").json
+    assert (cleaned["documents"], cleaned["empty"]) == (6, 1)
+    assert cleaned["removed"] == 6 - pq.read_table("out/kept/c.parquet").num_rows > 0
+    Path("truth.csv").write_text("left,right\na,c\n")
+    scored = call("evaluate", "c.parquet", "--codes", "code", "--distance", "0", "--truth", "truth.csv", "--json").json
+    assert scored["measures"][0]["recall"] == 1.0
+
+
+def test_simhash_in_other_words(call: Call, corpus: Path) -> None:
+    words = ("--sketch", "simhash", "--bits", "128", "--weights", "tf-idf")
+    done = call("sketch", corpus, *words, "-o", "c.parquet")
+    assert done.out.startswith("c.parquet: 5 codes (simhash, 128 bits, by tf-idf)\n")
+    assert "counting: 6 documents" in done.err
+    assert (
+        "(simhash, 64 bits, unweighted)"
+        in call("sketch", corpus, "--sketch", "simhash", "--weights", "none", "-o", "d.parquet").out
+    )
+    said = call("sketch", corpus, *words, "-o", "c.parquet", "--force", "--json").json
+    assert said["named"]["empty"] == ["f"]
+    assert (said["options"]["bits"], said["options"]["weights"]) == (128, "tf-idf")
+
+
+def test_one_file_of_sketches_against_another(call: Call, corpus: Path) -> None:
+    assert call("sketch", corpus, "-o", "s.parquet", "--quiet").code == 0
+    shown = call("pairs", "s.parquet", "--against", "s.parquet", "--quiet")
+    assert shown.err == ""
+    found = shown.out.splitlines()
+    assert [line.split(",")[:2] for line in found[1:]][:2] == [['"a"', '"a"'], ['"a"', '"c"']]
+    said = call("pairs", "s.parquet", "--against", "s.parquet", "--dry-run").out
+    assert "s.parquet" in said
+    assert "--against is not" in call("pairs", "s.parquet", "--against", corpus).refusal
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("sketch", "corpus.jsonl"), "Missing option '-o'"),
         (("sketch", "corpus.jsonl", "-o", "s.csv"), "allowed is a name that ends in .parquet"),
-        (("sketch", "corpus.jsonl", "-o", "s.parquet", "--sketch", "x"), "allowed is fss, kperm or bottom-k"),
+        (("sketch", "corpus.jsonl", "-o", "s.parquet", "--sketch", "x"), "allowed is fss, kperm, bottom-k or simhash"),
         (("sketch", "corpus.jsonl", "-o", "s.parquet", "--hashes", "0"), "allowed is a whole number from 1 to 65536"),
         (("sketch", "nothing.jsonl", "-o", "s.parquet"), "there is no such file or folder"),
+        (("sketch", "corpus.jsonl", "-o", "s.parquet", "--bits", "64"), "--bits has no meaning with --sketch fss"),
+        (("sketch", "corpus.jsonl", "-o", "s.parquet", "--sketch", "simhash", "--bits", "x"), "allowed is 64 or 128"),
         (("pairs", "made.parquet", "--exact"), "--exact has no meaning for a file of sketches"),
         (("pairs", "made.parquet", "corpus.jsonl"), "SOURCE 1 is a file of sketches and SOURCE 2 is not"),
         (("dedup", "made.parquet", "-o", "out"), "there is no column 'text'"),

@@ -115,3 +115,61 @@ def test_one_more_while_the_first_is_told_of() -> None:
         """
     )
     assert (done.returncode, done.stderr) == (128 + signal.SIGINT, "")
+
+
+STARTING = """
+    import os, signal, sys
+    strike_at, sys.argv = {place!r}, [{name!r}, "plan"]
+
+    def told(event, values):
+        if event == "import" and values[0] == strike_at:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    sys.addaudithook(told)
+    from twinset.cli import script
+    script()
+"""
+
+
+@pytest.mark.parametrize("place", ["twinset.errors", "dataclasses", "click", "twinset.cli.stopping"])
+def test_while_it_is_loaded_it_dies_of_the_signal(place: str) -> None:
+    done = run(STARTING.format(place=place, name="/usr/bin/twinset"))
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+def test_once_it_is_loaded_that_is_told() -> None:
+    done = run(STARTING.format(place="twinset.plan.ranking", name="/usr/bin/twinset"))
+    assert done.returncode == 128 + signal.SIGINT
+    assert (done.stdout, done.stderr) == ("", "twinset: stopped; nothing half-written is left\n")
+
+
+def test_a_program_that_uses_the_package_is_left_alone() -> None:
+    done = run(
+        "import sys, signal\nsys.argv = ['/usr/bin/other']\nimport twinset, twinset.cli\n"
+        "print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)\n"
+    )
+    assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+def test_an_import_that_forgives_everything_does_not_forgive_a_stop() -> None:
+    done = run(
+        """
+        import os, signal, sys
+        from twinset.cli import main
+
+        class Forgiving:
+            @staticmethod
+            def find_spec(name, *_):
+                if name == "numba":
+                    try:
+                        os.kill(os.getpid(), signal.SIGINT)
+                        for _ in range(100): pass
+                    except BaseException:
+                        pass
+
+        sys.meta_path.insert(0, Forgiving)
+        sys.exit(main(["compare", "--string", "a b c", "--string", "a b d"]))
+        """
+    )
+    assert (done.returncode, done.stdout) == (128 + signal.SIGINT, "")
+    assert done.stderr == "twinset: stopped; nothing half-written is left\n"

@@ -48,7 +48,7 @@ def test_no_words_at_all_show_the_help(process: Run) -> None:
         ("plan --recall 1", "--recall is 1.0; allowed is a number above 0 and below 1"),
         ("plan --hashes 1000000000", "--hashes is 1000000000; allowed is a whole number from 1 to 65536"),
         ("plan --hashes 1.5", "--hashes is '1.5'; allowed is"),
-        ("plan --bands 20 --rows 10 --hashes 128", "20 × 10 = 200, more than the n_hashes asked for, 128"),
+        ("plan --bands 20 --rows 10 --hashes 128", "20 × 10 = 200, more than the --hashes asked for, 128"),
         ("plan --treshold 0.5", "'--threshold'?"),
         ("plan 0.8", "0.8: there is no such file or folder"),
         ("plan --text body", "--text has no meaning without a SOURCE"),

@@ -50,7 +50,7 @@ def read_all(parts: Sources | list[Part], batch_bytes: int = 2**20, **how: bool)
             for name, column in block.columns.items():
                 rows.columns.setdefault(name, []).extend(column.to_pylist())
             rows.unreadable += [(at + row, reason) for row, reason in block.unreadable]
-            rows.replaced += block.replaced
+            rows.replaced += len(block.replaced)
             at += block.rows
     return rows
 

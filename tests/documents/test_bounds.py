@@ -111,3 +111,16 @@ def test_giant_records(tmp_path: Path, batch: int, monkeypatch: pytest.MonkeyPat
     rows = read_all(opened(path, on_error="skip"), batch)
     assert rows.texts == [b"a", None, b"b", None, None]
     assert [reason.split(":")[0] for _, reason in rows.unreadable] == ["line 3", "line 1005", "line 1006"]
+
+
+def test_a_text_that_is_too_long_can_be_left_out(tmp_path: Path) -> None:
+    with open(tmp_path / "a.txt", "wb") as file:
+        file.write(b"words")
+        file.truncate(MAX_ROW_BYTES + 1)  # a hole takes no room
+        file.seek(0)
+        file.write(b"words " * 2000)
+    (tmp_path / "b.txt").write_text("more words")
+    with pytest.raises(RowError, match="longer than 128 MiB, the most that is read; --on-error skip leaves such files"):
+        read_all(opened(tmp_path))
+    rows = read_all(opened(tmp_path, on_error="skip"))
+    assert (rows.texts, [row for row, _ in rows.unreadable]) == ([None, b"more words"], [0])

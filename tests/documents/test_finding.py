@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import twinset
 from tests.documents.reading import opened, read_all, write_all
 from twinset.documents.names import components_of, distinct_names
 from twinset.errors import OptionError, SourceError
@@ -174,8 +176,10 @@ def test_nothing_to_read(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="--encoding utf-16"):
         opened(tmp_path / "w.txt")
     (tmp_path / "p.parquet.gz").write_bytes(b"")
-    with pytest.raises(SourceError, match="parquet is compressed inside"):
-        opened(tmp_path / "p.parquet.gz")
+    (tmp_path / "v.npy.gz").write_bytes(b"")
+    for name in ("p.parquet.gz", "v.npy.gz"):
+        with pytest.raises(SourceError, match="read from any place within, which gzip does not allow; unpack it first"):
+            opened(tmp_path / name)
 
 
 def test_texts_have_no_columns(tmp_path: Path) -> None:
@@ -253,3 +257,58 @@ def test_a_file_name_that_is_not_utf8(tmp_path: Path) -> None:
     assert read_all(sources).ids == ["caf\\udce9.txt"]
     write_all(sources, tmp_path / "out", copy=True)
     assert os.listdir(os.fsencode(tmp_path / "out/kept")) == [b"caf\xe9.txt"]
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The result of a run, and the state of one that was stopped."""
+    folder = tmp_path_factory.mktemp("made")
+    twinset.dedup(["one text of some words", "another"], output=str(folder / "out"), audit=0)
+    fill(folder, "out.twinset-state/lock", "out.twinset-state/names")
+    return folder
+
+
+def test_what_twinset_wrote_is_no_document(tmp_path: Path, result: Path) -> None:
+    fill(tmp_path, "a.txt", "d/b.txt", "x.twinset-state/notes.txt", "e/summary.json", "plain.twinset")
+    for place in (tmp_path, tmp_path / "d"):
+        shutil.copytree(result, place, dirs_exist_ok=True)
+    with twinset.Index.create(tmp_path / "news.twinset") as index:
+        index.add(["a"], ["some words"])
+    sources = opened(tmp_path)
+    assert read_all(sources).ids == ["a.txt", "d/b.txt", "e/summary.json", "plain.twinset", "x.twinset-state/notes.txt"]
+    found = {Path(name).relative_to(tmp_path).as_posix(): reason.split(";")[0] for name, reason in sources.skipped}
+    made, stopped = "the result of an earlier run", "the state of a run that was stopped, or is at work"
+    assert found == {
+        "d/out": made,
+        "d/out.twinset-state": stopped,
+        "out": made,
+        "out.twinset-state": stopped,
+        "news.twinset": "an index",
+        "news.twinset-lock": "a file of an index",
+    }
+    assert sources.skipped == opened(tmp_path).skipped
+    assert len(opened(tmp_path, exclude=("out", "out.twinset-state")).skipped) == 2
+
+
+def test_results_among_tables_and_patterns(tmp_path: Path, result: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('{"text":"a"}\n')
+    shutil.copytree(result / "out", tmp_path / "out")
+    (tmp_path / "out/kept/in.jsonl").write_text('{"text":"a"}\n')
+    assert [part.format for part in opened(tmp_path).parts] == ["jsonl"]
+    sources = opened(f"{tmp_path}/**/*.jsonl")
+    assert [part.name for part in sources.parts] == [(tmp_path / "in.jsonl").as_posix()]
+    assert [name for name, _ in sources.skipped] == [(tmp_path / "out").as_posix()]
+    for named in (tmp_path / "out/kept", f"{tmp_path}/out/kept/*.jsonl"):
+        assert "jsonl" in [part.format for part in opened(named, include=("*.jsonl",)).parts]
+    with pytest.raises(SourceError, match="this is the result of an earlier run; name its folder kept"):
+        opened(tmp_path / "out")
+
+
+@pytest.mark.parametrize("text", ['[{"text": "a"}]', '\ufeff {"text": "a"}\n{"text": "b"}\n'])
+def test_json_that_is_no_json_lines(tmp_path: Path, text: str) -> None:
+    fill(tmp_path, "words.json")
+    assert read_all(opened(tmp_path / "words.json")).texts == [b"text of words.json"]
+    (tmp_path / "rows.json").write_text(text, "utf-8")
+    with pytest.raises(SourceError, match=r"read as one text, .* in a file that ends in \.jsonl"):
+        opened(tmp_path / "rows.json")
+    assert len(read_all(opened(tmp_path)).ids) == 2

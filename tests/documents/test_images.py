@@ -15,6 +15,8 @@ from tests.documents.reading import opened, packed, read_all, write_all
 from tests.pictures import encoded, scene
 from twinset.documents.images import ImagePart
 from twinset.documents.pictures import SIDE, read_picture
+from twinset.engines.opening import tell_unexpected
+from twinset.engines.progress import Silent
 from twinset.errors import OptionError, RowError, SourceError
 from twinset.sketches.images import colour_layouts, perceptual_hashes
 
@@ -139,4 +141,16 @@ def test_without_pillow_it_says_how_to_install_it(tmp_path: Path) -> None:
         "except twinset.errors.MissingError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=False)
-    assert done.stdout == 'this needs the package Pillow: pip install "twinset[images]"\n', done.stderr
+    told = 'this needs the package Pillow: pip install "Pillow", or install Twinset again with its extra [images]'
+    assert done.stdout == f"{told}\n", done.stderr
+
+
+def test_a_picture_that_is_named_as_a_table_is_not_taken_for_a_text(tmp_path: Path) -> None:
+    class Told(Silent):
+        def note(self, text: str) -> None:
+            raise AssertionError(text)
+
+    (tmp_path / "rows.jsonl").write_bytes(encoded(scene(1)))
+    (tmp_path / "rows.json").write_bytes(encoded(scene(2)))
+    for name in ("rows.jsonl", "rows.json"):
+        tell_unexpected([], opened(tmp_path / name, images=True).parts, Told())

@@ -1,5 +1,7 @@
 """Columns of items, packed: what is equal stays equal, whatever the file."""
 
+import datetime
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ import twinset
 from twinset.documents.items import packed, record_columns, split_list
 from twinset.errors import ColumnError, OptionError, RowError, SourceError
 from twinset.options import ReadOptions
+from twinset.options.index import SourceOptions
 
 ITEMS = ReadOptions.of(items="tags")
 RECORDS = ReadOptions.of(text=["a", "b"])
@@ -174,3 +177,58 @@ def test_numbers_are_hashed_as_they_are_written(lists: list[list[int | None]], k
     )
     options = ReadOptions.of(items="tags")
     assert packed(options, [column])[0].equals(packed(options, [written])[0])
+
+
+ODD = {
+    "float32": (pa.array([[0.1, 0.2, None]], pa.list_(pa.float32())), ["0.1", "0.2"]),
+    "dates": (pa.array([[datetime.date(2026, 1, 2)]], pa.list_(pa.date32())), ["2026-01-02"]),
+    "decimals": (pa.array([[Decimal("1.50")]], pa.list_(pa.decimal128(5, 2))), ["1.50"]),
+    "bytes": (pa.array([[b"a\xff", b"b"]], pa.list_(pa.binary())), ["a\ufffd", "b"]),
+    "fixed": (pa.array([[b"\xff\xff"]], pa.list_(pa.binary(2))), ["\ufffd\ufffd"]),
+    "dictionary": (pa.array([["x", "y", "x"]], pa.list_(pa.dictionary(pa.int8(), pa.string()))), ["x", "y", "x"]),
+    "sliced": (pa.array([[False], [True], [False]], pa.list_(pa.bool_())).slice(1, 1), ["true"]),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_elements_are_written_as_they_are_hashed(name: str) -> None:
+    column, elements = ODD[name]
+    (text,) = packed(SourceOptions.of(items="tags"), [column])[0].to_pylist()
+    assert orjson.loads(text) == elements
+    assert packed(ITEMS, [column])[0].equals(packed(ITEMS, [pa.array([text])])[0])
+
+
+def test_a_set_of_any_type_is_found_in_an_index_and_explained(tmp_path: Path) -> None:
+    with twinset.Index.create(tmp_path / "sets.twinset", items="tags") as index:
+        for name, (column, _) in ODD.items():
+            pq.write_table(pa.table({"id": [name], "tags": column}), tmp_path / f"{name}.parquet")
+            index.add(tmp_path / f"{name}.parquet")
+        assert [row["id"] for row in index.query([[0.1, 0.2]]).to_pylist()] == ["float32"]
+    dates = pa.table({"id": ["a", "b"], "tags": pa.array([[datetime.date(2026, 1, 2)]] * 2, pa.list_(pa.date32()))})
+    pq.write_table(dates, tmp_path / "two.parquet")
+    done = twinset.dedup(tmp_path / "two.parquet", items="tags", output=tmp_path / "out")
+    found = done.explain("a", "b").explanation
+    assert found is not None
+    assert found.shared == ("2026-01-02",)
+
+
+def test_what_cannot_be_written_is_no_element() -> None:
+    spans = pa.table({"tags": pa.nulls(1, pa.list_(pa.month_day_nano_interval()))})
+    with pytest.raises(ColumnError, match="must hold lists of strings or numbers, it holds list<"):
+        twinset.find_pairs(spans, items="tags")
+
+
+def test_a_null_element_has_no_weight(tmp_path: Path) -> None:
+    """In a table, in JSON and in text; so many weights as elements there must be all the same."""
+    table = pa.table({"id": ["a", "b"], "t": [["x", None, "y"], ["x", "y"]], "w": [[1.0, None, 2.0], [1.0, 2.0]]})
+    lines = tmp_path / "a.jsonl"
+    lines.write_text('{"id":"a","t":["x",null,"y"],"w":[1,5,2]}\n{"id":"b","t":["x","y"],"w":[1,2]}\n')
+    texts = tmp_path / "a.csv"
+    texts.write_text('id;t;w\na;["x",null,"y"];1 5 2\nb;x|y;1 2\n'.replace(";", "\t"))
+    texts = texts.rename(tmp_path / "a.tsv")
+    for source in (table, lines, texts):
+        found = twinset.find_pairs(source, items="t", weight="w").pairs
+        assert found["similarity"].to_pylist() == [1.0], source
+    few = pa.table({"t": [["x", None, "y"]], "w": [[1.0, 2.0]]})
+    with pytest.raises(RowError, match="3 elements and 2 weights"):
+        twinset.find_pairs(few, items="t", weight="w")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,27 @@ def test_vectors_of_fixed_size_and_slices_of_them() -> None:
     rows, bad = packed_vectors(pa.array([[1.0, None], [1e300, 1.0]]), directions=True)
     assert rows.null_count == 2
     assert [reason.split(";")[0] for _, reason in bad] == ["the list holds null", "the vector holds 1e+300"]
+
+
+FAR_OUT = [[5432101.37, 381200.12], [5432101.17, 381200.12], [5432101.62, 381200.12]]
+
+
+def test_vectors_that_rounding_would_move_are_refused_by_distance(tmp_path: Path) -> None:
+    np.save(tmp_path / "far.npy", FAR_OUT)
+    for source in (FAR_OUT, np.array(FAR_OUT), tmp_path / "far.npy"):
+        with pytest.raises(RowError, match=r"row 0, .* moves this one by 0\.13, .* the distance, 0\.1; .* their mean"):
+            twinset.find_pairs(source, vectors=True, distance=0.1)
+        assert twinset.find_pairs(source, vectors=True, distance=0).summary["pairs"] == 1  # as 32-bit floats
+        assert twinset.find_pairs(source, vectors=True).summary["pairs"] == 3
+        assert twinset.find_pairs(source, vectors=True, distance=5000).summary["pairs"] == 3
+    centred = np.array(FAR_OUT) - np.mean(FAR_OUT, axis=0)
+    found = twinset.find_pairs(centred, vectors=True, distance=0.21).pairs.to_pylist()
+    assert [(row["left"], row["right"]) for row in found] == [("0", "1")]
+    large = np.array([[2**62 + 500, 1], [2**62, 1], [2**24, 1]])
+    rows, bad = packed_vectors(pa.array(list(large)), directions=False, within=1.0)
+    assert ([row for row, _ in bad], rows.null_count) == ([0, 1], 2)
+    assert packed_vectors(pa.array([[2**24 - 1], [3], None]), directions=False, within=0.1)[1] == []
+    assert packed_vectors(pa.array(FAR_OUT, pa.list_(pa.float32())), directions=False, within=0.1)[1] == []
 
 
 def test_vectors_that_are_written_as_text() -> None:
@@ -244,3 +266,35 @@ def test_malformed_rows_are_named(line: str, words: dict[str, Any], reason: str,
         twinset.find_pairs(tmp_path / "rows.jsonl", **words)
     found = twinset.find_pairs(tmp_path / "rows.jsonl", on_error="skip", **words)
     assert found.summary["unreadable"] == 1
+
+
+def test_blanks_around_a_code_are_no_part_of_it() -> None:
+    """In text, in JSON and in Python alike."""
+    texts = [" ff", "ff\t", "  0x01 ", " ", "", None, " f f", "\u00a0ff"]
+    rows, bad = packed_codes(pa.array(texts))
+    assert rows.to_pylist() == [b"\xff", b"\xff", b"\1", b"", b"", None, None, None]
+    assert [row for row, _ in bad] == [6, 7]
+    for text, row in zip(texts[:5], rows.to_pylist(), strict=False):
+        assert code_of(text) == row
+    for text in texts[6:]:
+        with pytest.raises(ValueError, match="hexadecimal"):
+            code_of(text)
+
+
+@pytest.mark.parametrize(
+    ("line", "words", "reason"),
+    [
+        ('{"t": [1, "x"]}', {"vectors": "t"}, "line 1: the list 't' must hold numbers alone, and holds 'x'$"),
+        ('{"t": [1, null]}', {"vectors": "t"}, "alone, and holds null$"),
+        ('{"t": {}}', {"vectors": "t"}, "'t' must hold a list of numbers, this is a JSON object$"),
+        ('{"t": [["x"]]}', {"items": "t"}, "must hold strings or numbers, and holds a list$"),
+        ('{"t": "xyz"}', {"codes": "t"}, "such as c3a51f0000000000$"),
+        ('{"t": 1.5}', {"codes": "t"}, "or hexadecimal digits, this is a number$"),
+    ],
+)
+def test_a_reason_says_what_came_once(line: str, words: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "odd.jsonl"
+    path.write_text(line + "\n")
+    with pytest.raises(RowError) as raised:
+        twinset.find_pairs(path, **words)
+    assert re.search(reason, str(raised.value).removesuffix("; --on-error skip leaves such rows out"))

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import twinset
 from tests.documents.reading import opened, read_all, write_all
 from twinset.documents import open_sources
 from twinset.errors import RowError, SourceError
@@ -139,3 +140,50 @@ def test_taking_rows_of_every_kind(tmp_path: Path) -> None:
         kept = part.take_rows(block, np.arange(block.rows) == 0)
         assert kept.column_names == ["id", "text"]
         assert kept.num_rows == 1
+
+
+def test_values_of_numpy_are_values() -> None:
+    """Elements, weights and ids; and arrays of the other order of bytes."""
+    sets: dict[Any, Any] = {np.int64(7): set(np.arange(5)), "b": [*range(5)], "c": np.arange(5), "d": {np.str_("x")}}
+    found = twinset.find_pairs(sets, items="tags").pairs
+    assert {(row["left"], row["right"]) for row in found.to_pylist()} == {("7", "b"), ("7", "c"), ("b", "c")}
+    weighted = {"a": {"x": np.float32(2), "y": np.int8(1)}, "b": {"x": 2, "y": 1.0}}
+    assert twinset.find_pairs(weighted, items="x", weight="w").pairs["similarity"].to_pylist() == [1.0]
+    for kind in (">f4", ">f8", ">i2"):
+        array = np.array([[1, 2], [1, 2], [9, -4]], kind)
+        assert twinset.find_pairs(array, vectors=True, threshold=0.99).pairs.num_rows == 1
+    assert twinset.find_pairs(np.array([5, 5, 2**40], ">u8"), codes="c", distance=0).pairs.num_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ([[1, 2], {3}, None], [[1, 2], [3], None]),
+        ([[1.5], [2.0]], [[1.5], [2.0]]),
+        ([[True]], [[True]]),
+        ([[1, "a"]], [["1", "a"]]),
+        ([[2**70]], [[str(2**70)]]),
+        ([np.array([1, 2])], [[1, 2]]),
+        ([["a", None]], [["a"]]),
+    ],
+)
+def test_elements_stay_what_they_are(given: list[Any], kept: list[Any]) -> None:
+    assert twinset.dedup(given, items="tags").kept["tags"].to_pylist() == kept
+
+
+def test_texts_of_records_stay_strings() -> None:
+    people = {"a": {"name": "anna", "town": "zürich"}, "b": {"name": "bob", "town": None}}
+    kept = twinset.dedup(people, text=["name", "town"]).kept
+    assert kept.to_pylist() == [{"id": id, **one} for id, one in people.items()]
+
+
+def test_what_holds_sketches_holds_no_documents(tmp_path: Path) -> None:
+    made = twinset.sketch(["one text", "another"], output=tmp_path / "sketches.parquet")
+    for source in (tmp_path / "sketches.parquet", made.table):
+        with pytest.raises(SourceError, match="it holds sketches, not the documents"):
+            opened(source)
+
+
+def test_the_shingles_of_a_single_column_are_said_apart() -> None:
+    with pytest.raises(SourceError, match="said apart: --text name --shingle char:2"):
+        opened(pa.table({"name": ["anna"]}), text="name,char:2")

@@ -243,3 +243,19 @@ def test_what_there_is_no_room_for_stops_the_run_whatever_is_skipped() -> None:
         with pytest.raises(OptionError, match=r"it: the picture takes .* give more memory with --memory, at least"):
             read_picture(data, "it", room=needed - 1)
     assert read_picture(encoded(scene(10, 1600, 1200), "JPEG"), "it", room=600_000).pixels == 1600 * 1200
+
+
+def test_flat_pictures_of_any_range() -> None:
+    for values in (np.full((5, 5), 70000, np.int32), np.full((5, 5), 1e6, np.float32), np.full((5, 5), -1, np.int32)):
+        assert np.ptp(grid_of(encoded(Image.fromarray(values), "TIFF"))[:, :, 0]) == 0
+        assert thumbnail(encoded(Image.fromarray(values), "TIFF"), "it", 16)[1:] == (5, 5)
+
+
+def test_whatever_goes_wrong_with_one_picture_is_said_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    data = encoded(scene(1))
+    monkeypatch.setattr(pictures, "_scale", fails)
+    with pytest.raises(RowError, match=r"it: not a picture that can be read: division by zero"):
+        read_picture(data, "it")

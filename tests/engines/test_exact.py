@@ -275,7 +275,7 @@ def test_the_command_gives_the_same_bytes_every_way(tmp_path: Path) -> None:
 def test_the_command_refuses_bands(tmp_path: Path) -> None:
     rows = write_lines(tmp_path / "in.jsonl", documents(5))
     done = command("pairs", rows, "--exact", "--bands", "4")
-    assert "n_bands is 4, which has no meaning with exact" in done.refused()
+    assert "--bands is 4, which has no meaning with exact" in done.refused()
 
 
 # Brute force

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +24,13 @@ def copies_of(contents: list[int]) -> Copies:
     return Copies.of(np.array(first, np.uint32), np.array(status, np.uint8))
 
 
-def spool_of(rows: list[tuple[int, int, int]]) -> Spool:
-    spool = Spool(Path(tempfile.mkdtemp()) / "pairs", "<u4", 3)
-    spool.append(np.array(rows, np.uint32).reshape(-1, 3))
-    return spool
+@contextmanager
+def spool_of(rows: list[tuple[int, int, int]]) -> Iterator[Spool]:
+    with tempfile.TemporaryDirectory() as folder:
+        spool = Spool(Path(folder) / "pairs", "<u4", 3)
+        spool.append(np.array(rows, np.uint32).reshape(-1, 3))
+        yield spool
+        spool.close()
 
 
 contents = st.lists(st.integers(0, 5), max_size=14)
@@ -37,8 +42,8 @@ def test_every_pair_of_documents(contents: list[int], data: st.DataObject) -> No
     firsts = [number for number, content in enumerate(contents) if content and contents.index(content) == number]
     every = list(itertools.combinations(firsts, 2))
     alike = data.draw(st.lists(st.sampled_from(every), unique=True)) if every else []
-    spool = spool_of([(left, right, 7) for left, right in alike])
-    found = [tuple(row) for rows in expanded(copies, spool, link=False, one_sided=False) for row in rows.tolist()]
+    with spool_of([(left, right, 7) for left, right in alike]) as spool:
+        found = [tuple(row) for rows in expanded(copies, spool, link=False, one_sided=False) for row in rows.tolist()]
     right = []
     for one, other in itertools.combinations(range(len(contents)), 2):
         if contents[one] and contents[one] == contents[other]:
@@ -48,13 +53,13 @@ def test_every_pair_of_documents(contents: list[int], data: st.DataObject) -> No
             if tuple(ends) in alike:
                 right.append((one, other, 7))
     assert sorted(found) == sorted(right)
-    spool.remove()
 
 
 @given(contents)
 def test_links(contents: list[int]) -> None:
     copies = copies_of(contents)
-    found = [tuple(row) for rows in expanded(copies, spool_of([]), link=True, one_sided=False) for row in rows.tolist()]
+    with spool_of([]) as spool:
+        found = [tuple(row) for rows in expanded(copies, spool, link=True, one_sided=False) for row in rows.tolist()]
     right = [
         (contents.index(content), number, SAME)
         for number, content in enumerate(contents)

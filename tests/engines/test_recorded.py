@@ -14,9 +14,9 @@ import pytest
 
 import twinset
 from twinset.engines.expanding import SAME
+from twinset.engines.limits import leaving
 from twinset.engines.recalled import Recalled
 from twinset.engines.recorded import Recorded
-from twinset.engines.recutting import leaving
 from twinset.engines.scored import Scored
 from twinset.engines.threads import Threads
 

@@ -55,3 +55,12 @@ def test_what_cannot_be_asked() -> None:
     with pytest.raises(SourceError, match="2 dimensions; the others have 3"):
         index.near([[1.0, 2.0]])
     assert [len(one) for one in VectorIndex(np.zeros((0, 3))).near(np.eye(3))] == [0, 0, 0]
+
+
+def test_vectors_that_rounding_would_move_are_refused_by_distance() -> None:
+    far = [[5432101.0, 0.0], [5432101.37, 0.0]]
+    with pytest.raises(SourceError, match=r"row 1, counted from 0: .* moves this one by 0\.13"):
+        VectorIndex(far, distance=0.1)
+    with pytest.raises(SourceError, match=r"row 0, counted from 0: .* moves this one"):
+        VectorIndex(far[:1], distance=0.1).near(far[1:])
+    assert len(VectorIndex(far, threshold=0.9)) == 2

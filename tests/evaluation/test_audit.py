@@ -145,7 +145,9 @@ def test_parts_and_threads_change_nothing(tmp_path: Path, free: int) -> None:
     assert (whole.pairs, whole.missed) == (cut.pairs, cut.missed)
 
 
-@pytest.mark.parametrize("words", [{}, {"bag": True}, {"shingle": "word:1"}, {"shingle": "char:4"}], ids=str)
+@pytest.mark.parametrize(
+    "words", [{}, {"bag": True}, {"shingle": "word:1"}, {"shingle": "char:4"}, {"shingle": "char:5"}], ids=str
+)
 def test_a_long_text_that_differs_late_is_not_lost(tmp_path: Path, words: dict[str, Any]) -> None:
     """Documents of which the beginning alone is looked at first: of a pair, the beginnings may be what differs.
 

@@ -6,6 +6,7 @@ import doctest
 import importlib
 import inspect
 import re
+import tomllib
 from pathlib import Path
 from types import FunctionType, ModuleType
 
@@ -69,6 +70,12 @@ def _plan_options() -> type:
     from twinset.options import PlanOptions
 
     return PlanOptions
+
+
+def test_the_first_page_names_every_extra() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert f"pip install '.[{','.join(sorted(extras.keys() - {'test', 'dev'}))}]'" in text
 
 
 def test_the_tree_of_errors_is_drawn() -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 import twinset
+from twinset.engines.progress import Silent
 from twinset.errors import DuplicateIdError, RowError, SourceError, TwinsetError
 from twinset.index import writing
 
@@ -208,3 +211,44 @@ def test_updating_within_and_across_batches(new_index: NewIndex, tmp_path: Path)
     assert list(index)[:30] == [str(number) for number in range(0, 60, 2)]
     assert index.query(text(1), k=3).num_rows == 0
     assert index.verify() == []
+
+
+class Struck(Silent):
+    """Ctrl-C, once so many documents are done."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    def advance(self, n: int) -> None:
+        self.left -= n
+        if self.left <= 0:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.usefixtures("small_portions")
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        (1, "none of these documents was committed yet, and the same command again begins anew"),
+        (15, "10 documents are committed and stay, and the same command again goes on from there"),
+    ],
+)
+def test_a_stop_leaves_no_copy_of_stdin_and_says_what_was_committed(
+    new_index: NewIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int, said: str
+) -> None:
+    index, scratch = new_index(shingle="word:1"), tmp_path / "scratch"
+    lines = "".join(json.dumps({"id": str(number), "text": text(number)}) + "\n" for number in range(40)).encode()
+    words = {"scratch": str(scratch), "batch_bytes": 1024, "threads": 1}
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines)))
+    with pytest.raises(KeyboardInterrupt) as stop:
+        index.add(("-",), progress=Struck(after), **words)
+    # Its traceback still holds all that was under way, as it does when the command leaves.
+    assert list(scratch.iterdir()) == []
+    committed = len(index)
+    assert stop.value.__notes__ == [said.replace("10", str(committed))]
+    assert bool(committed) is (after > 1)
+    index.add({"7": text(7)})
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines)))
+    with pytest.raises(KeyboardInterrupt) as stop, closing(index.each_query(("-",), progress=Struck(1), **words)) as it:
+        list(it)
+    assert list(scratch.iterdir()) == []

@@ -110,7 +110,7 @@ def test_what_is_no_address(where: str) -> None:
 
 
 CHANGES: dict[str, tuple[type[StateError], str]] = {
-    "UPDATE settings SET value = '3' WHERE name = 'format'": (StateError, "has format 3, and this version .* up to 2"),
+    "UPDATE settings SET value = '4' WHERE name = 'format'": (StateError, "has format 4, and this version .* up to 3"),
     "UPDATE settings SET value = '99' WHERE name = 'hash_scheme'": (StateError, "made with hash scheme 99"),
     "DELETE FROM settings WHERE name = 'format'": (DamagedError, "settings of the index are damaged"),
     "DELETE FROM settings WHERE name = 'options'": (DamagedError, "settings of the index are damaged"),

@@ -90,6 +90,7 @@ def test_no_two_options_share_a_flag() -> None:
         ({"keep": "first,longest"}, "nothing can follow first"),
         ({"keep": ""}, "'' is no rule"),
         ({"keep": None}, "keep is None; allowed is first"),
+        ({"keep": "source,longest", "vectors": True}, "--keep longest has no meaning with --vectors: none is longer"),
         ({"cluster": "louvain"}, "cluster is 'louvain'; allowed is leader, components or complete"),
         ({"treshold": 0.8}, "there is no option 'treshold'; did you mean 'threshold'?"),
         ({"hashes": 64}, "there is no option 'hashes'; did you mean 'n_hashes'?"),
@@ -101,6 +102,12 @@ def test_what_is_wrong_is_said_with_what_is_allowed(words: dict[str, Any], messa
         DedupOptions.of(**words)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_an_audit_of_what_is_exact_anyway_is_refused() -> None:
+    with pytest.raises(OptionError, match="--audit has no meaning with --exact and --top: all vectors are compared"):
+        PairsOptions.of(vectors=True, exact=True, top=3, audit=10)
+    assert PairsOptions.of(vectors=True, exact=True, top=3, audit=0).top == 3
 
 
 def test_a_wrong_option_is_also_a_value_error() -> None:

@@ -14,9 +14,9 @@ from tests import oracles
 from tests.directions import beside, directions
 from twinset.errors import OptionError, SourceError
 from twinset.pairs import vectors as verifying
-from twinset.pairs.vectors import every_nearest, every_pair, near, nearest, similar
-from twinset.schema import HASH_SCHEME, Vectors
-from twinset.vectors import MOST_DIMENSIONS, check_vectors, digests, squares, unit_vectors
+from twinset.pairs.vectors import AllWithAll, every_nearest, near, nearest, similar
+from twinset.schema import HASH_SCHEME, MOST_DIMENSIONS, Vectors
+from twinset.vectors import check_vectors, digests, squares, unit_vectors
 
 Pairs = dict[tuple[int, int], float]
 
@@ -72,7 +72,7 @@ def by_candidates(vectors: Vectors, threshold: float, measure: str) -> Pairs:
 
 def by_comparing_all(vectors: Vectors, threshold: float, measure: str) -> Pairs:
     found = {}
-    for lefts, rights, scores in every_pair(vectors, threshold, measure):
+    for lefts, rights, scores in AllWithAll(vectors, threshold, measure).pairs(0, len(vectors)):
         for a, b, score in zip(lefts.tolist(), rights.tolist(), scores.tolist(), strict=True):
             assert (a, b) not in found
             found[a, b] = score
@@ -153,7 +153,7 @@ def test_tiles_do_not_matter(measure: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert by_comparing_all(vectors, threshold, measure) == together
     parts: Pairs = {}
     for rows in ((0, 10), (10, 300), (300, 450)):
-        for lefts, rights, scores in every_pair(vectors, threshold, measure, rows):
+        for lefts, rights, scores in AllWithAll(vectors, threshold, measure).pairs(*rows):
             parts |= dict(zip(zip(lefts.tolist(), rights.tolist(), strict=True), scores.tolist(), strict=True))
     assert parts == together
 

@@ -227,6 +227,7 @@ def test_bounds_of_what_can_be_given() -> None:
     assert vector_plan(1.0, dimensions=64, others=[0.1]).reached >= 0.99
     far = [0.0, 1e-30, 1e30]
     assert vector_plan(1e-20, dimensions=64, measure="distance", others=far).reached >= 0.99
+    assert vector_plan(1e38, dimensions=64, measure="distance").method == "exact"
 
 
 @pytest.mark.parametrize(
@@ -236,6 +237,7 @@ def test_bounds_of_what_can_be_given() -> None:
         ({"threshold": math.nan}, "threshold is nan"),
         ({"threshold": 1.5}, "threshold is 1.5"),
         ({"threshold": -1.0, "measure": "distance"}, "threshold is -1.0; allowed is a number above 0"),
+        ({"threshold": 1e38, "measure": "distance", "tables": 3}, r"threshold is 1e\+38; allowed .* below 1e\+30"),
         ({"recall": 1.0}, "recall is 1.0; allowed is a number above 0 and below 1"),
         ({"measure": "dot"}, "measure is 'dot'; allowed is cosine or distance"),
         (

@@ -5,6 +5,7 @@ Every operation follows from its number alone: whoever knows which ones were ack
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import random
 import resource
@@ -118,6 +119,44 @@ def ingest(report: Report, url: str, step: int) -> None:
                     step += 1
     except TwinsetError as error:
         report({type(error).__name__: str(error)})
+
+
+CODES: dict[str, Any] = {"codes": "code", "distance": 5, "seed": 7}
+
+
+def code_of(text: str) -> bytes:
+    """A code for a text; those of one family differ in few bits."""
+    words = text.split()
+    family = hashlib.blake2b(" ".join(words[:-2]).encode(), digest_size=16).digest()
+    own = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "big")
+    turned = 1 << own % 128 | 1 << (own >> 8) % 128
+    return (int.from_bytes(family, "big") ^ turned).to_bytes(16, "big")
+
+
+def ingest_codes(report: Report, url: str, step: int) -> None:
+    """As `ingest`, into an index of codes."""
+    while True:
+        with twinset.Index.open(url) as index:
+            for _ in range(40):
+                planned = operation(step)
+                if planned:
+                    coded = {id: code_of(text) for id, text in planned.texts.items()}
+                    Operation(planned.kind, coded).apply(index)  # type: ignore[arg-type]
+                report(step)
+                step += 1
+
+
+def ask_codes(report: Report, url: str, seconds: float) -> None:
+    """Ask again and again while another writes: whatever is answered is of one state, and right."""
+    end, asked = time.monotonic() + seconds, 0
+    with twinset.Index.open(url, read_only=True) as index:
+        while time.monotonic() < end:
+            for row in index.query([code_of(text_of(family, 0)) for family in range(9)], k=5).to_pylist():
+                assert row["recall"] == 1.0
+                assert 0 <= row["distance"] <= 128
+            assert index.verify() == []
+            asked += 1
+    report(asked)
 
 
 def look_on(report: Report, path: str, seed: int) -> None:

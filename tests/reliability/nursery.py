@@ -85,8 +85,11 @@ class Nursery:
     def __init__(self, folder: Path) -> None:
         self.folder, self.count = folder, 0
         self._children: list[Child] = []
+        left = folder / "left-behind"  # who is killed cannot remove a temporary folder
+        left.mkdir()
+        command, variables = [sys.executable, "-m", __spec__.name], {**os.environ, "TMPDIR": str(left)}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __spec__.name], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            command, cwd=ROOT, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
 
     def start(self, work: str, *values: Any) -> Child:

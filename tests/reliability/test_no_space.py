@@ -46,8 +46,10 @@ def test_every_step_may_find_the_disk_full(tmp_path: Path, sources: list[Path], 
     def check(size: int) -> None:
         out = tmp_path / str(size)
         words = ["dedup", *sources, "-o", out]
-        said.append(twinset(*words, preexec_fn=at_most(size)).refused("no space left", "free some"))
+        line = twinset(*words, preexec_fn=at_most(size)).refused("no space left", "free some")
+        said.append(line)
         assert not out.exists()
+        assert (f"{out}{STATE} stays" in line) is Path(f"{out}{STATE}").exists(), line
         again = twinset(*words)
         assert again.code == 0, again.err
         assert bytes_of(out) == right
@@ -56,6 +58,16 @@ def test_every_step_may_find_the_disk_full(tmp_path: Path, sources: list[Path], 
     sizes = [100, 3_000, 20_000, 60_000, 150_000, 400_000, largest - 1]
     at_once([lambda size=size: check(size) for size in sizes if size < largest])
     assert len({line.split(":")[1] for line in said}) >= 4  # it was at different steps that there was no room
+
+
+def test_what_stays_is_named(tmp_path: Path) -> None:
+    rows = [{**row, "more": "x" * 50_000} for row in documents(40)]
+    source, out = write_lines(tmp_path / "in.jsonl", rows), tmp_path / "out"
+    line = twinset("dedup", source, "-o", out, preexec_fn=at_most(300_000)).refused("no space left")
+    assert line.endswith(f"; {out}{STATE} stays, and the same command again goes on from there")
+    assert Path(f"{out}{STATE}").is_dir()
+    assert twinset("dedup", source, "-o", out).code == 0
+    assert not Path(f"{out}{STATE}").exists()
 
 
 @pytest.mark.parametrize("size", [500, 20_000])

@@ -115,3 +115,13 @@ def test_folders_on_the_way_are_made(tmp_path: Path, source: Path) -> None:
     assert twinset("dedup", source, "-o", tmp_path / "a" / "b" / "out").code == 0
     assert (tmp_path / "a/b/out/summary.json").exists()
     assert [path.name for path in (tmp_path / "a/b").iterdir()] == ["out"]
+
+
+def test_what_is_read_once_more_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Groups of a long table are laid down in a temporary folder, also for a report."""
+    long, scratch = tmp_path / "long.csv", tmp_path / "scratch"
+    long.write_text("who,what\n" + "".join(f"{who},{what}\n" for who in "ab" for what in "xyz"))
+    assert twinset("dedup", long, "--group", "who", "--item", "what", "-o", tmp_path / "out").code == 0
+    for words in (("report", tmp_path / "out", "-o", tmp_path / "out.html"), ("explain", tmp_path / "out", "a")):
+        done = twinset(*words, scratch=scratch)
+        assert (done.code, list(scratch.iterdir())) == (0, []), done.err

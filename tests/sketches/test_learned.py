@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zipfile
 from functools import cache
 from pathlib import Path
 
@@ -182,6 +183,26 @@ def test_a_damaged_file_is_refused_by_name(tmp_path: Path) -> None:
     assert all("bad.npz" in one for one in told)
     with pytest.raises(StateError, match="there is no such file"):
         load(tmp_path / "absent.npz")
+
+
+def test_compressed_files_that_are_damaged_are_refused(tmp_path: Path) -> None:
+    """Of other programs: zlib and zipfile say in their own ways what is wrong."""
+    path = tmp_path / "packed.npz"
+    np.savez_compressed(path, **fit(box(60, (5.0, 4.0)), 9).arrays())  # type: ignore[arg-type]
+    data = bytearray(path.read_bytes())
+    assert load(path).bits == 9
+    with zipfile.ZipFile(path) as packed:
+        first = packed.infolist()[0]
+        begins = first.header_offset + 30 + len(first.filename)
+        directory = packed.start_dir
+    data[begins : begins + 40] = b"\xff" * 40
+    path.write_bytes(data)
+    with pytest.raises(StateError, match="no file of learned codes, or it is damaged"):
+        load(path)
+    data[directory + 8] |= 1  # encrypted
+    path.write_bytes(data)
+    with pytest.raises(StateError, match="no file of learned codes, or it is damaged"):
+        load(path)
 
 
 def test_files_with_objects_are_never_opened(tmp_path: Path) -> None:

@@ -29,9 +29,9 @@ from twinset.documents.normalize import normalize
 from twinset.errors import OptionError
 from twinset.options import ShingleOptions
 from twinset.plan.codes import bit_differs
-from twinset.schema import HASH_SCHEME, Codes, Shingles
+from twinset.schema import HASH_SCHEME, Codes, Hashes, Shingles, WeightedSets
 from twinset.shingles.shingle import shingle
-from twinset.sketches.simhash import DocumentFrequencies, simhash
+from twinset.sketches.simhash import DocumentFrequencies, simhash, unrepeated, weighted_simhash
 
 PAIRS = 2000
 FOX = "The quick brown fox jumps over the lazy dog"
@@ -83,10 +83,68 @@ def test_weights_equal_their_oracle(rows: list[list[int]], seed: int) -> None:
 
     def weight(x: int) -> int:
         having = sum(any(y % len(weights) == x % len(weights) for y in row) for row in rows)
-        return round(1024 * (math.log((1 + len(rows)) / (1 + having)) + 1))
+        return round(1024 * (math.log((1 + sum(map(bool, rows))) / (1 + having)) + 1))
 
     expected = [oracles.simhash(row, 2, seed, weight) for row in rows]
     assert simhash(shingles(rows), 128, seed, weights).tolist() == expected
+
+
+@pytest.mark.parametrize("n", [16_383, 16_384, 16_385, 40_000])
+def test_weights_of_many_shingles(n: int) -> None:
+    """Votes are added in 32 bits, 16,384 at a time."""
+    row = np.random.default_rng(n).integers(1, 2**64, n, np.uint64)
+    weights = np.random.default_rng(2).integers(20_000, 32_768, 1024).astype(np.uint32)
+    signs = 2 * (mixed(row ^ np.uint64(oracles.bit_salt(0, 3)))[:, None] >> np.arange(64, dtype=np.uint64) & 1) - 1.0
+    sums = (signs * weights[row & 1023, None]).sum(axis=0)
+    assert (sums != 0).all()
+    expected = sum(int(one > 0) << bit for bit, one in enumerate(sums))
+    assert simhash(shingles([row.tolist()]), 64, 3, weights).tolist() == [[expected]]
+
+
+def mixed(x: Hashes) -> Hashes:
+    """fmix64 of each."""
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        x = (x ^ x >> np.uint64(33)) * np.uint64(factor)
+    return x ^ x >> np.uint64(33)
+
+
+weighted_sets = st.lists(
+    st.dictionaries(hashes, st.integers(1, 1000), max_size=20).map(lambda found: dict(sorted(found.items()))),
+    min_size=1,
+    max_size=4,
+)
+
+
+def weighted(rows: list[dict[int, float]]) -> WeightedSets:
+    every = [item for row in rows for item in row.items()]
+    return WeightedSets(
+        np.cumsum([0, *map(len, rows)]),
+        np.array([x for x, _ in every], np.uint64),
+        np.array([weight for _, weight in every], np.float64),
+    )
+
+
+@given(weighted_sets, st.integers(0, 2**64 - 1), st.integers(-1000, 900))
+def test_weighted_sets_equal_their_oracle(rows: list[dict[int, float]], seed: int, power: int) -> None:
+    """Whatever the weights are multiplied by."""
+    expected = [oracles.simhash(list(row), 2, seed, lambda x, row=row: int(row[x])) for row in rows]
+    assert weighted_simhash(weighted(rows), 128, seed).tolist() == expected
+    scaled = [{x: math.ldexp(weight, power) for x, weight in row.items()} for row in rows]
+    assert weighted_simhash(weighted(scaled), 128, seed).tolist() == expected
+
+
+@given(weighted_sets)
+def test_weighted_sets_by_rarity(rows: list[dict[int, float]]) -> None:
+    weights = np.arange(1, 1025, dtype=np.uint32)
+    expected = [oracles.simhash(list(row), 1, 5, lambda x, row=row: int(row[x]) * (x % 1024 + 1)) for row in rows]
+    assert weighted_simhash(weighted(rows), 64, 5, weights).tolist() == expected
+
+
+@given(rows_of_hashes)
+def test_repeats_are_dropped(rows: list[list[int]]) -> None:
+    once = unrepeated(shingles([[0, *row, 0] for row in rows]))
+    expected = [list(dict.fromkeys([0, *row])) for row in rows]
+    assert [once.hashes[a:b].tolist() for a, b in pairwise(once.offsets)] == expected
 
 
 @given(st.lists(hashes, max_size=40), st.integers(0, 99))
@@ -136,12 +194,14 @@ def test_a_document_is_counted_once_for_a_shingle() -> None:
     frequencies = DocumentFrequencies(shingles=1000)
     frequencies.add(shingles([[7, 7, 7], [7, 9], []]))
     frequencies.add(shingles([[9, 9, 4]]))
-    assert frequencies.documents == 4
+    assert frequencies.documents == 3, "without shingles there is nothing to count"
     assert frequencies.counts[[4, 7, 9]].tolist() == [1, 2, 2]
     assert int(frequencies.counts.sum()) == 5
     rare, common = frequencies.weights()[[4, 7]].tolist()
-    assert rare == round(1024 * (math.log(5 / 2) + 1))
-    assert common == round(1024 * (math.log(5 / 3) + 1))
+    assert rare == round(1024 * (math.log(4 / 2) + 1))
+    assert common == round(1024 * (math.log(4 / 3) + 1))
+    weights = frequencies.weights()
+    assert frequencies.into_weights().tolist() == weights.tolist()
 
 
 @given(st.lists(st.lists(st.integers(1, 50), max_size=8), max_size=12), st.lists(st.integers(0, 12), max_size=3))

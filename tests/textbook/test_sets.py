@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import twinset
 from twinset import textbook
-from twinset.pairs.weighted import combined, overlaps, totals
+from twinset.pairs.weighted import overlaps, totals
+from twinset.schema import WeightedSets
 from twinset.textbook import jaccard, shingles
 
 some_weights = st.dictionaries(st.integers(1, 9), st.floats(0.001, 1000))
@@ -37,8 +38,8 @@ def test_similarity_and_containment_agree_with_each_other(a: set[int], b: set[in
 
 @given(some_weights, some_weights)
 def test_the_product_weighs_as_the_textbook_does(left: dict[int, float], right: dict[int, float]) -> None:
-    every = [*left.items(), *right.items()]
-    sets = combined(
+    every = [*sorted(left.items()), *sorted(right.items())]
+    sets = WeightedSets(
         np.array([0, len(left), len(every)]),
         np.array([item for item, _ in every], np.uint64),
         np.array([weight for _, weight in every], np.float64),

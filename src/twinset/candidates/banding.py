@@ -49,7 +49,8 @@ def sorted_words(keys: Hashes) -> tuple[Hashes, np.uint64]:
     """Keys sorted with their positions in the low bits, and the mask of those bits."""
     bits = max(1, int(len(keys) - 1).bit_length())
     mask = np.uint64((1 << bits) - 1)
-    words: Hashes = (keys & ~mask) | np.arange(len(keys), dtype=np.uint64)
+    words: Hashes = keys & ~mask
+    words |= np.arange(len(keys), dtype=np.uint64)
     words.sort()
     return words, mask
 
@@ -113,6 +114,6 @@ def first_of_equals(digests: Hashes) -> Numbers:
     """
     first = np.empty(len(digests), np.uint32)
     if len(digests):
-        words, mask = sorted_words(np.ascontiguousarray(digests[:, 0]))
+        words, mask = sorted_words(digests[:, 0])
         kernels.first_of_equals(words, mask, digests, first)
     return first

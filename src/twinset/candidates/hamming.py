@@ -64,7 +64,7 @@ def as_codes(codes: npt.NDArray[np.uint64]) -> Codes:
 def within(codes: Codes, distance: int) -> Iterator[CodePairs]:
     """All pairs of codes that differ in at most `distance` bits, a portion at a time, in no order.
 
-    Codes that are equal are pairs too; collapse them first where there are many (`hamming_copies`).
+    Codes that are equal are pairs too: collapse them first where there are many, as `twinset.find_pairs` does.
 
     Parameters
     ----------

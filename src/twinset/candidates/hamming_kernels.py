@@ -11,11 +11,10 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from twinset.bytes_kernels import U, fmix64, ones, trailing_zeros
+from twinset.bytes_kernels import U, ones, trailing_zeros
 from twinset.compiled import inlined, kernel
 
 LANES = 8
-CODE_MIX = U(0x9E3779B97F4A7C15)
 
 
 def _lanes(context, builder, signature, args, words):  # type: ignore[no-untyped-def]
@@ -276,39 +275,3 @@ def join(
             break
     state[0], state[2], state[3], state[4], state[5] = bucket, 0, -1, -1, crowds
     return count
-
-
-@kernel("void(uint64[:, ::1], int64, uint32[::1], uint32[::1], uint64[:, ::1], uint32[::1], uint32[::1])")
-def first_of_equals(codes, width, found, starts, grouped, members, first):  # type: ignore[no-untyped-def]
-    """first[i]: the least place of a code equal to code i.
-
-    Codes are grouped by a hash of `width` bits, at least one; in a group each is compared with the distinct ones
-    before it, which are moved to its front. found, starts, grouped and members are room for `group`.
-    """
-    words = codes.shape[0]
-    for i in range(len(found)):
-        h = U(0)
-        for word in range(words):
-            h = fmix64((h + codes[word, i]) * CODE_MIX)
-        found[i] = np.uint32(h >> U(64 - width))
-        first[i] = i
-    group(found, codes, first, starts, grouped, members)
-    for bucket in range(len(starts) - 1):
-        start, distinct = np.int64(starts[bucket]), np.int64(starts[bucket])
-        for place in range(start, np.int64(starts[bucket + 1])):
-            base, equal = start, -1
-            while base < distinct and equal < 0:
-                hits = near(grouped, base, grouped, place, 0)
-                while hits != U(0) and equal < 0:
-                    j = base + trailing_zeros(hits)
-                    hits &= hits - U(1)
-                    if j < distinct and differing(grouped, j, grouped, place) == 0:
-                        equal = j
-                base += LANES
-            if equal >= 0:
-                first[members[place]] = members[equal]
-                continue
-            for word in range(words):
-                grouped[word, distinct] = grouped[word, place]
-            members[distinct] = members[place]
-            distinct += 1

@@ -5,6 +5,7 @@ Here the library's exceptions end: each becomes one line on stderr and an exit c
 
 from __future__ import annotations
 
+import atexit
 import errno
 import os
 import re
@@ -15,8 +16,8 @@ from typing import Any, NoReturn
 
 import click
 
-from .. import __version__
-from ..errors import PlanWarning, TwinsetError
+from .. import __version__, starting
+from ..errors import OptionError, PlanWarning, TwinsetError
 from .groups import Commands
 from .passed_over import pass_over
 from .stopping import insisting
@@ -56,6 +57,11 @@ def main(arguments: list[str] | None = None) -> int:
         except BrokenPipeError:
             _write_nowhere()
             return PIPE_CLOSED
+        except SystemExit as leaving:
+            if not isinstance(leaving.__context__, BrokenPipeError):
+                raise
+            _write_nowhere()  # rich makes this of a closed pipe
+            return PIPE_CLOSED
 
 
 def script() -> NoReturn:
@@ -65,10 +71,12 @@ def script() -> NoReturn:
     run. By now every file is closed and every thread has ended.
     """
     code = FAILED
-    pass_over()
     try:
+        starting.is_over()
+        pass_over()
         code = main()
         _flush()
+        atexit._run_exitfuncs()  # folders of what was read once are removed by these
     except KeyboardInterrupt:  # one more, while the first is told of
         code = STOPPED
     except OSError:  # what is wrong cannot even be told
@@ -140,16 +148,32 @@ def _told(error: BaseException) -> tuple[str, int]:
         return f"twinset: {_one_line(error.format_message())}", FAILED
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
         return f"twinset: stopped; {_one_line(str(error)) or 'nothing half-written is left'}", STOPPED
+    if isinstance(error, OptionError):
+        from .flags import as_flags
+
+        return f"twinset: {_one_line(as_flags(str(error)))}", FAILED
     if isinstance(error, TwinsetError):
-        return f"twinset: {_one_line(str(error))}", FAILED
+        told = "; ".join((str(error), *getattr(error, "__notes__", ())))
+        return f"twinset: {_one_line(told)}", FAILED
     if isinstance(error, MemoryError):
         return "twinset: there is not enough memory; give a smaller --memory, or fewer --threads", FAILED
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
+        if not place and _was_shown(error):
+            return f"twinset: cannot write to standard output: {(error.strerror or str(error)).lower()}", FAILED
         hint = "; free some, or name another place with --scratch" if error.errno in _NO_SPACE else ""
         return f"twinset: {place}{(error.strerror or str(error)).lower()}{hint}", FAILED
     kind = type(error).__name__
     return f"twinset: a mistake in Twinset itself ({kind}: {_one_line(str(error))}); --debug shows where", 1
+
+
+def _was_shown(error: OSError) -> bool:
+    """Whether it came up where something was shown: files are written elsewhere."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    module = "" if place is None else str(place.tb_frame.f_globals.get("__name__"))
+    return module == __name__ or module.partition(".")[0] in ("click", "rich")
 
 
 def _one_line(text: str) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from ..errors import OptionError, SourceError
+from ..errors import OptionError
 from ..options import CompareOptions
 from . import flags, running, show
 
@@ -57,10 +56,7 @@ def command(files: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **v
 
 
 def text_of(name: str, encoding: str) -> str:
-    """Read a file as one text; bytes that do not decode are replaced, as in every run."""
-    try:
-        text = Path(name).read_bytes().decode(encoding, "replace")
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise SourceError(f"{reason}; allowed is the path of a file that can be read", where=name) from error
-    return text.removeprefix("\ufeff")
+    """Read a file as one text, as every run would."""
+    from ..comparing import text_of_file  # with it comes what reads files, for which --help need not wait
+
+    return text_of_file(name, encoding)

@@ -63,6 +63,13 @@ def _one(words: str) -> str:
     return _ONE.get(what, what) + comma + rest
 
 
+def _pairs(options: DedupOptions) -> str:
+    """What the pairs are called: those that remove nothing are told."""
+    if options.lowest == options.limit:
+        return "pairs"
+    return f"pairs, up to {options.farthest:g} apart" if options.by_distance else f"pairs, down to {options.least:g}"
+
+
 def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -> None:
     """Print what a run found and where it lies."""
     marked = "flagged as duplicates" if options.flag else "removed as near-duplicates"
@@ -88,7 +95,7 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
             ("unreadable", "unreadable (left out, named in unreadable.parquet)"),
             ("replaced", "with bytes that are not text (replaced)"),
             ("clusters", "clusters"),
-            ("pairs", "pairs" if options.least == options.threshold else f"pairs, down to {options.least:g}"),
+            ("pairs", _pairs(options)),
         )
         if isinstance(summary.get(name), int) and (summary[name] or name in ("clusters", "pairs"))
     ]
@@ -96,7 +103,7 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
     for words, value in rows:
         click.echo(f"  {value:>{width},}  {_one(words) if value == 1 else words}")
     for line in show.audit(summary["audit"], f"in {Path(output) / 'missed.parquet'}"):
-        click.echo(line)
+        show.say(line)
     if index:
         click.echo(
             f"index: {show.count(index['documents'], 'earlier document')} asked; one at {options.threshold:g} is found "

@@ -11,7 +11,7 @@ from ..errors import OptionError
 from ..options import ShingleOptions
 from ..options.items import MEASURED
 from ..options.results import ExplainOptions
-from . import flags, running, show, side_by_side
+from . import apart, flags, running, show, side_by_side
 from .compare import text_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def command(words: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **v
 
     A B: two files. OUT ID: a document of a result folder, with the reason for its removal and what else is in
     its cluster. OUT ID ID: two documents of a result folder. Shown are the similarity, the share of each in the
-    other, the words that differ side by side, and the shingles that are shared and those that are not.
+    other, the words that differ side by side, and the shingles that are shared and those that are not; of sets their
+    elements, of codes the bits that differ, of vectors their angle and lengths.
     """
     given = flags.given(ExplainOptions, values)
     options = ExplainOptions.of(**given)
@@ -100,6 +101,9 @@ def _explain_result(words: tuple[str, ...], given: dict[str, Any], options: Expl
     if found.explanation is not None and found.other is not None:
         click.echo()
         _print_explanation(found.explanation, found.id, found.other, options)
+    elif found.apart is not None and found.other is not None:
+        click.echo()
+        apart.print_apart(found.apart, found.id, found.other)
     elif result.recorded.options.item_kind in MEASURED:
         if len(words) == 3:
             _print_pair(result, found.id, words[2])
@@ -119,11 +123,11 @@ def _scored(row: dict[str, Any]) -> str:
 def _print_pair(result: DedupResult, one: str, other: str) -> None:
     """Say how near two items are that have no words to show, if they are a pair."""
     lefts, rights = (result.pairs[name].to_pylist() for name in ("left", "right"))
-    here = [{left, right} == {one, other} for left, right in zip(lefts, rights, strict=True)]
-    both = result.pairs.filter(here).to_pylist()
+    both = enumerate({left, right} for left, right in zip(lefts, rights, strict=True))
+    here = next((place for place, pair in both if pair == {one, other}), None)
     names = " and ".join(show.named(name, 40) for name in (one, other))
-    if both:
-        click.echo(f"{names}: {_scored(both[0])}")
+    if here is not None:
+        click.echo(f"{names}: {_scored(result.pairs.slice(here, 1).to_pylist()[0])}")
     else:
         click.echo(f"{names} are no pair of that run; the scores of all pairs are in pairs.parquet")
 

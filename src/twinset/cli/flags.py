@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -39,13 +41,40 @@ class Value(Kind):
 class Flag(click.Option):
     """A flag that knows under which heading the help page shows it."""
 
-    def __init__(self, *parameters: Any, group: str = SHOW, **more: Any) -> None:
+    def __init__(self, *parameters: Any, group: str = SHOW, bare: bool = False, **more: Any) -> None:
         super().__init__(*parameters, **more)
         self.group = group
+        self.bare = bare  # whether it may stand without a value
+
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        """Read the value; one that is itself a flag was not meant as a value. Texts and ids may be anything."""
+        if self.metavar not in ("TEXT", "ID"):
+            known = {name for one in ctx.command.params if isinstance(one, click.Option) for name in one.opts}
+            for word in value if isinstance(value, tuple) else (value,):
+                if isinstance(word, str) and word in known:
+                    needs = f"{self.opts[0]} needs a value{f', {self.metavar}' if self.metavar else ''}"
+                    raise click.UsageError(f"{needs}; after it stands {word}, which is an option of its own", ctx)
+        return super().type_cast_value(ctx, value)
 
 
 class Command(click.Command):
     """A command whose help page shows its flags under headings."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the words apart; where a source is missing, say which flag has taken one for its own value."""
+        words = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.MissingParameter as error:
+            taken = _taken(self, words) if isinstance(error.param, click.Argument) else None
+            if taken is None:
+                raise
+            flag, word = taken
+            raise click.UsageError(
+                f"there is no source: {flag} took {word!r} for its own value; sources stand first, as in "
+                f"{ctx.command_path} {word} {flag}",
+                ctx,
+            ) from error
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the flags, heading by heading."""
@@ -58,6 +87,15 @@ class Command(click.Command):
         for title, records in groups.items():
             with formatter.section(title):
                 formatter.write_dl(records, col_max=26)
+
+
+def _taken(command: click.Command, words: list[str]) -> tuple[str, str] | None:
+    """A flag that may stand without a value, and the word after it."""
+    bare = {name for one in command.params if isinstance(one, Flag) and one.bare for name in one.opts}
+    for flag, word in pairwise(words):
+        if flag in bare and not word.startswith("-"):
+            return flag, word
+    return None
 
 
 def flags_of(options: type[Options]) -> Callable[[Decorated], Decorated]:
@@ -81,7 +119,7 @@ def _flag(options: type[Options], name: str, word: Word) -> Callable[[Decorated]
         more["metavar"] = metavar_of(word)
         more["multiple"] = word.check.multiple
         if word.bare is not None:
-            more.update(is_flag=False, flag_value=word.bare)
+            more.update(is_flag=False, flag_value=word.bare, bare=True)
     return click.option(*spellings, name, cls=Flag, **more)
 
 
@@ -107,6 +145,31 @@ def default_of(options: type[Options], name: str, word: Word) -> str:
     if word.default_words or default is None or isinstance(default, (bool, tuple)):
         return word.default_words
     return shown_size(default) if word.metavar == "SIZE" else str(default)
+
+
+def as_flags(message: str) -> str:
+    """Name options by their flags where a message, which is meant for Python too, names them by their keywords.
+
+    Words with a low line are keywords wherever they stand; the others only where a message begins with them.
+
+    Examples
+    --------
+    >>> from twinset.options import PlanOptions
+    >>> as_flags("keep is 'odd'; n_bands × rows_per_band is too much")
+    "--keep is 'odd'; --bands × --rows is too much"
+    """
+    flags = {
+        name: word.spellings(name)[0]
+        for options in _every(Options) for name, word in options.words() if not word.off_help
+    }  # fmt: skip
+    message = re.sub(r"^(\w+)(?= (?:is|has|names) )", lambda found: flags.get(found[1], found[1]), message)
+    return re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", lambda found: flags.get(found[0], found[0]), message)
+
+
+def _every(options: type[Options]) -> Iterator[type[Options]]:
+    yield options
+    for one in options.__subclasses__():
+        yield from _every(one)
 
 
 def given(options: type[Options], values: Mapping[str, Any]) -> dict[str, Any]:

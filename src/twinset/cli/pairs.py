@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 
 from ..checks import pairs_file
+from ..machine import temporary_folder
 from ..options import PairsOptions
 from ..options.sketch import holds_sketches
 from . import flags, running, show
@@ -45,13 +44,13 @@ def command(
         if as_json:
             show.as_json(summary)
         elif not quiet:
-            click.echo(_found(summary, f" in {output}"))
-            for line in show.audit(summary["audit"]):
-                click.echo(line)
+            for line in _said(summary, f" in {output}"):
+                show.say(line)
         return
+    show.need_stdout()
     table = sys.stdout.isatty()
     # Pairs are never all in memory: they go through a file even on their way to the screen.
-    with TemporaryDirectory(prefix="twinset-", dir=options.scratch) as folder:
+    with temporary_folder(options.scratch) as folder:
         file = Path(folder) / ("pairs.parquet" if table else "pairs.csv")
         summary = _find(sources, str(file), quiet, options, words)
         if as_json:
@@ -60,13 +59,10 @@ def command(
         if table:
             _print_table(file, summary["pairs"])
         else:
-            with file.open("rb") as written:
-                shutil.copyfileobj(written, sys.stdout.buffer)
-            sys.stdout.flush()
+            show.copied(file)
     if not quiet:
-        click.echo(_found(summary), err=True)
-        for line in show.audit(summary["audit"]):
-            click.echo(line, err=True)
+        for line in _said(summary):
+            show.say(line, err=True)
 
 
 def _find(
@@ -76,6 +72,27 @@ def _find(
 
     with running.followed(options, quiet, planned=not any(map(holds_sketches, sources))) as progress:
         return dict(twinset.find_pairs(*sources, output=output, progress=progress, **words).summary)
+
+
+def _said(summary: dict[str, Any], where: str = "") -> list[str]:
+    """What a run found, and what of its documents could not be compared as it stands."""
+    lines = [_found(summary, where)]
+    for name, words in (
+        ("unreadable", "unreadable: left out"),
+        ("replaced", "with bytes that are not text: replaced"),
+    ):
+        if summary.get(name):
+            lines.append(f"{summary[name]:,} {words}{_such_as(summary, name)}")
+    return [*lines, *show.audit(summary["audit"])]
+
+
+def _such_as(summary: dict[str, Any], name: str) -> str:
+    """The first of what a summary counts, with the reason if there is one."""
+    named = summary.get("replaced_in", []) if name == "replaced" else summary.get("named", {}).get(name, [])
+    if not named:
+        return ""
+    id, *reason = [named[0]] if isinstance(named[0], str) else named[0]
+    return f", such as {show.named(id, 40)}" + "".join(f" ({one})" for one in reason)
 
 
 def _found(summary: dict[str, Any], where: str = "") -> str:

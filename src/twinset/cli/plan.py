@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..plan import Plan
 
 _POINTS = 200
+_TABLE = 60  # columns that the table of plans needs
 
 
 @click.command("plan", cls=flags.Command, short_help="Show how surely near-duplicates are found.")
@@ -61,7 +62,7 @@ def command(sources: tuple[str, ...], plot: str | None, as_json: bool, **values:
     if as_json:
         show.as_json(_values(chosen, others, ranking, found))
         return
-    click.echo(chosen)
+    click.echo(curves.wrapped(str(chosen), curves.window()))
     _curves(chosen, others, len(options.compare))
     _ranked(ranking, found)
     if found is not None:
@@ -164,6 +165,18 @@ def _curves(chosen: Plan, others: list[Curve], named: int) -> None:
     click.echo("\n" + curves.wrapped(f"{text}every other one is verified exactly.", width))
 
 
+def _row(one: Ranked, found: Survey | None, least: float) -> tuple[str, ...]:
+    """A plan, as the cells of its row."""
+    plan = one.plan
+    mark, cut = "→" if one.chosen else " ", f"{plan.n_bands}×{plan.rows_per_band}"
+    head = (mark, str(plan.n_hashes), cut, show.share(plan.reached), f"{plan.step:.2f}")
+    if found is None:
+        return (*head, f"{one.missed_above:.2%}", f"{one.met_below:.1%}", f"{one.cost.total / least:.1f}×")
+    expected = found.estimate(plan)
+    seconds = sum(expected.seconds.values())
+    return (*head, show.about(expected.missed), show.about(expected.candidates), show.duration(seconds))
+
+
 def _ranked(ranking: list[Ranked], found: Survey | None) -> None:
     """Print the plans side by side."""
     width, threshold = curves.window(), ranking[0].plan.threshold
@@ -171,20 +184,16 @@ def _ranked(ranking: list[Ranked], found: Survey | None) -> None:
     collection = "this collection" if found else "a supposed collection"
     click.echo(curves.wrapped(f"Plans that reach {ranking[0].plan.recall:g}, by their cost on {collection}:", width))
     last = ("missed", "verified", "time") if found else ("missed", "in vain", "cost")
-    heads = f"  {'hashes':>6} {'bands×rows':>10} {'P(found)':>8} {'step':>4}"
-    click.echo(heads + "".join(f" {one:>8}" for one in last))
-    least = ranking[0].cost.total
-    for one in ranking:
-        cut = f"{one.plan.n_bands}×{one.plan.rows_per_band}"
-        row = f"{'→' if one.chosen else ' '} {one.plan.n_hashes:>6} {cut:>10} "
-        row += f"{show.share(one.plan.reached):>8} {one.plan.step:>4.2f} "
-        if found:
-            expected = found.estimate(one.plan)
-            row += f"{show.about(expected.missed):>8} {show.about(expected.candidates):>8} "
-            row += f"{show.duration(sum(expected.seconds.values())):>8}"
-        else:
-            row += f"{one.missed_above:>8.2%} {one.met_below:>8.1%} {one.cost.total / least:>7.1f}×"
-        click.echo(row)
+    rows: list[tuple[str, ...]] = [(" ", "hashes", "bands×rows", "P(found)", "step", *last)]
+    rows += [_row(one, found, ranking[0].cost.total) for one in ranking]
+    if width < _TABLE:
+        marks, hashes, cuts, reached, steps, *others = zip(*rows, strict=True)
+        first = [f"{mark} {cut:>10}" for mark, cut in zip(marks, cuts, strict=True)]
+        click.echo("\n".join(show.columns(first, [[hashes, reached, steps], others], width)))
+    else:
+        for row in rows:
+            line = f"{row[0]} {row[1]:>6} {row[2]:>10} {row[3]:>8} {row[4]:>4}"
+            click.echo(line + "".join(f" {one:>8}" for one in row[5:]))
     text = "→ is chosen. "
     if found is None:
         text += f"missed: of pairs spread evenly from {threshold:g} to 1. in vain: of pairs spread evenly below, "

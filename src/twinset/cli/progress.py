@@ -11,6 +11,7 @@ import click
 
 from ..checks import shown_size
 from ..wording import counted
+from . import show
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -158,7 +159,6 @@ def fitting(width: int, name: int, parts: Sequence[int]) -> tuple[int, int]:
 
 
 def _bars() -> Bars:
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         Progress,
@@ -180,7 +180,7 @@ def _bars() -> Bars:
     def column() -> Column:
         return Column(no_wrap=True, overflow="ellipsis")
 
-    console, named, bar = Console(stderr=True), column(), BarColumn()
+    console, named, bar = show.console(stderr=True), column(), BarColumn()
     name = TextColumn("{task.description}", table_column=named)
     parts: tuple[ProgressColumn, ...] = (
         TextColumn("{task.percentage:>3.0f}%", table_column=column()),

@@ -1,4 +1,4 @@
-"""``twinset recut``: another threshold or policy, out of the pairs that a run has scored."""
+"""``twinset recut``: another threshold, distance or policy, out of the pairs that a run has scored."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from . import flags, running, show
 def command(folder: str, output: str, quiet: bool, as_json: bool, **values: Any) -> None:
     """Cut a result of dedup anew: another threshold, without comparing anything again.
 
-    OUT has every scored pair down to its floor (dedup --floor). The new folder is what a fresh run with the same
-    plan would give. The rows of kept/ are read from the sources of that run; a source that was changed since is
-    refused, and --source says where one has moved.
+    OUT has every scored pair down to its floor (dedup --floor), or up to it where items have a distance. The new
+    folder is what a fresh run with the same plan would give. The rows of kept/ are read from the sources of that
+    run; a source that was changed since is refused, and --source says where one has moved.
     """
     from .dedup import print_summary
 
@@ -37,5 +37,11 @@ def command(folder: str, output: str, quiet: bool, as_json: bool, **values: Any)
     elif not quiet:
         options = DedupOptions.of(**result.summary["options"])
         if values.get("rows") is not None:
-            click.echo(f"threshold: {options.threshold!r}")
+            found = f"distance: {_plain(options.reach)}" if options.by_distance else f"threshold: {options.threshold!r}"
+            click.echo(found)
         print_summary(result.summary, output, options)
+
+
+def _plain(distance: float) -> str:
+    """A distance as it can be given again."""
+    return f"{distance:.0f}" if distance % 1 == 0 else repr(distance)

@@ -14,6 +14,7 @@ from ..options.items import MEASURED
 from ..plan import Plan, exact_plan, plan
 from . import show
 from .progress import Progress, progress
+from .stopping import insist
 
 
 def plan_of(options: PlanOptions) -> Plan:
@@ -39,6 +40,7 @@ def load(say: Callable[[str], None], what: str = "pipeline") -> None:
     finally:
         gc.freeze()
         gc.enable()
+    insist()  # an import that forgives everything may have forgiven that, too
 
 
 @contextmanager

@@ -3,17 +3,61 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .. import wording
+from ..errors import OutputError
+from . import curves
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 count, share = wording.counted, wording.share
 
 _WIDE = 66  # columns from which on a table of pairs has all its numbers
+
+
+def need_stdout() -> None:
+    """Refuse to begin where the result would go to a stream that is closed."""
+    if sys.stdout is None:
+        raise OutputError("standard output is closed, and the result would be written to it; name a file with -o FILE")
+
+
+def copied(file: Path) -> None:
+    """Write a file to stdout, as it is."""
+    try:
+        with file.open("rb") as written:
+            shutil.copyfileobj(written, sys.stdout.buffer)
+        sys.stdout.flush()  # what is told of it comes after it
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"cannot write to standard output: {(error.strerror or str(error)).lower()}") from error
+
+
+def console(stderr: bool = False) -> Console:
+    """What writes tables and colours; with NO_COLOR set no bold and dim type either."""
+    from rich.console import Console
+
+    plain = bool(os.environ.get("NO_COLOR"))
+    return Console(
+        file=None if stderr else sys.stdout, stderr=stderr, highlight=False, markup=False, emoji=False,
+        color_system=None if plain else "auto",
+    )  # fmt: skip
+
+
+def say(line: str, err: bool = False) -> None:
+    """Print a line, folded to the window where there is one."""
+    stream = sys.stderr if err else sys.stdout
+    window = stream is not None and stream.isatty()
+    click.echo(curves.wrapped(line, curves.window()) if window else line, err=err)
 
 
 def as_json(values: Mapping[str, Any]) -> None:
@@ -190,18 +234,17 @@ def _short(value: float) -> str:
 
 def pairs_table(rows: Sequence[Mapping[str, Any]], total: int) -> None:
     """Print pairs as a table that fits the window."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(file=sys.stdout, highlight=False)
+    shown = console()
     table = Table(box=None, pad_edge=False, header_style="bold")
     numbers = [name.replace("_", " ") for name in rows[0] if name not in ("left", "right")]
-    narrow = console.width < _WIDE and len(numbers) > 2
+    narrow = shown.width < _WIDE and len(numbers) > 2
     if narrow:
         del numbers[1:]
     # What the numbers and the gaps do not need is left for the two ids.
-    width = max(4, (console.width - 2 - sum(len(name) + 2 for name in numbers)) // 2)
+    width = max(4, (shown.width - 2 - sum(len(name) + 2 for name in numbers)) // 2)
     for name in ("left", "right"):
         table.add_column(name, no_wrap=True, max_width=width)
     for name in numbers:
@@ -210,8 +253,8 @@ def pairs_table(rows: Sequence[Mapping[str, Any]], total: int) -> None:
         ids = (Text(named(str(row[name]), width)) for name in ("left", "right"))
         scores = ((name, row[name.replace(" ", "_")]) for name in numbers)
         table.add_row(*ids, *(f"{value:.6g}" if name == "distance" else share(value) for name, value in scores))
-    console.print(table)
+    shown.print(table)
     if total > len(rows):
-        console.print(f"… and {total - len(rows):,} more; -o FILE writes all")
+        shown.print(f"… and {total - len(rows):,} more; -o FILE writes all")
     if narrow:
-        console.print("a wider window shows how much of each is in the other")
+        shown.print("a wider window shows how much of each is in the other")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -77,9 +76,7 @@ def clean(text: str) -> str:
 
 
 def _console() -> Console:
-    from rich.console import Console
-
-    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    return show.console()
 
 
 def _side(parts: Sequence[Part], side: int, console: Console) -> Text:
@@ -110,7 +107,9 @@ def _columns(console: Console, left: Text, right: Text) -> None:
 
     if console.width < NARROW:
         for mark, style, text in (("- ", _LEFT, left), ("+ ", _RIGHT, right)):
-            console.print(Text.assemble((mark, style), text), overflow="fold")
+            for number, line in enumerate(text.wrap(console, console.width - len(mark), overflow="fold")):
+                line.rstrip()
+                console.print(Text.assemble(("  " if number else mark, style), line), overflow="fold")
         return
     table = Table(box=MINIMAL, show_header=False, show_edge=False, pad_edge=False, expand=True, border_style="dim")
     for _ in range(2):

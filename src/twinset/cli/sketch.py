@@ -24,6 +24,8 @@ def command(sources: tuple[str, ...], output: str, quiet: bool, as_json: bool, *
     a pattern such as 'news/*.jsonl', or - for JSON lines on stdin. Or else all of them are files of sketches, made
     with the same options: these are put together into one. With --merge, rows of the same id become one sketch, that
     of the union of their sets. twinset pairs takes such a file as a SOURCE, and gives pairs by estimated similarity.
+
+    With --sketch simhash the file has a bit code of each document: twinset pairs FILE --codes code --distance 3.
     """
     words = flags.given(SketchOptions, values)
     SketchOptions.of(**words)
@@ -34,15 +36,22 @@ def command(sources: tuple[str, ...], output: str, quiet: bool, as_json: bool, *
     if as_json:
         show.as_json(made.summary)
     elif not quiet:
-        _tell(output, made.summary, made.scheme.sketch, made.scheme.n_hashes)
+        _tell(output, made.summary, made.scheme)
 
 
-def _tell(output: str, summary: dict[str, Any], sketch: str, n_hashes: int) -> None:
-    kind = f"{sketch}, {show.count(n_hashes, 'hash', 'hashes')}"
-    click.echo(f"{output}: {show.count(summary['sketches'], 'sketch', 'sketches')} ({kind})")
+def _tell(output: str, summary: dict[str, Any], scheme: Any) -> None:
+    coded = scheme.sketch == "simhash"
+    if coded:
+        weights = "unweighted" if scheme.weights == "none" else f"by {scheme.weights}"
+        found = f"{show.count(summary['sketches'] - summary['empty'], 'code')} (simhash, {scheme.bits} bits, {weights})"
+    else:
+        hashes = show.count(scheme.n_hashes, "hash", "hashes")
+        found = f"{show.count(summary['sketches'], 'sketch', 'sketches')} ({scheme.sketch}, {hashes})"
+    click.echo(f"{output}: {found}")
+    empty = "more without a code: empty" if coded else "of these empty: they hold nothing, and are like nothing"
     rows = [
         (summary["documents"] - summary["unreadable"] - summary["sketches"], "merged into others of the same id"),
-        (summary["empty"], "of these empty: they hold nothing, and are like nothing"),
+        (summary["empty"], empty),
         (summary["replaced"], "with bytes that are not text (replaced)"),
         (summary["unreadable"], "unreadable, left out"),
     ]
@@ -52,4 +61,7 @@ def _tell(output: str, summary: dict[str, Any], sketch: str, n_hashes: int) -> N
         click.echo(f"  {count:>{width}}  {words}")
     for where, reason in summary["named"]["unreadable"][:_NAMED]:
         click.echo(f"  left out {show.shortened(where, 60)}: {reason}")
-    click.echo(f"next: twinset pairs {output}")
+    if coded and summary["empty"]:
+        names = [show.shortened(id, 60) for id in summary["named"]["empty"][:_NAMED]]
+        click.echo(f"  empty: {', '.join(names)}{', …' if summary['empty'] > len(names) else ''}")
+    click.echo(f"next: twinset pairs {output}{' --codes code --distance 3' if coded else ''}")

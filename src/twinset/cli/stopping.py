@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 _CALLED_BACK = "_raw_object_cache"  # how the functions are called that LLVM calls
+_came: list[int] = []
 _LATER = 0.02  # seconds, by which time a callback has most likely returned
 
 
 @contextmanager
 def insisting() -> Iterator[None]:
     """See to it that a Ctrl-C is raised, if not here and now then a moment later."""
+    _came.clear()
     before = sys.unraisablehook
     ours = threading.current_thread() is threading.main_thread()
     # Who ignores Ctrl-C, as background commands do, or treats it in another way, is left alone.
@@ -48,7 +50,14 @@ def insisting() -> Iterator[None]:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def insist() -> None:
+    """Raise a Ctrl-C that came before, and that someone has caught on its way."""
+    if _came:
+        raise KeyboardInterrupt
+
+
 def _stop(number: int, frame: FrameType | None) -> None:
+    _came.append(number)
     place = frame
     while place is not None:
         if place.f_code.co_name.startswith(_CALLED_BACK):

@@ -76,7 +76,7 @@ def _lengths(lengths: list[Length], shingle: str, width: int) -> None:
         return
     click.echo("\nWhat unrelated documents have in common by chance:")
     click.echo(f"  {'shingle':<8} {'mean':>8} {'1 in 100':>9}")
-    widest = max(10, min(30, width - 32))
+    widest = max(4, min(30, width - 33))
     for one in lengths:
         mark = " ←" if one.shingle == shingle else ""
         row = f"  {one.shingle:<8} {one.chance:>8.2%} {one.highest:>9.2%}  {show.bar(one.chance, widest)}{mark}"

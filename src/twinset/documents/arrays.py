@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from ..errors import SourceError
 from ..options import ReadOptions
+from ..schema import MOST_DIMENSIONS
 from .codes import code_of
-from .vectors import MOST_DIMENSIONS
 
 
 def held_table(items: Sequence[Any], ids: list[str], name: str, options: ReadOptions) -> tuple[Any, ReadOptions]:
@@ -49,8 +49,13 @@ def check_array(array: Any, name: str, options: ReadOptions) -> None:
 
 
 def _matrix(array: Any, name: str) -> Any:
-    flat = np.ascontiguousarray(array).reshape(-1)
+    flat = _native(np.ascontiguousarray(array)).reshape(-1)
     return pa.FixedSizeListArray.from_arrays(pa.array(flat), array.shape[1])
+
+
+def _native(array: Any) -> Any:
+    """The same numbers in this machine's order of bytes, the only one that Arrow takes."""
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def _vectors(items: Sequence[Any], ids: list[str], name: str) -> Any:
@@ -69,7 +74,7 @@ def _vectors(items: Sequence[Any], ids: list[str], name: str) -> Any:
 
 def _codes(items: Sequence[Any], ids: list[str], name: str) -> Any:
     if isinstance(items, np.ndarray):
-        return pa.array(items)
+        return pa.array(_native(items))
     if items and all(isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in items):
         kind = pa.uint64() if min(items) >= 0 else pa.int64()
         try:

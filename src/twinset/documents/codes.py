@@ -10,9 +10,9 @@ import re
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from ..ranges import ranges
 from ..schema import Bytes, Places
 from .normalize import buffers_of
 
@@ -21,6 +21,7 @@ MOST_BYTES = 1 << 12
 
 _ALLOWED = "allowed are hexadecimal digits, two for each byte, such as c3a51f0000000000"
 _WRONG = np.uint8(255)
+_BLANK = " \t\r\n"
 
 
 def _nibbles() -> Bytes:
@@ -80,7 +81,7 @@ def code_of(value: Any) -> bytes:
     if isinstance(value, (bytes, bytearray)):
         return bytes(value)
     if isinstance(value, str):
-        digits = value.strip()
+        digits = value.strip(_BLANK)
         digits = digits[2:] if digits[:2] in ("0x", "0X") else digits
         if not re.fullmatch(r"(?:[0-9A-Fa-f]{2})*", digits):
             raise ValueError(f"the code is {_shown(value)}; {_ALLOWED}")
@@ -108,6 +109,7 @@ def _digits(column: Any) -> tuple[Any, list[tuple[int, str]]]:
     starts, ends = offsets[:-1].copy(), offsets[1:].copy()
     none = np.asarray(column.is_null()) if column.null_count else np.zeros(len(column), np.bool_)
     ends[none] = starts[none]
+    _strip(data, starts, ends)
     prefixed = np.flatnonzero(ends - starts >= 2)
     at = starts[prefixed]
     prefixed = prefixed[(data[at] == ord("0")) & ((data[at + 1] | 0x20) == ord("x"))]
@@ -117,12 +119,22 @@ def _digits(column: Any) -> tuple[Any, list[tuple[int, str]]]:
     odd = ((ends - starts) % 2 == 1) | (wrong[ends] > wrong[starts]) | (ends - starts > 2 * MOST_BYTES)
     bad = [(row, _reason(data[starts[row] : ends[row]])) for row in np.flatnonzero(odd).tolist()]
     ends[odd] = starts[odd]
-    digits = nibbles[_ranges(starts, ends - starts)]
+    digits = nibbles[ranges(starts, ends - starts)]
     made = (digits[0::2] << np.uint8(4)) | digits[1::2]
     reach = np.concatenate([[0], np.cumsum((ends - starts) // 2)])
     valid = pa.py_buffer(np.packbits(~(none | odd), bitorder="little"))
     buffers = [valid, pa.py_buffer(np.ascontiguousarray(reach, np.int64)), pa.py_buffer(np.ascontiguousarray(made))]
     return pa.Array.from_buffers(pa.large_binary(), len(column), buffers), bad
+
+
+def _strip(data: Bytes, starts: Places, ends: Places) -> None:
+    """Leave out blanks before and behind, as there are in many a file of separated values."""
+    blank = np.isin(data, np.frombuffer(_BLANK.encode(), np.uint8))
+    for places, back, step in ((starts, 0, 1), (ends, 1, -1)):
+        rows = np.flatnonzero(ends > starts)
+        while len(rows := rows[blank[places[rows] - back]]):
+            places[rows] += step
+            rows = rows[ends[rows] > starts[rows]]
 
 
 def _limited(column: Any) -> tuple[Any, list[tuple[int, str]]]:
@@ -147,8 +159,3 @@ def _reason(text: Bytes) -> str:
 
 def _shown(value: str) -> str:
     return repr(value if len(value) <= 40 else value[:39] + "…")
-
-
-def _ranges(starts: Places, counts: Places) -> npt.NDArray[np.int64]:
-    before = np.cumsum(counts) - counts
-    return np.arange(int(counts.sum())) - np.repeat(before - starts, counts)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..errors import OptionError
+from ..errors import OptionError, SourceError
 
 # In these, bytes below 128 may be part of other characters, so that rows and fields cannot be split as bytes.
 _SHIFTING = ("utf-7", "utf-16", "utf-32", "iso2022", "hz")
@@ -38,6 +38,31 @@ def check_splittable(encoding: str, name: str) -> None:
             f"{name}: rows cannot be split in the encoding {encoding!r}, which is for whole text files only; "
             "convert the file to utf-8"
         )
+
+
+_LOOKED_AT = 256
+
+
+def utf16_in(head: bytes) -> str | None:
+    """The UTF-16 that the first bytes of a file look like, by its byte-order mark or its zeros; None for other bytes.
+
+    >>> utf16_in("words".encode("utf-16")), utf16_in("words".encode("utf-16-be")), utf16_in(b"words")
+    ('utf-16', 'utf-16-be', None)
+    """
+    if head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return "utf-16"
+    head = head[:_LOOKED_AT]
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    # Most of a text is ASCII, spaces and line ends at least; the zeros of other files are not so well arranged.
+    if len(head) >= 8 and 4 * max(even, odd) >= len(head) and not min(even, odd):
+        return "utf-16-le" if odd else "utf-16-be"
+    return None
+
+
+def refuse_utf16(head: bytes, name: str) -> None:
+    """Raise when a file of rows looks like UTF-16, in which rows cannot be told apart as bytes."""
+    if utf16_in(head):
+        raise SourceError("looks like UTF-16, in which rows cannot be split; convert the file to utf-8", where=name)
 
 
 def decode(data: bytes, encoding: str) -> tuple[str, bool]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import fnmatch
 import glob
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import SourceError
 from ..options import ReadOptions
-from .compressed import open_reader, split_codec
-from .encodings import is_utf8
+from .compressed import open_reader, reading, split_codec
+from .encodings import is_utf8, utf16_in
+from .outputs import names_in, why_our_file, why_our_folder
 
 FORMATS = {
     ".jsonl": "jsonl",
@@ -24,6 +26,10 @@ FORMATS = {
     ".npy": "npy",
 }
 _HEAD = 8192
+_LEAVE_OUT = "--on-error skip leaves it out and names it; in a folder, --exclude leaves it out too"
+
+Skipped = list[tuple[str, str]]
+"""Files and folders that are passed over, each with the reason."""
 
 
 def format_of(name: str) -> tuple[str, str | None]:
@@ -42,24 +48,41 @@ def is_marker(name: str) -> bool:
     return last in ("_SUCCESS", "_metadata", "_common_metadata") or last.startswith(("_started_", "_committed_"))
 
 
-def files_in(folder: Path, options: ReadOptions) -> list[str]:
-    """Paths of the files below a folder, relative to it, in order; hidden ones and links are left out."""
-    found = [name for name in _walk(str(folder), "") if chosen(name, options)]
-    return sorted(found)
+def files_in(folder: Path, options: ReadOptions, skipped: Skipped) -> list[str]:
+    """Paths of the files below a folder, relative to it, in order; hidden ones and links are left out.
+
+    What Twinset wrote there, and what cannot be read where that is allowed, goes to `skipped`.
+    """
+    return sorted(_walk(str(folder), "", options, skipped))
 
 
-def _walk(folder: str, below: str) -> Iterator[str]:
+def _walk(folder: str, below: str, options: ReadOptions, skipped: Skipped) -> Iterator[str]:
     try:
-        entries = list(os.scandir(folder))
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror}", where=folder) from error
+        if not below:
+            raise SourceError(f"cannot be read: {error.strerror}", where=folder) from error
+        if options.on_error != "skip":
+            raise SourceError(f"cannot be read: {error.strerror}; {_LEAVE_OUT}", where=folder) from error
+        skipped.append((Path(folder).as_posix(), f"cannot be read: {error.strerror}"))
+        return
+    if reason := why_our_folder(folder, [entry.name for entry in entries]):
+        if not below:
+            raise SourceError(f"this is {reason}", where=folder)
+        skipped.append((Path(folder).as_posix(), reason))
+        return
     for entry in entries:
+        name = below + entry.name
         if entry.name.startswith(".") or entry.is_symlink():
             continue
         if entry.is_dir(follow_symlinks=False):
-            yield from _walk(entry.path, f"{below}{entry.name}/")
-        elif entry.is_file(follow_symlinks=False):
-            yield below + entry.name
+            if not any(_holds(name, pattern) for pattern in options.exclude):
+                yield from _walk(entry.path, f"{name}/", options, skipped)
+        elif entry.is_file(follow_symlinks=False) and chosen(name, options):
+            if reason := why_our_file(entry.path):
+                skipped.append((Path(entry.path).as_posix(), reason))
+            else:
+                yield name
 
 
 def chosen(name: str, options: ReadOptions) -> bool:
@@ -71,18 +94,51 @@ def chosen(name: str, options: ReadOptions) -> bool:
 
 def _matches(name: str, pattern: str) -> bool:
     """Whether a pattern fits the path, the name alone, or a folder that the file lies in."""
-    pattern = pattern.removeprefix("./").removeprefix("**/")
-    if pattern.endswith("/"):
-        pattern += "*"
+    pattern = _plain(pattern)
     folders = name.split("/")[:-1]
-    candidates = [name, name.rsplit("/", 1)[-1], *folders]
-    candidates += ["/".join(folders[:count]) for count in range(2, len(folders) + 1)]
-    return any(fnmatch.fnmatchcase(one, pattern) for one in candidates)
+    return any(fnmatch.fnmatchcase(one, pattern) for one in [name, name.rsplit("/", 1)[-1], *_paths(folders)])
+
+
+def _holds(folder: str, pattern: str) -> bool:
+    """Whether a pattern fits all files of a folder, whatever their names."""
+    pattern = _plain(pattern)
+    if pattern.endswith("/*") and fnmatch.fnmatchcase(folder, pattern[:-2]):
+        return True
+    return any(fnmatch.fnmatchcase(one, pattern) for one in _paths(folder.split("/")))
+
+
+def _plain(pattern: str) -> str:
+    pattern = pattern.removeprefix("./").removeprefix("**/")
+    return pattern + "*" if pattern.endswith("/") else pattern
+
+
+def _paths(folders: list[str]) -> list[str]:
+    """Each of some folders, one in the other, by its name and by its path."""
+    return [*folders, *("/".join(folders[:count]) for count in range(2, len(folders) + 1))]
 
 
 def matches_of(pattern: str) -> list[str]:
     """Paths that a pattern fits, in order."""
     return sorted(glob.glob(pattern, recursive=True), key=lambda path: Path(path).as_posix())
+
+
+def without_ours(matches: list[str], pattern: str, skipped: Skipped) -> list[str]:
+    """Those paths that do not lie in folders that Twinset made, unless the pattern names these folders itself."""
+    named = list(itertools.takewhile(lambda part: not glob.has_magic(part), Path(pattern).parts))
+    ours: dict[Path, str | None] = {}
+    left: list[str] = []
+    for match in matches:
+        above = [folder for folder in Path(match).parents if len(folder.parts) > len(named)]
+        for folder in above:
+            if folder not in ours:
+                ours[folder] = why_our_folder(str(folder), names_in(str(folder)))
+        reason = why_our_file(match)
+        if reason:
+            skipped.append((Path(match).as_posix(), reason))
+        elif not any(ours[folder] for folder in above):
+            left.append(match)
+    skipped += [(folder.as_posix(), reason) for folder, reason in ours.items() if reason]
+    return left
 
 
 def is_pattern(given: str) -> bool:
@@ -96,9 +152,11 @@ def why_not_text(path: str, name: str, codec: str | None, options: ReadOptions) 
         with open_reader(path, codec, name) as stream:
             head = stream.read(_HEAD)
     except SourceError:
-        if codec is None:
+        reason = why_not_opened(path, name, options)
+        if reason is None and codec is None:
             raise
-        return None  # damage is reported when the document itself is read
+        # Damage, and what cannot be opened, is counted when the document itself is read, if there is one to count.
+        return None if os.path.exists(path) else reason
     if not is_utf8(options.encoding):
         return "a binary file" if "\0" in head.decode(options.encoding, "ignore") else None
     if b"\0" not in head:
@@ -106,6 +164,35 @@ def why_not_text(path: str, name: str, codec: str | None, options: ReadOptions) 
     kind, _ = format_of(name)
     if kind != "text":
         return f"a {kind} table among texts; give it by its name, or with --include '*{Path(name).suffix}'"
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return "looks like UTF-16; name it with --encoding utf-16"
-    return "a binary file"
+    encoding = utf16_in(head)
+    return f"looks like UTF-16; name it with --encoding {encoding}" if encoding else "a binary file"
+
+
+def why_not_opened(path: str, name: str, options: ReadOptions) -> str | None:
+    """Why a file cannot be opened, where such files are left out; elsewhere that is an error. None if it can be."""
+    try:
+        with reading(name):
+            open(path, "rb", buffering=0).close()
+    except SourceError as error:
+        if options.on_error != "skip":
+            raise SourceError(f"{error.message}; {_LEAVE_OUT}", where=name) from error
+        return error.message
+    return None
+
+
+def why_not_one_text(path: str, options: ReadOptions) -> str | None:
+    """Why a file that is named alone is hardly meant as one text: by its ending and its first sign it is JSON."""
+    plain, codec = split_codec(path)
+    if not plain.lower().endswith(".json") or options.lines:
+        return None
+    try:
+        with open_reader(path, codec, path) as stream:
+            head = stream.read(_HEAD).decode(options.encoding, "ignore").lstrip("\ufeff \t\r\n")
+    except SourceError:
+        return None  # which is reported when it is read
+    if not head.startswith(("[", "{")):
+        return None
+    return (
+        "a .json file is read as one text, and this one holds JSON; rows are read from JSON lines, one object a line, "
+        "in a file that ends in .jsonl; to compare JSON files as texts, name the folder that they are in"
+    )

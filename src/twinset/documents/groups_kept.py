@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import orjson
 import pyarrow as pa
 
 from ..errors import SourceError
 from .groups_laid import Laid
 from .groups_rows import LongRows, row_type, row_value
+from .jsonl import JsonLinesPart
 from .normalize import hash_values
 from .parts import Block, KeptWriter, Mask, Part, Taking
 
@@ -142,11 +142,11 @@ class GroupsTaking(Taking):
 
 
 def _taken(part: Part, block: Block, keep: Mask) -> Any:
-    if part.format != "jsonl":
+    if not isinstance(part, JsonLinesPart):
         return part.take_rows(block, keep)
     # Objects need not have the same keys: those that all have are what a row of a long table is made of.
     options = part.options
-    lines = [orjson.loads(line) for line, chosen in zip(block.payload.lines(), keep.tolist(), strict=True) if chosen]
+    lines = [part.parsed(line) for line, chosen in zip(block.payload.lines(), keep.tolist(), strict=True) if chosen]
     return pa.table(
         {
             name: pa.array([row_value(options, name, one[name]) for one in lines], row_type(options, name))

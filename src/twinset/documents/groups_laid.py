@@ -19,9 +19,10 @@ class Laid:
     Examples
     --------
     >>> import tempfile
-    >>> laid = Laid(Path(tempfile.mkdtemp()) / "laid")
-    >>> laid.append([pa.record_batch({"a": [1, 2]}), pa.record_batch({"a": [3]})])
-    >>> laid.read(1)["a"].to_pylist(), laid.rows
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     laid = Laid(Path(folder) / "laid")
+    ...     laid.append([pa.record_batch({"a": [1, 2]}), pa.record_batch({"a": [3]})])
+    ...     laid.read(1)["a"].to_pylist(), laid.rows
     ([3], [2, 1])
     """
 

@@ -16,7 +16,7 @@ from ..options import ReadOptions
 from .compressed import split_codec
 from .parts import LEAST_ROW, Block, Chunk, Mask, Unreadable
 from .pictures import ENDINGS, SIDE, Picture, check_pillow, read_picture
-from .texts import TextChunk, TextFile, TextPart, file_bytes
+from .texts import SKIP, TextChunk, TextFile, TextPart, file_bytes
 
 Sketch = Callable[[npt.NDArray[np.float32]], npt.NDArray[Any]]
 """From grids of colours, float32 (n, 32, 32, 3), to what pictures are compared by: an array of n rows."""
@@ -96,11 +96,9 @@ class ImageChunk(TextChunk):
         try:
             return read_picture(file_bytes(file), file.path, self._part.room)
         except SourceError as error:
-            # A damaged file is one unreadable item; one that cannot be opened is not.
-            if not isinstance(error, RowError) and file.codec is None:
-                raise
+            # A file is one item, and so one unreadable item, whether it is damaged or cannot be opened.
             if self._part.options.on_error != "skip":
-                raise RowError(f"{error.message}; --on-error skip leaves such files out", where=file.path) from error
+                raise RowError(f"{error.message}; {SKIP}", where=file.path) from error
             bad.append((row, error.message))
         return None
 

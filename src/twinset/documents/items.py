@@ -22,8 +22,8 @@ from ..schema import Bytes, Hashes, Places
 from .codes import code_of, holds_codes, packed_codes
 from .groups_rows import ELEMENT_SEED, is_weight, names_elements, packed_rows, row_type, row_value
 from .normalize import buffers_of, hash_values
-from .vectors import holds_vectors, packed_vectors, vector_of
-from .weighted import holds_weights, packed_weighted
+from .vectors import holds_vectors, listed_numbers, packed_vectors, vector_of
+from .weighted import holds_weights, packed_weighted, paired
 
 Found = tuple[Any, list[tuple[int, str]]]
 """The packed rows, null where a row is bad, and the bad rows with the reasons."""
@@ -48,9 +48,15 @@ def packed(options: ReadOptions, columns: Sequence[Any], written: bool = False) 
     if options.item_kind == "codes":
         return packed_codes(columns[0], written)
     if options.item_kind == "vectors":
-        return packed_vectors(columns[0], directions=options.measure == "cosine")
-    elements = _written(columns[0]) if options.lists_as_text else element_sets(columns[0])
-    return packed_weighted(elements, columns[1]) if options.item_kind == "weighted" else elements
+        within = options.reach if options.measure == "distance" else None
+        return packed_vectors(columns[0], directions=options.measure == "cosine", within=within)
+    lists, bad = _lists(columns[0])
+    if options.item_kind != "weighted":
+        return (_written(lists) if options.lists_as_text else _hashed(lists)), bad
+    weights, worse = paired(lists, columns[1])
+    if options.lists_as_text:
+        return _weights_written(lists, weights), sorted([*bad, *worse])
+    return packed_weighted((_hashed(lists), bad), weights, worse)
 
 
 def check_type(options: ReadOptions, name: str, kind: Any, where: str) -> None:
@@ -76,8 +82,14 @@ def _is_list(kind: Any) -> bool:
 
 
 def _holds_elements(kind: Any) -> bool:
-    """Whether values of a type are sets: lists of strings or numbers, or lists that are written as text."""
-    return is_text(kind) or (_is_list(kind) and not pa.types.is_nested(value_type(kind.value_type)))
+    """Whether values of a type are sets: lists of what can be written, or lists that are written as text."""
+    if not _is_list(kind):
+        return is_text(kind)
+    try:
+        _words(pa.nulls(0, value_type(kind.value_type)))
+    except pa.ArrowException:
+        return False
+    return not pa.types.is_nested(value_type(kind.value_type))
 
 
 def value_type(kind: Any) -> Any:
@@ -133,17 +145,20 @@ def json_value(options: ReadOptions, name: str, value: Any) -> Any:
         return vector_of(name, value)
     if not isinstance(value, list):
         raise ValueError(f"{name!r} must hold a list, which --items names")
-    return [_element(name, one) for one in value if one is not None]
+    weighted = options.weight is not None  # there a null stands beside a weight
+    return [None if one is None else _element(name, one) for one in value if weighted or one is not None]
 
 
 def _element(name: str, value: Any) -> str:
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, str):
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return str(pa.scalar(value).cast(pa.string()).as_py()) if isinstance(value, float) else str(value)
-    raise ValueError(f"the list {name!r} must hold strings or numbers")
+    raise ValueError(f"the list {name!r} must hold strings or numbers, and holds a {type(value).__name__}")
 
 
 def held_values(options: ReadOptions, item: Any) -> list[Any] | str:
@@ -157,6 +172,8 @@ def held_values(options: ReadOptions, item: Any) -> list[Any] | str:
             return f"a weighted set must be a mapping from element to weight, this is {type(item).__name__}"
         values = [None, None] if item is None else [list(item), list(item.values())]
     else:
+        if isinstance(item, np.ndarray) and item.ndim == 1:
+            item = item.tolist()
         if item is not None and not isinstance(item, (list, tuple, Set)):
             return f"an item must be a list, a tuple or a set of elements, this is {type(item).__name__}"
         values = [None if item is None else list(item)]
@@ -177,13 +194,23 @@ def json_type(options: ReadOptions, name: str = "") -> Any:
 
 def element_sets(column: Any) -> Found:
     """Each list as the hashes of its elements."""
+    lists, bad = _lists(column)
+    return _hashed(lists), bad
+
+
+def _lists(column: Any) -> Found:
+    """A column of lists as such, whatever it is made of."""
     bad: list[tuple[int, str]] = []
     if is_text(column.type):
         column, bad = _split(column)
     if pa.types.is_null(column.type):
-        return pa.nulls(len(column), pa.large_binary()), bad
+        column = pa.nulls(len(column), pa.large_list(pa.large_string()))
     if pa.types.is_fixed_size_list(column.type):
         column = column.cast(pa.large_list(column.type.value_type))
+    return column, bad
+
+
+def _hashed(column: Any) -> Any:
     starts = column.offsets.to_numpy().astype(np.int64)
     first, last = (int(starts[0]), int(starts[-1])) if len(starts) else (0, 0)
     values = column.values.slice(first, last - first)
@@ -199,8 +226,8 @@ def element_sets(column: Any) -> Found:
         # A null list may have elements behind it all the same.
         none = np.asarray(column.is_null())
         hashes, starts = _without(hashes, starts, none)
-        return _binary(hashes, starts, none), bad
-    return _binary(hashes, starts, None), bad
+        return _binary(hashes, starts, none)
+    return _binary(hashes, starts, None)
 
 
 def _element_hashes(values: Any) -> Hashes:
@@ -233,22 +260,40 @@ def _number_hashes(values: Any) -> Hashes | None:
     return found
 
 
-def _written(column: Any) -> Found:
-    """Each list as it is written in JSON."""
-    bad: list[tuple[int, str]] = []
-    if is_text(column.type):
-        column, bad = _split(column)
-    lists = column.to_pylist()
+def _written(column: Any) -> Any:
+    """Each list as it is written in JSON, its elements as they are hashed."""
+    starts = column.offsets.to_pylist()
+    first, last = (starts[0], starts[-1]) if starts else (0, 0)
+    values = column.values.slice(first, last - first)
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    words, starts = _words(values).to_pylist(), [start - first for start in starts]
     written = [
-        None if one is None else orjson.dumps([_element("list", value) for value in one if value is not None]).decode()
-        for one in lists
+        orjson.dumps([word for word in words[begin:end] if word is not None]).decode() if valid else None
+        for begin, end, valid in zip(starts[:-1], starts[1:], column.is_valid().to_pylist(), strict=True)
     ]
-    return pa.array(written, pa.large_string()), bad
+    return pa.array(written, pa.large_string())
+
+
+def _weights_written(column: Any, weights: Any) -> Any:
+    """Each weighted set as a JSON object: weights of an element that comes twice are added, and zeros left out."""
+    names = _written(column)
+    given, starts, _, _ = listed_numbers(weights)
+    made: list[str | None] = []
+    for row, text in enumerate(names.to_pylist()):
+        every: dict[str, list[float]] = {}
+        mine = given[starts[row] : starts[row + 1]].tolist()
+        for name, weight in zip(orjson.loads(text or "[]"), mine, strict=False):
+            every.setdefault(name, []).append(weight)
+        sums = {name: sum(sorted(many)) for name, many in every.items()}
+        counted = {name: total for name, total in sums.items() if total > 0}
+        made.append(None if text is None else orjson.dumps(counted).decode())
+    return pa.array(made, pa.large_string())
 
 
 def _words(values: Any) -> Any:
     """Elements as they are written."""
-    if is_text(values.type):
+    if is_text(values.type) or pa.types.is_fixed_size_binary(values.type):
         try:
             return values.cast(pa.large_string())
         except pa.ArrowInvalid:
@@ -274,10 +319,10 @@ def _binary(hashes: Hashes, starts: Places, none: npt.NDArray[np.bool_] | None) 
 def _split(column: Any) -> Found:
     """Lists that are written as text: a JSON list, or words with | or ; or , between them."""
     bad: list[tuple[int, str]] = []
-    lists: list[list[str] | None] = []
+    lists: list[list[str | None] | None] = []
     for row, value in enumerate(_words(column).to_pylist()):
         try:
-            lists.append(None if value is None else split_list(value))
+            lists.append(None if value is None else _split_list(value))
         except ValueError as error:
             bad.append((row, str(error)))
             lists.append(None)
@@ -292,12 +337,16 @@ def split_list(text: str) -> list[str]:
     >>> split_list('["a", 5]'), split_list("a|b, c"), split_list("a, b"), split_list("a"), split_list(" ")
     (['a', '5'], ['a', 'b, c'], ['a', 'b'], ['a'], [])
     """
+    return [one for one in _split_list(text) if one is not None]
+
+
+def _split_list(text: str) -> list[str | None]:
     if text.lstrip().startswith("["):
         try:
             found = orjson.loads(text)
         except orjson.JSONDecodeError as error:
             raise ValueError(f"a list that begins with [ must be JSON: {error.msg}") from error
-        return [_element("list", one) for one in found if one is not None]
+        return [None if one is None else _element("list", one) for one in found]
     separator = next((one for one in _SEPARATORS if one in text), ",")
     return [word for word in (one.strip() for one in text.split(separator)) if word]
 

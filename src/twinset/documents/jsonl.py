@@ -14,6 +14,7 @@ import pyarrow as pa
 from ..errors import ColumnError, OptionError
 from ..options import ReadOptions
 from .compressed import open_reader
+from .encodings import check_splittable, decode, is_utf8, refuse_utf16
 from .items import json_type, json_value, packed
 from .parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
 from .records import LineScanner, Records, RecordWriter, ending_of, skip_mark, split_records
@@ -32,12 +33,14 @@ class JsonLinesPart(Part):
     def __init__(self, name: str, source: int, options: ReadOptions, path: Path, codec: str | None = None) -> None:
         super().__init__(name, source, options, path)
         self.codec = codec
+        self.encoding = None if is_utf8(options.encoding) else options.encoding
+        check_splittable(options.encoding, name)
         self._keys: list[str] = []
         self._kinds: dict[str, str] = {}
         self.mark = b""
         self.id_key = options.id
         first = self._peek()
-        if self.id_key is None and first is not None and type(first.get("id")) in (str, int):
+        if self.id_key is None and first is not None and "id" in first:
             self.id_key = "id"
         if first is not None:
             self._check_keys()
@@ -49,8 +52,10 @@ class JsonLinesPart(Part):
         with open_reader(self.path or "", self.codec, self.name) as stream:
             self.mark, rest = skip_mark(stream)
             records = next(split_records(rest, LineScanner(), _PEEKED_BYTES), None)
+        if self.encoding is None and records is not None:
+            refuse_utf16(records.data, self.name)
         for line in islice(records.lines() if records else (), _PEEKED_ROWS):
-            row = _parsed(line)
+            row = self.parsed(line)
             if isinstance(row, dict):
                 first = row if first is None else first
                 keys.update(dict.fromkeys(row))
@@ -59,6 +64,14 @@ class JsonLinesPart(Part):
                         self._kinds.setdefault(key, _kind(value))
         self._keys = list(keys)
         return first
+
+    def parsed(self, line: memoryview) -> Any:
+        """The value on a line, or the exception that says why there is none."""
+        if self.encoding is None:
+            return _parsed(line)
+        text, odd = decode(bytes(line), self.encoding)
+        row = _parsed(text.encode())
+        return _Replaced(row) if odd and isinstance(row, dict) else row
 
     def _check_keys(self) -> None:
         need_column(self.options, self.name)
@@ -92,7 +105,7 @@ class JsonLinesPart(Part):
         return RecordWriter(out / "kept" / self.kept_name, self.codec, self.mark, self._flagged if flag else None)
 
     def _flagged(self, line: bytes, values: tuple[Any, ...]) -> bytes:
-        return _flagged(line, self.flag_names, values)
+        return _flagged(line, self.flag_names, values, plain=self.encoding is not None)
 
     def take_rows(self, block: Block, keep: Mask) -> Any:
         """Ids and texts: objects need not have the same keys."""
@@ -135,6 +148,7 @@ class JsonLinesChunk(Chunk):
         ids: list[str | None] = []
         groups: list[str | None] = []
         wanted: dict[str, list[Any]] = {name: [] for name in sorted(part.wanted)}
+        replaced: list[int] = []
         for row, line in enumerate(self._records.lines()):
             item: Any = None
             id_ = group = None
@@ -146,6 +160,8 @@ class JsonLinesChunk(Chunk):
                     id_ = _id(values, part.id_key)
                 if options.by is not None:
                     group = _group(values, options.by)
+                if isinstance(values, _Replaced) and _holds_replaced(item):
+                    replaced.append(row)
             except _Malformed as error:
                 part.bad_row(bad, row, self._records.line_of(row), str(error))
                 item = None
@@ -160,7 +176,9 @@ class JsonLinesChunk(Chunk):
             if row in known:
                 continue
             part.bad_row(bad, row, self._records.line_of(row), reason)
-        block = Block(self.rows, self.first_row, texts, unreadable=bad)
+        for row in replaced if options.on_error == "stop" else ():
+            part.bad_row(bad, row, self._records.line_of(row), f"bytes that are not {part.encoding}")
+        block = Block(self.rows, self.first_row, texts, unreadable=bad, replaced=replaced)
         if not texts_only:
             block.ids = None if part.id_key is None else pa.array(ids, pa.string())
             block.by = None if options.by is None else pa.array(groups, pa.string())
@@ -171,7 +189,7 @@ class JsonLinesChunk(Chunk):
     def _object(self, line: memoryview) -> dict[str, Any]:
         if self._records.too_long:
             raise _Malformed(f"the line is longer than {MAX_ROW_BYTES // 2**20} MiB, the most that is read")
-        row = _parsed(line)
+        row = self._part.parsed(line)
         if isinstance(row, _Malformed):
             raise row
         if not isinstance(row, dict):
@@ -194,7 +212,23 @@ class _Escaped(dict[str, Any]):
     """A row of a line that is not UTF-8: its strings hold the odd bytes as escapes (`surrogateescape`)."""
 
 
-def _parsed(line: memoryview) -> Any:
+class _Replaced(dict[str, Any]):
+    """A row of a line with bytes that its encoding does not have: U+FFFD stands for them."""
+
+
+def _holds_replaced(item: Any) -> bool:
+    """Whether what is compared of such a row holds replaced bytes, and not only what else stands on the line."""
+    return item is not None and "\ufffd" in (item if isinstance(item, str) else repr(item))
+
+
+def _undecoded(values: dict[str, Any], value: str) -> bool:
+    """Whether a string of a row holds bytes that do not decode."""
+    if isinstance(values, _Escaped):
+        return not _encodes(value)
+    return isinstance(values, _Replaced) and "\ufffd" in value
+
+
+def _parsed(line: memoryview | bytes) -> Any:
     """The value on a line, or the `_Malformed` that says why there is none."""
     try:
         return orjson.loads(line)
@@ -229,8 +263,17 @@ def _item(values: dict[str, Any], options: ReadOptions) -> Any:
         try:
             found.append(json_value(options, name, values[name]))
         except ValueError as error:
-            raise _Malformed(f"{error}, this is a {_kind(values[name])}") from error
+            found_one = "" if _is_of_kind(options, name, values[name]) else f", this is a {_kind(values[name])}"
+            raise _Malformed(f"{error}{found_one}") from error
     return found
+
+
+def _is_of_kind(options: ReadOptions, name: str, value: Any) -> bool:
+    """Whether a value that cannot be used is at least a list, a string or a number, as it must be."""
+    if options.group is not None:
+        return isinstance(value, (int, float) if name == options.weight else str)
+    lists = options.items is not None or options.item_kind == "vectors"
+    return isinstance(value, list if lists else (str, int))
 
 
 def _item_array(items: list[Any], options: ReadOptions) -> tuple[Any, list[tuple[int, str]]]:
@@ -259,6 +302,10 @@ def _clean(values: dict[str, Any], value: Any) -> Any:
     return value
 
 
+def _named(values: dict[str, Any]) -> str:
+    return "UTF-8" if isinstance(values, _Escaped) else "in the encoding that --encoding names"
+
+
 def _encodes(text: str) -> bool:
     try:
         text.encode()
@@ -279,11 +326,11 @@ def _id(values: dict[str, Any], key: str) -> str:
     if type(value) is int:
         return str(value)
     if isinstance(value, str):
-        if isinstance(values, _Escaped) and not _encodes(value):
-            raise _Malformed(f"the id {key!r} is not UTF-8")
+        if _undecoded(values, value):
+            raise _Malformed(f"the id {key!r} is not {_named(values)}")
         return value
     came = "there is none" if value is _MISSING else f"this is a {_kind(value)}"
-    raise _Malformed(f"the id {key!r} must be a string or a whole number, {came}")
+    raise _Malformed(f"the id {key!r} must be a string or a whole number, {came}; --id NAME names another column")
 
 
 def _group(values: dict[str, Any], key: str) -> str | None:
@@ -293,8 +340,8 @@ def _group(values: dict[str, Any], key: str) -> str | None:
     if value is None:
         return None
     if isinstance(value, str):
-        if isinstance(values, _Escaped) and not _encodes(value):
-            raise _Malformed(f"the value of {key!r}, which --by names, is not UTF-8")
+        if _undecoded(values, value):
+            raise _Malformed(f"the value of {key!r}, which --by names, is not {_named(values)}")
         return value
     if isinstance(value, (bool, int, float)):
         return str(pa.scalar(value).cast(pa.string()).as_py()) if type(value) is not int else str(value)
@@ -308,7 +355,7 @@ def _kind(value: Any) -> str:
         return "number"
     if isinstance(value, str):
         return "string"
-    return "null" if value is None else "list" if isinstance(value, list) else "object"
+    return "null" if value is None else "list" if isinstance(value, list) else "JSON object"
 
 
 def _text_array(texts: list[Any]) -> Any:
@@ -317,9 +364,10 @@ def _text_array(texts: list[Any]) -> Any:
     return pa.array(texts, pa.string())
 
 
-def _flagged(line: bytes, names: tuple[str, ...], values: tuple[Any, ...]) -> bytes:
-    """Insert the flags before the closing brace of a line."""
-    flags = orjson.dumps(dict(zip(names, values, strict=True)))
+def _flagged(line: bytes, names: tuple[str, ...], values: tuple[Any, ...], plain: bool) -> bytes:
+    """Insert the flags before the closing brace of a line; `plain`, in ASCII alone, which every encoding has."""
+    flags = dict(zip(names, values, strict=True))
+    written = json.dumps(flags, separators=(",", ":")).encode() if plain else orjson.dumps(flags)
     body = line.rstrip()
     comma = b"" if body[:-1].rstrip() == b"{" else b","
-    return body[:-1].rstrip() + comma + flags[1:] + ending_of(line)
+    return body[:-1].rstrip() + comma + written[1:] + ending_of(line)

@@ -80,7 +80,7 @@ class LinesChunk(Chunk):
                 line = records.line_of(replaced[0])
                 part.bad_row(bad, replaced[0], line, f"bytes that are not {part.options.encoding}")
         texts = null_where(texts, [row for row, _ in bad])
-        block = Block(self.rows, self.first_row, texts, unreadable=bad, replaced=len(replaced))
+        block = Block(self.rows, self.first_row, texts, unreadable=bad, replaced=replaced)
         block.payload = records if whole else None
         return block
 

@@ -16,9 +16,10 @@ import pyarrow as pa
 
 from ..errors import ColumnError, OptionError, SourceError
 from ..options import ReadOptions
+from ..schema import MOST_DIMENSIONS
 from .compressed import writing
 from .parts import LEAST_ROW, Block, Chunk, KeptWriter, Mask, Part, Unreadable
-from .vectors import MOST_DIMENSIONS, packed_rows
+from .vectors import packed_rows
 
 _HEAD = 128  # bytes of the header of a file that is written, whatever its number of rows
 
@@ -132,7 +133,9 @@ class NpyChunk(Chunk):
         array = part.rows(self.first_row, self.rows)
         starts = np.arange(self.rows + 1, dtype=np.int64) * part.shape[1]
         none = np.zeros(self.rows, np.bool_)
-        texts, found = packed_rows(array.reshape(-1), starts, none, part.options.measure == "cosine")
+        options = part.options
+        within = options.reach if options.measure == "distance" else None
+        texts, found = packed_rows(array.reshape(-1), starts, none, options.measure == "cosine", within)
         bad: Unreadable = []
         for row, reason in found:
             part.bad_row(bad, row, self.first_row + row, reason, lines=False)

@@ -14,7 +14,7 @@ from ..options import ReadOptions
 from .arrays import held_table
 from .arrow import ArrowPart
 from .compressed import reading, writing
-from .items import held_values, json_type
+from .held import held_columns
 from .parquet import ParquetWriter
 from .parts import LEAST_ROW, Block, Chunk, KeptWriter
 from .tables import ColumnsPart
@@ -197,19 +197,9 @@ def texts_part(
 
 def _items_part(items: Sequence[Any], ids: list[str], name: str, source: int, options: ReadOptions) -> TablePart:
     """Make a part of sets, or of records, that a program holds."""
-    columns = options.item_columns
-    values: list[list[Any]] = [[] for _ in columns]
-    unreadable: dict[int, str] = {}
-    for row, item in enumerate(items):
-        found = held_values(options, item)
-        if isinstance(found, str):
-            raise SourceError(found, where=f"{name}[{ids[row]!r}]")
-        for column, value in zip(values, found, strict=True):
-            column.append(value)
-    arrays = [pa.array(held, json_type(options, column)) for column, held in zip(columns, values, strict=True)]
-    table = pa.table({"id": pa.array(ids, pa.string()), **dict(zip(columns, arrays, strict=True))})
+    table = pa.table({"id": pa.array(ids, pa.string()), **held_columns(items, ids, name, options)})
     plain = type(options).of(**{**_words(options), "id": "id"})
-    return TablePart(name, source, plain, table, unreadable)
+    return TablePart(name, source, plain, table)
 
 
 def _words(options: ReadOptions) -> dict[str, Any]:

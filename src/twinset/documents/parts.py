@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -37,7 +38,8 @@ class Block:
 
     `texts` are strings or bytes (bytes may be invalid UTF-8); null for an unreadable row and for a null text.
     `ids` is None where rows have no id of their own, `sources` where all rows are of the part's own source.
-    `unreadable` names rows, counted from the block's first. `lengths` is None where the texts tell them. `payload` is
+    `unreadable` and `replaced` name rows, counted from the block's first: those that are no documents, and those in
+    which bytes were replaced as they were decoded. `lengths` is None where the texts tell them. `payload` is
     what a writer needs of the rows.
     """
 
@@ -48,7 +50,7 @@ class Block:
     by: Any = None
     columns: dict[str, Any] = field(default_factory=dict)
     unreadable: Unreadable = field(default_factory=list)
-    replaced: int = 0
+    replaced: Sequence[int] = ()
     sources: npt.NDArray[np.int64] | None = None
     lengths: npt.NDArray[np.uint64] | None = None
     payload: Any = None
@@ -157,10 +159,11 @@ class Part(ABC):
         """Make the error for a column that is not there."""
         there = self.column_names
         known = ", ".join(repr(one) for one in there[:30]) + (", …" if len(there) > 30 else "")
-        return ColumnError(
-            f"there is no column {name!r}; the columns are {known or 'none'}: name one with {option}",
-            where=self.name,
-        )
+        said = f"there is no column {name!r}; the columns are {known or 'none'}: name one with {option}"
+        found = re.fullmatch(r"(.+?),((?:word|char):\d+)(,\d+)?", name) if option.startswith("--text") else None
+        if found:
+            said += f" (of a single column, shingles are said apart: --text {found[1]} --shingle {found[2]})"
+        return ColumnError(said, where=self.name)
 
     @abstractmethod
     def chunks(self, batch_bytes: int) -> Iterator[Chunk]:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import shown_size
-from ..errors import MissingError, OptionError, RowError
+from ..errors import MissingError, OptionError, RowError, TwinsetError
 from .image_kernels import add_rows
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class _Opened:
             raise
         except Exception as error:  # damaged files make Pillow's readers raise almost anything
             self._release()
-            raise RowError(f"not a picture that can be read: {_said(error)}", where=self._where) from error
+            raise self._unreadable(error) from error
         except BaseException:
             self._release()
             raise
@@ -171,9 +171,14 @@ class _Opened:
             )
         return image
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         self._image.close()
         self._release()
+        if isinstance(error, Exception) and not isinstance(error, (TwinsetError, MemoryError)):
+            raise self._unreadable(error) from error  # one odd picture must not end a run that passes over such
+
+    def _unreadable(self, error: Exception) -> RowError:
+        return RowError(f"not a picture that can be read: {_said(error)}", where=self._where)
 
     def _release(self) -> None:
         if self._held:
@@ -249,7 +254,7 @@ def _scale(image: Image, where: str) -> tuple[float, float] | None:
     for most in (1.0, 255.0, 65535.0) if image.mode == "F" else (65535.0,):
         if low >= 0 and high <= most:
             return 0.0, 255 / most
-    return low, 255 / (high - low)
+    return low, 255 / (high - low) if high > low else 0.0
 
 
 def _orientation(image: Image) -> int:

@@ -15,7 +15,7 @@ from ..errors import ColumnError, SourceError
 from ..options import ReadOptions
 from ..wording import counted
 from .compressed import Reader, open_reader
-from .encodings import check_splittable, decode_array, is_utf8
+from .encodings import check_splittable, decode_array, is_utf8, refuse_utf16
 from .items import packed
 from .kernels import AFTER_CR, QUOTED, scan_separated, take_field
 from .parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
@@ -66,6 +66,8 @@ class SeparatedPart(Part):
         check_splittable(options.encoding, name)
         with open_reader(path, codec, name) as stream:
             self.mark, self.header, _ = self._open_header(stream)
+        if is_utf8(options.encoding):
+            refuse_utf16(self.header, name)
         self._names = self._parse_header()
         self.id_name = options.id or ("id" if "id" in self._names else None)
         need_column(options, name)
@@ -179,7 +181,7 @@ class SeparatedChunk(Chunk):
         for row in replaced:
             if part.options.on_error == "stop":
                 part.bad_row(bad, row, records.line_of(row), f"bytes that are not {part.encoding}")
-        block = Block(self.rows, self.first_row, texts, unreadable=bad, replaced=len(replaced))
+        block = Block(self.rows, self.first_row, texts, unreadable=bad, replaced=replaced)
         if not texts_only:
             if part.id_name is not None:
                 block.ids = self._ids(part.id_name, rows, bad)

@@ -18,7 +18,18 @@ from .arrays import check_array
 from .arrow import ArrowPart
 from .compressed import writing
 from .encodings import known
-from .files import chosen, files_in, format_of, is_marker, is_pattern, matches_of, why_not_text
+from .files import (
+    chosen,
+    files_in,
+    format_of,
+    is_marker,
+    is_pattern,
+    matches_of,
+    why_not_one_text,
+    why_not_opened,
+    why_not_text,
+    without_ours,
+)
 from .jsonl import JsonLinesPart
 from .lines import LinesPart
 from .names import Components, components_of, distinct_names
@@ -73,6 +84,9 @@ def open_sources(sources: Sequence[object], options: ReadOptions, *, scratch: Pa
     opening = _Opening(options, scratch, against, sources)
     for number, given in enumerate(sources):
         opening.add(number, given)
+    if not opening.found:
+        name, reason = opening.skipped[0]
+        raise SourceError(f"there is nothing to read: {reason}", where=name)
     return opening.finish()
 
 
@@ -168,6 +182,8 @@ class _Opening:
         name = self.prefix + "stdin"
         if name in self.names:
             raise OptionError("stdin (-) can be read once only; it was named twice")
+        if sys.stdin is None:
+            raise SourceError("standard input is closed, and - reads from it; name a file, a folder or a pattern")
         self.names.add(name)
         spool = self.scratch / f"{name}.jsonl"
         with writing(spool):
@@ -180,7 +196,8 @@ class _Opening:
 
     def _add_folder(self, number: int, given: str) -> None:
         folder = Path(given)
-        names = files_in(folder, self.options)
+        passed_over = len(self.skipped)
+        names = files_in(folder, self.options, self.skipped)
         markers = {name for name in names if is_marker(name)}
         others = [name for name in names if name not in markers]
         rows = self.options.item_kind not in ("text", "images")  # these are made of columns, or of arrays
@@ -196,7 +213,7 @@ class _Opening:
             if rows and _is_plain(name):
                 self.skipped.append((shown, f"no table, and {self.options.item_flag} needs one"))
                 continue
-            if not tables and (reason := self._why_not(str(path), shown)):
+            if reason := why_not_opened(str(path), shown, self.options) if tables else self._why_not(str(path), shown):
                 self.skipped.append((shown, reason))
                 continue
             parts = tuple(name.split("/"))
@@ -205,9 +222,11 @@ class _Opening:
                 found.folder, found.folder_name = folder, folder.as_posix()
             self.found.append(found)
         if len(self.found) == before:
-            raise SourceError(self._nothing("folder", bool(names)), where=given)
+            ours = self.skipped[passed_over:] if not names else []
+            more = f"; {ours[0][0]} is passed over: {ours[0][1]}" if ours else ""
+            raise SourceError(self._nothing("folder", names) + more, where=given)
 
-    def _nothing(self, what: str, passed_over: bool) -> str:
+    def _nothing(self, what: str, passed_over: Sequence[str]) -> str:
         if self.options.images:
             return self._no_pictures(what)
         if self.options.item_kind != "text":
@@ -217,7 +236,7 @@ class _Opening:
         looked += ".feather, not hidden and not links"
         if self.options.include or self.options.exclude:
             looked += f", with --include {list(self.options.include)} --exclude {list(self.options.exclude)}"
-        return looked.format(what) + ("; all that is there is binary" if passed_over else "")
+        return looked.format(what) + (f"; all that is there is binary{_pictures(passed_over)}" if passed_over else "")
 
     def _no_pictures(self, what: str) -> str:
         from .pictures import ENDINGS
@@ -240,22 +259,27 @@ class _Opening:
         kind = "image" if self.options.images else format_of(path.name)[0]
         if kind == "text" and (reason := self._why_not(given, given)):
             raise SourceError(f"not a text: {reason}", where=given)
+        if kind == "text" and (reason := why_not_one_text(given, self.options)):
+            raise SourceError(reason, where=given)
+        if kind not in ("text", "image") and (reason := why_not_opened(given, path.as_posix(), self.options)):
+            self.skipped.append((path.as_posix(), reason))
+            return
         self.found.append(_Found(path, path.as_posix(), number, components_of(path), 1))
 
     def _add_pattern(self, number: int, given: str) -> None:
         before, matches = len(self.found), matches_of(given)
-        for match in matches:
+        for match in without_ours(matches, given, self.skipped):
             shown = Path(match).as_posix()
             if not os.path.isfile(match) or not chosen(shown, self.options):
                 continue
-            kind = "text" if self.options.images else format_of(match)[0]
-            if kind == "text" and (reason := self._why_not(match, shown)):
+            plain = self.options.images or _is_plain(match)
+            if reason := self._why_not(match, shown) if plain else why_not_opened(match, shown, self.options):
                 self.skipped.append((shown, reason))
                 continue
             self.found.append(_Found(Path(match), shown, number, components_of(match), 1))
         if len(self.found) == before:
             raise SourceError(
-                self._nothing("pattern", bool(matches)) if matches else "no file fits this pattern",
+                self._nothing("pattern", matches) if matches else "no file fits this pattern",
                 where=given,
             )
 
@@ -315,11 +339,22 @@ class _Opening:
         elif kind in ("csv", "tsv"):
             part = SeparatedPart(*where, kind, codec)
         elif codec is not None:
-            raise SourceError(f"{kind} is compressed inside; unpack the {codec} around it", where=found.shown)
+            raise SourceError(
+                f"{kind} files are read from any place within, which {codec} does not allow; unpack it first",
+                where=found.shown,
+            )
         else:
             part = {"parquet": ParquetPart, "npy": NpyPart}.get(kind, ArrowPart)(*where)
         part.kept_name = kept
         return part
+
+
+def _pictures(names: Sequence[str]) -> str:
+    """What to do about files that look like pictures, if some do."""
+    from .pictures import ENDINGS
+
+    found = next((name for name in names if name.lower().endswith(ENDINGS)), None)
+    return f"; {found} looks like a picture: --images compares pictures" if found else ""
 
 
 def _is_plain(name: str) -> bool:
@@ -349,7 +384,7 @@ def _no_long_table(what: str) -> SourceError:
 
 
 def _mapped_id(key: object) -> str:
-    if isinstance(key, str) or type(key) is int:
+    if isinstance(key, (str, np.integer)) or type(key) is int:
         try:
             return str(key).encode().decode()
         except UnicodeEncodeError as error:

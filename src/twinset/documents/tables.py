@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from ..errors import ColumnError
 from ..options import ReadOptions
+from ..options.sketch import METADATA
 from .items import check_type, is_text, packed, value_type
 from .parts import MAX_ROW_BYTES, Block, KeptWriter, Mask, Part, Unreadable
 from .records import null_where
@@ -40,6 +41,16 @@ class ColumnsPart(Part):
             self.check_column(options.by, "--by NAME")
             if pa.types.is_nested(value_type(schema.field(options.by).type)):
                 raise ColumnError(f"--by needs strings or numbers, {options.by!r} is nested", where=name)
+
+    def no_column(self, name: str, option: str) -> ColumnError:
+        """Make the error for a column that is not there."""
+        if METADATA in (self.schema.metadata or {}):
+            return ColumnError(
+                "it holds sketches, not the documents of which they were made; twinset pairs compares them, all else "
+                "needs the documents",
+                where=self.name,
+            )
+        return super().no_column(name, option)
 
     def _find_id(self) -> str | None:
         name = self.options.id or "id"

@@ -22,6 +22,8 @@ from .encodings import decode, is_utf8
 from .lines import no_columns, no_flags
 from .parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
 
+SKIP = "--on-error skip leaves such files out"
+
 _PIECE = 2**20
 _MARK = b"\xef\xbb\xbf"
 _PACKED = 4  # how much a compressed text is taken to grow when chunks are planned
@@ -100,9 +102,17 @@ class TextPart(Part):
         """SHA-256 over the lines ``id size sha256`` of the files."""
         total = hashlib.sha256()
         for file in self.files:
-            line = f"{orjson.dumps(file.id).decode()} {file.size} {file_digest(file.path, file.path)}\n"
+            line = f"{orjson.dumps(file.id).decode()} {file.size} {self._digest_of(file)}\n"
             total.update(line.encode())
         return total.hexdigest()
+
+    def _digest_of(self, file: TextFile) -> str:
+        try:
+            return file_digest(file.path, file.path)
+        except SourceError:
+            if self.options.on_error != "skip":
+                raise
+            return "unreadable"
 
     def describe(self) -> dict[str, Any]:
         """Say what would be read."""
@@ -123,14 +133,14 @@ class TextChunk(Chunk):
         part, utf8 = self._part, is_utf8(self._part.options.encoding)
         bad: Unreadable = []
         texts: list[bytes | str | None] = []
-        replaced = 0
+        replaced: list[int] = []
         for row, file in enumerate(self._files):
             data = self._bytes(row, file, bad)
             if data is None or utf8:
                 texts.append(data if data is None else data.removeprefix(_MARK))
                 continue
             text, odd = decode(data, part.options.encoding)
-            replaced += odd
+            replaced += [row] if odd else []
             if odd and part.options.on_error == "stop":
                 raise RowError(f"bytes that are not {part.options.encoding}", where=file.path)
             texts.append(text)
@@ -145,14 +155,10 @@ class TextChunk(Chunk):
     def _bytes(self, row: int, file: TextFile, bad: Unreadable) -> bytes | None:
         try:
             return file_bytes(file)
-        except RowError as error:
-            if self._part.options.on_error != "skip":
-                raise
-            bad.append((row, error.message))
         except SourceError as error:
-            # A damaged file is one document, and so one unreadable row; one that cannot be opened is not.
-            if self._part.options.on_error != "skip" or file.codec is None:
-                raise
+            # A file is one document, and so one unreadable row, whether it is damaged or cannot be opened.
+            if self._part.options.on_error != "skip":
+                raise type(error)(f"{error.message}; {SKIP}", where=error.where) from error
             bad.append((row, error.message))
         return None
 

@@ -14,13 +14,12 @@ import pyarrow as pa
 
 from ..errors import ColumnError
 from ..options import ReadOptions
-from ..schema import Places
-
-MOST_DIMENSIONS = 1 << 16
+from ..schema import MOST_DIMENSIONS, Places
 
 Found = tuple[Any, list[tuple[int, str]]]
 _BETWEEN = str.maketrans(",;|", "   ")
 _FINITE = "allowed are finite numbers that 32-bit floats can hold"
+_MOST_MOVED = 1 / 2000  # of the distance, by rounding each of two vectors: a thousandth together
 
 
 def holds_vectors(kind: Any) -> bool:
@@ -56,8 +55,10 @@ def need_column(options: ReadOptions, where: str) -> None:
         raise ColumnError("--vectors needs the name of a column here: name one with --vectors NAME", where=where)
 
 
-def packed_vectors(column: Any, directions: bool) -> Found:
+def packed_vectors(column: Any, directions: bool, within: float | None = None) -> Found:
     """Pack a column of vectors; with `directions` (for cosines), one that is all zeros has none, and is null.
+
+    `within` is the distance up to which vectors will be near: one that rounding moves too much for that is refused.
 
     Examples
     --------
@@ -70,7 +71,7 @@ def packed_vectors(column: Any, directions: bool) -> Found:
     if pa.types.is_null(column.type):
         return pa.nulls(len(column), pa.large_binary()), []
     values, starts, none, bad = listed_numbers(column)
-    packed, more = packed_rows(values, starts, none, directions)
+    packed, more = packed_rows(values, starts, none, directions, within)
     return packed, sorted(bad + more)
 
 
@@ -78,14 +79,7 @@ def listed_numbers(
     column: Any,
 ) -> tuple[npt.NDArray[Any], Places, npt.NDArray[np.bool_], list[tuple[int, str]]]:
     """Lists of numbers as one array, where each list starts, which rows have none, and the bad rows among these."""
-    bad: list[tuple[int, str]] = []
-    if pa.types.is_null(column.type):
-        return np.zeros(0), np.zeros(len(column) + 1, np.int64), np.ones(len(column), np.bool_), bad
-    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
-            or pa.types.is_fixed_size_list(column.type)):  # fmt: skip
-        column, bad = _written(column)
-    if pa.types.is_fixed_size_list(column.type):
-        column = column.cast(pa.large_list(column.type.value_type))
+    column, bad = listed(column)
     none = np.asarray(column.is_null()) if column.null_count else np.zeros(len(column), np.bool_)
     starts = column.offsets.to_numpy().astype(np.int64)
     first, last = (int(starts[0]), int(starts[-1])) if len(starts) else (0, 0)
@@ -98,8 +92,27 @@ def listed_numbers(
     return _numbers(values), starts, none, bad
 
 
-def packed_rows(given: npt.NDArray[Any], starts: Places, none: npt.NDArray[np.bool_], directions: bool) -> Found:
-    """Pack rows of numbers: row i is given[starts[i]:starts[i+1]]."""
+def listed(column: Any) -> Found:
+    """A column of lists of numbers as such, whatever it is made of, and its bad rows."""
+    bad: list[tuple[int, str]] = []
+    if pa.types.is_null(column.type):
+        return pa.nulls(len(column), pa.large_list(pa.float64())), bad
+    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
+            or pa.types.is_fixed_size_list(column.type)):  # fmt: skip
+        column, bad = _written(column)
+    if pa.types.is_fixed_size_list(column.type):
+        column = column.cast(pa.large_list(column.type.value_type))
+    return column, bad
+
+
+def packed_rows(
+    given: npt.NDArray[Any],
+    starts: Places,
+    none: npt.NDArray[np.bool_],
+    directions: bool,
+    within: float | None = None,
+) -> Found:
+    """Pack rows of numbers: row i is given[starts[i]:starts[i+1]]; else as `packed_vectors`."""
     with np.errstate(over="ignore"):
         values = given.astype("<f4") + np.float32(0.0)
     bad: list[tuple[int, str]] = []
@@ -117,6 +130,11 @@ def packed_rows(given: npt.NDArray[Any], starts: Places, none: npt.NDArray[np.bo
         for row in np.flatnonzero(wide & ~none).tolist()
     ]
     none = none | wide
+    if within and _loses(given.dtype):
+        moved = _moved(given, values, starts, none)
+        far = moved > within * _MOST_MOVED
+        bad += [(row, _too_coarse(moved[row], within)) for row in np.flatnonzero(far).tolist()]
+        none = none | far
     if directions:
         none = none | ~_holding(starts, values != 0)
     valid = pa.py_buffer(np.packbits(~none, bitorder="little")) if none.any() else None
@@ -124,16 +142,54 @@ def packed_rows(given: npt.NDArray[Any], starts: Places, none: npt.NDArray[np.bo
     return pa.Array.from_buffers(pa.large_binary(), len(starts) - 1, buffers), bad
 
 
+def _loses(dtype: np.dtype[Any]) -> bool:
+    """Whether 32-bit floats cannot hold every number of a type."""
+    return dtype.itemsize > (4 if dtype.kind == "f" else 2)
+
+
+def _moved(
+    given: npt.NDArray[Any], values: npt.NDArray[Any], starts: Places, none: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.float64]:
+    """How far each vector is from where it was before its numbers were rounded; a little more than that at most."""
+    exact = given.astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = np.abs(exact - values)
+        if given.dtype.kind in "iu":  # a whole number of 64 bits is rounded by the line above already
+            apart += np.where(np.abs(exact) >= 2.0**53, np.abs(exact) * 2.0**-53, 0.0)
+        moved = np.zeros(len(starts) - 1)
+        rows = np.flatnonzero(np.diff(starts) > 0)
+        if len(rows):
+            moved[rows] = np.sqrt(np.add.reduceat(apart * apart, starts[:-1][rows]))
+    moved[none] = 0.0
+    return moved
+
+
+def _too_coarse(moved: float, within: float) -> str:
+    return (
+        f"vectors are compared as 32-bit floats, and rounding to these moves this one by {moved:.2g}, which is not "
+        f"small beside the distance, {within:g}; allowed is {within * _MOST_MOVED:g} at most: take from all vectors "
+        "what they have in common, such as their mean, or ask for a greater distance"
+    )
+
+
 def vector_of(name: str, value: Any) -> list[float]:
     """A vector out of a JSON row; a `ValueError` says why it is none."""
     if not isinstance(value, list):
         raise ValueError(f"{name!r} must hold a list of numbers")
-    if not all(type(one) is float or type(one) is int for one in value):
-        raise ValueError(f"the list {name!r} must hold numbers alone")
+    if not _all_numbers(value):
+        value = [one.item() if isinstance(one, np.generic) else one for one in value]
+    if not _all_numbers(value):
+        odd = next(one for one in value if type(one) is not float and type(one) is not int)
+        shown = repr(odd) if isinstance(odd, (str, bool)) and len(repr(odd)) <= 40 else f"a {type(odd).__name__}"
+        raise ValueError(f"the list {name!r} must hold numbers alone, and holds {'null' if odd is None else shown}")
     try:
         return [float(one) for one in value]
     except OverflowError:
         raise ValueError(f"the list {name!r} holds a number too large for a float") from None
+
+
+def _all_numbers(value: list[Any]) -> bool:
+    return all(type(one) is float or type(one) is int for one in value)
 
 
 def _numbers(values: Any) -> npt.NDArray[Any]:

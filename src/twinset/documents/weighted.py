@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..schema import Hashes, Places
-from . import groups_kernels as kernels
+from ..ranges import ranges
+from ..schema import MOST_TOTAL, Hashes, Places
 from .normalize import buffers_of
-from .vectors import Found, holds_vectors, listed_numbers
-
-MOST_TOTAL = 1e300
-"""The most that the weights of a set may add up to: two such sets together are still a number."""
+from .vectors import Found, holds_vectors, listed, listed_numbers
 
 _ALLOWED = "allowed are finite numbers from 0 up"
 
@@ -24,8 +22,33 @@ def holds_weights(kind: Any) -> bool:
     return holds_vectors(kind)
 
 
-def packed_weighted(elements: Found, weights: Any) -> Found:
-    """Pack sets, given as the hashes of their elements, with a column of lists of weights.
+def paired(lists: Any, weights: Any) -> Found:
+    """Lists of weights without those of elements that are null, which are none; and the rows that have too few of them.
+
+    Examples
+    --------
+    >>> weights, bad = paired(pa.array([["a", None], [None], ["b"]]), pa.array([[1.0, None], [2.0, 3.0], [4.0]]))
+    >>> weights.to_pylist(), bad
+    ([[1.0], None, [4.0]], [(1, '1 element and 2 weights; each element needs one')])
+    """
+    if not lists.values.null_count:
+        return weights, []
+    given, bad = listed(weights)
+    rows: list[list[float | None] | None] = given.to_pylist()
+    for row, elements in enumerate(lists.to_pylist()):
+        mine = rows[row]
+        if elements is None or mine is None or None not in elements:
+            continue
+        if len(elements) != len(mine):
+            bad.append((row, _unlike(len(elements), len(mine))))
+            rows[row] = None
+        else:
+            rows[row] = [weight for one, weight in zip(elements, mine, strict=True) if one is not None]
+    return pa.array(rows, pa.large_list(pa.float64())), bad
+
+
+def packed_weighted(elements: Found, weights: Any, worse: Sequence[tuple[int, str]] = ()) -> Found:
+    """Pack sets, given as the hashes of their elements, with a column of lists of weights; `worse` are bad ones of it.
 
     Weights of an element that comes twice are added, and what has no weight is left out.
 
@@ -44,15 +67,15 @@ def packed_weighted(elements: Found, weights: Any) -> Found:
     given, weight_starts, missing, odd = listed_numbers(weights)
     weight_counts = np.diff(weight_starts)
     known = {row for row, _ in bad}
-    reasons = {row: reason for row, reason in odd if row not in known}
+    reasons = {row: reason for row, reason in (*worse, *odd) if row not in known}
     for row in np.flatnonzero((counts != weight_counts) & ~none & ~missing).tolist():
         reasons.setdefault(row, _unlike(int(counts[row]), int(weight_counts[row])))
     for row in np.flatnonzero(missing & ~none & (counts > 0)).tolist():
         reasons.setdefault(row, "the weights are null; each element needs one")
     out = none | missing
     out[list(reasons)] = True
-    hashes = data.view("<u8")[_ranges(starts, np.where(out, 0, counts))]
-    values = given[_ranges(weight_starts[:-1], np.where(out, 0, weight_counts))].astype(np.float64)
+    hashes = data.view("<u8")[ranges(starts, np.where(out, 0, counts))]
+    values = given[ranges(weight_starts[:-1], np.where(out, 0, weight_counts))].astype(np.float64)
     places = np.concatenate([[0], np.cumsum(np.where(out, 0, counts))])
     for row, value in _wrong(values, places):
         reasons.setdefault(row, f"a weight is {value:g}; {_ALLOWED}")
@@ -64,6 +87,8 @@ def packed_weighted(elements: Found, weights: Any) -> Found:
 def _packed(
     hashes: Hashes, values: npt.NDArray[np.float64], places: Places, out: npt.NDArray[np.bool_], reasons: dict[int, str]
 ) -> Any:
+    from . import groups_kernels as kernels  # which only weighted sets and long tables need to wait for
+
     values[~(values >= 0) | np.isinf(values)] = 0.0  # of rows that were refused
     totals = np.bincount(np.repeat(np.arange(len(out)), np.diff(places)), values, len(out))
     counts = np.empty(len(out), np.int64)
@@ -89,9 +114,3 @@ def _wrong(values: npt.NDArray[np.float64], places: Places) -> list[tuple[int, f
 def _unlike(elements: int, weights: int) -> str:
     words = f"{elements} element{'' if elements == 1 else 's'} and {weights} weight{'' if weights == 1 else 's'}"
     return f"{words}; each element needs one"
-
-
-def _ranges(starts: Places, counts: Places) -> Places:
-    before = np.cumsum(counts) - counts
-    found: Places = np.arange(int(counts.sum())) - np.repeat(before - starts, counts)
-    return found

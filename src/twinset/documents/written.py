@@ -36,9 +36,12 @@ def written_sets(part: Part, rows: Places) -> list[list[str] | None]:
     [[], ['a', '5']]
     """
     of_groups: Callable[[Places], list[list[str] | None]] | None = getattr(part, "elements", None)
-    if of_groups is not None:
-        return of_groups(rows)
-    found: list[list[str] | None] = [None] * len(rows)
+    return _lists_written(part, rows) if of_groups is None else of_groups(rows)
+
+
+def _lists_written(part: Part, rows: Places) -> list[Any]:
+    """What some rows of a part hold, out of the JSON in which they are written."""
+    found: list[Any] = [None] * len(rows)
     with _as_written(part):
         for chunk in part.chunks(_BATCH):
             here = np.flatnonzero((rows >= chunk.first_row) & (rows < chunk.first_row + chunk.rows))
@@ -51,9 +54,19 @@ def written_sets(part: Part, rows: Places) -> list[list[str] | None]:
 
 
 def weighted_sets(part: Part, rows: Places) -> list[dict[str, float] | None]:
-    """The elements of some groups of a long table, and how much each counts; None where there is none."""
-    of_groups: Callable[[Places], list[dict[str, float] | None]] = part.weights  # type: ignore[attr-defined]
-    return of_groups(rows)
+    """The elements of some weighted items of a part, and how much each counts; None where there is none.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from twinset.documents.sources import open_sources
+    >>> options = ReadOptions.of(items="tags", weight="counts")
+    >>> found = open_sources([[{"a": 2, "b": 0.5}]], options, scratch=Path("scratch"))
+    >>> weighted_sets(found.parts[0], np.array([0]))
+    [{'a': 2.0, 'b': 0.5}]
+    """
+    of_groups: Callable[[Places], list[dict[str, float] | None]] | None = getattr(part, "weights", None)
+    return _lists_written(part, rows) if of_groups is None else of_groups(rows)
 
 
 @contextmanager

@@ -32,7 +32,8 @@ from twinset.errors import TwinsetError
 from twinset.pairs.audit import Inverted
 from twinset.pairs.screening import LEAST_COUNT, Screen, first_parts, saves
 from twinset.pairs.verify import Room, Sets
-from twinset.schema import Hashes, Numbers, Places, Shingles
+from twinset.ranges import pair_words
+from twinset.schema import Numbers, Places, Shingles
 from twinset.wording import counted
 
 BYTES_A_SHINGLE = 64  # of a sample: its sets, and the table while it is made from them
@@ -131,7 +132,8 @@ class Auditing:
 
         A few of the sample are compared with as many others first, to see how much work that is.
         """
-        first, others = sample[: sampling.PILOT], sample[sampling.PILOT : 2 * sampling.PILOT]
+        few = sampling.PILOT if len(sample) == np.count_nonzero(self.own) else min(sampling.PILOT, len(sample) // 2)
+        first, others = sample[:few], sample[few : 2 * few]
         if self.corpus.border is not None:
             numbers = np.flatnonzero(self.partners).astype(np.uint32)
             others = sampling.drawn(self.corpus, numbers, min(sampling.PILOT, len(numbers)), self.options.seed)
@@ -140,14 +142,14 @@ class Auditing:
         fits = len(self._parts(sample, degrees)) == 1
         held = sample if fits else first
         loaded = self._load(np.concatenate([held, others]) if not fits or self.corpus.border is not None else held)
-        start = len(held) if len(loaded.numbers) > len(held) else sampling.PILOT
+        start = len(held) if len(loaded.numbers) > len(held) else len(first)
         table = Inverted.of(loaded.part(0, len(first)).sets)
         trial = loaded.part(start, start + len(others))
         looked = sum(entries for _, entries in table.matches(trial.sets, self.options.least))
-        crowded = table.known(trial.sets) > sampling.most_known(self.options.least)
+        most = sampling.crowd(table.known(trial.sets), self.options.least)
         count = sampling.affordable(
             len(sample), looked / len(first) / len(others), self.n_partners, self.work,
-            candidates * (self.work // self.n_partners), float(degrees[sample].mean()), crowded,
+            candidates * (self.work // self.n_partners), float(degrees[sample].mean()), most,
         )  # fmt: skip
         return sample[:count], loaded.part(0, count) if fits or count <= len(first) else None
 
@@ -196,7 +198,7 @@ class Auditing:
     def _compared(self, few: Loaded) -> _Met:
         """Every document that reaches the least similarity with one of the few."""
         table = Inverted.of(few.sets).with_rare(self.options.least)
-        counts = self.corpus.counts
+        counts = self.corpus.most_distinct()
         # Only texts have a beginning that can be cut off; what is packed is read whole.
         text = kind_of(self.options) == "text"
         screen = Screen.of(few.sets, counts[few.numbers], self.options.least) if text else None
@@ -205,11 +207,14 @@ class Auditing:
 
         def work(span: Span, block: Block) -> list[_Met]:
             rows = np.flatnonzero(partners[span.first : span.first + span.rows])
-            if screen is not None and not self._in_vain(screen.share):
-                rows = self._screened(screen, block.texts, rows, counts[span.first : span.first + span.rows])
+            sizes = counts[span.first : span.first + span.rows]
+            screened = screen if screen is not None and not self._in_vain(screen.share) else None
+            if screened is not None:
+                rows = self._screened(screened, block.texts, rows, sizes)
             found = []
             for portion in chosen(block.texts, rows, self.options):
-                found += self._met(few, table, portion, portion.rows + span.first)
+                passed = table.meets(portion) if screened is None else screened.passes(portion, sizes[portion.rows])
+                found += self._met(few, table, portion, np.flatnonzero(passed), portion.rows + span.first)
             return found
 
         found = [np.empty((0, 4), np.uint32), *(self._within(few, table) if self.corpus.border is None else ())]
@@ -240,8 +245,7 @@ class Auditing:
         self._tried += np.array([len(long), np.count_nonzero(alive[long])])
         return rows[alive]
 
-    def _met(self, few: Loaded, table: Inverted, portion: Shingles, numbers: Places) -> list[_Met]:
-        rows = np.flatnonzero(table.meets(portion))
+    def _met(self, few: Loaded, table: Inverted, portion: Shingles, rows: Places, numbers: Places) -> list[_Met]:
         if not len(rows):
             return []
         sets = Sets.with_room(np.diff(portion.offsets)[rows], self._room)
@@ -269,9 +273,9 @@ class Auditing:
         for chunk in pairs.chunks():
             for near, far in ((chunk[:, 0], chunk[:, 1]), (chunk[:, 1], chunk[:, 0])):
                 ours = place[near] >= 0
-                known.append(_words(place[near[ours]], far[ours]))
+                known.append(pair_words(place[near[ours]], far[ours]))
         found = np.concatenate(known)
-        met = _words(rows[:, 1], rows[:, 0])
+        met = pair_words(rows[:, 1], rows[:, 0])
         seen = np.isin(met, found)
         if np.count_nonzero(seen) != len(found):
             raise TwinsetError(
@@ -280,10 +284,6 @@ class Auditing:
             )
         return ~seen
 
-
-def _words(high: npt.NDArray[np.integer], low: npt.NDArray[np.integer]) -> Hashes:
-    words: Hashes = (high.astype(np.uint64) << np.uint64(32)) | low.astype(np.uint64)
-    return words
 
 
 def _degrees(pairs: Spool, documents: int) -> Places:

@@ -1,12 +1,16 @@
 """How much memory each thing may take, out of what the run was given."""
 
+import ctypes
 import os
 import resource
 import sys
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 _IN_HAND = 3  # a batch as it came, decoded and shingled
 _LEAST_BATCH = 1 << 16
+_BYTES_A_DOCUMENT = 64  # 33 of what was found when it was read, 20 of its copies, the rest of its cluster
 
 
 def resident_bytes() -> int:
@@ -29,6 +33,14 @@ def peak_bytes() -> int:
         return most * (1 if sys.platform == "darwin" else 1024)
 
 
+def give_back() -> None:
+    """Hand back memory that was let go of: allocators keep it, and what comes next reckons with it."""
+    pa.default_memory_pool().release_unused()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc; others give back by themselves, or never
+    if trim is not None:
+        trim(0)
+
+
 def batch_within(asked: int, total: int, threads: int) -> int:
     """A batch as asked for, or the largest power of two of which an eighth of `total` holds what is in hand."""
     most = total // (8 * _IN_HAND * (threads + 2))
@@ -41,12 +53,19 @@ class Budget:
 
     total: int
     free: int
+    in_hand: int = 0
+    """What is kept back for batches in hand."""
 
     @classmethod
     def of(cls, total: int, threads: int, batch_bytes: int) -> "Budget":
         """Divide `total`. Each thread has a batch or two in hand, decoded, beside its own scratch."""
         in_hand = (threads + 2) * _IN_HAND * batch_bytes
-        return cls(total, max(total // 8, total - resident_bytes() - in_hand))
+        return cls(total, max(total // 8, total - resident_bytes() - in_hand), in_hand)
+
+    def beside(self, documents: int) -> "Budget":
+        """What is left beside so many documents, of whom a few numbers each are held all the time."""
+        least = min(self.free, self.total // 8)
+        return Budget(self.total, max(least, self.free - documents * _BYTES_A_DOCUMENT), self.in_hand)
 
     @property
     def texts(self) -> int:
@@ -62,6 +81,11 @@ class Budget:
     def sets(self) -> int:
         """Shingle sets loaded for verification."""
         return self.free // 3
+
+    @property
+    def items(self) -> int:
+        """Items that are joined in memory, and the join; no batch is in hand then."""
+        return (self.free + self.in_hand) * 2 // 3
 
     @property
     def pairs(self) -> int:

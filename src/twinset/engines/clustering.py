@@ -1,5 +1,6 @@
 """The fourth stage: verified pairs to clusters, and a reason for every removal."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +15,11 @@ from twinset.engines.sketching import UNREADABLE
 from twinset.engines.sorting import Rows, sorted_portions
 from twinset.engines.spool import Spool
 from twinset.engines.verifying import Verifying
-from twinset.pairs.verify import scores
 from twinset.schema import Numbers
 
 Flags = npt.NDArray[np.bool_]
+Similarity = Callable[[Rows], npt.NDArray[np.float64]]
+"""How near the two documents of each row are; of what has a distance, its negative."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,10 @@ def ranks(corpus: Corpus, rules: tuple[tuple[str, str | None], ...], own_ids: bo
     return keep.ranking(rules, corpus.documents, key_of, by_id)
 
 
-def near_enough(pairs: Spool, sizes: Numbers, threshold: float, out: Spool, limit: int) -> Spool:
+def near_enough(pairs: Spool, similarity: Similarity, threshold: float, out: Spool, limit: int) -> Spool:
     """Those of the pairs that reach the threshold, in `out`; what goes beyond the limit is not held in memory."""
     for rows in pairs.chunks():
-        similarity, _, _ = scores(rows[:, 2], sizes[rows[:, 0]], sizes[rows[:, 1]])
-        out.append(rows[similarity >= threshold])
+        out.append(rows[similarity(rows) >= threshold])
         if out.nbytes > limit:
             out.forget()
     out.close()

@@ -53,6 +53,8 @@ class Corpus:
     batch_bytes: int
     noticed: Callable[[Span, Block], None] | None = None
     """Called with every block that is read, by the thread that has read it."""
+    repeats: Numbers = field(default_factory=lambda: np.zeros(0, np.uint32))
+    """How many shingles of each document are surely repeats; empty where that was not looked at."""
     _by_part: dict[int, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -68,6 +70,10 @@ class Corpus:
     def own(self) -> int:
         """Documents of the sources themselves."""
         return self.documents if self.border is None else self.border
+
+    def most_distinct(self) -> Numbers:
+        """How many distinct shingles each document has at most."""
+        return self.counts - self.repeats if len(self.repeats) else self.counts
 
     def bytes_per_document(self) -> float:
         """Bytes of keys and sketches a document."""

@@ -35,7 +35,13 @@ def counts_of(corpus: Corpus, copies: Copies, found: Found, run: Local) -> dict[
         "against": corpus.documents - corpus.own,
         "text_bytes": found.text_bytes,
         **({} if found.rows is None else {"rows": found.rows}),
+        **({} if not found.replaced else {"replaced_in": _ids(corpus, found.replaced_in)}),
     }
+
+
+def _ids(corpus: Corpus, numbers: list[int]) -> list[str]:
+    named: list[str] = corpus.take_ids(np.array(numbers, np.uint32)).to_pylist()
+    return named
 
 
 def named_of(corpus: Corpus, found: Found) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from twinset.candidates import banding
 from twinset.candidates.inverted import Inverted, met
-from twinset.documents.normalize import hash_rows, hash_values
+from twinset.documents.normalize import hash_values
 from twinset.engines import joining
 from twinset.engines.budget import Budget
 from twinset.engines.corpus import Corpus, Span
@@ -29,7 +29,7 @@ from twinset.engines.opening import temporary_folder
 from twinset.engines.progress import Progress
 from twinset.engines.sketch_files import SketchBatch, SketchSource, opened
 from twinset.engines.sketch_making import is_empty
-from twinset.engines.sketching import EMPTY, READ
+from twinset.engines.sketching import EMPTY, OTHER_SIDE, READ, row_digests
 from twinset.engines.sorting import Rows
 from twinset.engines.spool import Spool, packed, unpacked
 from twinset.engines.state import State
@@ -43,10 +43,9 @@ from twinset.sketches import minhash
 from twinset.sketches.bottom_k import BottomK, scores
 
 _ALLOWED = (
-    "threshold", "recall", "n_hashes", "n_bands", "rows_per_band", "identical", "top", "audit", "force",
+    "threshold", "recall", "n_hashes", "n_bands", "rows_per_band", "identical", "top", "audit", "against", "force",
     "threads", "memory", "scratch", "batch_bytes",
 )  # fmt: skip
-_CONTENT_SEEDS = (0xC0DE1, 0xC0DE2)
 _ID_SEED = 0x1D
 _AT_ONCE = 1 << 14
 _IN_HAND = 1 << 20  # what a thread works on: there are no texts
@@ -73,7 +72,8 @@ class Estimating:
 
     def __init__(self, sources: tuple[Any, ...], options: PairsOptions, progress: Progress) -> None:
         self.options, self.progress = options, progress
-        self.sources: list[SketchSource] = opened(sources)
+        self.sources: list[SketchSource] = opened((*sources, *options.against))
+        self._own = len(sources)
         self.scheme = self.sources[0].scheme
         self.plan = self._plan()
         p = self.plan
@@ -116,15 +116,16 @@ class Estimating:
         names = Names(spools["names"], self.budget.names)
         spans: list[Span] = []
         status, digests, hashes = [np.zeros(0, np.uint8)], [np.empty((0, 2), np.uint64)], [np.zeros(0, np.uint64)]
-        first = 0
+        first, border = 0, None
         self.progress.stage("reading sketches", sum(source.rows for source in self.sources), "sketches")
         for number, source in enumerate(self.sources):
-            row = 0
+            row, other_side = 0, number >= self._own
+            border = first if number == self._own else border
             for batch in source.batches():
                 spans.append(Span(number, row, first, len(batch)))
                 status.append(np.where(is_empty(batch), EMPTY, READ).astype(np.uint8))
-                digests.append(_digests(batch))
-                hashes.append(hash_values(batch.ids, _ID_SEED))
+                digests.append(_digests(batch) ^ (OTHER_SIDE if other_side else np.uint64(0)))
+                hashes.append(hash_values(batch.ids, _ID_SEED + other_side))
                 names.append(batch.ids, {})
                 self._keep(batch, spools)
                 row, first = row + len(batch), first + len(batch)
@@ -133,7 +134,7 @@ class Estimating:
         self._slots.close()
         pa.default_memory_pool().release_unused()
         self.corpus = Corpus(
-            [], spans, None, np.concatenate(status), np.zeros(first, np.uint32), np.concatenate(digests), names,
+            [], spans, border, np.concatenate(status), np.zeros(first, np.uint32), np.concatenate(digests), names,
             spools["keys"], spools["bytes"], self.plan.n_bands, np.zeros(0, np.uint64), np.zeros(0, np.uint32), {}, 0,
         )  # fmt: skip
         self._refuse_equal_ids(np.concatenate(hashes))
@@ -160,10 +161,10 @@ class Estimating:
     def _refuse_equal_ids(self, hashes: npt.NDArray[np.uint64]) -> None:
         ordered = np.sort(hashes)
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
-        seen: dict[str, int] = {}
+        seen: dict[tuple[str, bool], int] = {}
         suspects = np.flatnonzero(np.isin(hashes, twice)) if len(twice) else np.zeros(0, np.int64)
         for number, name in zip(suspects.tolist(), self.corpus.take_ids(suspects).to_pylist(), strict=True):
-            other = seen.setdefault(name, number)
+            other = seen.setdefault((name, number < self.corpus.own), number)
             if other != number:
                 one, two = self._where(other), self._where(number)
                 raise DuplicateIdError(
@@ -215,19 +216,30 @@ class Estimating:
 
     def _met(self, left: "_Held", right: "_Held | None") -> Iterator[npt.NDArray[np.uint32]]:
         numbers, values, starts = left.lists(self._wanted)
-        border = None
+        against = self.corpus.border
+        border = None if against is None else int(np.searchsorted(numbers, against))
         if right is not None:
             more, others, ends = right.lists(self._wanted)
             border = len(numbers)
             numbers = np.concatenate([numbers, more])
             starts = np.concatenate([starts, ends[1:] + starts[-1]])
             values = np.concatenate([values, others])
+        if against is not None and not (numbers[:1] < against <= numbers[-1:]).any():
+            return  # all of one side
         inverted = Inverted.of(self.scheme.n_hashes, self.options.threshold, starts, values)
         join = lambda part: list(met(inverted, part, border))  # noqa: E731 - one line, used once
         for found in self.threads.map(join, inverted.slices(8 * self.threads.count)):
             for rows in found:
                 rows[:, :2] = numbers[rows[:, :2]]
-                yield rows
+                yield rows if against is None else rows[(rows[:, 0] < against) & (rows[:, 1] >= against)]
+
+    def identical_across(self, copies: Copies, pairs: Spool) -> int:
+        """How many pairs equal sketches of two sides make."""
+        total = 0
+        for rows in pairs.chunks():
+            left, right = rows[self.scores(*rows.T)[0] == 1.0][:, :2].T
+            total += int((copies.counts[left].astype(np.int64) * copies.counts[right]).sum())
+        return total
 
     def append(self, pairs: Spool, rows: Rows) -> None:
         """Add pairs, in memory while they fit."""
@@ -309,4 +321,4 @@ def _digests(batch: SketchBatch) -> npt.NDArray[np.uint64]:
     data = np.ascontiguousarray(found.values if isinstance(found, BottomK) else found.reshape(-1))
     buffers = [None, pa.py_buffer(offsets.astype(np.int64)), pa.py_buffer(data)]
     rows = pa.Array.from_buffers(pa.large_binary(), len(batch), buffers)
-    return np.stack([hash_rows(rows, seed) for seed in _CONTENT_SEEDS], axis=1)
+    return row_digests(rows)

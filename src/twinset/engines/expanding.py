@@ -12,6 +12,7 @@ import numpy.typing as npt
 from twinset.engines.sketching import READ
 from twinset.engines.sorting import Rows
 from twinset.engines.spool import Spool
+from twinset.ranges import ranges
 from twinset.schema import Bytes, Numbers
 
 SAME = 0xFFFFFFFF
@@ -76,7 +77,7 @@ def expanded(copies: Copies, pairs: Spool, *, link: bool, one_sided: bool) -> It
             yield record
             continue
         left_counts = copies.counts[record[:, 0]].astype(np.int64)
-        lefts = copies.members[_ranges(copies.starts[record[:, 0]], left_counts)]
+        lefts = copies.members[ranges(copies.starts[record[:, 0]], left_counts)]
         rights = np.repeat(record[:, 1], left_counts)
         counts = np.ones(len(rights), np.int64) if link else copies.counts[rights].astype(np.int64)
         yield from _exploded(copies, lefts, copies.starts[rights], counts, np.repeat(record[:, 2], left_counts))
@@ -90,7 +91,7 @@ def _identical(copies: Copies, link: bool) -> Iterator[Rows]:
             yield np.stack([copies.first[later], later, np.full(len(later), SAME, np.uint32)], axis=1)
         return
     groups = np.flatnonzero(copies.counts > 1)
-    places = _ranges(copies.starts[groups], copies.counts[groups].astype(np.int64))
+    places = ranges(copies.starts[groups], copies.counts[groups].astype(np.int64))
     ends = np.repeat(copies.starts[groups] + copies.counts[groups], copies.counts[groups])
     shared = np.full(len(places), SAME, np.uint32)
     yield from _exploded(copies, copies.members[places], places + 1, ends - places - 1, shared)
@@ -109,7 +110,7 @@ def _exploded(
     while at < len(lefts):
         done = int(reach[at - 1]) if at else 0
         end = max(at + 1, int(np.searchsorted(reach, done + _AT_ONCE, side="right")))
-        rights = copies.members[_ranges(starts[at:end], counts[at:end])]
+        rights = copies.members[ranges(starts[at:end], counts[at:end])]
         left = np.repeat(lefts[at:end], counts[at:end])
         if len(left):
             yield np.stack(
@@ -121,10 +122,3 @@ def _exploded(
                 axis=1,
             )
         at = end
-
-
-def _ranges(starts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The numbers starts[i], starts[i]+1, … (counts[i] of them), one range after another."""
-    total = int(counts.sum())
-    before = np.cumsum(counts) - counts
-    return np.arange(total) - np.repeat(before - starts, counts)

@@ -16,6 +16,7 @@ from twinset.engines.sketching import EMPTY, UNREADABLE
 from twinset.errors import SourceError
 from twinset.options.items import MEASURED
 from twinset.options.results import ExplainOptions
+from twinset.pairs.apart import CodesApart, VectorsApart
 from twinset.pairs.explain import Explanation, explain_records, explain_sets, explain_texts, explain_weighted
 from twinset.schema import removed_schema
 
@@ -43,8 +44,11 @@ class Account:
         The document it is explained with: the kept one, or for a kept document the least similar one of its cluster,
         or the one that was asked for. None where there is none.
     explanation
-        The two texts compared; None where there is no other document, or it is of an index that has no text of it, or
-        items are no texts or sets: then the score in `members` is all there is to tell.
+        The two texts or sets compared; None where there is no other document, or it is of an index that has no text of
+        it, or items are no texts and no sets.
+    apart
+        The two codes or vectors compared; None of other kinds of items, and where they were objects of a program that
+        are gone. Of pictures the score in `members` is all there is to tell.
     """
 
     id: str
@@ -53,6 +57,7 @@ class Account:
     members: pa.Table
     other: str | None
     explanation: Explanation | None
+    apart: CodesApart | VectorsApart | None = None
 
     def to_dict(self, context: int | None = 6) -> dict[str, Any]:
         """The account as plain values, ready for JSON."""
@@ -63,6 +68,7 @@ class Account:
             "members": self.members.to_pylist(),
             "other": self.other,
             "explanation": None if self.explanation is None else self.explanation.to_dict(context),
+            **({} if self.apart is None else {"apart": self.apart.to_dict()}),
         }
 
     def __repr__(self) -> str:
@@ -119,15 +125,33 @@ def account(recorded: Recorded, id: str, other: str | None = None) -> Account:
     elif len(members):
         other = members["id"][_least_similar(members)].as_py()
         second = recorded.find(other)
-    options = recorded.options  # of most measured kinds there is nothing to tell but the score
-    texts = options.item_kind not in MEASURED or (options.item_kind == "weighted" and options.group is not None)
-    explanation = _explained(recorded, number, second) if second is not None and texts else None
+    told = recorded.options.item_kind not in MEASURED or recorded.options.item_kind == "weighted"
+    explanation = _explained(recorded, number, second) if second is not None and told else None
     if explanation and second is not None and second >= len(recorded.ids) and other == cluster:
         was = members.filter(pc.field("id") == id)["similarity"][0].as_py()
         if abs(explanation.similarity - was) > 1e-9:
             where = str(recorded.options.index)
             raise SourceError(f"the document {cluster!r} was changed in the index since that run", where)
-    return Account(id, state, cluster, members, other, explanation)
+    apart = _apart(recorded, number, second) if second is not None else None
+    return Account(id, state, cluster, members, other, explanation, apart)
+
+
+def _apart(recorded: Recorded, number: int, second: int) -> CodesApart | VectorsApart | None:
+    kind = recorded.options.item_kind
+    if kind not in ("codes", "vectors") or not recorded.sources.lasting:  # the score alone tells much of these
+        return None
+    return apart_of(kind, *recorded.packed([number, second]))
+
+
+def apart_of(kind: str, left: bytes | None, right: bytes | None) -> CodesApart | VectorsApart | None:
+    """Two codes or vectors compared, given in their packed form; None where one is none, or of another kind."""
+    if left is None or right is None or len(left) != len(right):
+        return None
+    if kind == "codes":
+        return CodesApart(left, right)
+    if kind == "vectors":
+        return VectorsApart.of(*(np.frombuffer(one, "<f4").astype(np.float64).tolist() for one in (left, right)))
+    return None
 
 
 def _least_similar(members: pa.Table) -> int:

@@ -24,6 +24,8 @@ _RECORD = 1 << 20  # rows gathered before they are written
 
 def first_appearances(corpus: Corpus) -> Numbers:
     """For each document the first with the same content; documents without shingles, or unread, are alone."""
+    if not corpus.status.any():  # all were read: none is set apart, and nothing is copied
+        return banding.first_of_equals(corpus.digests)
     first = np.arange(corpus.documents, dtype=np.uint32)
     read = np.flatnonzero(corpus.status == READ).astype(np.uint32)
     first[read] = read[banding.first_of_equals(np.ascontiguousarray(corpus.digests[read]))]

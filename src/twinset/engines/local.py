@@ -11,10 +11,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
+from twinset.documents.outputs import STATE_ENDING
 from twinset.documents.parts import Part
 from twinset.documents.sources import Sources, open_sources
 from twinset.engines import joining
-from twinset.engines.budget import Budget, batch_within, peak_bytes
+from twinset.engines.budget import Budget, batch_within, give_back, peak_bytes
 from twinset.engines.corpus import Corpus
 from twinset.engines.earlier import patterns_of, refuse_to_bury
 from twinset.engines.expanding import Copies
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from twinset.engines.measured import Measured, MeasuredPlan
 
 MOST_IDENTICAL = 100_000_000
-STATE_ENDING = ".twinset-state"
 
 
 class Local:
@@ -74,6 +74,10 @@ class Local:
         )
         self.parts: list[Part] = [*self.found.parts, *against.parts]
         sketch_pictures(self.parts, options)
+        if options.codes is not None:
+            from twinset.engines.code_files import refuse_unlike  # with it come kernels, for which others need not wait
+
+            refuse_unlike(self.parts, options)
         self.against = len(self.found.parts)
         self.skipped = [*self.found.skipped, *against.skipped]
         refuse_to_replace(self.output, self.parts)
@@ -112,11 +116,16 @@ class Local:
         self.threads.close()
         # What a full disk, a lack of memory or a busy index stopped can go on later; anything else starts anew.
         goes_on = isinstance(value, (OSError, MemoryError)) or type(value).__name__ in ("OutputError", "BusyError")
-        self.state.close(keep=goes_on and self.output is not None)
+        stays = goes_on and self.output is not None
+        if value is not None and stays and self.state.stages:
+            value.add_note(f"{self.state.folder} stays, and the same command again goes on from there")
+        self.state.close(keep=stays)
         self._inputs.cleanup()
 
     def timed(self, step: str, since: float) -> None:
-        """Note how long a step took."""
+        """Note how long a step took; where memory is limited, give back what it no longer needs."""
+        if self.options.memory is not None:
+            give_back()
         self.timings[step] = round(time.perf_counter() - since, 3)
 
     def read(self, *, whole: bool) -> tuple[Corpus, Found]:
@@ -127,6 +136,7 @@ class Local:
             self.progress, batch_bytes=self.batch_bytes, whole=whole, by_length=self.by_length,
         )  # fmt: skip
         corpus, found = reading.corpus()
+        self.budget = self.budget.beside(corpus.documents)
         self.timed("read", since)
         return corpus, found
 
@@ -140,6 +150,8 @@ class Local:
     def refuse_flood(self, identical: int) -> None:
         """Stop where identical documents alone make more pairs than anyone wants, unless links were asked for."""
         listed = isinstance(self.options, PairsOptions) and self.options.identical == "all"
+        if self.options.item_kind == "vectors" and isinstance(self.options, PairsOptions) and self.options.top:
+            return  # of all of them only the nearest of each are made
         if listed and identical > MOST_IDENTICAL:
             raise OptionError(
                 f"identical documents alone make {identical:,} pairs, more than {MOST_IDENTICAL:,}; "

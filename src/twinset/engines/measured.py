@@ -74,22 +74,30 @@ class Measured(ABC):
 
     numbers uint32 (n): the documents, ascending, those compared against from place `border` on. groups uint64 (n): a
     hash of the column of `by`, or nothing where there is none; items of two groups are no pair.
+
+    With `wanted`, only the contents of these documents are held, to be scored and not to be joined.
     """
 
-    def __init__(self, corpus: Corpus, copies: Copies, work: Work) -> None:
+    def __init__(
+        self, corpus: Corpus, copies: Copies, work: Work, wanted: npt.NDArray[np.bool_] | None = None
+    ) -> None:
         self.corpus, self.copies, self.work = corpus, copies, work
         self.options = work.options
         distinct = (copies.first == np.arange(corpus.documents, dtype=np.uint32)) & (corpus.status == READ)
+        distinct = distinct if wanted is None else distinct & wanted
         self.numbers = np.flatnonzero(distinct).astype(np.uint32)
         self.border = None if corpus.border is None else int(np.searchsorted(self.numbers, corpus.border))
         self.sizes: Numbers = np.zeros(corpus.documents, np.uint32)
-        self.groups: Hashes | None = None if self.options.by is None else np.zeros(len(self.numbers), np.uint64)
+        grouped = self.options.by is not None and wanted is None
+        self.groups: Hashes | None = np.zeros(len(self.numbers), np.uint64) if grouped else None
         self.candidates = 0
         self.nearest: Nearest | None = None
         self._refuse_too_many()
         self._load(distinct)
-        self.plan: Any = self._planned()
-        self.told_plan: MeasuredPlan = self.plan
+        self._look_over()
+        if wanted is None:
+            self.plan: Any = self._planned()
+            self.told_plan: MeasuredPlan = self.plan
 
     @property
     def measure(self) -> str:
@@ -100,6 +108,9 @@ class Measured(ABC):
     def exact(self) -> bool:
         """Whether no pair can be missed."""
         return True
+
+    def _look_over(self) -> None:  # noqa: B027 - codes need nothing more
+        """What scoring needs to know of the items, once they are in memory."""
 
     @abstractmethod
     def _planned(self) -> MeasuredPlan:
@@ -151,7 +162,7 @@ class Measured(ABC):
 
     def _refuse_too_many(self) -> None:
         counts = self.corpus.counts[self.numbers]
-        needed, room = self._memory(counts), self.work.budget.free // 2
+        needed, room = self._memory(counts), self.work.budget.items
         if needed > room:
             what = counted(len(self.numbers), f"distinct {_NAMES[self.options.item_kind]}")
             raise OptionError(
@@ -162,7 +173,7 @@ class Measured(ABC):
 
     def _enough(self, needed: int) -> int:
         budget = self.work.budget
-        return 2 * needed + budget.total - min(budget.free, budget.total)
+        return needed * 3 // 2 + budget.total - min(budget.free + budget.in_hand, budget.total)
 
     def _load(self, distinct: npt.NDArray[np.bool_]) -> None:
         self._room(self.corpus.counts[self.numbers])
@@ -222,9 +233,10 @@ class Measured(ABC):
                 found.append(np.stack([self.numbers[lefts[kept]], self.numbers[rights[kept]], codes[kept]], axis=1))
             return np.concatenate(found)
 
-        for rows in self.work.threads.map(compared, range(0, len(self.numbers), _AT_ONCE)):
+        starts = range(0, len(self.numbers), _AT_ONCE)
+        for start, rows in zip(starts, self.work.threads.map(compared, starts), strict=True):
             out.append(rows)
-            self.work.progress.advance(_AT_ONCE)
+            self.work.progress.advance(min(_AT_ONCE, len(self.numbers) - start))
         out.close()
 
     def similarity(self, rows: Rows) -> npt.NDArray[np.float64]:

@@ -13,7 +13,8 @@ from twinset.engines.auditing import Audited
 from twinset.engines.measured import Measured
 from twinset.engines.spool import Spool
 from twinset.errors import TwinsetError
-from twinset.schema import Hashes, Numbers, Places
+from twinset.ranges import pair_words
+from twinset.schema import Hashes, Numbers
 from twinset.wording import counted
 
 _AT_ONCE = 256  # items compared with all others at a time, fewer where each has many pairs
@@ -48,7 +49,7 @@ def audit(held: Measured, asked: int | None, pairs: Spool) -> Audited:
     starts = range(0, len(sample), at_once)
     compared = work.threads.map(lambda at: _met(held, sample[at : at + at_once], at, partners), starts)
     for start, rows in zip(starts, compared, strict=True):
-        seen = np.isin(_words(rows[:, 1], rows[:, 0]), known)
+        seen = np.isin(pair_words(rows[:, 1], rows[:, 0]), known)
         met += int(np.count_nonzero(seen))
         np.add.at(audited.pairs_of, rows[:, 1], 1)
         np.add.at(audited.missed_of, rows[~seen, 1], 1)
@@ -89,7 +90,7 @@ def _known(sample: Numbers, pairs: Spool, documents: int) -> Hashes:
     for chunk in pairs.chunks():
         for near, far in ((chunk[:, 0], chunk[:, 1]), (chunk[:, 1], chunk[:, 0])):
             ours = place[near] >= 0
-            known.append(_words(place[near[ours]], far[ours]))
+            known.append(pair_words(place[near[ours]], far[ours]))
     return np.concatenate(known)
 
 
@@ -97,8 +98,3 @@ def _keep(out: Spool, sample: Numbers, rows: _Met) -> None:
     ours = sample[rows[:, 1]]
     if len(rows):
         out.append(np.stack([np.minimum(ours, rows[:, 0]), np.maximum(ours, rows[:, 0]), rows[:, 2]], axis=1))
-
-
-def _words(high: Places | Numbers, low: Numbers) -> Hashes:
-    words: Hashes = (high.astype(np.uint64) << np.uint64(32)) | low.astype(np.uint64)
-    return words

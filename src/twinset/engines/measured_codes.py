@@ -43,10 +43,10 @@ class MeasuredCodes(Measured):
         tables = 0
         if len(join.left) and len(join.right):
             tables = len(choose(join.left, join.right, join.same, join.distance).blocks)
-        return GivenCodes(8 * self.width, int(self.options.reach), tables)
+        return GivenCodes(8 * self.width, int(self.options.farthest), tables)
 
     def _whole(self) -> Join:
-        distance = int(min(self.options.reach, 64 * self.codes.shape[1]))
+        distance = int(min(self.options.farthest, 64 * self.codes.shape[1]))
         if self.border is None:
             return Join.within(self.codes, distance)
         return Join.across(self.codes[: self.border], self.codes[self.border :], distance)
@@ -72,7 +72,7 @@ class MeasuredCodes(Measured):
         """Compare some codes with all."""
         for place in places.tolist():
             codes = self.codes_of(np.full(len(self.codes), place), np.arange(len(self.codes)))
-            rights = np.flatnonzero(codes <= self.options.reach)
+            rights = np.flatnonzero(codes <= self.options.farthest)
             yield np.full(len(rights), place), rights, codes[rights]
 
     def affordable(self, count: int, partners: int) -> int:

@@ -16,7 +16,7 @@ _BYTES_A_PICTURE = 512  # its vector, once more for the products, and its number
 
 
 @dataclass(frozen=True)
-class NearestPlan:
+class LayoutPlan:
     """How the nearest of each are found: exactly.
 
     Attributes
@@ -26,7 +26,7 @@ class NearestPlan:
 
     Examples
     --------
-    >>> print(NearestPlan(10, None))
+    >>> print(LayoutPlan(10, None))
     exact, all compared with all: of each picture its 10 nearest
     """
 
@@ -61,10 +61,10 @@ class MeasuredLayouts(MeasuredVectors):
     def _memory(self, counts: Numbers) -> int:
         return len(counts) * _BYTES_A_PICTURE
 
-    def _planned(self) -> NearestPlan:  # type: ignore[override]
+    def _planned(self) -> LayoutPlan:  # type: ignore[override]
         options = self.options
         self._top = (options.top if isinstance(options, PairsOptions) else None) or 1
-        return NearestPlan(self._top, options.distance)
+        return LayoutPlan(self._top, options.distance)
 
     def _join(self, sink: Sink) -> None:
         """Each with its nearest on the other side, or among all but itself."""

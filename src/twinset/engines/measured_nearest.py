@@ -1,8 +1,8 @@
-"""Of each vector its nearest ones, whatever their cosine or distance: by hash tables, or by comparing all with all.
+"""Of each vector its nearest ones: by hash tables, or by comparing all with all.
 
 How near the nearest are is not known beforehand. So a sample is compared with everything, and tables are planned for
 what nine tenths of its neighbours reach; what the tables then find of the sample's neighbours is the recall that is
-reported. Where comparing all with all costs less, that is done.
+reported. Where comparing all with all costs less, that is done. A limit, where one was given, cuts the nearest off.
 """
 
 from collections.abc import Iterator
@@ -25,6 +25,7 @@ from twinset.errors import OptionError
 from twinset.options import PairsOptions
 from twinset.pairs.vectors import every_nearest, nearest
 from twinset.plan.vectors import VectorPlan, vector_plan
+from twinset.ranges import pair_words, ranges
 from twinset.schema import Codes, Hashes, Numbers, Places, Vectors
 from twinset.sketches import vector_keys
 
@@ -37,19 +38,25 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class NearestPlan:
-    """How the nearest are looked for: exactly, or by tables planned for neighbours as near as most of a sample's."""
+    """How the nearest are looked for: exactly, or by tables planned for neighbours as near as most of a sample's.
+
+    `limit` is the least cosine, or the greatest distance, of a neighbour; None for any.
+    """
 
     top: int
     tables: VectorPlan
+    limit: float | None = None
 
     def __str__(self) -> str:
         if self.tables.method == "exact":
-            return f"exact: of each vector its {self.top} nearest, all compared with all"
+            near = {"cosine": "of a cosine of at least {:g}", "distance": "within {:g}"}[self.tables.measure]
+            end = "" if self.limit is None else f" {near.format(self.limit)}"
+            return f"exact: of each vector its {self.top} nearest{end}, all compared with all"
         return str(self.tables).replace(": a pair at", ": a neighbour at")
 
     def to_dict(self) -> dict[str, Any]:
         """Give the plan as plain values, ready for JSON."""
-        return {**self.tables.to_dict(), "top": self.top}
+        return {**self.tables.to_dict(), "top": self.top, "limit": self.limit}
 
 
 @dataclass
@@ -62,10 +69,14 @@ class Neighbours:
 
 
 class NearestVectors:
-    """The nearest of each vector, by place; with two sides, those of the other side."""
+    """The nearest of each vector, by place; with two sides, those of the other side.
 
-    def __init__(self, held: MeasuredVectors, top: int) -> None:
-        self.held, self.top = held, top
+    With a `limit`, only those with at least this cosine, or at most this distance. With `link`, copies are tied to
+    their first appearance alone, which stands for them.
+    """
+
+    def __init__(self, held: MeasuredVectors, top: int, limit: float | None = None, link: bool = False) -> None:
+        self.held, self.top, self.limit, self.link = held, top, limit, link
         _refuse_too_many(len(held.numbers), top, held.work.budget)
         count, border = len(held.vectors), held.border
         self.asking = np.arange(count if border is None else border)
@@ -101,7 +112,7 @@ class NearestVectors:
         lost = 1 - held.options.recall
         by_cosine = held.measure == "cosine"
         far = scores if by_cosine else scores[::-1]  # the farthest first
-        level = float(far[int(lost / 2 * len(far))]) if len(far) else 0.0
+        level = float(far[int(lost / 2 * len(far))]) if len(far) else self.limit or 0.0
         if exact or len(held.vectors) <= 2 * _SAMPLE or not 0 < level < (1 if by_cosine else np.inf):
             fallback = 0.5 if by_cosine else max(level, 1.0)
             return vector_plan(fallback, held.options.recall, method="exact", **words)
@@ -111,10 +122,22 @@ class NearestVectors:
         """All neighbours."""
         if self.plan.method == "exact":
             return self._compared(self.asking)
-        return self._by_tables()
+        return self._limited(self._by_tables())
+
+    def _limited(self, found: Neighbours) -> Neighbours:
+        """Neighbours within the limit: as the nearest come first, the first ones of each."""
+        if self.limit is not None:
+            near = found.scores >= self.limit if self.held.measure == "cosine" else found.scores <= self.limit
+            there = np.arange(found.scores.shape[1]) < found.counts[:, None]
+            found.counts = np.count_nonzero(near & there, axis=1)
+        return found
 
     def _compared(self, places: Places) -> Neighbours:
         """The nearest among all."""
+        return self._limited(self._among_equals(places))
+
+    def _among_equals(self, places: Places) -> Neighbours:
+        """The nearest among those of the same group, which are all where there are no groups."""
         groups = self.held.groups
         if groups is None:
             return self._among(places, self.asked)
@@ -192,13 +215,13 @@ class NearestVectors:
         moves = vector_keys.moves(hashed[places], drawn, tables, plan.probes)
         known = np.arange(best.places.shape[1]) < best.counts[rows, None]
         owners, columns = np.nonzero(known)
-        words: list[Hashes] = [_words(owners, best.places[rows][owners, columns])]
+        words: list[Hashes] = [pair_words(owners, best.places[rows][owners, columns])]
         for block, here in zip(blocks, moves, strict=True):
             tried = probing.next_keys(here, plan.probes)
             if held.groups is not None:
                 tried ^= held.groups[places, None]
             met = probing.asked(tried, signatures[places], block, plan.most_differing)
-            words += [_words(some[:, 0], some[:, 1]) for some in met]
+            words += [pair_words(some[:, 0], some[:, 1]) for some in met]
         every = np.unique(np.concatenate(words))
         asking = (every >> np.uint64(32)).astype(np.int64)
         offsets = np.searchsorted(asking, np.arange(len(places) + 1)).astype(np.int64)
@@ -239,15 +262,20 @@ class NearestVectors:
             rights = found.places[rows][owners, columns].astype(np.int64)
             scores = found.scores[rows][owners, columns]
             distances = 1.0 - scores if held.measure == "cosine" else scores
-            if held.border is None:  # its own copies are nearest of all
+            if held.border is None:  # its own copies are near as well
                 own = np.arange(len(places))
                 owners, rights = np.concatenate([own, owners]), np.concatenate([places, rights])
-                distances = np.concatenate([np.full(len(own), -1.0), distances])
-            yield self._documents(copies, held.numbers[places], owners, held.numbers[rights], distances)
+                distances = np.concatenate([np.zeros(len(own)), distances])
+            yield from self._documents(copies, held.numbers[places], owners, held.numbers[rights], distances)
 
-    def _documents(self, copies: Copies, lefts: Numbers, owners: Places, rights: Numbers, distances: Floats) -> Rows:
+    def _documents(
+        self, copies: Copies, lefts: Numbers, owners: Places, rights: Numbers, distances: Floats
+    ) -> Iterator[Rows]:
         """Contents that are near to contents, as documents: of each the first ones, no more than are asked for."""
+        alone = self.link and self.held.border is None  # copies have their first appearance, and nothing else
         many = np.minimum(copies.counts[rights].astype(np.int64), self.top + 1)
+        if self.link:
+            many = np.where(lefts[owners] == rights, many, 1)
         owners, distances = np.repeat(owners, many), np.repeat(distances, many)
         before = np.cumsum(many) - many
         members = copies.members[np.arange(int(many.sum())) - np.repeat(before - copies.starts[rights], many)]
@@ -261,16 +289,21 @@ class NearestVectors:
         firsts = np.searchsorted(owners, np.arange(len(lefts) + 1))
         # Every copy of a content has the same neighbours, but for itself.
         copies_of = copies.counts[lefts].astype(np.int64)
-        left_documents = copies.members[_ranges(copies.starts[lefts], copies_of)]
+        documents = copies.members[ranges(copies.starts[lefts], copies_of)]
         group = np.repeat(np.arange(len(lefts)), copies_of)
-        sizes = np.diff(firsts)[group]
-        places = _ranges(firsts[:-1][group], sizes)
-        rows = np.stack([np.repeat(left_documents, sizes), members[places], codes[places]], axis=1)
-        rows = rows[rows[:, 0] != rows[:, 1]]
-        starts = np.flatnonzero(np.diff(rows[:, 0].astype(np.int64), prepend=-1))
-        rank = np.arange(len(rows)) - np.repeat(starts, np.diff(np.append(starts, len(rows))))
-        nearest_rows: Rows = rows[rank < self.top]
-        return nearest_rows
+        if alone:
+            later = documents != lefts[group]
+            ties = [documents[later], lefts[group[later]], np.zeros(np.count_nonzero(later), np.uint32)]
+            yield np.stack(ties, axis=1)
+            documents, group = documents[~later], group[~later]
+        for some in slices(len(documents), max(1, _ROWS_AT_ONCE // (self.top + 1))):
+            sizes = np.diff(firsts)[group[some]]
+            places = ranges(firsts[:-1][group[some]], sizes)
+            rows = np.stack([np.repeat(documents[some], sizes), members[places], codes[places]], axis=1)
+            rows = rows[rows[:, 0] != rows[:, 1]]
+            starts = np.flatnonzero(np.diff(rows[:, 0].astype(np.int64), prepend=-1))
+            rank = np.arange(len(rows)) - np.repeat(starts, np.diff(np.append(starts, len(rows))))
+            yield rows[rank < self.top]
 
 
 def _refuse_too_many(vectors: int, top: int, budget: Budget) -> None:
@@ -289,14 +322,3 @@ def _without_itself(numbers: Numbers, scores: Floats, counts: Places, places: Pl
     order = np.argsort(~other, axis=1, kind="stable")[:, :top]
     rows = np.arange(len(numbers))[:, None]
     return Neighbours(numbers[rows, order], scores[rows, order], np.minimum(other.sum(axis=1), top))
-
-
-def _words(high: npt.NDArray[np.integer], low: npt.NDArray[np.integer]) -> Hashes:
-    words: Hashes = (high.astype(np.uint64) << np.uint64(32)) | low.astype(np.uint64)
-    return words
-
-
-def _ranges(starts: Places, counts: Places) -> Places:
-    before = np.cumsum(counts) - counts
-    found: Places = np.arange(int(counts.sum())) - np.repeat(before - starts, counts)
-    return found

@@ -41,7 +41,7 @@ class MeasuredVectors(Measured):
     @property
     def limit(self) -> float:
         """The least cosine, or the greatest distance."""
-        return self.options.threshold if self.measure == "cosine" else self.options.reach
+        return self.options.least if self.measure == "cosine" else self.options.farthest
 
     def _room(self, counts: Numbers) -> None:
         self.vectors: Vectors = np.zeros((len(counts), _width(counts)), np.float32)
@@ -56,8 +56,10 @@ class MeasuredVectors(Measured):
             rows = np.ascontiguousarray(data[starts[some, None] + np.arange(size)])
             self.vectors[places[some]] = rows.view("<f4")
 
-    def _planned(self) -> VectorPlan:
+    def _look_over(self) -> None:
         self.squares = squares(self.vectors)
+
+    def _planned(self) -> VectorPlan:
         self._background: list[float] = []
         self._every: AllWithAll | None = None
         self._lock = threading.Lock()
@@ -104,7 +106,10 @@ class MeasuredVectors(Measured):
         """Equal vectors of the two sides; on one side there are none, for they were collapsed."""
         if self.border is None:
             return
-        keys = np.ascontiguousarray(digests(self.vectors)).view("u8,u8").reshape(-1)
+        words = digests(self.vectors)
+        if self.groups is not None:  # equal vectors of two groups are two items
+            words ^= self.groups[:, None]
+        keys = np.ascontiguousarray(words).view("u8,u8").reshape(-1)
         _, lefts, rights = np.intersect1d(keys[: self.border], keys[self.border :], return_indices=True)
         sink(lefts.astype(np.uint32), (rights + self.border).astype(np.uint32), np.zeros(len(lefts), np.uint32))
 

@@ -10,6 +10,7 @@ from twinset.candidates.banding import Banded
 from twinset.engines.measured import Measured, Scores, Sink, distance_codes
 from twinset.pairs.weighted import overlaps, totals
 from twinset.plan import Plan, plan
+from twinset.ranges import ranges
 from twinset.schema import Bytes, Numbers, Places, Shares, WeightedSets
 from twinset.sketches.weighted import weighted_sketch
 
@@ -46,13 +47,15 @@ class MeasuredWeighted(Measured):
 
     def _fill(self, places: Places, data: Bytes, starts: Places, ends: Places) -> None:
         counts = (ends - starts) // 16
-        words = np.frombuffer(data[_ranges(starts, ends - starts)], "<u8").reshape(-1, 2)
-        there = _ranges(self.sets.offsets[places], counts)
+        words = np.frombuffer(data[ranges(starts, ends - starts)], "<u8").reshape(-1, 2)
+        there = ranges(self.sets.offsets[places], counts)
         self.sets.hashes[there] = words[:, 0]
         self.sets.weights[there] = np.ascontiguousarray(words[:, 1]).view(np.float64)
 
-    def _planned(self) -> Plan:
+    def _look_over(self) -> None:
         self.sums = totals(self.sets)
+
+    def _planned(self) -> Plan:
         return self._banding
 
     def _join(self, sink: Sink) -> None:
@@ -121,9 +124,3 @@ class MeasuredWeighted(Measured):
         """Equal sets have all of each other."""
         ones: Shares = np.ones(count)
         return ones, ones, ones
-
-
-def _ranges(starts: Places, counts: Places) -> Places:
-    before = np.cumsum(counts) - counts
-    found: Places = np.arange(int(counts.sum())) - np.repeat(before - starts, counts)
-    return found

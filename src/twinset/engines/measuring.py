@@ -1,5 +1,8 @@
 """Which way the items of a run are held and joined, by their kind."""
 
+import numpy as np
+import numpy.typing as npt
+
 from twinset.engines.corpus import Corpus
 from twinset.engines.expanding import Copies
 from twinset.engines.measured import Measured, Work
@@ -9,29 +12,33 @@ from twinset.options import PairsOptions
 __all__ = ["Measured", "Work", "held"]
 
 
-def held(corpus: Corpus, copies: Copies, work: Work) -> Measured:
-    """The distinct items of a run, in memory; what each kind needs is only loaded for it."""
+def held(corpus: Corpus, copies: Copies, work: Work, wanted: npt.NDArray[np.bool_] | None = None) -> Measured:
+    """The distinct items of a run, in memory; what each kind needs is only loaded for it.
+
+    With `wanted`, those of some documents only, to be scored.
+    """
     kind = work.options.item_kind
     if kind == "images" and work.options.measure == "distance":
         from twinset.engines.measured_images import MeasuredLayouts
 
-        return MeasuredLayouts(corpus, copies, work)
+        return MeasuredLayouts(corpus, copies, work, wanted)
     if kind in ("codes", "images"):
         from twinset.engines.measured_codes import MeasuredCodes
 
-        return MeasuredCodes(corpus, copies, work)
+        return MeasuredCodes(corpus, copies, work, wanted)
     if kind == "vectors":
         from twinset.engines.measured_vectors import MeasuredVectors
 
-        vectors = MeasuredVectors(corpus, copies, work)
+        vectors = MeasuredVectors(corpus, copies, work, wanted)
         if isinstance(work.options, PairsOptions) and work.options.top is not None:
             from twinset.engines.measured_nearest import NearestPlan, NearestVectors
 
-            vectors.nearest = nearest = NearestVectors(vectors, work.options.top)
-            vectors.plan, vectors.told_plan = nearest.plan, NearestPlan(work.options.top, nearest.plan)
+            top, limit, link = work.options.top, work.options.top_limit, work.options.identical == "link"
+            vectors.nearest = nearest = NearestVectors(vectors, top, limit, link)
+            vectors.plan, vectors.told_plan = nearest.plan, NearestPlan(top, nearest.plan, limit)
         return vectors
     if kind == "weighted":
         from twinset.engines.measured_weighted import MeasuredWeighted
 
-        return MeasuredWeighted(corpus, copies, work)
+        return MeasuredWeighted(corpus, copies, work, wanted)
     raise OptionError(f"items of the kind {kind} have no measure of their own")

@@ -1,29 +1,19 @@
 """What is done and said whenever sources are opened, whatever is done with them."""
 
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from twinset.documents.compressed import split_codec
 from twinset.documents.files import format_of
 from twinset.documents.parts import Part
 from twinset.engines.progress import Progress
 from twinset.errors import OutputError
+from twinset.machine import temporary_folder as temporary_folder
 from twinset.options import ReadOptions
 from twinset.wording import counted
 
 _TOLD = 5
-
-
-def temporary_folder(scratch: str | None) -> "tempfile.TemporaryDirectory[str]":
-    """A folder that goes when its run is over, in the scratch folder if there is one."""
-    try:
-        if scratch is not None:
-            os.makedirs(scratch, exist_ok=True)
-        return tempfile.TemporaryDirectory(prefix="twinset-", dir=scratch)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise OutputError(f"cannot make a temporary folder ({reason}); name a place for it with --scratch") from error
 
 
 def tell_unexpected(skipped: Sequence[tuple[str, str]], parts: Sequence[Part], progress: Progress) -> None:
@@ -33,8 +23,11 @@ def tell_unexpected(skipped: Sequence[tuple[str, str]], parts: Sequence[Part], p
     if len(skipped) > _TOLD:
         progress.note(f"skipped {counted(len(skipped) - _TOLD, 'more file')}, named in the summary")
     for part in parts:
+        files = [file.path for file in getattr(part, "files", [])]
+        if files and not part.options.images and all(split_codec(path)[0].lower().endswith(".json") for path in files):
+            progress.note(f"{part.name}: .json files are read as one text each; rows are read from JSON lines, .jsonl")
         tables = [file.id for file in getattr(part, "files", []) if format_of(file.path)[0] != "text"]
-        if tables:
+        if tables and not part.options.images:
             more = ", …" if len(tables) > 1 else ""
             progress.note(
                 f"{part.name}: {counted(len(tables), 'table')} among texts ({tables[0]!r}{more}), read as one text "

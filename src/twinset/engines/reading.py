@@ -4,7 +4,7 @@ Its text is let go unless there is room for it.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,12 +23,12 @@ from twinset.engines.widths import OF_ONE_WIDTH, settled, width_reason
 from twinset.errors import DuplicateIdError
 from twinset.options.items import MEASURED
 from twinset.plan import Plan
-from twinset.schema import Hashes
 
 STAGE = "sketches"
+_NAMED = 1000  # of the documents with replaced bytes; all are counted
 _SPOOLS = {
     "status": ("u1", 1), "counts": ("<u4", 1), "digests": ("<u8", 2), "keys": ("<u8", 1), "bytes": ("u1", 1),
-    "names": ("u1", 1), "lengths": ("<u8", 1), "sources": ("<u4", 1),
+    "names": ("u1", 1), "lengths": ("<u8", 1), "sources": ("<u4", 1), "repeats": ("<u4", 1),
 }  # fmt: skip
 
 
@@ -43,6 +43,8 @@ class Found:
     replaced: int
     text_bytes: int
     own_ids: bool
+    replaced_in: list[int] = field(default_factory=list)
+    """The first documents of those with replaced bytes, by number."""
     rows: int | None = None
     """Rows that the documents were made of, where those are groups of rows."""
 
@@ -62,7 +64,7 @@ class Reading:
         self.batch_bytes, self.whole, self.by_length = batch_bytes, whole, by_length
         self._held: dict[int, Block] = {}
         self._holding = True
-        self._held_bytes = 0
+        self._held_bytes = self._documents = 0
 
     def corpus(self) -> tuple[Corpus, Found]:
         """The corpus: read now, or taken from an earlier run's state."""
@@ -77,12 +79,13 @@ class Reading:
         return self._assemble(facts, spools), _found(facts)
 
     def _read_all(self, spools: dict[str, Spool]) -> dict[str, Any]:
-        for name in ("keys", "bytes"):
-            spools[name].forget()  # by far the largest; they come back when they are joined
+        id_hashes = Spool(self.state.scratch / "id-hashes", "<u8")
+        for spool in (*spools.values(), id_hashes):
+            spool.forget()  # of many short documents these are more than the documents; they come back when needed
         names = Names(spools["names"], 0)
         spans: list[list[int]] = []
         unreadable: list[tuple[int, str]] = []
-        id_hashes: list[Hashes] = []
+        replaced_in: list[int] = []
         first, replaced, text_bytes, own_ids = 0, 0, 0, True
         for part in self.parts:
             part.prepare(
@@ -97,18 +100,21 @@ class Reading:
             for name, array in (
                 ("status", done.status), ("counts", done.counts), ("digests", done.digests), ("keys", done.keys),
                 ("bytes", done.sketches), ("lengths", done.lengths), ("sources", done.sources),
+                ("repeats", done.repeats),
             ):  # fmt: skip
                 spools[name].append(array)
             unreadable += [(first + row, reason) for row, reason in done.unreadable]
             id_hashes.append(done.id_hashes)
-            replaced += done.replaced
+            replaced += len(done.replaced)
+            replaced_in += [first + row for row in done.replaced[: _NAMED - len(replaced_in)]]
             text_bytes += done.text_bytes
             own_ids = own_ids and done.own_ids
             first += done.rows
             self.progress.advance(done.rows)
         facts: dict[str, Any] = {
             "spans": spans, "unreadable": unreadable, "replaced": replaced, "text_bytes": text_bytes,
-            "own_ids": own_ids, "rows": sum(part.rows_read for part in self.parts[: self.against]),
+            "own_ids": own_ids, "replaced_in": replaced_in,
+            "rows": sum(part.rows_read for part in self.parts[: self.against]),
         }  # fmt: skip
         self._refuse_equal_ids(facts, spools, id_hashes)
         if self.options.item_kind in OF_ONE_WIDTH:
@@ -135,7 +141,8 @@ class Reading:
             return
         self._held[span] = block
         self._held_bytes += block.nbytes
-        if self._held_bytes > self.budget.texts:
+        self._documents += block.rows
+        if self._held_bytes > self.budget.beside(self._documents).texts:
             self._holding = False
             self._held.clear()
 
@@ -154,7 +161,7 @@ class Reading:
 
     def _assemble(self, facts: dict[str, Any], spools: dict[str, Spool]) -> Corpus:
         spans = [Span(*row) for row in facts["spans"]]
-        names = Names(spools["names"], self.budget.names)
+        names = Names(spools["names"], self.budget.beside(self._documents).names)
         names.finish(np.array([span.first for span in spans], np.int64))
         own = sum(span.rows for span in spans if span.part < self.against)
         status, counts = spools["status"].all(), spools["counts"].all()
@@ -173,17 +180,20 @@ class Reading:
             n_bands=self.plan.n_bands,
             lengths=spools["lengths"].all(),
             sources=spools["sources"].all(),
+            repeats=spools["repeats"].all() if "repeats" in spools else np.zeros(0, np.uint32),
             held=self._held if self._holding else {},
             batch_bytes=self.batch_bytes,
         )
 
-    def _refuse_equal_ids(self, facts: dict[str, Any], spools: dict[str, Spool], id_hashes: list[Hashes]) -> None:
+    def _refuse_equal_ids(self, facts: dict[str, Any], spools: dict[str, Spool], id_hashes: Spool) -> None:
         """Equal hashes are rare; where there are some, the ids themselves decide."""
-        hashes = np.concatenate(id_hashes) if id_hashes else np.zeros(0, np.uint64)
-        ordered = np.sort(hashes)
+        ordered = id_hashes.all()
+        ordered.sort()
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
         if len(twice) == 0:
+            id_hashes.remove()
             return
+        hashes = id_hashes.all()
         corpus = self._assemble(facts, spools)
         unread = corpus.status == UNREADABLE
         suspects = np.flatnonzero(np.isin(hashes, twice) & ~unread)
@@ -201,4 +211,5 @@ class Reading:
 
 def _found(facts: dict[str, Any]) -> Found:
     unreadable = [(number, reason) for number, reason in facts["unreadable"]]
-    return Found(unreadable, facts["replaced"], facts["text_bytes"], facts["own_ids"], facts["rows"] or None)
+    counted = (facts["replaced"], facts["text_bytes"], facts["own_ids"])
+    return Found(unreadable, *counted, facts["replaced_in"], facts["rows"] or None)

@@ -14,13 +14,12 @@ from twinset.engines.corpus import Corpus, Span
 from twinset.engines.earlier import Earlier
 from twinset.engines.expanding import Copies
 from twinset.engines.names import Names, column_of
-from twinset.engines.output import Results
+from twinset.engines.output import Results, Scored
 from twinset.engines.recorded import Recorded
 from twinset.engines.reopening import check_lengths
 from twinset.engines.spool import Spool
 from twinset.engines.threads import Threads
 from twinset.errors import SourceError
-from twinset.pairs.verify import Shares
 from twinset.schema import Numbers
 from twinset.wording import counted
 
@@ -61,7 +60,7 @@ class Recalled(Corpus):
             names=RecalledNames(recorded.ids, self._column_again),
             keys=none,
             sketches=none,
-            n_bands=recorded.sketched.n_bands,
+            n_bands=0,  # nothing is sketched again
             lengths=np.asarray(table["length"]),
             sources=np.asarray(table["source"]),
             held={},
@@ -132,17 +131,17 @@ class RecalledResults(Results):
     """Tables of a cut: the scores of each removed document are known, one a number, and need no set sizes."""
 
     def __init__(
-        self, corpus: Corpus, copies: Copies, reasons: tuple[Shares, Shares, Shares], earlier: Earlier | None = None
+        self, corpus: Corpus, copies: Copies, reasons: Scored, measure: str, earlier: Earlier | None = None
     ) -> None:
         super().__init__(corpus, copies, np.zeros(0, np.uint32), earlier)
-        self._reasons = reasons
+        self._reasons, self.measure = reasons, measure
 
-    def reasons(self, clusters: Clusters, numbers: Numbers) -> tuple[pa.Array, tuple[Shares, Shares, Shares]]:
+    def reasons(self, clusters: Clusters, numbers: Numbers) -> tuple[pa.Array, Scored]:
         """For removed documents: the id of the kept one, and the scores."""
-        similarity, in_kept, of_kept = (scores[numbers] for scores in self._reasons)
-        found = similarity, in_kept, of_kept
+        found = tuple(scores[numbers] for scores in self._reasons)
         if self.earlier is not None:
-            found = self.earlier.scored(found, self.copies.first[numbers])
+            similarity, in_kept, of_kept = found
+            found = self.earlier.scored((similarity, in_kept, of_kept), self.copies.first[numbers])
         return self.kept_ids(clusters, numbers), found
 
 

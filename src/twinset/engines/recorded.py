@@ -267,14 +267,20 @@ class Recorded:
             ours = iter(self.texts(wanted[beyond < 0].tolist()))
             theirs = iter(self._texts_of_earlier(beyond[beyond >= 0]))
             return [next(ours if place < 0 else theirs) for place in beyond.tolist()]
+        return self._by_part(wanted, self.sources.texts)
+
+    def packed(self, numbers: Sequence[int]) -> list[bytes | None]:
+        """Some items in their packed form, out of the sources; None where there is none. Raises as `texts` does."""
+        return self._by_part(np.asarray(numbers, np.int64), self.sources.packed)
+
+    def _by_part(self, wanted: Any, read: Callable[[int, Any, Any], list[Any]]) -> list[Any]:
         places = self.documents.take(pa.array(wanted)) if len(wanted) else self.documents.slice(0, 0)
         part, row, length = (np.asarray(places[name]).astype(np.int64) for name in ("part", "row", "length"))
-        found: list[str | None] = [None] * len(wanted)
+        found: list[Any] = [None] * len(wanted)
         for number in np.unique(part).tolist():
             mine = np.flatnonzero(part == number)
-            texts = self.sources.texts(number, row[mine], length[mine])
-            for place, text in zip(mine.tolist(), texts, strict=True):
-                found[place] = text
+            for place, one in zip(mine.tolist(), read(number, row[mine], length[mine]), strict=True):
+                found[place] = one
         return found
 
     def _texts_of_earlier(self, places: Any) -> list[str | None]:

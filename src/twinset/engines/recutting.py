@@ -1,11 +1,9 @@
 """Another threshold, another policy: new clusters and clean data out of the pairs that were scored before.
 
-What comes out is what a fresh run with the same plan would give. Texts are read again only where they are needed: for
+What comes out is what a fresh run with the same plan would give. Items are read again only where they are needed: for
 kept/, for the columns of a keep policy, and for components, whose members need not be pairs of the kept document.
 """
 
-import dataclasses
-import math
 import os
 import time
 from pathlib import Path
@@ -16,32 +14,33 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from twinset.engines import clustering, output
+from twinset.documents.outputs import STATE_ENDING
+from twinset.engines import clustering, limits, output
 from twinset.engines.budget import Budget, batch_within, peak_bytes
 from twinset.engines.clustering import Clusters
 from twinset.engines.earlier import Earlier, recall_at
 from twinset.engines.earlier import grouped as earlier_grouped
 from twinset.engines.expanding import SAME
-from twinset.engines.local import STATE_ENDING
 from twinset.engines.opening import refuse_to_replace, temporary_folder
 from twinset.engines.progress import Progress
 from twinset.engines.recalled import Recalled, RecalledResults, kept_rows
 from twinset.engines.recorded import SUMMARY, Recorded, sealed
 from twinset.engines.reopening import described
-from twinset.engines.scored import Scored
+from twinset.engines.scored import Scored, Scores
 from twinset.engines.spool import Spool
 from twinset.engines.state import State, fingerprint
 from twinset.engines.tables import TableFile
 from twinset.engines.threads import Threads
 from twinset.engines.verifying import Verifying
-from twinset.errors import DuplicateIdError, OptionError
+from twinset.errors import DuplicateIdError
 from twinset.machine import default_threads
 from twinset.options import DedupOptions
 from twinset.options.items import MEASURED
 from twinset.options.results import RecutOptions
-from twinset.pairs.verify import Shares, scores
+from twinset.pairs.verify import scores
 from twinset.schema import SOURCES
 
+Reasons = tuple[Scores, ...]
 _AS_BEFORE, _AT_TIMES = ("pairs", "empty", "unreadable", "documents"), ("missed", "earlier")
 
 
@@ -53,7 +52,7 @@ class Recutting:
         self.recorded, self.asked, self.place, self.progress = recorded, asked, place, progress
         self.started = time.perf_counter()
         self.seconds: dict[str, float] = {}
-        self.options = _options_of(recorded, asked)
+        self.options = limits.options_of(recorded, asked)
         self.threads = Threads(asked.thread_count)
         batch = batch_within(asked.batch_bytes, asked.memory_bytes, asked.thread_count)
         self.budget = Budget.of(asked.memory_bytes, asked.thread_count, batch)
@@ -80,7 +79,7 @@ class Recutting:
         self.state.close(keep=False)
         self._folder.cleanup()
 
-    def cut(self) -> tuple[Clusters, tuple[Shares, Shares, Shares]]:
+    def cut(self) -> tuple[Clusters, Reasons]:
         """The clusters, and the scores of each removed document with the one it was removed because of."""
         since = time.perf_counter()
         self.progress.stage("reading pairs", None, "pairs")
@@ -98,10 +97,10 @@ class Recutting:
             return earlier_grouped(self.corpus, self.copies, near, *how)
 
         if self.asked.rows is not None:
-            levels = np.unique([self.options.least, *scored.steps.tolist(), 1.0])
-            threshold = leaving(self.asked.rows, levels, lambda level: int(np.count_nonzero(grouped(level).kept)))
-            self.options = dataclasses.replace(self.options, threshold=threshold)
-        clusters = grouped(self.options.threshold)
+            levels = np.unique([self.options.lowest, *scored.steps.tolist(), 0.0 if self.options.by_distance else 1.0])
+            limit = limits.leaving(self.asked.rows, levels, lambda level: int(np.count_nonzero(grouped(level).kept)))
+            self.options = limits.at(self.options, limit)
+        clusters = grouped(self.options.limit)
         self.earlier = every.reaching(self.options.threshold) if every else None
         self._refuse_two_of_a_name(clusters)
         reasons = self._reasons(scored, clusters)
@@ -127,9 +126,14 @@ class Recutting:
                 f"index {self.options.index}; run dedup again with ids that differ"
             )
 
-    def _reasons(self, scored: Scored, clusters: Clusters) -> tuple[Shares, Shares, Shares]:
-        """Similarity, share in the kept document and share of it, by number; ones where contents are equal."""
-        found = tuple(np.ones(self.corpus.documents) for _ in range(3))
+    def _reasons(self, scored: Scored, clusters: Clusters) -> Reasons:
+        """The scores of each document with the kept one, by number, as removed.parquet has them."""
+        schema = self.recorded.schema("removed")
+        # Equal contents are at no distance, or share all.
+        equal = 0 if self.options.by_distance else 1
+        found = tuple(
+            np.full(self.corpus.documents, equal, field.type.to_pandas_dtype()) for field in list(schema)[2:]
+        )
         first = self.copies.first
         apart = np.flatnonzero(clusters.removed & (first[clusters.kept_by] != first)).astype(np.uint32)
         ours, theirs = first[apart], first[clusters.kept_by[apart]]
@@ -137,19 +141,21 @@ class Recutting:
         if self.options.cluster == "components":
             places = scored.places_of(np.minimum(ours, theirs), np.maximum(ours, theirs))
         known = places != SAME
-        similarity, forth, back = scored.scores(places[known])
-        turned = ours[known] > theirs[known]
-        similar, inside, around = found
-        similar[apart[known]] = similarity
-        inside[apart[known]] = np.where(turned, back, forth)
-        around[apart[known]] = np.where(turned, forth, back)
-        if not known.all():
-            far = apart[~known]
-            similar[far], inside[far], around[far] = self._compared(ours[~known], theirs[~known])
-        return similar, inside, around
+        score, *shares = scored.scores(places[known])
+        if shares:  # of the left one in the right one, and the reverse
+            turned = ours[known] > theirs[known]
+            shares = [np.where(turned, *reversed(shares)), np.where(turned, *shares)]
+        far = self._compared(ours[~known], theirs[~known]) if not known.all() else ()
+        for column, one in zip(found, (score, *shares), strict=True):
+            column[apart[known]] = one
+        for column, one in zip(found, far, strict=bool(far)):
+            column[apart[~known]] = one
+        return found
 
-    def _compared(self, ours: Any, theirs: Any) -> tuple[Shares, Shares, Shares]:
-        """The scores of contents that are no scored pair, out of their texts."""
+    def _compared(self, ours: Any, theirs: Any) -> Reasons:
+        """The scores of contents that are no scored pair, out of the items."""
+        if self.options.item_kind in MEASURED:
+            return self._measured(ours, theirs)
         wanted, back = np.unique(np.sort(np.stack([ours, theirs], axis=1), axis=1), axis=0, return_inverse=True)
         asked, out = (Spool(self.state.scratch / name, "<u4", columns) for name, columns in (("apart", 2), ("why", 3)))
         asked.append(wanted.astype(np.uint32))
@@ -160,10 +166,20 @@ class Recutting:
         shared = rows[np.lexsort((rows[:, 1], rows[:, 0])), 2][back.reshape(-1)]
         return scores(shared, verifying.sizes[ours], verifying.sizes[theirs])
 
-    def write(self, clusters: Clusters, reasons: tuple[Shares, Shares, Shares]) -> tuple[Path, dict[str, Any]]:
+    def _measured(self, ours: Any, theirs: Any) -> Reasons:
+        """The same, of items that have a measure of their own: only those that are asked for are held."""
+        from twinset.engines import measuring  # its kernels are a moment that other cuts need not wait
+
+        wanted = np.zeros(self.corpus.documents, np.bool_)
+        wanted[ours], wanted[theirs] = True, True
+        work = measuring.Work(self.options, self.budget, self.state, self.threads, self.progress)
+        held = measuring.held(self.corpus.open(), self.copies, work, wanted)
+        return held.scores(ours, theirs, np.zeros(len(ours), np.uint32))
+
+    def write(self, clusters: Clusters, reasons: Reasons) -> tuple[Path, dict[str, Any]]:
         """The new result, in the making; with `finish` it goes to its place."""
         since = time.perf_counter()
-        results = RecalledResults(self.corpus, self.copies, reasons, self.earlier)
+        results = RecalledResults(self.corpus, self.copies, reasons, self.options.measure, self.earlier)
         made = self.state.folder / "out"
         made.mkdir()
         results.write_removed(made / "removed.parquet", clusters)
@@ -229,7 +245,7 @@ class Recutting:
             **run,
             "cut_from": {
                 "folder": str(recorded.folder) if recorded.folder.name else None,
-                "threshold": recorded.options.threshold,
+                **limits.told(recorded.options),
                 "keep": recorded.options.keep,
                 "cluster": recorded.options.cluster,
                 "check": was.get("check"),
@@ -263,57 +279,3 @@ def kept_tables(recorded: Recorded, kept: Any) -> list[Any]:
         return kept_rows(Recalled(recorded, threads, DedupOptions.defaults()["batch_bytes"]), threads, kept)
     finally:
         threads.close()
-
-
-def _options_of(recorded: Recorded, asked: RecutOptions) -> DedupOptions:
-    """The options of a fresh run that would give the same."""
-    was = recorded.options
-    if was.item_kind in MEASURED:
-        raise OptionError(
-            f"{recorded.folder} is a result of {was.item_flag}: only pairs of texts and sets can be cut again; run "
-            "dedup again, which takes little more, for their items are compared in memory"
-        )
-    threshold = was.threshold if asked.threshold is None else asked.threshold
-    if threshold < was.least:
-        raise OptionError(
-            f"threshold is {threshold:g}, and pairs below {was.least:g}, the floor of {recorded.folder}, were not "
-            f"scored; allowed is {was.least:g} up to 1: run dedup again with --floor {threshold:g} for less"
-        )
-    keep, cluster = asked.keep or was.keep, asked.cluster or was.cluster
-    return dataclasses.replace(was, floor=was.least, threshold=threshold, keep=keep, cluster=cluster)
-
-
-def leaving(rows: int, levels: Shares, left: Any) -> float:
-    """The threshold of those given that leaves the number of rows nearest to `rows`, as short a number as will do.
-
-    A higher threshold leaves more rows, but for rare cases in which a cluster falls apart and its members find others.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> leaving(70, np.array([0.5, 0.61, 0.7777777, 1.0]), lambda level: int(100 * level))
-    0.7
-    """
-    low, high = 0, len(levels) - 1
-    least, most = left(float(levels[low])), left(float(levels[high]))
-    if not least <= rows <= most:
-        raise OptionError(
-            f"rows is {rows:,}, and thresholds from {levels[low]:g} to 1 leave {least:,} to {most:,}; allowed is a "
-            "number between these: a lower --floor of dedup leaves fewer"
-        )
-    counts = {low: least, high: most}
-    while high - low > 1:
-        middle = (low + high) // 2
-        counts[middle] = left(float(levels[middle]))
-        low, high = (middle, high) if counts[middle] < rows else (low, middle)
-    best = min((low, high), key=lambda at: (abs(counts[at] - rows), at))
-    return _short(float(levels[best]), float(levels[best - 1]) if best else None)
-
-
-def _short(level: float, before: float | None) -> float:
-    """The shortest number above `before` and not above `level`: it cuts at the same place."""
-    for digits in range(1, 17):
-        shorter = float(math.floor(level * 10**digits) / 10**digits)
-        if before is not None and before < shorter <= level:
-            return shorter
-    return level

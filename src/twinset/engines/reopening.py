@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ from twinset.schema import Places
 from twinset.wording import counted
 
 _BATCH = 1 << 20
+_One = TypeVar("_One")
 _AGAIN = "run dedup again, or say where the sources of that run are with --source"
 
 
@@ -92,6 +93,11 @@ class Reopened:
         if None in rest:
             raise SourceError("what that run was compared against was in memory only; give it too, after the sources")
         return (*self.moved, *(self._place(name) for name in rest if name is not None))
+
+    @property
+    def lasting(self) -> bool:
+        """Whether the sources can be read again at all, as far as is known without looking for them."""
+        return bool(self.moved) or None not in self.names
 
     @property
     def own_parts(self) -> int:
@@ -165,10 +171,17 @@ class Reopened:
         part = self.trusted(number)
         if self.options.item_kind in ("items", "groups"):
             return self._sets(part, rows, was)
-        if self.options.group is not None:
+        if self.options.item_kind == "weighted":
             return self._weighted(part, rows, was)
-        records = self.options.item_kind == "records"
-        found: list[str | None] = [None] * len(rows)
+        read = self._record if self.options.item_kind == "records" else _decoded
+        return self._read(part, rows, was, read)
+
+    def packed(self, number: int, rows: Places, was: Places) -> list[bytes | None]:
+        """Some items of a part in their packed form; None where there is none."""
+        return self._read(self.trusted(number), rows, was, lambda one: one[0].as_py())
+
+    def _read(self, part: Part, rows: Places, was: Places, read: Callable[[pa.Array], _One]) -> list[Any]:
+        found: list[_One | None] = [None] * len(rows)
         left = len(rows)
         for chunk in part.chunks(_BATCH):
             here = np.flatnonzero((rows >= chunk.first_row) & (rows < chunk.first_row + chunk.rows))
@@ -177,7 +190,7 @@ class Reopened:
                 for place in here.tolist():
                     one = texts.slice(int(rows[place]) - chunk.first_row, 1)
                     check_lengths(part, one, was[place : place + 1])
-                    found[place] = self._record(one) if records else _decoded(one)
+                    found[place] = read(one)
                 left -= len(here)
             if not left:
                 return found

@@ -12,14 +12,15 @@ MOST_DOCUMENTS = 2**32 - 1
 PILOT = 256
 """Documents that are tried first, to see how much work a document is."""
 
-_FEW = 1 << 20  # shingles: a corpus of no more is looked at whole
+_FEW = 1 << 19  # shingles: a corpus of no more is looked at whole, and of a larger one at least as many
 _MANY = 1 << 22  # a table of more leaves the processor's cache, and a small memory budget
 _PART = 64
-_ENTRIES = 1 << 24  # looked at in a tenth of a second: less than a run needs to start
+_ENTRIES = 1 << 22  # looked at in a fortieth of a second: little beside what a run needs to start
 _ENTRIES_A_SHINGLE = 4  # at about a nanosecond each, where all the rest of a run takes some fifty for a shingle
 _MOST_PAIRS = 1 << 22
 _LEAST_DOCUMENTS = 64
 _MOST_CROWDED = 128
+_NEARLY_ALL = 0.95
 _MARGIN = 0.07  # of a text beyond what a pair leaves it, that may be looked at to tell it apart
 
 
@@ -69,19 +70,28 @@ def most(counts: Numbers, work: int, characters: bool = False) -> int:
     return max(1, target * len(counts) // total)
 
 
-def most_known(threshold: float) -> float:
-    """Which share of a document's shingles a sample may have before documents count as crowded."""
-    return _MARGIN / (1.0 - threshold + _MARGIN)
+def crowd(known: float, threshold: float) -> int:
+    """How many documents a sample may have, where a few documents have the share `known` of the shingles of others.
+
+    Where that is much, as with those of a few characters, no document is done with soon, and the sample is kept small.
+
+    Examples
+    --------
+    >>> [crowd(known, 0.8) for known in (0.1, 0.5, 0.99)]
+    [4294967295, 128, 64]
+    """
+    if known <= _MARGIN / (1.0 - threshold + _MARGIN):
+        return MOST_DOCUMENTS
+    return _MOST_CROWDED if known <= _NEARLY_ALL else _LEAST_DOCUMENTS
 
 
-def affordable(count: int, looked: float, partners: int, work: int, own_work: int, pairs: float, crowded: bool) -> int:
+def affordable(count: int, looked: float, partners: int, work: int, own_work: int, pairs: float, most: int) -> int:
     """How many of `count` documents to keep, where one compared with one other has cost `looked` entries.
 
     `work` is the shingles of all partners, `own_work` those that the run itself has compared, `pairs` how many pairs a
-    document has. Where documents share many shingles with some of a sample (`crowded`), as those of a few characters
-    do, no document is done with soon, and the sample is kept small, unless the corpus is.
+    document has. No more than `most`, unless the corpus is small.
     """
     entries = _ENTRIES + _ENTRIES_A_SHINGLE * work + own_work // 4
     many = min(count, entries / max(1e-9, looked * partners), _MOST_PAIRS / max(1e-9, pairs))
-    cap = _MOST_CROWDED if crowded and work > _FEW else count
+    cap = most if work > _FEW else count
     return min(count, cap, max(_LEAST_DOCUMENTS, int(many)))

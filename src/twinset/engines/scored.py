@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,17 +19,22 @@ from twinset.schema import Numbers
 
 _AT_ONCE = 1 << 20
 Words = npt.NDArray[np.uint64]
+Scores = npt.NDArray[Any]
 
 
 class Scored:
-    """Pairs of distinct contents: rows (left, right, row of pairs.parquet), and their similarities beside them."""
+    """Pairs of distinct contents: rows (left, right, row of pairs.parquet), and how near they are beside them.
+
+    That is their similarity; of what has a distance, its negative, so that more is nearer everywhere.
+    """
 
     def __init__(self, recorded: Recorded, copies: Copies, scratch: Path, limit: int) -> None:
         self.recorded, self.scratch, self.limit = recorded, scratch, limit
+        self.columns = recorded.schema("pairs").names[2:]
         self.rows, self.similarities = Spool(scratch / "scored", "<u4", 3), Spool(scratch / "similarities", "<f8")
         against = bool(recorded.options.against)
         start = 0
-        for batch in recorded.batches("pairs", ("left", "right", "similarity"), _AT_ONCE):
+        for batch in recorded.batches("pairs", ("left", "right", self.columns[0]), _AT_ONCE):
             rows, similarity = self._numbered(batch, start, against)
             start += batch.num_rows
             left, right = rows[:, 0], rows[:, 1]
@@ -54,19 +60,20 @@ class Scored:
         if start + batch.num_rows >= SAME or (left >= right).any():
             raise StateError(f"{self.recorded.folder / 'pairs.parquet'} is no table of pairs; run dedup again")
         rows = np.stack([left, right, np.arange(start, start + batch.num_rows)], axis=1).astype(np.uint32)
-        return rows, np.asarray(batch["similarity"])
+        found = np.asarray(batch[self.columns[0]]).astype(np.float64, copy=False)
+        return rows, -found if self.recorded.options.by_distance else found
 
     def _chunks(self) -> Iterator[tuple[Rows, Shares]]:
         return zip(self.rows.chunks(), self.similarities.chunks(), strict=True)
 
     @cached_property
     def steps(self) -> Shares:
-        """Every similarity that there is, ascending."""
+        """Every similarity that there is, ascending; of distances their negatives."""
         found = [np.unique(similarity) for _, similarity in self._chunks()]
         return np.unique(np.concatenate(found)) if found else np.zeros(0)
 
     def near(self, threshold: float) -> Spool:
-        """The rows that reach a threshold."""
+        """The rows that reach a threshold; of distances its negative."""
         out = Spool(self.scratch / "near", "<u4", 3)
         for rows, similarity in self._chunks():
             out.append(rows[similarity >= threshold])
@@ -88,19 +95,18 @@ class Scored:
                 places[order[hit]] = rows[sorting[at[hit]], 2]
         return places
 
-    def scores(self, places: Numbers) -> tuple[Shares, Shares, Shares]:
-        """Similarity, left_in_right and right_in_left of some rows of pairs.parquet."""
+    def scores(self, places: Numbers) -> tuple[Scores, ...]:
+        """The scores of some rows of pairs.parquet: similarity, left_in_right and right_in_left, or a distance."""
         wanted, back = np.unique(places, return_inverse=True)
-        names = ("similarity", "left_in_right", "right_in_left")
-        columns = tuple(np.empty(len(wanted)) for _ in names)
+        names, schema = self.columns, self.recorded.schema("pairs")
+        columns = tuple(np.empty(len(wanted), schema.field(name).type.to_pandas_dtype()) for name in names)
         start = 0
         for batch in self.recorded.batches("pairs", names, _AT_ONCE) if len(wanted) else ():
             first, last = np.searchsorted(wanted, [start, start + batch.num_rows])
             for column, name in zip(columns, names, strict=True):
                 column[first:last] = np.asarray(batch[name])[wanted[first:last] - np.uint32(start)]
             start += batch.num_rows
-        similarity, left_in_right, right_in_left = (column[back] for column in columns)
-        return similarity, left_in_right, right_in_left
+        return tuple(column[back] for column in columns)
 
 
 def _words(lefts: Numbers, rights: Numbers) -> Words:

@@ -6,6 +6,7 @@ made, and carry a seal over everything: Parquet itself does not notice every dam
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -31,10 +32,23 @@ _SEAL = b"twinset.seal"
 _GROUP_BYTES = 8 * 2**20
 _WORDS = {
     "version": "version of the file", "hash_scheme": "version of the hashes", "sketch": "--sketch",
-    "n_hashes": "--hashes", "seed": "--seed", "kind": "the kind of item", "shingle": "--shingle", "bag": "--bag",
+    "n_hashes": "--hashes", "bits": "--bits", "weights": "--weights", "seed": "--seed",
+    "kind": "the kind of item", "shingle": "--shingle", "bag": "--bag",
     "lowercase": "lower case", "nfc": "form NFC", "squeeze": "white space", "split": "scripts without spaces",
-    "text": "the columns of a record",
+    "text": "the columns of a record", "rarity": "the digest of what tf-idf has counted",
 }  # fmt: skip
+
+
+def difference(one: dict[str, Any], other: dict[str, Any]) -> str | None:
+    """Say in what two schemes differ, as plain values; None if they are the same."""
+    mine, theirs = ({**found, **found["items"]} for found in (one, other))
+    for key in (key for key in _WORDS if mine.get(key) != theirs.get(key)):
+        return f"{_WORDS[key]} is {mine.get(key)} in the one and {theirs.get(key)} in the other"
+    ours, others = mine.get("columns", []), theirs.get("columns", [])
+    if any(name in others and others.index(name) != place for place, name in enumerate(ours)):
+        # Columns are told apart by their places, so that those of another name can be compared.
+        return f"the columns of a record are {', '.join(ours)} in the one and {', '.join(others)} in the other"
+    return None
 
 
 @dataclass(frozen=True)
@@ -86,11 +100,7 @@ class Scheme:
 
     def difference(self, other: Scheme) -> str | None:
         """Say why sketches cannot be compared; None if they can."""
-        mine, theirs = ({**asdict(one), **one.items} for one in (self, other))
-        del mine["items"], theirs["items"]
-        for key in (key for key in _WORDS if mine.get(key) != theirs.get(key)):
-            return f"{_WORDS[key]} is {mine.get(key)} in the one and {theirs.get(key)} in the other"
-        return None
+        return difference(asdict(self), asdict(other))
 
 
 @dataclass(frozen=True)
@@ -144,29 +154,28 @@ class _Seal:
         return whole.hexdigest().encode()
 
 
-class SketchWriter:
-    """A file of sketches being written, the same bytes for any portions; `with` closes it, flushed to the disk."""
+class TableWriter:
+    """A Parquet file being written, the same bytes for any portions; `with` closes it, flushed to the disk."""
 
-    def __init__(self, path: Path, scheme: Scheme) -> None:
-        self.path, self.scheme, self.rows = path, scheme, 0
-        self._seal = _Seal(scheme)
+    def __init__(self, path: Path, schema: pa.Schema, rows_together: int) -> None:
+        self.path, self.rows = path, 0
+        self._together = rows_together
         self._waiting: list[pa.Table] = []
         self._waiting_rows = 0
         try:
             self._file = open(path, "wb")  # noqa: SIM115 - closed by __exit__
-            self._writer = pq.ParquetWriter(
-                self._file, scheme.schema, compression="snappy", use_dictionary=False, write_page_checksum=True
-            )
         except OSError as error:
             raise cannot_write(path, error) from error
+        self._writer = pq.ParquetWriter(  # what it writes here stays in the file's buffer
+            self._file, schema, compression="snappy", use_dictionary=False, write_page_checksum=True
+        )
 
-    def write(self, batch: SketchBatch) -> None:
+    def add(self, table: pa.Table) -> None:
         """Add rows."""
-        self.rows += len(batch)
-        self._seal.add(batch)
-        self._waiting.append(batch.table(self.scheme))
-        self._waiting_rows += len(batch)
-        step = self.scheme.rows_together
+        self.rows += table.num_rows
+        self._waiting.append(table)
+        self._waiting_rows += table.num_rows
+        step = self._together
         if self._waiting_rows >= step:
             joined = pa.concat_tables(self._waiting)
             whole = joined.num_rows // step * step
@@ -180,25 +189,59 @@ class SketchWriter:
         except OSError as error:
             raise cannot_write(self.path, error) from error
 
-    def __enter__(self) -> SketchWriter:
+    @property
+    def last_words(self) -> dict[bytes, bytes]:
+        """Metadata that are known when all is written."""
+        return {}
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if kind is not None:
+            self._leave()
+            return
         try:
-            if kind is not None:
-                self._file.close()
-                return
             if self._waiting_rows:
                 self._put(pa.concat_tables(self._waiting))
-            self._writer.add_key_value_metadata({_SEAL: self._seal.value})
+            if self.last_words:
+                self._writer.add_key_value_metadata(self.last_words)
             self._writer.close()
             self._file.flush()
             os.fsync(self._file.fileno())
             self._file.close()
-        except OSError as error:
-            raise cannot_write(self.path, error) from error
+        except BaseException as error:
+            self._leave()
+            if isinstance(error, OSError):
+                raise cannot_write(self.path, error) from error
+            raise
+
+    def _leave(self) -> None:
+        """Close an unfinished file, or both would try to finish it when they are collected, and complain."""
+        self._writer.is_open = False
+        with contextlib.suppress(OSError):  # of a disk that is full; what went wrong first is told
+            self._file.close()
+
+
+class SketchWriter(TableWriter):
+    """A file of sketches being written, with a seal over all of it."""
+
+    def __init__(self, path: Path, scheme: Scheme) -> None:
+        super().__init__(path, scheme.schema, scheme.rows_together)
+        self.scheme = scheme
+        self._seal = _Seal(scheme)
+
+    def write(self, batch: SketchBatch) -> None:
+        """Add rows."""
+        self._seal.add(batch)
+        self.add(batch.table(self.scheme))
+
+    @property
+    def last_words(self) -> dict[bytes, bytes]:
+        """The seal."""
+        return {_SEAL: self._seal.value}
 
 
 class SketchSource:
@@ -211,7 +254,7 @@ class SketchSource:
         if self._table is not None:
             schema, self.rows = self._table.schema, self._table.num_rows
         else:
-            with _reading(self.name), pq.ParquetFile(self.path) as file:
+            with told_by_name(self.name), pq.ParquetFile(self.path) as file:
                 schema, self.rows = file.schema_arrow, file.metadata.num_rows
         packed = (schema.metadata or {}).get(METADATA)
         if packed is None:
@@ -227,7 +270,10 @@ class SketchSource:
         if self._table is not None:
             yield from (self.batch(one) for one in self._table.to_batches(max_chunksize=step))
             return
-        with _reading(self.name), pq.ParquetFile(self.path, page_checksum_verification=True, pre_buffer=False) as file:
+        with (
+            told_by_name(self.name),
+            pq.ParquetFile(self.path, page_checksum_verification=True, pre_buffer=False) as file,
+        ):
             expected = (file.metadata.metadata or {}).get(_SEAL)
             for found in file.iter_batches(batch_size=step):
                 batch = self.batch(found)
@@ -272,11 +318,11 @@ def opened(sources: tuple[Any, ...]) -> list[SketchSource]:
     return found
 
 
-class _reading:
+class told_by_name:
     """Turn what Arrow raises over a damaged file into an error that names it."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, kind: str = "sketches") -> None:
+        self.name, self.kind = name, kind
 
     def __enter__(self) -> None:
         pass
@@ -287,4 +333,4 @@ class _reading:
         if isinstance(value, FileNotFoundError):
             raise SourceError("there is no such file", where=self.name) from value
         if isinstance(value, (OSError, pa.ArrowException, UnicodeDecodeError)):
-            raise StateError(f"{self.name} is damaged, or no file of sketches: {value}; sketch again") from value
+            raise StateError(f"{self.name} is damaged, or no file of {self.kind}: {value}; sketch again") from value

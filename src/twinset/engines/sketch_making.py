@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from twinset.documents.normalize import hash_values
 from twinset.documents.parts import Chunk, Part
 from twinset.engines.budget import Budget
+from twinset.engines.code_files import CodeBatch, CodeScheme, CodeWriter
 from twinset.engines.shingling import shingled
 from twinset.engines.sketch_files import Scheme, SketchBatch, SketchSource, SketchWriter
 from twinset.engines.sketching import block_ids, refuse_replaced
@@ -30,7 +31,7 @@ from twinset.sketches.bottom_k import BottomK, bottom_k, merged
 from twinset.sketches.kernels import EMPTY
 
 NAMED = 1000
-"""Unreadable rows that are named; the others are counted."""
+"""Unreadable rows, and empty ones, that are named; the others are counted."""
 
 _ID_SEEDS = (0x1D, 0x2D)
 
@@ -44,6 +45,13 @@ class Made:
     replaced: int = 0
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     sketches: int = 0
+    named_empty: list[str] = field(default_factory=list)
+
+    def note_empty(self, batch: SketchBatch | CodeBatch) -> None:
+        """Count the rows without elements, and name the first."""
+        places = np.flatnonzero(is_empty(batch))
+        self.empty += len(places)
+        self.named_empty += batch.ids.take(pa.array(places[: NAMED - len(self.named_empty)])).to_pylist()
 
 
 @dataclass
@@ -52,7 +60,7 @@ class Portion:
 
     where: str
     rows: Places
-    batch: SketchBatch
+    batch: Any
     replaced: int = 0
     unreadable: list[tuple[str, str]] = field(default_factory=list)
 
@@ -85,7 +93,7 @@ def sketched(part: Part, chunk: Chunk, options: SketchOptions) -> Portion:
         part.name,
         read + block.first_row,
         taken(batch, read) if wrong else batch,
-        len(done.replaced) + block.replaced,
+        len(done.replaced) + len(block.replaced),
         [(ids[row].as_py(), reason) for row, reason in block.unreadable],
     )
 
@@ -129,7 +137,7 @@ def read_sketches(sources: Iterable[SketchSource]) -> Iterator[Portion]:
 class Making:
     """Takes portions and writes one file; `merge` says whether equal ids become one or are refused."""
 
-    def __init__(self, scheme: Scheme, merge: bool, scratch: Path, budget: Budget) -> None:
+    def __init__(self, scheme: Any, merge: bool, scratch: Path, budget: Budget) -> None:
         self.scheme, self.merge, self.scratch, self.budget = scheme, merge, scratch, budget
         self.made = Made()
         self._digests: list[Hashes] = []
@@ -140,9 +148,11 @@ class Making:
         if self.merge:
             self._write_merged(portions, path, told)
         else:
-            with SketchWriter(path, self.scheme) as writer:
+            kind: Any = CodeWriter if isinstance(self.scheme, CodeScheme) else SketchWriter
+            with kind(path, self.scheme) as writer:
                 for portion in portions:
                     self._note(portion, told)
+                    self.made.note_empty(portion.batch)
                     writer.write(portion.batch)
             self._refuse_equal_ids(path)
         return self.made
@@ -153,7 +163,6 @@ class Making:
         made.sketches += len(batch)
         made.replaced += portion.replaced
         made.unreadable += portion.unreadable
-        made.empty += empty_rows(batch)
         self._digests.append(np.stack([hash_values(batch.ids, seed) for seed in _ID_SEEDS], axis=1))
         self._places.append((portion.where, portion.rows))
         told(len(batch) + len(portion.unreadable))
@@ -201,18 +210,17 @@ class Making:
         first, groups = self._groups()
         self.made.sketches = len(first)
         step = max(64, self.budget.sketches // 8 // self._width)
-        self.made.empty = 0
         with SketchWriter(path, self.scheme) as writer:
             for start in range(0, len(first), step):
                 batch = self._merged(spool, groups, first[start : start + step], start)
-                self.made.empty += empty_rows(batch)
+                self.made.note_empty(batch)
                 writer.write(batch)
         spool.remove()
 
     @property
     def _width(self) -> int:
         """Bytes of a sketch, at most."""
-        return self.scheme.n_hashes * (8 if self.scheme.bottom else 4)
+        return int(self.scheme.n_hashes) * (8 if self.scheme.bottom else 4)
 
     def _merged(self, spool: Spool, groups: Places, first: Places, start: int) -> SketchBatch:
         """The groups from `start` on, as many as there are first rows of; one pass over all rows."""
@@ -252,13 +260,10 @@ class Making:
         return merged(BottomK(self.scheme.n_hashes, starts, values), groups, n_groups)
 
 
-def empty_rows(batch: SketchBatch) -> int:
-    """How many sets of a batch have no element."""
-    return int(np.count_nonzero(is_empty(batch)))
-
-
-def is_empty(batch: SketchBatch) -> Any:
+def is_empty(batch: SketchBatch | CodeBatch) -> Any:
     """Which sets have no element."""
+    if isinstance(batch, CodeBatch):
+        return batch.empty
     if isinstance(batch.sketches, BottomK):
         return np.diff(batch.sketches.starts) == 0
     return (batch.sketches == EMPTY).all(axis=1) if batch.sketches.shape[1] else np.ones(len(batch), np.bool_)

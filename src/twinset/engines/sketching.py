@@ -10,12 +10,13 @@ import pyarrow as pa
 from twinset.candidates import banding
 from twinset.documents.normalize import buffers_of, hash_rows, hash_values
 from twinset.documents.parts import Block, Part
-from twinset.engines.shingling import Shingled, item_lengths, shingled
+from twinset.engines.shingling import Shingled, item_lengths, kind_of, shingled
 from twinset.errors import RowError
 from twinset.options import DedupOptions, PairsOptions, ReadOptions, ShingleOptions
 from twinset.options.items import MEASURED
 from twinset.plan import Plan
 from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles
+from twinset.shingles.shingle import repeat_often, repeats
 from twinset.sketches import kernels as sketch_kernels
 from twinset.sketches.minhash import sketch
 from twinset.wording import at_row
@@ -54,7 +55,8 @@ class Sketched:
     sources: Numbers
     columns: dict[str, Any]
     text_bytes: int
-    replaced: int
+    replaced: list[int]
+    repeats: Numbers
     unreadable: list[tuple[int, str]] = field(default_factory=list)
 
 
@@ -69,11 +71,14 @@ def sketch_block(
     slots = np.empty((block.rows, plan.n_hashes), np.uint32)
     counts = np.zeros(block.rows, np.uint32)
     digests = np.zeros((block.rows, 2), np.uint64)
+    again = np.zeros(block.rows if _counts_repeats(options) else 0, np.uint32)
     for portion in done.portions:
         if not plan.exact:
             _place(slots, portion.rows, sketch(portion, options.sketch, plan.n_hashes, options.seed))
         _place(digests, portion.rows, content_digests(portion))
         counts[portion.rows] = np.diff(portion.offsets)
+        if len(again):
+            again[portion.rows] = repeats(portion)
     if measured:
         counts, digests = _weighed(block.texts, options.item_kind)
     low = np.zeros((block.rows, banding.width(plan.n_hashes)), np.uint8)
@@ -101,15 +106,21 @@ def sketch_block(
         sources=_sources(block, part),
         columns=block.columns,
         text_bytes=_bytes_in(counts, options.item_kind) if measured else done.nbytes,
-        replaced=len(done.replaced) + block.replaced,
+        replaced=sorted({*done.replaced.tolist(), *block.replaced}),
+        repeats=again,
         unreadable=block.unreadable,
     )
+
+
+def _counts_repeats(options: WorkOptions) -> bool:
+    """Whether it is worth knowing how many shingles of a text are repeats: an audit has less to look at then."""
+    return options.audit != 0 and kind_of(options) == "text" and repeat_often(options)
 
 
 def _weighed(rows: pa.Array, kind: str) -> tuple[Numbers, Hashes]:
     """How many bytes, numbers or elements each item has that is no set of hashes, and 128 bits of what it is."""
     counts = np.diff(buffers_of(rows)[1]) // ELEMENT_BYTES[kind]
-    digests = np.stack([hash_rows(rows, seed) for seed in _CONTENT_SEEDS], axis=1)
+    digests = row_digests(rows)
     if rows.null_count:
         counts = np.where(np.asarray(rows.is_null()), 0, counts)
     return counts.astype(np.uint32), digests
@@ -121,6 +132,11 @@ def _lengths(block: Block, options: WorkOptions) -> Hashes:
 
 def _bytes_in(counts: Numbers, kind: str) -> int:
     return int(counts.sum(dtype=np.int64)) * ELEMENT_BYTES[kind]
+
+
+def row_digests(rows: pa.Array) -> Hashes:
+    """128 bits of each row of bytes: equal for equal ones."""
+    return np.stack([hash_rows(rows, seed) for seed in _CONTENT_SEEDS], axis=1)
 
 
 def content_groups(corpus_digests: Hashes, rows: pa.Array, other_side: bool) -> Hashes:
@@ -155,12 +171,12 @@ def content_digests(portion: Shingles) -> Hashes:
 
 def refuse_replaced(ready: Shingled, block: Block, part: Part, options: ReadOptions) -> None:
     """Raise where bytes were replaced and that was not allowed."""
-    if options.on_error == "stop" and (len(ready.replaced) or block.replaced):
-        row = int(ready.replaced[0]) + block.first_row if len(ready.replaced) else block.first_row
+    odd = [*ready.replaced.tolist(), *block.replaced]
+    if options.on_error == "stop" and odd:
         raise RowError(
             "the text holds bytes that are not UTF-8; name its encoding with --encoding, or let them be replaced "
             "(--on-error replace)",
-            where=at_row(part.name, row),
+            where=at_row(part.name, block.first_row + min(odd)),
         )
 
 

@@ -4,6 +4,7 @@ Parquet, CSV or JSON lines by the file's ending, the same bytes for any portioni
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -87,5 +88,10 @@ class TableFile:
     ) -> None:
         if kind is None:
             self.close()
-        else:
+            return
+        # Both may find the disk full once more, and a writer that is left open would say so when it is collected.
+        with suppress(OSError, ValueError):
+            if self._writer is not None:
+                self._writer.close()
+        with suppress(OSError):
             self._file.close()

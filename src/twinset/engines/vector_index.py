@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from twinset.candidates import probing
+from twinset.documents.vectors import packed_rows
+from twinset.errors import SourceError
 from twinset.pairs.vectors import Scores, near, nearest, similar
 from twinset.plan.vectors import VectorPlan, vector_plan
 from twinset.schema import Codes, Hashes, Numbers, Places, Vectors
@@ -50,8 +52,8 @@ class VectorIndex:
         self, vectors: npt.ArrayLike, *, threshold: float = 0.9, distance: float | None = None, recall: float = 0.99,
         seed: int = 1,
     ) -> None:  # fmt: skip
-        self.vectors = check_vectors(vectors)
         self.measure, self.limit = ("cosine", threshold) if distance is None else ("distance", distance)
+        self.vectors = self._checked(vectors)
         self.seed = seed
         self._squares = squares(self.vectors)
         self.plan = self._planned(recall)
@@ -62,6 +64,17 @@ class VectorIndex:
 
     def __len__(self) -> int:
         return len(self.vectors)
+
+    def _checked(self, given: npt.ArrayLike, dimensions: int | None = None) -> Vectors:
+        """Vectors as 32-bit floats; refused where rounding to these would be seen in a distance."""
+        numbers = np.asarray(given)
+        vectors = check_vectors(numbers, dimensions)
+        if self.measure == "distance" and numbers.dtype != np.float32:
+            starts = np.arange(len(numbers) + 1, dtype=np.int64) * numbers.shape[1]
+            none = np.zeros(len(numbers), np.bool_)
+            for row, reason in packed_rows(numbers.reshape(-1), starts, none, False, self.limit)[1]:
+                raise SourceError(f"row {row}, counted from 0: {reason}")
+        return vectors
 
     def _planned(self, recall: float) -> VectorPlan:
         few = np.random.default_rng(self.seed).integers(0, max(1, len(self)), (2, _SAMPLED)).astype(np.uint32)
@@ -98,7 +111,7 @@ class VectorIndex:
 
         In the order of the queries, and of the numbers for each.
         """
-        asked = check_vectors(queries, self.vectors.shape[1])
+        asked = self._checked(queries, self.vectors.shape[1])
         lengths = squares(asked)
         found: list[tuple[Numbers, Numbers, Scores]] = []
         for words in self._met(asked):
@@ -117,7 +130,7 @@ class VectorIndex:
 
         Those within the limit are there with the recall of the plan; what is farther may be missed more often.
         """
-        asked = check_vectors(queries, self.vectors.shape[1])
+        asked = self._checked(queries, self.vectors.shape[1])
         parts = [(np.zeros((0, k), np.uint32), np.zeros((0, k)), np.zeros(0, np.int64))]
         done = 0
         for words in self._met(asked):

@@ -24,12 +24,13 @@ from twinset.engines.shingling import shingled
 from twinset.engines.sketching import WorkOptions
 from twinset.engines.spool import Spool, packed, unpacked
 from twinset.engines.threads import Threads
-from twinset.pairs.verify import Room, Sets, overlaps
+from twinset.pairs.verify import Room, Sets, Shares, overlaps, scores
 from twinset.schema import Numbers, Places
 
 Pairs = npt.NDArray[np.uint32]
 _SLICE = 1 << 14  # pairs that a thread verifies at a time
 _AT_ONCE = 1 << 22  # shingles that a thread holds at a time where texts are at hand
+_MANY = 16  # candidates a document
 _OPEN_FILES = 200  # at one time; a process may often have a thousand
 _TEXTS = pa.schema([("number", pa.uint32()), ("text", pa.large_binary())])
 
@@ -55,6 +56,10 @@ class Verifying:
         """How many pairs documents of equal shingle sets on two sides make."""
         return copies.identical_across(pairs, self.sizes)
 
+    def similarity(self, rows: Pairs) -> Shares:
+        """How similar the two documents of verified rows are."""
+        return scores(rows[:, 2], self.sizes[rows[:, 0]], self.sizes[rows[:, 1]])[0]
+
     def verify(self, candidates: Spool, threshold: float, out: Spool) -> None:
         """Append (left, right, shared shingles) of every candidate at or above the threshold to `out`."""
         needed = np.zeros(self.corpus.documents, np.bool_)
@@ -65,7 +70,9 @@ class Verifying:
         if len(numbers) == 0:
             return
         room = int(self.corpus.counts[numbers].sum(dtype=np.int64)) * 8
-        if self.corpus.held and candidates.nbytes <= self.budget.pairs:
+        # Where each has many candidates, a few at a time would make the same sets again and again.
+        many = len(candidates) > _MANY * len(numbers) and room <= self.budget.sets
+        if self.corpus.held and candidates.nbytes <= self.budget.pairs and not many:
             self._verify_held(candidates, threshold, out)
         elif room <= self.budget.sets:
             sets = self._sets_by_reading(numbers)

@@ -18,9 +18,11 @@ def settled(status: Bytes, counts: Numbers) -> tuple[int | None, Places, npt.NDA
     >>> width, odd.tolist()
     (8, [2])
     """
-    read = np.flatnonzero(status == READ)
-    if not len(read):
-        return None, read, counts
+    known = status == READ
+    first_width = int(counts[np.argmax(known)]) if known.any() else None
+    if first_width is None or not ((counts != first_width) & known).any():  # nearly always
+        return first_width, np.zeros(0, np.int64), counts
+    read = np.flatnonzero(known)
     widths, first, many = np.unique(counts[read], return_index=True, return_counts=True)
     width = int(widths[np.lexsort((first, -many))[0]])
     return width, read[counts[read] != width], counts

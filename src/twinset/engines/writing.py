@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from twinset.engines import output as outputs
+from twinset.engines.budget import give_back
 from twinset.engines.clustering import Clusters
 from twinset.engines.corpus import Corpus
 from twinset.engines.expanding import Copies, expanded
@@ -15,6 +16,8 @@ from twinset.engines.reading import Found
 from twinset.engines.sorting import Rows, sorted_portions
 from twinset.engines.spool import Spool
 from twinset.options import DedupOptions
+
+_SIDE_BY_SIDE = 512 * 2**20  # free memory from which on tables and kept rows are written at the same time
 
 
 def document_pairs(run: Local, corpus: Corpus, copies: Copies, pairs: Spool, link: bool) -> Iterator[Rows]:
@@ -53,6 +56,9 @@ def write_result(
     whole = run.output is not None
     digests = [run.threads.start(part.digest) if part.lasts and whole else None for part in run.parts]
     tables = run.threads.start(lambda: _write_tables(run, results, clusters, pairs, found, made))
+    if run.budget.free < _SIDE_BY_SIDE:
+        tables.result()
+        give_back()
     if whole and isinstance(run.options, DedupOptions):
         flag, copy = run.options.flag, run.options.copy
         outputs.write_kept(results, clusters, made, run.threads, run.progress, flag=flag, copy=copy)

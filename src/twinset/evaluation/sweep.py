@@ -133,8 +133,8 @@ def _from(ordered: Values, cut: float) -> int:
 def shares(sampled: Sampled, plan: Any, lowest: float = 0.0, verified: bool = False) -> list[dict[str, Any]]:
     """Give the share of true pairs found, range by range of similarity, beside what the plan expects.
 
-    Where found means `verified`, only pairs from the `lowest` threshold on are looked at. Of what has a distance
-    (`lowest` is below 0) there is none.
+    Where found means `verified`, only pairs from the `lowest` threshold on are looked at. What has a distance, and not
+    a similarity, has no such ranges.
 
     Examples
     --------
@@ -144,8 +144,6 @@ def shares(sampled: Sampled, plan: Any, lowest: float = 0.0, verified: bool = Fa
     >>> [(row["low"], row["pairs"], row["share"]) for row in shares(pairs, plan(0.8))]
     [(0.8, 2, 0.5), (0.95, 1, 1.0)]
     """
-    if lowest < 0:
-        return []
     # Chances of vectors are simulated, each of them.
     grid = np.linspace(0, 1, 1001) if isinstance(plan, Plan) else np.linspace(lowest, 1, 41)
     if verified:

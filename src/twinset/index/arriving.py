@@ -27,7 +27,8 @@ from twinset.engines.local import Local
 from twinset.engines.output import Results
 from twinset.engines.sketching import READ, UNREADABLE
 from twinset.errors import DuplicateIdError, OptionError, OutputError, StateError, TwinsetError
-from twinset.index.answers import Ask, Asking
+from twinset.index.answering import Ask
+from twinset.index.answers import Asking
 from twinset.index.base import Home, Whole
 from twinset.index.entries import Entries, Sketched, entries, sketched
 from twinset.index.incoming import checked_ids
@@ -70,14 +71,21 @@ def opened(where: object, *, read_only: bool = False) -> Iterator[Index]:
 def settled(words: dict[str, Any], index: Index) -> DedupOptions:
     """The options of a run: those that were given, and for all else that decides the hashing those of the index."""
     made = index.settings.options
+    if made.item_kind != "text":
+        held = "sets" if made.item_kind == "items" else made.item_kind
+        raise OptionError(
+            f"{index.name}: the index holds {held}; dedup --index takes an index of texts, because what it "
+            "keeps is added with its text: ask with twinset index query, or remove copies with dedup --against"
+        )
     if made.store == "none":
         raise OptionError(
             f"{index.name}: the index stores nothing but sketches (store is 'none'), so what it finds is an estimate "
             "and no reason to remove anything; make an index with --store text or --store shingles for dedup"
         )
-    fixed = [name for name, _ in IndexOptions.words() if name not in ("store", "threshold")]
+    known = {name for name, _ in DedupOptions.words()} - {"threshold", "codes", "vectors", "images", "distance"}
+    fixed = [name for name, _ in IndexOptions.words() if name in known]
     index.settings.refuse_others({name: words[name] for name in fixed if name in words}, index.name)
-    sizes = {name: getattr(index.plan, name) for name in ("n_hashes", "n_bands", "rows_per_band")}
+    sizes = {name: getattr(index.settings.bands, name) for name in ("n_hashes", "n_bands", "rows_per_band")}
     given = {name: getattr(made, name) for name in fixed} | sizes
     threshold = words.get("threshold", made.threshold)
     options = DedupOptions.of(**{**words, **given, "threshold": threshold, "index": index.name})
@@ -88,7 +96,7 @@ def settled(words: dict[str, Any], index: Index) -> DedupOptions:
         )
     if options.least < made.threshold:
         name = "threshold" if options.floor is None else "floor"
-        found = recall_at(index.plan, options.least)
+        found = recall_at(index.settings.bands, options.least)
         raise OptionError(
             f"{name} is {options.least:g}, and the index {index.name} was planned for {made.threshold:g}: a document "
             f"at {options.least:g} would be found with probability {found:.4f} only; give {made.threshold:g} or more, "
@@ -252,7 +260,7 @@ class Arriving:
 
     def summary(self, removed: int) -> dict[str, Any]:
         """What a summary says of the index; `removed` were near an earlier document."""
-        recall = recall_at(self.index.plan, self.run.options.threshold)
+        recall = recall_at(self.index.settings.bands, self.run.options.threshold)
         return {"name": self.index.name, **self.facts, "matched": removed, "recall": recall}
 
     def commit(self, place: Path | None) -> None:
@@ -285,7 +293,7 @@ class _Nearest(Asking):
             parts = self.scored(queries, ask)
             numbers = [number for part in parts for number in part.numbers.tolist()]
         near = np.concatenate([np.zeros(0, np.int64), *(part.queries for part in parts)])
-        scores = [np.stack([one.similarity, one.query_in_document, one.document_in_query]) for one in parts]
+        scores = [np.stack(one.scores) for one in parts]
         ids = pa.array([self.ids[number] for number in numbers], pa.string())
         return near, ids, np.concatenate([np.zeros((3, 0)), *scores], axis=1)
 

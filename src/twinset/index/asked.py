@@ -16,16 +16,17 @@ from twinset.index.incoming import NAMED, Batch
 class Asked:
     """How many queries there were, how many of them have answers, and how many answers were found.
 
-    `least_similarity` is that of the least similar answer. Of the queries, how many hold no token (`empty`) and so have
-    no answer, and how many held bytes that were no text (`undecoded`). Rows that could not be read were left out:
-    `unreadable` counts them, and `named` has the first thousand, each with the reason. `skipped` are files that were
-    passed over.
+    `least_similarity` is that of the least similar answer, or `greatest_distance` that of the farthest. Of the queries,
+    how many hold no token (`empty`) and so have no answer, and how many held bytes that were no text (`undecoded`).
+    Rows that could not be read were left out: `unreadable` counts them, and `named` has the first thousand, each with
+    the reason. `skipped` are files that were passed over.
     """
 
     queries: int = 0
     answered: int = 0
     found: int = 0
     least_similarity: float | None = None
+    greatest_distance: float | None = None
     empty: int = 0
     undecoded: int = 0
     unreadable: int = 0
@@ -34,7 +35,10 @@ class Asked:
 
     def count_answers(self, found: pa.Table) -> None:
         """Count answers in."""
-        if found.num_rows:
+        if found.num_rows and "distance" in found.schema.names:
+            greatest = pc.max(found.column("distance")).as_py()
+            self.greatest_distance = max(greatest, self.greatest_distance or 0)
+        elif found.num_rows:
             least = pc.min(found.column("similarity")).as_py()
             self.least_similarity = least if self.least_similarity is None else min(least, self.least_similarity)
         self.found += found.num_rows

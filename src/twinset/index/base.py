@@ -8,6 +8,8 @@ Five tables, the same in every home, named after the nouns:
     sketches   document, shingles, slots    how many shingles, and the sketch
     bands      key, document                one row a band: who shares a key is a candidate
 
+A code or a vector is its own sketch: `slots` has its bytes, `shingles` is 1, and nothing else of it is kept.
+
 Numbers count up from 1 in the order of adding and are never used for two documents at a time. A home knows nothing of
 texts, hashing or similarity.
 """
@@ -48,6 +50,9 @@ class Kept:
         try:
             width, whole = len(slots[0]), bytearray().join(slots)
             counts = np.array(shingles, np.int64)
+            if len(whole) != width * len(rows):
+                width, slots = _filled_up(counts.tolist(), slots)
+                whole = bytearray().join(slots)
         except (TypeError, ValueError, OverflowError):  # a database may hold what its tables do not allow
             raise DamagedError(f"{where} is damaged: sketches of documents are not as they were written") from None
         if width % 4 or any(len(one) != width for one in slots) or counts.min() < 0 or counts.max() >= 2**32:
@@ -55,8 +60,20 @@ class Kept:
         return cls(
             np.array(numbers, np.int64),
             counts.astype(np.uint32),
-            np.frombuffer(whole, np.uint32).reshape(len(rows), -1),
+            np.frombuffer(whole, np.uint32).reshape(len(rows), -1) if width else np.zeros((len(rows), 0), np.uint32),
         )
+
+    def fitted(self, slots: int) -> Kept:
+        """The same at so many slots, where all are empty and were written before it was known how many there are."""
+        if self.slots.shape[1] == slots or self.slots.shape[1] or self.shingles.any():
+            return self
+        return Kept(self.numbers, self.shingles, np.zeros((len(self.numbers), slots), np.uint32))
+
+
+def _filled_up(counts: Sequence[int], slots: Sequence[bytes]) -> tuple[int, tuple[bytes, ...]]:
+    """The width of sketches, and the sketches: empty ones are of no width if they came before all others."""
+    width = max(map(len, slots))
+    return width, tuple(one or (b"" if count else bytes(width)) for count, one in zip(counts, slots, strict=True))
 
 
 @dataclass(frozen=True)
@@ -82,8 +99,8 @@ class Home(ABC):
         return []
 
     @abstractmethod
-    def settings(self) -> dict[str, str]:
-        """The rows of the table `settings`."""
+    def settings(self, only: str | None = None) -> dict[str, str]:
+        """The rows of the table `settings`, or only the one of this name."""
 
     @abstractmethod
     def change_settings(self, rows: dict[str, str]) -> None:
@@ -127,6 +144,10 @@ class Home(ABC):
     @abstractmethod
     def sketches(self, numbers: Whole) -> Kept:
         """The sketches of those of these documents (ascending) that are there."""
+
+    @abstractmethod
+    def sketch_page(self, after: int, most: int) -> Kept:
+        """The sketches of at most so many documents beyond `after`, ascending."""
 
     @abstractmethod
     def documents(self, numbers: Whole, *, contents: bool) -> list[Document]:

@@ -6,17 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from twinset.engines.progress import Progress
 from twinset.errors import DamagedError
 from twinset.index.base import Document, Home, Kept, Whole
-from twinset.index.entries import UNPACKED, keys_of, packed_bands, runs, sets_of, sketched
+from twinset.index.entries import UNPACKED, packed_bands, runs
 from twinset.index.incoming import MOST_ID_BYTES
-from twinset.index.packing import unpack, unpack_text, unpacked_size
+from twinset.index.kinds import Kind, kind_of
+from twinset.index.packing import unpacked_size
 from twinset.index.settings import Settings
-from twinset.schema import HASH_SCHEME, Hashes, Shingles
-from twinset.sketches.minhash import sketch
+from twinset.schema import HASH_SCHEME, Hashes
 
 _CHUNK = 2048
 _SKETCHES = 2**24
@@ -37,34 +36,35 @@ def stats(home: Home, settings: Settings) -> dict[str, Any]:
         "bytes_per_document": round(sizes["total"] / count, 1) if count else None,
         "format": settings.format,
         "hash_scheme": HASH_SCHEME,
-        "plan": settings.plan.to_dict(),
+        "plan": None if settings.plan is None else settings.plan.to_dict(),
         "options": options,
+        **kind_of(settings).facts(),
         **home.facts(),
     }
 
 
-def problems(home: Home, settings: Settings, progress: Progress) -> list[str]:
+def problems(home: Home, kind: Kind, progress: Progress) -> list[str]:
     """Everything that is wrong with an index, the first of each kind by name."""
     found = home.damage()
     if found:
         return found  # what cannot be read cannot be compared
     try:
         found += [f"{count} {what}" for what, count in home.strays().items() if count]
-        expected, wrong = _documents(home, settings, progress)
+        expected, wrong = _documents(home, kind, progress)
         found += wrong
         if expected is not None and (there := _bands(home)) != expected:
-            found += _differing(home, settings, there[0], expected[0])
+            found += _differing(home, kind, there[0], expected[0])
     except DamagedError as error:
         found.append(str(error))
     return found
 
 
-def pages(home: Home, settings: Settings, *, contents: bool) -> Iterator[tuple[list[Document], Kept]]:
+def pages(home: Home, kind: Kind, *, contents: bool) -> Iterator[tuple[list[Document], Kept]]:
     """All documents in the order of adding, with their sketches; no more at a time than memory has room for."""
     last = 0
-    most = max(1, min(_CHUNK, _SKETCHES // (4 * settings.plan.n_hashes)))
+    most = max(1, min(_CHUNK, _SKETCHES // (4 * max(1, kind.slots))))
     while len(numbers := home.page(last, most)):
-        kept = home.sketches(numbers)
+        kept = home.sketches(numbers).fitted(kind.slots)
         sizes = np.zeros(len(numbers), np.int64)
         sizes[np.searchsorted(numbers, kept.numbers)] = kept.shingles
         for first, end in runs(sizes, _SHINGLES):
@@ -77,74 +77,27 @@ def pages(home: Home, settings: Settings, *, contents: bool) -> Iterator[tuple[l
         last = int(numbers[-1])
 
 
-def _documents(home: Home, settings: Settings, progress: Progress) -> tuple[tuple[int, int] | None, list[str]]:
+def _documents(home: Home, kind: Kind, progress: Progress) -> tuple[tuple[int, int] | None, list[str]]:
     """Documents against their contents; returns the number and the sum of the band rows that they should have."""
-    store = settings.options.store
     rows, total = 0, 0
     wrong: list[str] = []
     progress.stage("checking", home.count(), "documents")
-    for documents, kept in pages(home, settings, contents=True):
-        if kept.slots.shape[1:] != (settings.plan.n_hashes,):
-            return None, [*wrong, f"sketches do not have the {settings.plan.n_hashes} slots of the plan"]
-        if store != "text" and any((one.content is None) == (store == "shingles") for one in documents):
-            wrong.append(f"documents have contents that an index with store {store!r} has not, or lack them")
-        wrong += [f"{what}: {one.id!r}" for one, what in _odd(documents, kept, settings)]
+    for documents, kept in pages(home, kind, contents=True):
+        if kept.slots.shape[1:] != (kind.slots,):
+            return None, [*wrong, f"sketches do not have the {kind.slots} slots of the plan"]
+        if lacking := kind.lacking(documents):
+            wrong.append(lacking)
+        wrong += [f"{what}: {one.id!r}" for one, what in kind.odd(documents, kept)]
         long = [one.id for one in documents if len(one.id.encode()) > MOST_ID_BYTES]
         wrong += [f"the id has more than {MOST_ID_BYTES} bytes: {id[:40]!r}…" for id in long]
-        keys = keys_of(kept.slots, settings)
         some = kept.shingles > 0
+        keys = kind.keys(kept.slots)
         belong = packed_bands(kept.numbers[some], keys[some])
         rows, total = rows + len(belong), (total + _sum(belong >> 32, belong & 0xFFFFFFFF)) % 2**64
         progress.advance(len(documents))
         if len(wrong) > _SHOWN:
             return None, [*wrong[:_SHOWN], f"and more; {len(wrong) - _SHOWN} others so far"]
     return (rows, total), wrong
-
-
-def _odd(documents: list[Document], kept: Kept, settings: Settings) -> Iterator[tuple[Document, str]]:
-    """Documents whose sketch is not that of their content."""
-    store = settings.options.store
-    if store == "none":
-        return
-    whole = [one for one in documents if _is_whole(one.content, store)]
-    if len(whole) < len(documents):
-        numbers = {one.number for one in whole}
-        yield from ((one, f"the {store} kept of it cannot be read") for one in documents if one.number not in numbers)
-    again = _sketched_again(whole, settings)
-    by_number = {number: row for row, number in enumerate(kept.numbers.tolist())}
-    for place, one in enumerate(whole):
-        row = by_number.get(one.number)
-        if row is None or kept.shingles[row] != again.shingles[place]:
-            yield one, f"the number of shingles is not that of the {store} kept"
-        elif again.shingles[place] and (kept.slots[row] != again.slots[place]).any():
-            yield one, f"the sketch is not that of the {store} kept"
-
-
-def _is_whole(content: bytes | None, store: str) -> bool:
-    """Whether the content of a document is what an index of this kind keeps."""
-    if content is None:
-        return False
-    if store == "shingles":
-        return len(content) % 8 == 0
-    try:
-        unpack_text(content)
-    except DamagedError:
-        return False
-    return True
-
-
-def _sketched_again(documents: list[Document], settings: Settings) -> Kept:
-    """The number of shingles and the sketch of each document, from its content."""
-    contents = [one.content or b"" for one in documents]
-    numbers = np.array([one.number for one in documents], np.int64)
-    if settings.options.store == "text":
-        texts = pa.array([unpack(content) for content in contents], pa.large_binary())
-        made = sketched(texts, settings, sets=False)
-        return Kept(numbers, made.shingles, made.slots)
-    sets = sets_of(contents, settings)
-    shingles = Shingles(np.arange(len(numbers)), sets.starts, sets.hashes)
-    slots = sketch(shingles, settings.options.sketch, settings.plan.n_hashes, settings.seed)
-    return Kept(numbers, sets.sizes, slots)
 
 
 def _bands(home: Home) -> tuple[int, int]:
@@ -165,13 +118,13 @@ def _sum(keys: Whole, documents: Whole) -> int:
     return int(mixed.sum(dtype=np.uint64))
 
 
-def _differing(home: Home, settings: Settings, there: int, expected: int) -> list[str]:
+def _differing(home: Home, kind: Kind, there: int, expected: int) -> list[str]:
     """Name documents that their bands do not lead to."""
     found = [f"there are {there} band rows where {expected} belong, or others than belong"]
-    for documents, kept in pages(home, settings, contents=False):
+    for documents, kept in pages(home, kind, contents=False):
         ids = {one.number: one.id for one in documents}
         some = kept.shingles > 0
-        keys, numbers = keys_of(kept.slots[some], settings).astype(np.int64), kept.numbers[some]
+        keys, numbers = kind.keys(kept.slots[some]).astype(np.int64), kept.numbers[some]
         rows = home.postings(np.unique(keys))
         belong = (keys << 32) | numbers[:, None]
         lacking = ~np.isin(belong, (rows[0] << 32) | rows[1]).all(axis=1)

@@ -80,7 +80,7 @@ class Entries:
 
 def sketched(texts: pa.Array, settings: Settings, *, sets: bool) -> Sketched:
     """Sketch texts with an index's options and seed; safe in any thread."""
-    slots = np.zeros((len(texts), settings.plan.n_hashes), np.uint32)
+    slots = np.zeros((len(texts), settings.bands.n_hashes), np.uint32)
     made, replaced = _shingled(texts, settings, slots, keep=sets)
     return Sketched(made.sizes, slots, keys_of(slots, settings), made if sets else None, replaced)
 
@@ -117,7 +117,7 @@ def _listed(texts: pa.Array) -> pa.Array:
 
 def keys_of(slots: Sketches, settings: Settings) -> Keys:
     """The band keys of sketches, (n, bands)."""
-    keys = band_keys(slots, np.zeros(len(slots), np.uint64), settings.plan)
+    keys = band_keys(slots, np.zeros(len(slots), np.uint64), settings.bands)
     return np.ascontiguousarray((keys >> np.uint64(32)).astype(np.uint32).view(np.int32).T)
 
 

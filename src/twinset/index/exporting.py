@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Sequence
 from itertools import chain
@@ -18,12 +17,13 @@ from twinset.engines.progress import Progress
 from twinset.errors import DamagedError, OutputError, StateError, UnknownIdError
 from twinset.index.base import Document, Home, Kept
 from twinset.index.checking import pages
-from twinset.index.entries import Entries, Sketched, keys_of
+from twinset.index.entries import Entries, Sketched
 from twinset.index.homes import create_home, open_home
 from twinset.index.incoming import checked_ids
-from twinset.index.packing import pack, unpack_text
+from twinset.index.kinds import Kind, kind_of
+from twinset.index.packing import unpack_text
 from twinset.index.sealing import Seal
-from twinset.index.settings import FORMAT, UNFINISHED, Settings
+from twinset.index.settings import UNFINISHED, Settings
 
 if TYPE_CHECKING:
     from twinset.index.writing import Writing
@@ -45,21 +45,21 @@ def texts_of(home: Home, ids: Sequence[str]) -> list[str]:
     return [found[id] for id in ids]
 
 
-def export(home: Home, settings: Settings, path: Path, force: bool, progress: Progress) -> int:
+def export(home: Home, kind: Kind, path: Path, force: bool, progress: Progress) -> int:
     """Write all documents to a file, in the order of adding; the file is there whole or not at all."""
     if path.suffix != ".parquet":
         raise OutputError(f"{path}: an index is exported to a file that ends in .parquet")
     if path.exists() and not force:
         raise OutputError(f"{path} is there already; choose another name, or replace it with --force")
     made = path.with_name(f"{path.name}-{os.getpid()}.new")
-    schema = _schema(settings)
+    schema = _schema(kind)
     count = 0
     progress.stage("exporting", home.count(), "documents")
     try:
         with pq.ParquetWriter(made, schema, compression="zstd") as writer:
             seal = Seal(schema.metadata[_META])
-            for documents, kept in pages(home, settings, contents=True):
-                table = _table(documents, kept, settings, schema)
+            for documents, kept in pages(home, kind, contents=True):
+                table = _table(documents, kept, kind, schema)
                 seal.add(table)
                 writer.write_table(table)
                 count += len(documents)
@@ -75,35 +75,29 @@ def export(home: Home, settings: Settings, path: Path, force: bool, progress: Pr
     return count
 
 
-def _schema(settings: Settings) -> pa.Schema:
-    content = {
-        "text": pa.field("text", pa.large_string(), nullable=False),
-        "shingles": pa.field("hashes", pa.large_binary(), nullable=False),
-    }.get(settings.options.store)
+def _schema(kind: Kind) -> pa.Schema:
     fields = [
         pa.field("id", pa.string(), nullable=False),
-        *([content] if content is not None else []),
+        *([kind.content] if kind.content is not None else []),
         pa.field("shingles", pa.uint32(), nullable=False),
-        pa.field("slots", pa.binary(4 * settings.plan.n_hashes), nullable=False),
+        # Where nothing is known of codes or vectors yet, all are empty; but Parquet has no values of no width.
+        pa.field("slots", pa.binary(4 * max(1, kind.slots)), nullable=False),
     ]
-    return pa.schema(fields, metadata={_META: orjson.dumps(settings.to_rows())})
+    return pa.schema(fields, metadata={_META: orjson.dumps(kind.settings.to_rows())})
 
 
-def _table(documents: list[Document], kept: Kept, settings: Settings, schema: pa.Schema) -> pa.Table:
-    width = settings.plan.n_hashes * 4
-    lacking = settings.options.store != "none" and any(one.content is None for one in documents)
-    if len(kept.numbers) != len(documents) or kept.slots.shape[1] != settings.plan.n_hashes or lacking:
+def _table(documents: list[Document], kept: Kept, kind: Kind, schema: pa.Schema) -> pa.Table:
+    if len(kept.numbers) != len(documents) or kept.slots.shape[1] != kind.slots:
         raise DamagedError("the index is damaged: something of a document is missing; run twinset index verify")
-    whole = kept.slots.tobytes()
+    width = 4 * max(1, kind.slots)
+    whole = kept.slots.tobytes() if kind.slots else bytes(width * len(documents))
     columns: dict[str, Any] = {
         "id": [one.id for one in documents],
         "shingles": kept.shingles,
         "slots": [whole[at : at + width] for at in range(0, len(whole), width)],
     }
-    if settings.options.store == "text":
-        columns["text"] = [unpack_text(one.content) for one in documents]
-    elif settings.options.store == "shingles":
-        columns["hashes"] = [one.content for one in documents]
+    if kind.content is not None:
+        columns[kind.content.name] = kind.exported(documents)
     return pa.table({name: columns[name] for name in schema.names}, schema=schema)
 
 
@@ -123,9 +117,9 @@ def settings_of(path: Path) -> Settings:
         settings = Settings.from_rows(dict(orjson.loads(rows)), str(path))
     except (ValueError, TypeError) as error:
         raise DamagedError(f"{path}: the settings of the exported index are damaged ({error})") from error
-    if not found.equals(_schema(settings)):
+    if not found.equals(_schema(kind_of(settings))):
         raise DamagedError(f"{path} is not an exported index: its columns, or their types, are others")
-    return dataclasses.replace(settings, format=FORMAT)
+    return settings.newest
 
 
 def home_for(where: str | os.PathLike[str], settings: Settings) -> Home:
@@ -138,7 +132,7 @@ def home_for(where: str | os.PathLike[str], settings: Settings) -> Home:
             home = open_home(where, read_only=False)
         except StateError:
             home = None
-        if home is not None and home.settings() == rows:
+        if home is not None and rows.items() <= home.settings().items():
             return home
         if home is not None:
             home.close()
@@ -179,7 +173,7 @@ def import_all(path: Path, writing: Writing, progress: Progress) -> None:
                 with writing.transaction():
                     for batch in chain([first], coming):
                         seal.add(batch)
-                        writing.put(_entries(batch, writing.settings, path), replace=False)
+                        writing.put(_entries(batch, writing.kind, path), replace=False)
                         progress.advance(batch.num_rows)
                         rows += batch.num_rows
                         if rows >= _TOGETHER:
@@ -191,17 +185,10 @@ def import_all(path: Path, writing: Writing, progress: Progress) -> None:
         raise DamagedError(f"{path} is damaged, or not an exported index: {error}") from error
 
 
-def _entries(batch: pa.RecordBatch, settings: Settings, path: Path) -> Entries:
-    store = settings.options.store
+def _entries(batch: pa.RecordBatch, kind: Kind, path: Path) -> Entries:
     joined = bytearray().join(batch.column("slots").to_pylist())
-    slots = np.frombuffer(joined, np.uint32).reshape(batch.num_rows, settings.plan.n_hashes)
+    slots = np.frombuffer(joined, np.uint32).reshape(batch.num_rows, -1)[:, : kind.slots]
     shingles = np.asarray(batch.column("shingles")).astype(np.uint32)
-    contents = None
-    if store == "text":
-        contents = [pack(text.encode()) for text in batch.column("text").to_pylist()]
-    elif store == "shingles":
-        contents = batch.column("hashes").to_pylist()
-        if [len(one) for one in contents] != (8 * shingles.astype(np.int64)).tolist():
-            raise DamagedError(f"{path} is damaged: documents have not the number of shingle hashes that it says")
-    done = Sketched(shingles, slots, keys_of(slots, settings), None, np.zeros(0, np.int64))
-    return Entries(checked_ids(batch.column("id")), done, contents, store == "text")
+    slots = np.ascontiguousarray(slots)
+    done = Sketched(shingles, slots, kind.keys(slots), None, np.zeros(0, np.int64))
+    return Entries(checked_ids(batch.column("id")), done, kind.imported(batch, path), kind.are_texts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import glob
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -20,11 +20,10 @@ from twinset.documents.items import held_values
 from twinset.documents.normalize import buffers_of
 from twinset.documents.parts import MAX_ROW_BYTES, Chunk, Part
 from twinset.documents.sources import open_sources
-from twinset.engines.opening import tell_unexpected, temporary_folder, total_rows
+from twinset.engines.opening import sketch_pictures, tell_unexpected, temporary_folder, total_rows
 from twinset.engines.progress import Progress
 from twinset.engines.threads import Threads
-from twinset.errors import OptionError, RowError, SourceError
-from twinset.index.settings import Settings
+from twinset.errors import RowError, SourceError
 from twinset.options.index import SourceOptions
 from twinset.schema import Places
 from twinset.wording import at_row
@@ -50,12 +49,18 @@ class Batch:
     first_row: int = 0
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     undecoded: int = 0
-    stop: bool = False
+    on_error: str = "replace"
+    rows: Sequence[int] | None = None
+    """Their rows, counted from `first_row` on, where some are left out."""
+
+    def row_of(self, place: int) -> int:
+        """The row of a document in its source."""
+        return self.first_row + (place if self.rows is None else self.rows[place])
 
     def note(self, replaced: Places) -> None:
         """Count the rows whose bytes were not UTF-8, or refuse them."""
         self.undecoded += len(replaced)
-        if self.stop and self.undecoded:
+        if self.on_error == "stop" and self.undecoded:
             row = int(replaced[0]) + self.first_row if len(replaced) else self.first_row
             raise RowError(
                 "the text holds bytes that are not UTF-8; name its encoding with --encoding, or let them be replaced "
@@ -77,8 +82,8 @@ class Incoming:
         self.progress = progress
         self.skipped: list[tuple[str, str]] = []
 
-    def batches(self, prepare: Callable[[Batch], _Made], doing: str) -> Iterator[_Made]:
-        """Read everything and prepare each batch in a thread; in order."""
+    def batches(self, prepare: Callable[[Batch], _Made], doing: str) -> Generator[_Made, None, None]:
+        """Read everything and prepare each batch in a thread; in order. Who may leave earlier closes it."""
 
         def prepared(task: tuple[Part, Chunk]) -> _Made:
             made = prepare(_batch(*task))
@@ -88,6 +93,7 @@ class Incoming:
         options = self.options
         with closing(Threads(options.thread_count)) as threads, temporary_folder(options.scratch) as scratch:
             found = open_sources(self.sources, options, scratch=Path(scratch))
+            sketch_pictures(found.parts, options)
             self.skipped = found.skipped
             tell_unexpected(found.skipped, found.parts, self.progress)
             self.progress.stage(doing, total_rows(found.parts), "documents")
@@ -116,14 +122,15 @@ def _batch(part: Part, chunk: Chunk) -> Batch:
     block = chunk.read()
     ids, texts = part.row_ids(block), block.texts
     unreadable: list[tuple[str, str]] = []
+    stay: list[int] | None = None
     if block.unreadable:
         unreadable = [(f"{part.name}:{block.first_row + row}", reason) for row, reason in block.unreadable]
         wrong = {row for row, _ in block.unreadable}
-        rows = pa.array([row for row in range(block.rows) if row not in wrong], pa.int64())
+        stay = [row for row in range(block.rows) if row not in wrong]
+        rows = pa.array(stay, pa.int64())
         ids, texts = ids.take(rows), texts.take(rows)
-    stop = part.options.on_error == "stop"
     names = checked_ids(ids.to_pylist())
-    return Batch(names, texts, part.name, block.first_row, unreadable, block.replaced, stop)
+    return Batch(names, texts, part.name, block.first_row, unreadable, len(block.replaced), part.options.on_error, stay)
 
 
 def checked_ids(ids: Any) -> list[str]:
@@ -143,19 +150,9 @@ def checked_ids(ids: Any) -> list[str]:
     return listed
 
 
-def reading(settings: Settings, words: Mapping[str, Any]) -> SourceOptions:
-    """How sources are read for an index: its documents are what its first ones were."""
-    options = SourceOptions.of(**words)
-    if settings.options.items is None and options.items is None:
-        return options
-    if settings.options.items is None:
-        raise OptionError(f"--items {options.items} names a column of lists, but the index holds texts; leave it out")
-    return dataclasses.replace(options, items=options.items or settings.options.items)
-
-
-def texts_array(texts: Any, settings: Settings | None = None) -> pa.Array:
+def texts_array(texts: Any, *, sets: bool = False) -> pa.Array:
     """Texts as an Arrow array; null counts as empty. Of an index of sets, lists of elements are texts too."""
-    if settings is not None and settings.options.items is not None:
+    if sets:
         texts = _written(texts)
     if isinstance(texts, (pa.Array, pa.ChunkedArray)):
         whole = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
-from collections.abc import Iterable, Iterator, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,17 +14,19 @@ import pyarrow as pa
 from twinset.engines.progress import Progress, Silent
 from twinset.errors import DamagedError, OptionError, StateError, UnknownIdError
 from twinset.index import checking, exporting
-from twinset.index.answers import Ask, Asking
+from twinset.index.answering import Ask, many
 from twinset.index.asked import Asked
 from twinset.index.base import Home
-from twinset.index.entries import Sketched, keys_of, sets_of, sketched
+from twinset.index.entries import Sketched
 from twinset.index.homes import create_home, open_home
-from twinset.index.incoming import Batch, Incoming, checked_ids, reading, texts_array
+from twinset.index.incoming import Batch, Incoming, checked_ids
+from twinset.index.kinds import Kind, begun, kind_of, reading
 from twinset.index.locking import Turn
 from twinset.index.settings import FORMAT, Settings
 from twinset.index.writing import Changed, Writing
-from twinset.options.index import IndexOptions, QueryOptions
-from twinset.plan import Plan, band_probability
+from twinset.options.index import IndexOptions
+from twinset.plan.kinds import AnyPlan
+from twinset.schema import answers_schema
 
 TIMEOUT = 30.0
 """Seconds to wait for another writer."""
@@ -52,6 +53,7 @@ class Index:
         self._home = home
         self._mutex = Turn(home.name)
         self.settings = settings or Settings.from_rows(home.settings(), home.name)
+        self._known: tuple[Settings, Kind] | None = None
 
     @classmethod
     def create(cls, where: str | os.PathLike[str], **words: Any) -> Index:
@@ -64,8 +66,7 @@ class Index:
         **words
             The options of ``twinset index create``, by the same words.
         """
-        settings = Settings.chosen(IndexOptions.of(**words))
-        return cls(create_home(where, settings.to_rows()))
+        return cls(create_home(where, begun(IndexOptions.of(**words)).to_rows()))
 
     @classmethod
     def open(cls, where: str | os.PathLike[str], *, read_only: bool = False, **words: Any) -> Index:
@@ -110,9 +111,20 @@ class Index:
             home.close()
 
     @property
-    def plan(self) -> Plan:
-        """The hashes, bands and rows of the index."""
-        return self.settings.plan
+    def plan(self) -> AnyPlan | None:
+        """The hashes, bands and rows of the index; of codes and vectors there is none before the first are added."""
+        return self._kind.settings.plan
+
+    @property
+    def _kind(self) -> Kind:
+        """What the documents are. What the first ones tell may have been written down by someone else meanwhile."""
+        if self.settings.plan is None:
+            with self._mutex, self._home.snapshot():
+                if "plan" in (rows := self._home.settings()):
+                    self.settings = Settings.from_rows({**rows, "format": str(self.settings.format)}, self.name)
+        if self._known is None or self._known[0] is not self.settings:
+            self._known = self.settings, kind_of(self.settings)
+        return self._known[1]
 
     @property
     def name(self) -> str:
@@ -198,7 +210,7 @@ class Index:
             if texts is not None:
                 if words:
                     raise OptionError(f"{next(iter(words))} has no meaning where ids and texts are given themselves")
-                given = Batch(checked_ids(ids), texts_array(texts, self.settings), "texts")
+                given = Batch(checked_ids(ids), writing.kind.given(texts), f"{writing.kind.name}s")
                 return writing.together(given, replace=replace)
             return writing.portions(ids, words, progress or Silent(), replace=replace)
 
@@ -214,21 +226,36 @@ class Index:
         if self._home.read_only:
             raise StateError(f"{self.name}: the index was opened read-only, and cannot be changed")
         with self._mutex.within(timeout, doing), self._home.writer(timeout, doing):
-            yield Writing(self._home, self.settings)
+            writing = Writing(self._home, self._kind.settings)
+            try:
+                yield writing
+            finally:
+                self.settings = writing.settings
 
     def query(
-        self, what: Any, *, k: int | None = None, threshold: float | None = None, force: bool = False, **words: Any
+        self,
+        what: Any,
+        *,
+        k: int | None = None,
+        threshold: float | None = None,
+        distance: float | None = None,
+        force: bool = False,
+        **words: Any,
     ) -> pa.Table:
         """Find documents that are similar to a text, or to each of many.
 
         Parameters
         ----------
         what
-            A text. Or many: a list of texts, a mapping id → text, a table, or a path (`pathlib.Path`).
+            A text; or a code, or a vector, as the documents of the index are. Or many: a list of texts, a mapping id →
+            text, a table, an array, or a path (`pathlib.Path`).
         k
-            The k most similar documents, also below the threshold of the index unless `threshold` is given.
+            The k most similar documents, also beyond the threshold of the index unless `threshold` or `distance` is
+            given.
         threshold
             Least similarity of an answer; that of the index unless given.
+        distance
+            Greatest distance of an answer, where the index goes by distance; that of the index unless given.
         force
             Ask for less than the index was planned for, and find less than was promised.
         **words
@@ -238,16 +265,18 @@ class Index:
         -------
         pyarrow.Table
             Best first: `id`, `similarity`, `query_in_document`, `document_in_query`, `estimate` and `recall`, the least
-            probability with which a document this similar is found. With many queries also `query`, the id of each.
+            probability with which a document this similar is found. Vectors have no containment; codes, pictures and
+            vectors by distance have `distance` in place of `similarity`. With many queries also `query`, the id of
+            each.
         """
-        ask = self._ask(k, threshold, force)
-        if isinstance(what, str) or (self.settings.options.items is not None and isinstance(what, Set)):
+        kind = self._kind
+        if kind.is_one(what):
             if words:
-                raise OptionError(f"{next(iter(words))} has no meaning where the text itself is given")
-            one = sketched(texts_array([what], self.settings), self.settings, sets=self._sets)
-            return self._answers(None, one, ask)
-        found = self.each_query(what, k=k, threshold=threshold, force=force, **words)
-        return pa.concat_tables([self._none(ask), *found])
+                raise OptionError(f"{next(iter(words))} has no meaning where the {kind.name} itself is given")
+            batch = kind.checked(Batch([""], kind.given([what]), "the query"))
+            return self._answers(kind, None, kind.queries(batch.texts), kind.asked(k, threshold, distance, force))
+        found = list(self.each_query(what, k=k, threshold=threshold, distance=distance, force=force, **words))
+        return pa.concat_tables([many(self.answers).empty_table(), *found])
 
     def each_query(
         self,
@@ -255,98 +284,88 @@ class Index:
         *,
         k: int | None = None,
         threshold: float | None = None,
+        distance: float | None = None,
         force: bool = False,
         progress: Progress | None = None,
         asked: Asked | None = None,
         **words: Any,
-    ) -> Iterator[pa.Table]:
+    ) -> Generator[pa.Table, None, None]:
         """As `query` with many texts, but the answers come portion by portion.
 
         `progress` is told how the work goes, and in `asked` it is counted; the other words are those of `query`.
         """
-        ask, told, counts = self._ask(k, threshold, force), progress or Silent(), asked or Asked()
+        kind, told, counts = self._kind, progress or Silent(), asked or Asked()
+        ask = kind.asked(k, threshold, distance, force)
 
         def prepare(batch: Batch) -> tuple[Batch, Sketched]:
-            queries = sketched(batch.texts, self.settings, sets=self._sets)
+            queries = kind.queries(kind.checked(batch).texts)
             batch.note(queries.replaced)
             batch.texts = None  # it waits for its answers without them
             return batch, queries
 
-        incoming = Incoming(what, reading(self.settings, words), told, self._home.files())
-        for batch, queries in incoming.batches(prepare, "asking"):
-            found = self._answers(batch.ids, queries, ask)
-            counts.count(batch, queries, found)
-            told.advance(len(queries))
-            yield found
+        incoming = Incoming(what, reading(kind, words), told, self._home.files())
+        with closing(incoming.batches(prepare, "asking")) as coming:
+            for batch, queries in coming:
+                found = self._answers(kind, batch.ids, queries, ask)
+                counts.count(batch, queries, found)
+                told.advance(len(queries))
+                yield found
         counts.skipped = incoming.skipped
 
     def similar_to(
-        self, id: str, *, k: int | None = None, threshold: float | None = None, force: bool = False
+        self,
+        id: str,
+        *,
+        k: int | None = None,
+        threshold: float | None = None,
+        distance: float | None = None,
+        force: bool = False,
     ) -> pa.Table:
         """Find documents that are similar to one of the index; itself is not among them."""
-        ask = self._ask(k, threshold, force)
+        kind = self._kind
+        ask = kind.asked(k, threshold, distance, force)
         with self._mutex, self._home.snapshot():
             number = self._home.numbers(checked_ids([id])).get(str(id))
             if number is None:
                 raise UnknownIdError(f"{self.name}: the index holds no document with the id {id!r}")
-            kept = self._home.sketches(np.array([number]))
-            if kept.slots.shape != (1, self.plan.n_hashes):
+            kept = self._home.sketches(np.array([number])).fitted(kind.slots)
+            if kept.slots.shape != (1, kind.slots):
                 raise DamagedError(f"{self.name} is damaged: {id!r} has no sketch; run twinset index verify")
             [document] = self._home.documents(kept.numbers, contents=True)
-            sets = sets_of([document.content], self.settings) if self._sets else None
-            keys = keys_of(kept.slots, self.settings)
-            itself = Sketched(kept.shingles, kept.slots, keys, sets, np.zeros(0, np.int64))
-            return Asking(self._home, self.settings).answers(None, itself, ask, without=number)
+            return kind.asking(self._home).answers(None, kind.itself(kept, document), ask, without=number)
 
     @property
-    def _sets(self) -> bool:
-        return self.settings.options.store != "none"
+    def answers(self) -> pa.Schema:
+        """The columns of answers to a single query."""
+        return answers_schema(self.settings.options.measure)
 
-    def _answers(self, names: list[str] | None, queries: Sketched, ask: Ask) -> pa.Table:
+    def _answers(self, kind: Kind, names: list[str] | None, queries: Sketched, ask: Ask) -> pa.Table:
         with self._mutex, self._home.snapshot():
-            return Asking(self._home, self.settings).answers(names, queries, ask)
+            return kind.asking(self._home).answers(names, queries, ask)
 
-    def _none(self, ask: Ask) -> pa.Table:
-        nothing = sketched(texts_array([]), self.settings, sets=self._sets)
-        return Asking(self._home, self.settings).answers([], nothing, ask)
-
-    def _ask(self, k: int | None, threshold: float | None, force: bool) -> Ask:
-        planned = self.plan.threshold
-        if k is None and threshold is None:
-            return Ask(planned, None)
-        asked = QueryOptions.of(k=k, threshold=threshold, force=force)
-        if asked.threshold is None:
-            return Ask(0.0 if asked.k is not None else planned, asked.k)
-        if asked.threshold < planned and not asked.force:
-            banded = band_probability(asked.threshold, self.plan.n_bands, self.plan.rows_per_band)
-            found = banded * (1 - self.settings.loss)
-            raise OptionError(
-                f"threshold is {asked.threshold:g}, and the index was planned for {planned:g}: a document at "
-                f"{asked.threshold:g} would be found with probability {found:.4f} only; ask from {planned:g} on, ask "
-                "for the k nearest, or take what is found with force (--force)"
-            )
-        return Ask(asked.threshold, asked.k)
-
-    def band_keys(self, texts: Sequence[str]) -> np.ndarray[Any, np.dtype[np.int32]]:
+    def band_keys(self, texts: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
         """The keys of texts in the table `bands`, (texts, bands): for look-ups by one's own SQL."""
-        return sketched(texts_array(texts, self.settings), self.settings, sets=False).keys
+        kind = self._kind
+        rows = kind.checked(Batch([], kind.given(texts), f"{kind.name}s")).texts
+        return kind.entries([""] * len(rows), rows).sketched.keys
 
     def texts(self, ids: Sequence[str]) -> list[str]:
         """The texts of documents, in the order asked for; only an index that stores texts has them."""
-        if self.settings.options.store != "text":
-            raise OptionError(f"{self.name}: the index stores no texts (store is {self.settings.options.store!r})")
+        if not self._kind.are_texts:
+            why = "store is " + repr(self.settings.options.store) if self._kind.name == "text" else "it holds no texts"
+            raise OptionError(f"{self.name}: the index stores no texts ({why})")
         with self._mutex, self._home.snapshot():
             return exporting.texts_of(self._home, checked_ids(ids))
 
     def stats(self) -> dict[str, Any]:
         """What the index holds, how large it is, and what it was made with, in plain values."""
         with self._mutex, self._home.snapshot():
-            return checking.stats(self._home, self.settings)
+            return checking.stats(self._home, self._kind.settings)
 
     def verify(self, progress: Progress | None = None) -> list[str]:
         """Check every promise that the index's tables make; returns what is wrong, nothing if all is well."""
         with self._mutex, self._home.snapshot():
-            return checking.problems(self._home, self.settings, progress or Silent())
+            return checking.problems(self._home, self._kind, progress or Silent())
 
     def compact(self, *, timeout: float = TIMEOUT) -> None:
         """Give the space of removed documents back to the disk."""
@@ -356,14 +375,14 @@ class Index:
     def export(self, path: str | os.PathLike[str], *, force: bool = False, progress: Progress | None = None) -> int:
         """Write all documents to a Parquet file, from which `import_from` makes an equal index anywhere."""
         with self._mutex, self._home.snapshot():
-            return exporting.export(self._home, self.settings, Path(path), force, progress or Silent())
+            return exporting.export(self._home, self._kind, Path(path), force, progress or Silent())
 
     @classmethod
     def import_from(
         cls, path: str | os.PathLike[str], where: str | os.PathLike[str], *, progress: Progress | None = None
     ) -> Index:
         """Make an index of an exported file, in any home; one that was stopped on the way goes on."""
-        settings = dataclasses.replace(exporting.settings_of(Path(path)), format=FORMAT)
+        settings = exporting.settings_of(Path(path))
         exporting.prove(Path(path), progress or Silent())
         index = cls(exporting.home_for(where, settings), settings)
         try:

@@ -24,7 +24,7 @@ try:
     import psycopg
     from psycopg import errors, sql
 except ImportError as error:
-    raise MissingError.of("psycopg", extra="postgres") from error
+    raise MissingError.of("psycopg[binary]", extra="postgres") from error
 
 SCHEMA = "twinset"
 _LOCK = 0x5457_534E
@@ -108,8 +108,8 @@ class PostgresHome(Home):
     def _number(self, statement: str, *values: Any) -> int:
         return int(self._rows(statement, *values)[0][0])
 
-    def settings(self) -> dict[str, str]:
-        return dict(self._rows("SELECT name, value FROM settings"))
+    def settings(self, only: str | None = None) -> dict[str, str]:
+        return dict(self._rows("SELECT name, value FROM settings WHERE name = coalesce(%s, name)", only))
 
     def change_settings(self, rows: dict[str, str]) -> None:
         for pair in rows.items():
@@ -200,6 +200,9 @@ class PostgresHome(Home):
         )
         return Kept.of(self._rows(statement, numbers.tolist()) if len(numbers) else [], self.name)
 
+    def sketch_page(self, after: int, most: int) -> Kept:
+        return Kept.of(self._rows(tables.SKETCH_PAGE, after, most), self.name)
+
     def documents(self, numbers: Whole, *, contents: bool) -> list[Document]:
         kept = "coalesce(d.text, h.hashes)" if contents else "NULL"
         beside = "LEFT JOIN shingles AS h ON h.document = d.number" if contents else ""
@@ -234,7 +237,7 @@ class PostgresHome(Home):
         made = np.zeros(len(listed), row)
         made["n"], made["a"], made["b"], made["c"] = 3, 4, 4, width
         made["document"], made["shingles"] = numbers, done.shingles
-        made["slots"] = np.ascontiguousarray(done.slots).view(f"V{width}").reshape(-1)
+        made["slots"] = np.ascontiguousarray(done.slots).view(f"V{width}").reshape(-1) if width else b""
         self._copy("COPY sketches (document, shingles, slots) FROM STDIN (FORMAT binary)", made.tobytes())
 
     def insert_bands(self, numbers: Whole, keys: Keys) -> None:

@@ -66,6 +66,7 @@ THERE = (
 )
 LOOK_UP = "SELECT key, document FROM bands WHERE key = ANY(%s::integer[])"
 """Candidates: who shares a key with the documents asked for."""
+SKETCH_PAGE = "SELECT document, shingles, slots FROM sketches WHERE document > %s ORDER BY document LIMIT %s"
 
 _ALONE = "SELECT count(*) FROM {0} AS s WHERE NOT EXISTS (SELECT 1 FROM documents WHERE number = s.document)"
 STRAYS = {

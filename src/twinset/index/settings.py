@@ -6,7 +6,7 @@ import dataclasses
 import secrets
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import orjson
@@ -14,30 +14,53 @@ import orjson
 from twinset.errors import DamagedError, OptionError, PlanWarning, StateError
 from twinset.options.index import IndexOptions
 from twinset.plan import LEAST_LOSS, Plan, plan
+from twinset.plan.codes import GivenCodes
+from twinset.plan.kinds import AnyPlan
 from twinset.schema import HASH_SCHEME
 
-FORMAT, UNFINISHED = 2, 0
+FORMAT, UNFINISHED, MEASURED = 2, 0, 3
 """Version of the tables.
 
 0: an import into it has not come to its end. 1: the number of a document's shingles stood in `documents`. 2: it stands
-in `sketches`, where look-ups need it.
+in `sketches`, where look-ups need it. 3: the same tables, but the documents are codes, vectors or pictures, of which
+whoever knows formats up to 2 knows nothing.
 """
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of an index, its plan and its seed."""
+    """The options of an index, its plan and its seed.
+
+    Codes and vectors are planned for when the first of them are there, unless all was said before.
+    """
 
     options: IndexOptions
-    plan: Plan
+    plan: AnyPlan | None
     format: int = FORMAT
+    learned: str | None = None
+    """What was learned of a sample of vectors, as JSON."""
 
     @classmethod
     def chosen(cls, options: IndexOptions) -> Settings:
         """Settings for a new index; a seed that was not given is drawn."""
         seed = secrets.randbits(63) if options.seed is None else options.seed
-        made = plan(options.threshold, options.recall, options.n_hashes, options.n_bands, options.rows_per_band)
-        return cls(dataclasses.replace(options, seed=seed), made)
+        options = dataclasses.replace(options, seed=seed)
+        if options.measure != "jaccard":
+            return cls(options, None, MEASURED)
+        sizes = options.n_hashes, options.n_bands, options.rows_per_band
+        return cls(options, plan(options.threshold, options.recall, *sizes))
+
+    @property
+    def bands(self) -> Plan:
+        """The plan of an index of texts or sets."""
+        if not isinstance(self.plan, Plan):
+            raise OptionError(f"this needs an index of texts or sets, and this one is of {self.options.item_kind}")
+        return self.plan
+
+    @property
+    def newest(self) -> Settings:
+        """The same in the newest format."""
+        return dataclasses.replace(self, format=FORMAT if isinstance(self.plan, Plan) else MEASURED)
 
     @property
     def seed(self) -> int:
@@ -47,14 +70,18 @@ class Settings:
     @property
     def loss(self) -> float:
         """The share of documents at the threshold that the comparison of sketches may lose."""
-        return min(LEAST_LOSS, (1 - self.plan.recall) / 10)
+        return min(LEAST_LOSS, (1 - self.options.recall) / 10)
 
     def to_rows(self) -> dict[str, str]:
         """As rows of the table `settings`."""
         options = self.options.to_dict()
-        sizes = {name: getattr(self.plan, name) for name in ("n_hashes", "n_bands", "rows_per_band")}
-        values = {"format": self.format, "hash_scheme": HASH_SCHEME, "options": {**options, **sizes}}
-        return {name: orjson.dumps(value).decode() for name, value in values.items()}
+        values: dict[str, Any] = {"format": self.format, "hash_scheme": HASH_SCHEME, "options": options}
+        if isinstance(self.plan, Plan):
+            options |= {name: getattr(self.plan, name) for name in ("n_hashes", "n_bands", "rows_per_band")}
+        elif self.plan is not None:
+            values["plan"] = asdict(self.plan)
+        learned = {} if self.learned is None else {"learned": self.learned}
+        return {name: orjson.dumps(value).decode() for name, value in values.items()} | learned
 
     @classmethod
     def from_rows(cls, rows: Mapping[str, str], where: str) -> Settings:
@@ -63,9 +90,9 @@ class Settings:
             format, scheme = int(orjson.loads(rows["format"])), int(orjson.loads(rows["hash_scheme"]))
         except (KeyError, ValueError, TypeError) as error:
             raise DamagedError(f"{where}: the settings of the index are damaged ({error!r})") from error
-        if format > FORMAT:
+        if format > MEASURED:
             raise StateError(
-                f"{where}: the index has format {format}, and this version of twinset knows formats up to {FORMAT}; "
+                f"{where}: the index has format {format}, and this version of twinset knows formats up to {MEASURED}; "
                 "use a newer version"
             )
         if format == UNFINISHED:
@@ -82,8 +109,12 @@ class Settings:
         try:
             options = IndexOptions.of(**orjson.loads(rows["options"]))
             sizes = options.n_hashes, options.n_bands, options.rows_per_band
-            if options.seed is None or None in sizes or format < 1:
+            of_sets = options.measure == "jaccard"
+            if options.seed is None or (None in sizes and of_sets) or format < 1 or of_sets != (format < MEASURED):
                 raise OptionError(f"format {format}, seed or plan missing")
+            if not of_sets:
+                told = _told(options, orjson.loads(rows["plan"])) if "plan" in rows else None
+                return cls(options, told, format, rows["learned"] if options.learned is not None else None)
         except (KeyError, ValueError, TypeError) as error:
             raise DamagedError(f"{where}: the settings of the index are damaged ({error})") from error
         with warnings.catch_warnings():
@@ -101,3 +132,39 @@ class Settings:
                     f"{where}: {name} is {theirs!r}, but the index was made with {shown}, and that cannot be changed; "
                     "leave it out, or create another index"
                 )
+
+
+def _told(options: IndexOptions, values: dict[str, Any]) -> AnyPlan:
+    """The plan of codes or vectors as it is written down; a `ValueError` says that it is none."""
+    kind: Any = GivenCodes
+    if options.item_kind == "vectors":
+        from twinset.plan.vectors import VectorPlan  # with it come kernels, for which others need not wait
+
+        kind = VectorPlan
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    made: AnyPlan = kind(**values)
+    for one in dataclasses.fields(kind):
+        wanted = {"int": (int,), "float": (int, float), "str": (str,)}.get(str(one.type), (tuple,))
+        if type(getattr(made, one.name)) not in wanted:
+            raise ValueError(f"the plan has a {one.name} that is none")
+    known: dict[str, Any] = {"bits": 64 if options.images else options.bits, "distance": options.reach}
+    if kind is not GivenCodes:
+        known = {"dimensions": options.dimensions, "measure": options.measure}
+    if any(values[name] != value for name, value in known.items()) or not _possible(values):
+        raise ValueError("the plan is not one of these options")
+    return made
+
+
+def _possible(values: dict[str, Any]) -> bool:
+    """Whether a plan has no more of anything than plans have: what is written down may have been changed."""
+    tables = values["tables"]
+    if "method" not in values:
+        return bool(1 <= tables <= min(64, values["bits"]))
+    from twinset.plan.vectors import METHODS, MOST_FUNCTIONS, MOST_PROBES
+
+    method, width = values["method"], values["width"]
+    if method == "exact" or method not in METHODS[values["measure"]]:
+        return bool(method == "exact" and tables == 0)
+    wide = width in (8, 16, 32, 64, 128) if method == "cross-polytope" else 0 <= width < 1e300
+    few = 1 <= values["functions"] <= MOST_FUNCTIONS[method] and 0 <= values["probes"] <= MOST_PROBES
+    return bool(1 <= tables <= 1024 and few and wide and (method != "p-stable" or width > 0))

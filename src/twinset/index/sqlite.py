@@ -85,7 +85,10 @@ class SqliteHome(Home):
         _register()
         try:
             with _told(name):
-                tables.create(made, _VFS, settings)
+                try:
+                    tables.create(made, _VFS, settings)
+                except (apsw.CantOpenError, apsw.PermissionsError, apsw.ReadOnlyError) as error:
+                    raise OutputError(f"{name} cannot be made: the folder {folder} cannot be written to") from error
             _put_in_place(made, name)
             _sync_folder(Path(name).absolute().parent)
         except FileExistsError:
@@ -139,8 +142,9 @@ class SqliteHome(Home):
     def files(self) -> list[str]:
         return [self._path + ending for ending in ("", "-wal", "-shm", "-lock")]
 
-    def settings(self) -> dict[str, str]:
-        return dict(self._rows("SELECT name, value FROM settings WHERE name <> ?", CHANGES))
+    def settings(self, only: str | None = None) -> dict[str, str]:
+        statement = "SELECT name, value FROM settings WHERE name <> ? AND name = coalesce(?, name)"
+        return dict(self._rows(statement, CHANGES, only))
 
     def change_settings(self, rows: dict[str, str]) -> None:
         with self._told():
@@ -225,6 +229,9 @@ class SqliteHome(Home):
             "ON s.document = w.value"
         )
         return Kept.of(self._rows(statement, apsw.carray(numbers)) if len(numbers) else [], self.name)
+
+    def sketch_page(self, after: int, most: int) -> Kept:
+        return Kept.of(self._rows(tables.SKETCH_PAGE, after, most), self.name)
 
     def documents(self, numbers: Whole, *, contents: bool) -> list[Document]:
         if not len(numbers):
@@ -363,7 +370,8 @@ def _told(name: str) -> Iterator[None]:
     except apsw.ReadOnlyError as error:
         raise OutputError(f"{name} cannot be written to: {error}") from error
     except (apsw.CantOpenError, apsw.PermissionsError) as error:
-        raise StateError(f"{name} cannot be opened: {error}") from error
+        folder = os.path.dirname(os.path.abspath(name))
+        raise StateError(f"{name} cannot be opened: {error}; may files in {folder} be read and written?") from error
     except apsw.Error as error:
         raise DamagedError(f"{name} cannot be used: {error}") from error
 

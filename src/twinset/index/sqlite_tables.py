@@ -49,6 +49,7 @@ _FOUND = (
 
 LOOK_UP = "SELECT b.key, b.document FROM carray(?) AS w CROSS JOIN bands AS b ON b.key = w.value"
 """Candidates: who shares a key with the documents asked for."""
+SKETCH_PAGE = "SELECT document, shingles, slots FROM sketches WHERE document > ? ORDER BY document LIMIT ?"
 
 STRAYS = {
     "documents without a sketch": (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from dataclasses import replace as changed_to
 from itertools import chain
@@ -14,10 +15,12 @@ import numpy as np
 from twinset.engines.progress import Progress
 from twinset.errors import DamagedError, DuplicateIdError, OptionError, StateError, UnknownIdError
 from twinset.index.base import Home, Kept, Whole
-from twinset.index.entries import Entries, Keys, entries, keys_of
-from twinset.index.incoming import NAMED, Batch, Incoming, reading
+from twinset.index.entries import Entries, Keys
+from twinset.index.incoming import NAMED, Batch, Incoming
+from twinset.index.kinds import STATE, Kind, kind_of, reading
 from twinset.index.packing import unpack
 from twinset.index.settings import Settings
+from twinset.wording import counted
 
 COMMIT = 50_000
 """Documents committed together when a source is added. Band keys fall everywhere in their table: the more of them are
@@ -68,58 +71,101 @@ class Writing:
         self._unchanged = bytearray()
         """A bit for each earlier number: whether the call under way has met it with the same text."""
 
+    @property
+    def kind(self) -> Kind:
+        """What the documents are."""
+        return kind_of(self.settings)
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All that is put inside is committed together; the bands go last, all at once."""
-        with self.home.transaction():
-            try:
+        before = self.settings
+        try:
+            with self.home.transaction():
                 yield
                 self._write_bands()
-            finally:
-                self._bands = []
+                if self.kind.tells_state:
+                    self.home.change_settings({STATE: secrets.token_hex(8)})
+        except BaseException:
+            self.settings = before  # what the first documents told is not written down either
+            raise
+        finally:
+            self._bands = []
+
+    def entries(self, batch: Batch) -> Entries:
+        """Documents ready to be written; within `transaction`, where the first have something to tell."""
+        if not self.kind.is_settled:
+            settled = self.kind.settled(batch.texts)
+            if settled != self.settings:
+                self.home.change_settings(settled.to_rows())
+                self.settings = settled
+        return self._prepared(batch)
+
+    def _prepared(self, batch: Batch) -> Entries:
+        kind = self.kind
+        checked = kind.checked(batch)
+        new = kind.entries(checked.ids, checked.texts)
+        batch.note(new.sketched.replaced)
+        return new
 
     def together(self, batch: Batch, *, replace: bool) -> Changed:
         """Add all documents of a batch in one transaction."""
         if len(batch.ids) != len(batch.texts):
-            raise OptionError(f"there are {len(batch.ids)} ids and {len(batch.texts)} texts; each id needs one text")
+            what, ids, texts = self.kind.name, len(batch.ids), len(batch.texts)
+            raise OptionError(f"there are {ids} ids and {texts} {what}s; each id needs one {what}")
         _refuse_twice(batch.ids)
         done = Changed()
         with self.transaction():
             many = max(1, min(_CHUNK, _CHUNK_BYTES * len(batch.ids) // max(1, batch.texts.nbytes)))
             for first in range(0, len(batch.ids), many):
-                ids, texts = batch.ids[first : first + many], batch.texts[first : first + many]
-                done.count(self.put(entries(ids, texts, self.settings), replace=replace))
+                last = first + many
+                some = Batch(batch.ids[first:last], batch.texts[first:last], batch.where, first)
+                done.count(self.put(self.entries(some), replace=replace))
         return done
 
     def portions(self, source: Any, words: dict[str, Any], progress: Progress, *, replace: bool) -> Changed:
         """Add the documents of a source, a transaction for every so many."""
 
-        def prepare(batch: Batch) -> tuple[Entries, Changed]:
-            new = entries(batch.ids, batch.texts, self.settings)
-            batch.note(new.sketched.replaced)
-            odd = Changed(undecoded=batch.undecoded, unreadable=len(batch.unreadable), named=batch.unreadable)
-            return new, odd
+        def prepare(batch: Batch) -> tuple[Batch, Entries | None]:
+            if not self.kind.is_settled:
+                return batch, None  # what keys they have is not known yet
+            new = self._prepared(batch)
+            batch.texts = None
+            return batch, new
 
         done = Changed()
-        incoming = Incoming(source, reading(self.settings, words), progress, self.home.files())
-        coming = incoming.batches(prepare, "updating" if replace else "adding")
+        incoming = Incoming(source, reading(self.kind, words), progress, self.home.files())
         self._began = self.home.last_number() + 1
         self._unchanged = bytearray(self._began // 8 + 1)
-        for first in coming:
-            held, rows, size = done.copy(), 0, 0
-            with self.transaction():
-                for new, odd in chain([first], coming):
-                    for some in _apart(new):
-                        held.count(self.put(some, replace=replace))
-                    held.count(odd)
-                    rows += len(new)
-                    size += new.nbytes
-                    progress.advance(len(new))
-                    if rows >= COMMIT or size >= _COMMIT_BYTES:
-                        break
-            done = held
+        # Closed here also when a stop is on its way out: it holds a folder with what came from stdin.
+        with closing(incoming.batches(prepare, "updating" if replace else "adding")) as coming:
+            try:
+                for first in coming:
+                    done = self._portion(chain([first], coming), done.copy(), progress, replace=replace)
+            except KeyboardInterrupt as stop:
+                stop.add_note(_committed(done))
+                raise
         done.skipped = incoming.skipped
         return done
+
+    def _portion(
+        self, coming: Iterator[tuple[Batch, Entries | None]], held: Changed, progress: Progress, *, replace: bool
+    ) -> Changed:
+        """Add so many documents in one transaction, and count them in."""
+        rows, size = 0, 0
+        with self.transaction():
+            for batch, made in coming:
+                new = self.entries(batch) if made is None else made
+                for some in _apart(new):
+                    held.count(self.put(some, replace=replace))
+                named = batch.unreadable
+                held.count(Changed(undecoded=batch.undecoded, unreadable=len(named), named=named))
+                rows += len(new)
+                size += new.nbytes
+                progress.advance(len(new))
+                if rows >= COMMIT or size >= _COMMIT_BYTES:
+                    break
+        return held
 
     def put(self, new: Entries, *, replace: bool) -> Changed:
         """Write documents; within `transaction`."""
@@ -132,13 +178,13 @@ class Writing:
             twice = [id for id in others if self._was_met(there[id])]
             if twice:
                 raise DuplicateIdError(
-                    f"the id {twice[0]!r} appears twice, with different texts, among the documents to be "
+                    f"the id {twice[0]!r} appears twice, with different {self.kind.name}s, among the documents to be "
                     f"{'updated' if replace else 'added'}; ids must differ"
                 )
             if others and not replace:
                 raise DuplicateIdError(
-                    f"{self.home.name}: the index holds a document with the id {others[0]!r} and another text; "
-                    "replace it with twinset index update, or give this one another id"
+                    f"{self.home.name}: the index holds a document with the id {others[0]!r} and another "
+                    f"{self.kind.name}; replace it with twinset index update, or give this one another id"
                 )
             if others:
                 self._delete(np.array(sorted(there[id] for id in others), np.int64))
@@ -205,15 +251,16 @@ class Writing:
 
     def _delete(self, numbers: Whole) -> None:
         self._write_bands()  # some of them may be those of the documents to be deleted
-        many = max(1, min(_CHUNK, _CHUNK_BYTES // (4 * self.settings.plan.n_hashes)))
+        kind = self.kind
+        many = max(1, min(_CHUNK, _CHUNK_BYTES // (4 * max(1, kind.slots))))
         for first in range(0, len(numbers), many):
             some = numbers[first : first + many]
-            self.home.delete(some, keys_of(self._sketches(some).slots, self.settings))
+            self.home.delete(some, kind.keys(self._sketches(some).slots))
 
     def _sketches(self, numbers: Whole) -> Kept:
         """The sketches of all of these documents."""
-        kept = self.home.sketches(numbers)
-        if kept.slots.shape != (len(numbers), self.settings.plan.n_hashes):
+        kept = self.home.sketches(numbers).fitted(self.kind.slots)
+        if kept.slots.shape != (len(numbers), self.kind.slots):
             raise DamagedError(
                 f"{self.home.name} is damaged: a document has no sketch, or not one of this plan; nothing was changed; "
                 "run twinset index verify"
@@ -230,6 +277,15 @@ def _apart(new: Entries) -> Iterator[Entries]:
             begin, seen = row, set()
         seen.add(id)
     yield new.take(range(begin, len(new))) if begin else new
+
+
+def _committed(done: Changed) -> str:
+    """What a call that was stopped has done for good."""
+    count = done.added + done.replaced + done.unchanged
+    if not count:
+        return "none of these documents was committed yet, and the same command again begins anew"
+    number = f"{counted(count, 'document')} {'is' if count == 1 else 'are'}"
+    return f"{number} committed and stay{'s' if count == 1 else ''}, and the same command again goes on from there"
 
 
 def _refuse_twice(ids: Sequence[str]) -> None:

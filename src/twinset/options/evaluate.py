@@ -11,6 +11,7 @@ from .. import checks
 from ..checks import Check, Word
 from ..errors import OptionError
 from .groups import option
+from .items import KINDS
 from .jobs import DedupOptions
 from .steps import FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions
 
@@ -52,6 +53,7 @@ class EvaluateOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
     """The options of `twinset.evaluate` and ``twinset evaluate``."""
 
     title: ClassVar[str] = "Evaluation"
+    meanings: ClassVar[dict[str, tuple[str, ...]]] = {"exact": KINDS}
 
     truth: object = option(
         None,

@@ -24,6 +24,7 @@ class Options:
     """A group of options: checked when made, never changed afterwards."""
 
     title: ClassVar[str] = "Options"
+    _given: ClassVar[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:
         for name, word in self.words():
@@ -50,7 +51,13 @@ class Options:
         for name in words:
             if name not in known:
                 raise OptionError(_unknown(name, known))
-        return cls(**words)
+        made = cls(**words)
+        object.__setattr__(made, "_given", frozenset(words))
+        return made
+
+    def was_given(self, name: str) -> bool:
+        """Whether an option was given by its word, be it with the value of its default."""
+        return name in self._given or getattr(self, name) != self.defaults()[name]
 
     @classmethod
     def words(cls) -> Iterator[tuple[str, Word]]:

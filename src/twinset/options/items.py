@@ -56,7 +56,6 @@ _MEANING: dict[str, tuple[str, ...]] = {
     "threshold": (*SETS, "weighted", "vectors"),
     "recall": (*SETS, "weighted", "vectors"),
     "distance": ("codes", "vectors", "images"),
-    "floor": SETS,
     "exact": (*SETS, "vectors"),
     "index": ("text",),
     "copy": ("text", "images"),
@@ -120,6 +119,9 @@ class ItemOptions(Options):
     """The kinds that the command can do; others are refused."""
     why_not: ClassVar[str] = "compares texts"
     """What a command that cannot do all kinds does instead, for the message."""
+
+    meanings: ClassVar[dict[str, tuple[str, ...]]] = {}
+    """For which kinds an option has a meaning, where that is another thing here than elsewhere."""
 
     lists_as_text: ClassVar[bool] = False
     """Whether sets are read as they are written, JSON lists, and not as hashes: an index keeps them so."""
@@ -214,6 +216,16 @@ class ItemOptions(Options):
         return 3.0
 
     @property
+    def by_distance(self) -> bool:
+        """Whether pairs have a distance, not a similarity."""
+        return self.measure in ("bits", "distance")
+
+    @property
+    def farthest(self) -> float:
+        """The greatest distance up to which pairs are found and scored."""
+        return self.reach
+
+    @property
     def item_flag(self) -> str:
         """The flag that says what an item is, for messages."""
         flags = {"records": "text", "groups": "group", "weighted": "items" if self.items else "group"}
@@ -255,7 +267,7 @@ class ItemOptions(Options):
     def _refuse_meaningless(self) -> None:
         """Refuse what was asked for and would change nothing."""
         kind, defaults = self.item_kind, self.defaults()
-        for name, kinds in _MEANING.items():
+        for name, kinds in {**_MEANING, **self.meanings}.items():
             if name in defaults and kind not in kinds and getattr(self, name) != defaults[name]:
                 flag = dict(self.words())[name].spellings(name)[0]
                 raise OptionError(f"{flag} has no meaning for {_NAMES[kind]} ({self.item_flag}); leave it out")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from .. import checks
@@ -24,6 +24,8 @@ from .steps import (
     ShingleOptions,
 )
 
+_FLOOR = "a number above 0 and up to 1; where items have a distance, one from 0 on"
+
 
 @dataclass(frozen=True, kw_only=True)
 class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOptions):
@@ -43,12 +45,20 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
     )
     top: int | None = option(
         None,
-        "Of each item its N most similar only, each item as left in turn.",
+        "Of each item its N most similar only, each item as left in turn; those of vectors and pictures however far, "
+        "unless --threshold or --distance is given with it.",
         checks.whole(1, 10_000, none=True),
         "N",
         default_words="every pair, once",
     )
     force: bool = option(False, *FORCE, result=False)
+
+    @property
+    def top_limit(self) -> float | None:
+        """With ``top``: the least cosine or greatest distance of vectors; None for any, where none was given."""
+        if self.measure == "distance":
+            return self.distance
+        return self.threshold if self.was_given("threshold") else None
 
     def _check_together(self) -> None:
         super()._check_together()
@@ -59,6 +69,8 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
                     f"{name} is {getattr(self, name)}, which has no meaning with exact: the sets themselves are "
                     "compared, and every pair is found; leave one of the two out"
                 )
+        if self.exact and self.audit and self.top is not None and self.item_kind == "vectors":
+            raise OptionError("--audit has no meaning with --exact and --top: all vectors are compared; leave it out")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,10 +104,10 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
     floor: float | None = option(
         None,
         "Find and keep scored pairs down to this similarity, so that recut can choose another threshold; clusters "
-        "are made of those from --threshold on.",
-        checks.optional(checks.number(above=0.0, most=1.0)),
+        "are made of those from --threshold on. Where items have a --distance: up to this distance.",
+        replace(checks.length(), allowed=_FLOOR),
         "T",
-        default_words="the threshold",
+        default_words="the threshold, or the distance",
     )
     keep: str = option("first", "Which document of a cluster is kept.", checks.keep_chain, "RULES")
     cluster: str = option(
@@ -125,12 +137,10 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
                     f"--{name} has no meaning with --index: arrivals are compared with all documents of the index and "
                     "with each other; leave one of the two out"
                 )
-        # With an index, the threshold may be the index's own, which is not known here.
-        if self.floor is not None and self.floor > self.threshold and self.index is None:
-            raise OptionError(
-                f"floor is {self.floor:g}, above the threshold, {self.threshold:g}; allowed is a number up to the "
-                "threshold: lower the one or raise the other"
-            )
+        if self.floor is not None:
+            self._check_floor(self.floor)
+        if self.item_kind in ("codes", "vectors") and "longest" in dict(self.keep_rules):
+            raise OptionError(f"--keep longest has no meaning with {self.item_flag}: none is longer; leave it out")
         if self.against and (self.keep != "first" or self.cluster != "leader"):
             came = f"--keep {self.keep}" if self.keep != "first" else f"--cluster {self.cluster}"
             raise OptionError(
@@ -138,10 +148,45 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
                 "which are always kept; leave one of the two out"
             )
 
+    def _check_floor(self, floor: float) -> None:
+        if self.by_distance:
+            if floor < self.reach:
+                raise OptionError(
+                    f"floor is {floor:g}, below the distance, {self.reach:g}: pairs are kept up to the floor, for "
+                    "greater distances later; allowed is a number from the distance on: raise the one or lower the "
+                    "other"
+                )
+            if self.measure == "bits" and floor % 1:
+                raise OptionError(f"floor is {floor:g}; codes differ in a whole number of bits")
+            return
+        if not 0 < floor <= 1:
+            raise OptionError(f"floor is {floor:g}; allowed is {_FLOOR}")
+        # With an index, the threshold may be the index's own, which is not known here.
+        if floor > self.threshold and self.index is None:
+            raise OptionError(
+                f"floor is {floor:g}, above the threshold, {self.threshold:g}; allowed is a number up to the "
+                "threshold: lower the one or raise the other"
+            )
+
     @property
     def least(self) -> float:
-        """The floor, if there is one, else the threshold."""
-        return self.threshold if self.floor is None else self.floor
+        """The floor, if there is one and it is a similarity, else the threshold."""
+        return self.threshold if self.floor is None or self.by_distance else self.floor
+
+    @property
+    def farthest(self) -> float:
+        """The floor, if there is one and it is a distance, else the distance."""
+        return self.reach if self.floor is None or not self.by_distance else self.floor
+
+    @property
+    def limit(self) -> float:
+        """How near a pair must be that something is removed for: its similarity; of a distance, its negative."""
+        return -self.reach if self.by_distance else self.threshold
+
+    @property
+    def lowest(self) -> float:
+        """How near a pair must be to be found and scored, in the same way."""
+        return -self.farthest if self.by_distance else self.least
 
     @property
     def keep_rules(self) -> tuple[tuple[str, str | None], ...]:

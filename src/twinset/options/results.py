@@ -42,14 +42,22 @@ class RecutOptions(RunOptions):
 
     threshold: float | None = option(
         None,
-        "Least exact similarity (Jaccard) of a document to the one it is removed for; not below the floor of OUT.",
+        "Least exact similarity of a document to the one it is removed for; not below the floor of OUT.",
         checks.optional(checks.number(above=0.0, most=1.0)),
         "T",
         default_words="as in OUT",
     )
+    distance: float | None = option(
+        None,
+        "Greatest distance of a document from the one it is removed for, where items have one: bits of codes and of "
+        "pictures, Euclidean of vectors; not beyond the floor of OUT.",
+        checks.length(),
+        "R",
+        default_words="as in OUT",
+    )
     rows: int | None = option(
         None,
-        "Find the threshold that leaves about so many rows.",
+        "Find the threshold, or the distance, that leaves about so many rows.",
         checks.whole(0, 2**32, none=True),
         "N",
     )
@@ -73,10 +81,13 @@ class RecutOptions(RunOptions):
 
     def _check_together(self) -> None:
         super()._check_together()
-        if self.threshold is not None and self.rows is not None:
-            raise OptionError(
-                f"threshold is {self.threshold:g} and rows is {self.rows}: the one decides the other; leave one out"
-            )
+        if self.threshold is not None and self.distance is not None:
+            raise OptionError("items are near by --threshold or by --distance; leave one of them out")
+        for name, value in (("threshold", self.threshold), ("distance", self.distance)):
+            if value is not None and self.rows is not None:
+                raise OptionError(
+                    f"{name} is {value:g} and rows is {self.rows}: the one decides the other; leave one out"
+                )
 
 
 @dataclass(frozen=True, kw_only=True)

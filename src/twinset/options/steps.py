@@ -55,7 +55,8 @@ class ReadOptions(ItemOptions):
     on_error: str = option(
         "replace",
         "What cannot be read. replace: bytes that do not decode become U+FFFD and are counted, malformed "
-        "rows stop the run; stop: both stop it; skip: malformed rows are counted, named and left out.",
+        "rows stop the run; stop: both stop it; skip: malformed rows, and files that may not be read, are counted, "
+        "named and left out.",
         checks.choice("replace", "stop", "skip"),
     )
     by: str | None = option(

@@ -13,6 +13,7 @@ from twinset.pairs.verify import Sets
 from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles
 
 _LEAST_ROOM = 1 << 14
+_LEAST_CLASSES, _TALLIED = 16, 1 << 22  # by how many documents have a key; fewer where many short ones are tallied
 _RANGES = 10  # bits of a hash by which entries are dealt out before they are sorted
 _MOST_RARE = 0.75  # of a document's keys: where more would count as rare, telling them apart saves nothing
 
@@ -121,7 +122,8 @@ class Inverted:
             return self
         sets = Sets.with_room(room)
         ends = sets.starts[:-1].copy()
-        tally = np.zeros((len(room), 256), np.int64)
+        classes = min(256, max(_LEAST_CLASSES, _TALLIED // max(1, len(room))))
+        tally = np.zeros((len(room), classes), np.int64)
         kernels.rare_keys(self.keys, self.owners, self.runs, tally, sets.starts, ends, sets.hashes)
         sets.sizes[:] = room
         return dataclasses.replace(self, rare=Inverted.of(sets), need=(room - spare).astype(np.uint32))

@@ -104,18 +104,19 @@ def may_be(x, bits, shift):  # type: ignore[no-untyped-def]
 def rare_keys(keys, owners, runs, tally, starts, ends, rare):  # type: ignore[no-untyped-def]
     """The keys of each owner that have the fewest owners: as many as there is room for, rare[starts[j]:starts[j+1]].
 
-    keys, owners, runs as `index` makes them; tally int64 (owners, 256): zero; ends int64: one an owner, a copy of
-    starts, ends up as the end of each owner's keys. More than 255 owners count as 255.
+    keys, owners, runs as `index` makes them; tally int64 (owners, classes): zero; ends int64: one an owner, a copy of
+    starts, ends up as the end of each owner's keys. As many owners as there are classes, or more, count as the last.
     """
+    last = tally.shape[1] - 1
     at = 0
     while keys[at] != U(0):
         run = np.int64(runs[at])
         for i in range(at, at + run):
-            tally[owners[i], min(run, 255)] += 1
+            tally[owners[i], min(run, last)] += 1
         at += run
     for j in range(len(ends)):  # from how many there are to how many are taken
         left = starts[j + 1] - starts[j]
-        for c in range(256):
+        for c in range(last + 1):
             tally[j, c] = min(tally[j, c], left)
             left -= tally[j, c]
     at = 0
@@ -123,8 +124,8 @@ def rare_keys(keys, owners, runs, tally, starts, ends, rare):  # type: ignore[no
         run = np.int64(runs[at])
         for i in range(at, at + run):
             j = owners[i]
-            if tally[j, min(run, 255)] > 0:
-                tally[j, min(run, 255)] -= 1
+            if tally[j, min(run, last)] > 0:
+                tally[j, min(run, last)] -= 1
                 rare[ends[j]] = keys[at]
                 ends[j] += 1
         at += run

@@ -158,12 +158,25 @@ class SetExplanation(Explanation):
 
 @dataclass(frozen=True, repr=False)
 class WeightedExplanation(SetExplanation):
-    """Two weighted sets, compared so that a person can follow."""
+    """Two weighted sets, compared so that a person can follow: elements are named with how much they count.
+
+    Attributes
+    ----------
+    weights
+        Each element with its weight on the left and on the right: first those of both, then those of the left alone,
+        then those of the right, and of each of these first what counts most.
+    """
+
+    weights: tuple[tuple[str, float, float], ...] = ()
 
     @property
     def weighted(self) -> bool:
         """Whether the shares are by weight, and not by number."""
         return True
+
+    def to_dict(self, context: int | None = 6) -> dict[str, Any]:
+        """The explanation as plain values, ready for JSON."""
+        return {**super().to_dict(context), "weights": [list(one) for one in self.weights]}
 
 
 def explain_sets(left: Sequence[str], right: Sequence[str], *, bag: bool = False) -> SetExplanation:
@@ -187,8 +200,15 @@ def explain_weighted(left: Mapping[str, float], right: Mapping[str, float]) -> W
     >>> found = explain_weighted({"bread": 2, "milk": 0.5}, {"bread": 1, "milk": 0.5, "salt": 0.5})
     >>> found.similarity, found.shared, found.right_only
     (0.5, ('bread (2 and 1)', 'milk (0.5 and 0.5)'), ('salt (0.5)',))
+    >>> found.weights
+    (('bread', 2, 1), ('milk', 0.5, 0.5), ('salt', 0.0, 0.5))
     """
-    both = [name for name in left if name in right]
+    # What tells most comes first: of both what they share most of, else what weighs most.
+    both = sorted((name for name in left if name in right), key=lambda name: -min(left[name], right[name]))
+    mine, other = (
+        sorted((name for name in one if name not in two), key=lambda name: -one[name])
+        for one, two in ((left, right), (right, left))
+    )
     least = math.fsum(min(left[name], right[name]) for name in both)
     ours, theirs = math.fsum(left.values()), math.fsum(right.values())
     most = math.fsum(max(left.get(name, 0.0), right.get(name, 0.0)) for name in {**left, **right})
@@ -197,11 +217,12 @@ def explain_weighted(left: Mapping[str, float], right: Mapping[str, float]) -> W
         left_in_right=least / ours if ours else 0.0,
         right_in_left=least / theirs if theirs else 0.0,
         shared=tuple(f"{name} ({left[name]:g} and {right[name]:g})" for name in both),
-        left_only=tuple(f"{name} ({weight:g})" for name, weight in left.items() if name not in right),
-        right_only=tuple(f"{name} ({weight:g})" for name, weight in right.items() if name not in left),
+        left_only=tuple(f"{name} ({left[name]:g})" for name in mine),
+        right_only=tuple(f"{name} ({right[name]:g})" for name in other),
         left="",
         right="",
         options=ShingleOptions.of(),
+        weights=tuple((name, left.get(name, 0.0), right.get(name, 0.0)) for name in (*both, *mine, *other)),
     )
 
 

@@ -3,9 +3,11 @@
 A pair leaves a text only so many shingles that the other one lacks (`allowed`). If every document of the sample lacks
 more than that of those at the beginning of a text, the text has no pair, whatever comes after. Where texts are short of
 shingles that tell them apart, as those of a few characters are, a sample as a whole has nearly all; groups of a few of
-its documents do not. So shingles are counted by group.
+its documents do not. So shingles are counted by group. Groups are of documents of about one size, since those of
+another size may lack less, or make no pair at all.
 """
 
+import dataclasses
 import threading
 from dataclasses import dataclass
 
@@ -13,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from twinset.pairs import screening_kernels as kernels
-from twinset.pairs.audit import allowed
 from twinset.pairs.verify import Sets
 from twinset.schema import Bytes, Hashes, Numbers, Places, Shares, Shingles
 
@@ -26,6 +27,7 @@ _TRIED = 256  # documents of a sample that suffice to see which share of a text 
 _MARGIN = 0.01  # of a text, for shingles that two groups seem to have by chance
 _PARTS = 1 << 20  # bytes of first parts that are not many
 _WHOLE = 1.5  # what a whole text takes that is compared, where a whole text that is only screened takes 1
+_NO_PAIR = 1 << 60  # the size of what is not there: no text is so large that they make a pair
 _LEAST_SAVED = 0.05  # where screening would save less, it is left
 
 
@@ -33,6 +35,7 @@ class _Scratch(threading.local):
     seen: Hashes = np.empty(0, np.uint64)
     lacking: Hashes = np.empty(0, np.uint64)
     planes: Hashes = np.empty(0, np.uint64)
+    limits: Hashes = np.empty(0, np.uint64)
     parts: Bytes = np.empty(0, np.uint8)
 
     def fit(self, longest: int) -> None:
@@ -42,6 +45,7 @@ class _Scratch(threading.local):
             self.lacking = np.empty(4 * size + 8, np.uint64)
         if len(self.planes) == 0:
             self.planes = np.empty(kernels.PLANES, np.uint64)
+            self.limits = np.empty(kernels.PLANES, np.uint64)
 
     def fit_parts(self, total: int) -> Bytes:
         if len(self.parts) < total or len(self.parts) > 64 * (total + _PARTS):
@@ -54,16 +58,20 @@ _scratch = _Scratch()
 
 @dataclass(frozen=True)
 class Screen:
-    """Which groups of a sample's documents have a shingle, and how much of a text is worth a look, 0 for nothing."""
+    """Which groups of a sample's documents have a shingle, and how much of a text is worth a look, 0 for nothing.
+
+    `least` is the size of the smallest set of each group.
+    """
 
     marks: Hashes
     shift: np.uint64
+    least: Places
     threshold: float
     share: float
 
     @classmethod
     def of(cls, sets: Sets, counts: Numbers, threshold: float) -> "Screen":
-        """The screen of a sample: its sets, in the order of the texts, and how many shingles each has with repeats.
+        """The screen of a sample: its sets, in the order of the texts, and how many shingles each was said to have.
 
         Examples
         --------
@@ -72,7 +80,7 @@ class Screen:
         >>> rows = Shingles(np.arange(2), np.array([0, 100, 200]), hashes)
         >>> two.fill(rows, np.arange(2), np.arange(2))
         >>> screen = Screen.of(two, np.array([100, 100], np.uint32), 0.8)
-        >>> 0.2 < screen.share < 0.5
+        >>> 0.1 < screen.share < 0.3
         True
         >>> other = Shingles(np.arange(1), np.array([0, 30]), hashes[:30] ^ np.uint64(0x5DEECE66D5DEECE6))
         >>> screen.passes(other, np.array([100], np.uint32)).tolist()
@@ -80,30 +88,34 @@ class Screen:
         """
         power = int(sets.sizes.sum(dtype=np.int64)).bit_length()
         power = max(6, min(power + 3, _SLOTS), min(power - 2, _SHARED), power - 3)
-        made = cls(np.zeros(1 << power, np.uint64), np.uint64(64 - power), threshold, 0.0)
-        kernels.mark(sets.hashes, sets.starts, sets.sizes, made.shift, made.marks)
-        return cls(made.marks, made.shift, threshold, _worthwhile(made._needed(sets, counts)))
+        groups = np.empty(len(sets.sizes), np.int64)
+        groups[np.argsort(sets.sizes, kind="stable")] = np.arange(len(groups)) * kernels.GROUPS // max(1, len(groups))
+        least = np.full(kernels.GROUPS, _NO_PAIR)
+        np.minimum.at(least, groups, sets.sizes.astype(np.int64))
+        made = cls(np.zeros(1 << power, np.uint64), np.uint64(64 - power), least, threshold, 0.0)
+        kernels.mark(sets.hashes, sets.starts, sets.sizes, groups, made.shift, made.marks)
+        return dataclasses.replace(made, share=_worthwhile(made._needed(sets, counts, groups)))
 
-    def _needed(self, sets: Sets, counts: Numbers) -> Shares:
+    def _needed(self, sets: Sets, counts: Numbers, groups: Places) -> Shares:
         """Which share of each document of the sample tells it from the rest of the sample."""
         _scratch.fit(0)
         needed = np.empty(min(_TRIED, len(counts)), np.float64)
         kernels.shares(
-            sets.hashes, sets.starts, sets.sizes, allowed(counts, self.threshold), self.marks, self.shift,
-            _scratch.planes, needed,
+            sets.hashes, sets.starts, sets.sizes, counts.astype(np.int64), groups, self.threshold, self.least,
+            self.marks, self.shift, _scratch.planes, _scratch.limits, needed,
         )  # fmt: skip
         return needed[counts[: len(needed)] >= LEAST_COUNT]
 
     def passes(self, shingles: Shingles, counts: npt.NDArray[np.integer]) -> Bytes:
         """0 for rows that have no pair, 1 for those that may have one.
 
-        The rows are beginnings, or any part, of texts that have at most `counts` shingles.
+        The rows are beginnings, or any part, of texts that have at most `counts` distinct shingles.
         """
         alive = np.empty(len(counts), np.uint8)
         _scratch.fit(int(np.diff(shingles.offsets).max(initial=0)))
         kernels.screen(
-            shingles.hashes, shingles.offsets, allowed(counts, self.threshold), self.marks, self.shift,
-            _scratch.planes, _scratch.lacking, _scratch.seen, alive,
+            shingles.hashes, shingles.offsets, counts.astype(np.int64), self.threshold, self.least, self.marks,
+            self.shift, _scratch.planes, _scratch.limits, _scratch.lacking, _scratch.seen, alive,
         )  # fmt: skip
         return alive
 

@@ -1,13 +1,13 @@
 """Texts told apart by their beginnings: which documents of a sample have how many of their shingles.
 
-The documents of a sample are dealt out to 64 groups. One bit a group says which of them have a shingle, so that one
-look into a table serves all. They are counted all at once as well: plane k holds bit k of the counter of every group,
-and words are added bit by bit, as an adder made of gates does it.
+The documents of a sample are dealt out to 64 groups, by size. One bit a group says which of them have a shingle, so
+that one look into a table serves all. They are counted all at once as well: plane k holds bit k of the counter of every
+group, and words are added bit by bit, as an adder made of gates does it. Limits are compared in the same way.
 """
 
 import numpy as np
 
-from twinset.bytes_kernels import U, load64, store64
+from twinset.bytes_kernels import U, load64, store64, trailing_zeros
 from twinset.compiled import inlined, kernel
 
 GROUPS = 64
@@ -50,11 +50,11 @@ def gather(data, starts, ends, out):  # type: ignore[no-untyped-def]
         at += len(piece)
 
 
-@kernel("void(uint64[::1], int64[::1], uint32[::1], uint64, uint64[::1])")
-def mark(sets, starts, sizes, shift, marks):  # type: ignore[no-untyped-def]
-    """Set bit j % GROUPS of marks[x >> shift] for each hash x of set j, sets[starts[j]:starts[j]+sizes[j]]."""
+@kernel("void(uint64[::1], int64[::1], uint32[::1], int64[::1], uint64, uint64[::1])")
+def mark(sets, starts, sizes, groups, shift, marks):  # type: ignore[no-untyped-def]
+    """Set bit groups[j] of marks[x >> shift] for each hash x of set j, sets[starts[j]:starts[j]+sizes[j]]."""
     for j in range(len(sizes)):
-        bit = U(1) << U(j % GROUPS)
+        bit = U(1) << U(groups[j])
         for x in sets[starts[j] : starts[j] + np.int64(sizes[j])]:
             marks[x >> shift] |= bit
 
@@ -95,25 +95,53 @@ def count(words, n, planes):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def all_over(planes, limit):  # type: ignore[no-untyped-def]
-    """Whether the counter of every group is over the limit. Compared from the lowest bit up."""
-    over = U(0)
+def limit(count, threshold, least, limits):  # type: ignore[no-untyped-def]
+    """How many hashes of a set of at most `count` each group may lack: plane k of `limits` is bit k of all of them.
+
+    One with which it makes a pair lacks no more than (1 - t) n; and, if that one has m hashes or more, no more than
+    (n - t m) / (1 + t). A little too many is harmless. Returns the groups that are too large for any pair.
+    """
+    most = np.int64((1.0 - threshold) * count + 1e-6)
     for k in range(PLANES):
-        over = planes[k] & over if limit >> k & 1 else planes[k] | over
-    return over == ALL
+        limits[k] = ALL if most >> k & 1 else U(0)
+    too_large = U(0)
+    for g in range(GROUPS):
+        own = (count - threshold * least[g]) / (1.0 + threshold) + 1e-6
+        if own >= most:
+            continue
+        bit = U(1) << U(g)
+        if own < 0.0:
+            too_large |= bit
+            continue
+        differing = U(most ^ np.int64(own))
+        while differing != U(0):
+            limits[trailing_zeros(differing)] ^= bit
+            differing &= differing - U(1)
+    return too_large
+
+
+@inlined
+def all_over(planes, limits, over):  # type: ignore[no-untyped-def]
+    """Whether the counter of every group but those of `over` is over its limit. Compared from the lowest bit up."""
+    more = U(0)
+    for k in range(PLANES):
+        more = (planes[k] & ~limits[k]) | (~(planes[k] ^ limits[k]) & more)
+    return more | over == ALL
 
 
 @kernel(
-    "void(uint64[::1], int64[::1], int64[::1], uint64[::1], uint64, uint64[::1], uint64[::1], uint64[::1], uint8[::1])"
+    "void(uint64[::1], int64[::1], int64[::1], float64, int64[::1], uint64[::1], uint64, uint64[::1], uint64[::1],"
+    "uint64[::1], uint64[::1], uint8[::1])"
 )
-def screen(hashes, offsets, limits, marks, shift, planes, lacking, seen, alive):  # type: ignore[no-untyped-def]
-    """alive[i]: 0 only where row i has, for every group, more than limits[i] distinct hashes which that group lacks.
+def screen(hashes, offsets, counts, threshold, least, marks, shift, planes, limits, lacking, seen, alive):  # type: ignore[no-untyped-def]
+    """alive[i]: 0 only where row i has, for every group, more hashes which that group lacks than a pair allows.
 
-    Rows of hashes as in `Shingles`; marks as `mark` makes them. Scratch, all uint64: planes, PLANES of them; lacking,
-    the longest row and eight more; seen, as many words as a quarter of the longest row, a power of two. Chance
-    keeps some rows alive: a mark that another hash has set.
+    Rows of hashes as in `Shingles`, of sets of at most `counts`; least int64: the size of the smallest set of each
+    group; marks as `mark` makes them. Scratch, all uint64: planes and limits, PLANES each; lacking, the longest row
+    and eight more; seen, as many words as a quarter of the longest row, a power of two. Chance keeps some rows
+    alive: a mark that another hash has set.
     """
-    for i in range(len(limits)):
+    for i in range(len(counts)):
         row = hashes[offsets[i] : offsets[i + 1]]
         size = 1
         while size * 4 < len(row):
@@ -130,23 +158,27 @@ def screen(hashes, offsets, limits, marks, shift, planes, lacking, seen, alive):
             lacking[k] = ~marks[x >> shift] & fresh
         lacking[len(row) : len(row) + 8] = U(0)
         count(lacking, (len(row) + 7) & ~7, planes)
-        alive[i] = not all_over(planes, limits[i])
+        too_large = limit(counts[i], threshold, least, limits)
+        alive[i] = not all_over(planes, limits, too_large)
 
 
-@kernel("void(uint64[::1], int64[::1], uint32[::1], int64[::1], uint64[::1], uint64, uint64[::1], float64[::1])")
-def shares(sets, starts, sizes, limits, marks, shift, planes, needed):  # type: ignore[no-untyped-def]
+@kernel(
+    "void(uint64[::1], int64[::1], uint32[::1], int64[::1], int64[::1], float64, int64[::1], uint64[::1], uint64,"
+    "uint64[::1], uint64[::1], float64[::1])"
+)
+def shares(sets, starts, sizes, counts, groups, threshold, least, marks, shift, planes, limits, needed):  # type: ignore[no-untyped-def]
     """needed[j]: the share of set j, from its beginning, that tells it from all groups but its own; else infinity.
 
-    That is, each of them lacks more than limits[j] of these hashes. sets, starts, sizes and marks as for `mark`, the
-    hashes of a set in the order of the text; planes as for `screen`.
+    That is, each of them lacks more of these hashes than a pair of a set of at most counts[j] allows. sets, starts,
+    sizes, groups and marks as for `mark`, the hashes of a set in the order of the text; the rest as for `screen`.
     """
     for j in range(len(needed)):
         needed[j] = np.inf
         row = sets[starts[j] : starts[j] + np.int64(sizes[j])]
-        own = U(1) << U(j % GROUPS)
+        over = limit(counts[j], threshold, least, limits) | (U(1) << U(groups[j]))
         planes[:] = U(0)
         for k in range(len(row)):
-            carried(~marks[row[k] >> shift] | own, planes, 0)
-            if k % STEP == 0 and all_over(planes, limits[j]):
+            carried(~marks[row[k] >> shift], planes, 0)
+            if k % STEP == 0 and all_over(planes, limits, over):
                 needed[j] = (k + 1) / len(row)
                 break

@@ -3,7 +3,7 @@
 Exactly means: products and squares in 64-bit floats, of which those of 32-bit floats lose nothing, and their sums in a
 fixed order. A pair at the threshold is reported: the very number that is reported is held against the threshold.
 
-`every_pair` and `every_nearest` compare all with all: the exact search, for small collections and as a measure for the
+`AllWithAll` and `every_nearest` compare all with all: the exact search, for small collections and as a measure for the
 others. There a matrix product in 32-bit floats sorts out what is surely too far; what remains is taken exactly.
 """
 
@@ -130,38 +130,6 @@ def nearest(
     return numbers, -scores if by_cosine else scores, counts
 
 
-def every_pair(
-    vectors: Vectors, threshold: float, measure: str = "cosine", rows: tuple[int, int] | None = None
-) -> Iterator[tuple[Numbers, Numbers, Scores]]:
-    """Give all pairs with a cosine of at least, or a distance of at most, the threshold, by comparing all with all.
-
-    Parameters
-    ----------
-    vectors
-        float32 (n, d).
-    threshold
-        Least cosine, or greatest distance; inclusive.
-    measure
-        ``"cosine"`` or ``"distance"``.
-    rows
-        Only pairs whose lesser position is among these, from the first to before the last.
-
-    Yields
-    ------
-    lefts, rights, scores
-        Positions, the lesser left; a portion at a time.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> three = np.array([[3, 4], [5, 0], [0, 7]], np.float32)
-    >>> [[one.tolist() for one in portion] for portion in every_pair(three, 0.6)]
-    [[[0, 0], [1, 2], [0.6, 0.8]]]
-    """
-    every = AllWithAll(vectors, threshold, measure)
-    yield from every.pairs(*(rows or (0, len(vectors))))
-
-
 def every_nearest(
     queries: Vectors, vectors: Vectors, count: int, measure: str = "cosine"
 ) -> tuple[Numbers, Scores, Places]:
@@ -246,6 +214,22 @@ class AllWithAll:
     """Vectors to be compared with each other, all with all, a part at a time, by one thread or several.
 
     What is surely too far apart is sorted out by products of 32-bit floats.
+
+    Parameters
+    ----------
+    vectors
+        float32 (n, d).
+    threshold
+        Least cosine, or greatest distance; inclusive.
+    measure
+        ``"cosine"`` or ``"distance"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> three = np.array([[3, 4], [5, 0], [0, 7]], np.float32)
+    >>> [[one.tolist() for one in portion] for portion in AllWithAll(three, 0.6).pairs(0, 3)]
+    [[[0, 0], [1, 2], [0.6, 0.8]]]
     """
 
     def __init__(self, vectors: Vectors, threshold: float, measure: str = "cosine") -> None:
@@ -255,7 +239,7 @@ class AllWithAll:
         self.slack = _slack(vectors.shape[1])
 
     def pairs(self, first: int, last: int) -> Iterator[tuple[Numbers, Numbers, Scores]]:
-        """Give the pairs whose lesser position is from `first` to before `last`, as `every_pair` does."""
+        """Give the pairs whose lesser position is from `first` to before `last`, a portion at a time, lesser left."""
         for start in range(first, last, _STRIPE):
             here = np.arange(start, min(start + _STRIPE, last))
             for other in range(start, len(self.vectors), _TILE):
@@ -284,7 +268,8 @@ class AllWithAll:
             found = products >= np.float32(self.threshold - self.slack - 1e-6)
         else:
             mine, theirs = self.squares[here] / self.longest**2, self.squares[other:stop] / self.longest**2
-            least = (mine[:, None] + theirs[None, :] - (self.threshold / self.longest) ** 2) / 2
+            reach = min(self.threshold / self.longest, 4.0)  # nothing is farther apart than twice the longest
+            least = (mine[:, None] + theirs[None, :] - reach**2) / 2
             with np.errstate(over="ignore"):  # where everything is near enough
                 found = products >= (least - self.slack - 1e-6).astype(np.float32)
         rows, columns = _places(found)

@@ -10,48 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from twinset.errors import OptionError
 from twinset.pairs import weighted_kernels as kernels
-from twinset.schema import Hashes, Numbers, Places, Shares, WeightedSets
-
-MOST_TOTAL = 1e300
-"""The most that the weights of a set may add up to: two such sets together are still a number."""
-
-
-def combined(offsets: Places, hashes: Hashes, weights: Shares) -> WeightedSets:
-    """Give sets that have each element once, ascending by hash: weights of repeated elements are added.
-
-    Parameters
-    ----------
-    offsets, hashes, weights
-        Elements in any order: those of set i are at offsets[i] to offsets[i+1]. A weight of 0 is as no element.
-
-    Raises
-    ------
-    OptionError
-        For a weight that is negative, infinite or no number, and for weights that add up to more than 1e300.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> sets = combined(np.array([0, 4]), np.array([9, 7, 9, 8], np.uint64), np.array([1.5, 1, 2, 0]))
-    >>> sets.hashes.tolist(), sets.weights.tolist(), sets.offsets.tolist()
-    ([7, 9], [1.0, 3.5], [0, 2])
-    """
-    wrong = ~((weights >= 0) & (weights < np.inf))
-    if wrong.any():
-        came = float(weights[int(np.argmax(wrong))])
-        raise OptionError(f"a weight is {came:g}; allowed is a finite number that is not negative")
-    owners = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    # By weight last, so that what repeats is added in one order whatever order it came in.
-    order = np.lexsort((weights, hashes, owners)).astype(np.int64)
-    found = WeightedSets(np.empty_like(offsets), np.empty_like(hashes), np.empty_like(weights))
-    count = kernels.combine(hashes, weights, order, offsets, found.hashes, found.weights, found.offsets)
-    sets = WeightedSets(found.offsets, found.hashes[:count].copy(), found.weights[:count].copy())
-    heaviest = float(totals(sets).max(initial=0.0))
-    if not heaviest <= MOST_TOTAL:
-        raise OptionError(f"weights of one set add up to {heaviest:g}; allowed is {MOST_TOTAL:g} at most")
-    return sets
+from twinset.schema import Numbers, Shares, WeightedSets
 
 
 def totals(sets: WeightedSets) -> Shares:
@@ -76,7 +36,7 @@ def overlaps(
     Parameters
     ----------
     sets
-        As `combined` gives them.
+        Each with every element once, ascending by hash, and none of weight 0.
     sums
         Their `totals`.
     lefts, rights
@@ -95,7 +55,7 @@ def overlaps(
     --------
     >>> import numpy as np
     >>> offsets, hashes = np.array([0, 2, 4]), np.array([7, 9, 7, 8], np.uint64)
-    >>> sets = combined(offsets, hashes, np.array([1.0, 2, 3, 1]))
+    >>> sets = WeightedSets(offsets, hashes, np.array([1.0, 2, 3, 1]))
     >>> shared, similarity = overlaps(sets, totals(sets), np.array([0], np.uint32), np.array([1], np.uint32), 0.0)
     >>> shared.tolist(), similarity.tolist()
     ([1.0], [0.16666666666666666])

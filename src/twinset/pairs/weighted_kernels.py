@@ -70,27 +70,3 @@ def overlaps(lefts, rights, offsets, hashes, weights, sums, threshold, shared, s
         score = common / (least + (most - common))
         if score >= threshold:
             shared[i], similarity[i] = common, score
-
-
-@kernel("int64(uint64[::1], float64[::1], int64[::1], int64[::1], uint64[::1], float64[::1], int64[::1])")
-def combine(hashes, weights, order, offsets, out_hashes, out_weights, out_offsets):  # type: ignore[no-untyped-def]
-    """Each set with every element once, its weights added in the order given, and without those of weight 0.
-
-    order int64: the places of each set's elements, ascending by hash. Returns how many elements are left.
-    """
-    count = 0
-    out_offsets[0] = 0
-    for i in range(len(offsets) - 1):
-        j, end = offsets[i], offsets[i + 1]
-        while j < end:
-            x = hashes[order[j]]
-            total, lost = 0.0, 0.0
-            while j < end and hashes[order[j]] == x:
-                total, lost = add(total, lost, weights[order[j]])
-                j += 1
-            if total + lost > 0.0:
-                out_hashes[count] = x
-                out_weights[count] = total + lost
-                count += 1
-        out_offsets[i + 1] = count
-    return count

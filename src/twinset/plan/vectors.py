@@ -45,12 +45,13 @@ __all__ = ["VectorPlan", "vector_plan"]
 METHODS = {"cosine": ("hyperplane", "cross-polytope", "exact"), "distance": ("p-stable", "exact")}
 PROBES = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 MOST_TABLES, MOST_PROBES = 1024, 255
+MOST_HASHED = 1e30  # a greater distance is looked for by comparing all with all
 MOST_FUNCTIONS = {"hyperplane": 48, "cross-polytope": 8, "p-stable": 30}
 
 _WORDS = {"hyperplane": "bits", "cross-polytope": "cross-polytopes", "p-stable": "strips"}
 _LOSS = 2.3e-4  # a candidate is dropped by its signature only if 3.5 standard errors too far
 _PARITY_WIDTH = 4.0  # strips of the signatures for distances, in thresholds
-_FEW, _MANY = 512, 8192  # pairs simulated to choose, and to count the tables
+_FEW, _SOME, _MANY = 512, 1024, 8192  # pairs simulated to choose, to tell a chance, and to count the tables
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,17 @@ class VectorPlan:
         missed = (1 - min(1.0, self.p_table(likeness))) ** self.tables
         return (1 - missed) * _passed(self, likeness)
 
+    def p_least(self, likeness: float) -> float:
+        """Give a probability with which a pair of this cosine (or distance) surely meets in one of the tables.
+
+        Of the error of the simulation two standard errors are taken off. Signatures are not compared.
+        """
+        if self.method == "exact":
+            return 1.0
+        pairs = _MANY if likeness == self.threshold else _SOME
+        chance = _ranks(self, likeness, pairs).least_chance(self.probes, self.sides)
+        return float(1 - (1 - min(1.0, chance)) ** self.tables)
+
     @property
     def reached(self) -> float:
         """The probability that a pair exactly at the threshold is found."""
@@ -197,8 +209,9 @@ def vector_plan(
     (5, 28)
     """
     choice("cosine", "distance")("measure", measure)
-    top = number(0, most=1) if measure == "cosine" else number(0, below=1e30)
-    threshold, recall = top("threshold", threshold), number(0, below=1)("recall", recall)
+    if measure == "distance" and threshold >= MOST_HASHED and (functions, tables, probes) == (None, None, None):
+        method = method or "exact"
+    threshold, recall = _limit(threshold, measure, method), number(0, below=1)("recall", recall)
     whole(1, 1 << 16)("dimensions", dimensions), whole(1, 2)("sides", sides)
     _check_given(measure, method, functions, tables, probes)
     shares = tuple(background(others, measure, threshold))
@@ -216,6 +229,13 @@ def vector_plan(
             stacklevel=2,
         )
     return made
+
+
+def _limit(threshold: float, measure: str, method: str | None) -> float:
+    """The least cosine or greatest distance, if it can be one: comparing all with all can do any distance."""
+    if measure == "cosine":
+        return float(number(0, most=1)("threshold", threshold))
+    return float(number(0, below=math.inf if method == "exact" else MOST_HASHED)("threshold", threshold))
 
 
 def _check_given(

@@ -123,17 +123,18 @@ def interval(low: float, high: float, value: float, asked: float) -> str:
 
 
 def nice(number: float) -> float:
-    """The next round number, which an axis can end at.
+    """The next round number, which an axis can end at: a quarter of it is a whole number.
 
     Examples
     --------
-    >>> [nice(n) for n in (1, 7, 12, 130, 2600)]
-    [4, 8, 20, 200, 4000]
+    >>> [nice(n) for n in (1, 7, 10, 12, 130, 2600)]
+    [4, 8, 12, 12, 200, 4000]
     """
     if number <= 4:
         return 4
-    power = 10 ** math.floor(math.log10(number))
-    return next(int(step * power) for step in (1, 2, 4, 6, 8, 10) if step * power >= number)
+    power = int(10 ** math.floor(math.log10(number)))
+    ends = (step * power // 10 for step in (10, 12, 20, 40, 60, 80, 100, 120))
+    return next(end for end in ends if end >= number and end % 4 == 0)
 
 
 def _steps(most: float) -> list[int]:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from twinset.engines.recorded import Recorded
 from twinset.plan import Plan
+from twinset.plan.codes import GivenCodes
 from twinset.wording import DIGITS, MARGIN, counted, share
 
 Whole = npt.NDArray[np.int64]
@@ -95,8 +96,13 @@ class Numbers:
 
     @property
     def reach(self) -> float:
-        """The greatest distance of a pair."""
+        """The greatest distance of a pair that something was removed for."""
         return self.recorded.options.reach
+
+    @property
+    def ceiling(self) -> float:
+        """The greatest distance up to which pairs were looked for."""
+        return self.recorded.options.farthest
 
     @property
     def sketched(self) -> Plan | None:
@@ -169,14 +175,17 @@ class Numbers:
     @property
     def floor(self) -> float:
         """The similarity down to which pairs were looked for, and for which the plan was made."""
-        return self.sketched.threshold if self.sketched else self.recorded.options.threshold
+        return self.sketched.threshold if self.sketched else self.recorded.options.least
 
     @cached_property
     def distances(self) -> list[Bin]:
         """Pairs by distance, equal ones too: of bits a bin each."""
-        reach = self.reach
+        reach = self.ceiling
         if self.measure == "bits":
-            counts = np.bincount(self.pair_distances.astype(np.int64), minlength=int(reach) + 1)
+            apart = self.pair_distances.astype(np.int64)
+            # More may have been asked for than a code has bits: those are no bins.
+            most = min(int(reach), self.plan.bits) if isinstance(self.plan, GivenCodes) else int(reach)
+            counts = np.bincount(apart, minlength=most + 1)
             return [Bin(bits - 0.5, bits + 0.5, int(count)) for bits, count in enumerate(counts)]
         counts, edges = np.histogram(self.pair_distances, _MOST_BINS // 2, (0.0, max(reach, 1e-9)))
         return [Bin(float(edges[i]), float(edges[i + 1]), int(count)) for i, count in enumerate(counts)]

@@ -59,11 +59,13 @@
   function difference(row) {
     const found = differences[row];
     if (!found) return null;
+    if (found.facts) return make("p", "facts", found.facts);
     if (found.same) {
-      const word = found.equal ? "The two texts are the same." : "All words are the same; case, signs or spaces differ.";
+      const word = found.items ? "The two are the same." : found.equal ? "The two texts are the same." : "All words are the same; case, signs or spaces differ.";
       return make("p", "facts", word);
     }
-    const grid = make("div", "pair", make("div", "l h", "kept"), make("div", "r h", "removed"));
+    if (found.elements) return weights(found.elements);
+    const grid = make("div", found.mono ? "pair mono" : "pair", make("div", "l h", "kept"), make("div", "r h", "removed"));
     for (const [folded, parts] of found.hunks) {
       if (folded) grid.append(make("div", "fold", `${count(folded, "word", "words")} the same`));
       if (!parts.length) continue;
@@ -81,6 +83,28 @@
     }
     if (found.cut) grid.append(make("div", "fold", "the rest is left out here"));
     return grid;
+  }
+
+  // Elements of two weighted sets: what both have, then what one has alone, and how much each counts.
+  function weights(groups) {
+    const head = make("tr", "", ...["element", "kept", "removed"].map((word) => make("th", word === "element" ? "" : "number", word)));
+    for (const cell of head.children) cell.scope = "col";
+    const table = make("table", "elements", head);
+    for (const [title, rows, more] of groups) {
+      const name = make("th", "", `${title}: ${count(rows.length + more, "element", "elements")}`);
+      name.colSpan = 3;
+      table.append(make("tr", "group", name));
+      for (const [element, ours, theirs] of rows) {
+        const cell = (weight, tag) => make("td", "number", ours === theirs ? weight : weight && make(tag, "", weight));
+        table.append(make("tr", "", foreign("td", "", element), cell(ours, "del"), cell(theirs, "ins")));
+      }
+      if (more) {
+        const rest = make("td", "", `${count(more, "element", "elements")} more, which count less`);
+        rest.colSpan = 3;
+        table.append(make("tr", "rest", rest));
+      }
+    }
+    return make("div", "scroll", table);
   }
 
   const keptPicture = (row) => pictures?.kept[removed.cluster[row]];

@@ -15,6 +15,11 @@ from twinset.report.shown import EXCERPTS
 from twinset.wording import counted, share
 
 MISSED = 50
+_WORDS, _ELEMENTS = "The words that differ", "The elements"
+_DIFFER = {
+    "text": _WORDS, "records": _WORDS, "items": _ELEMENTS, "groups": _ELEMENTS, "weighted": _ELEMENTS,
+    "codes": "The bits that differ",
+}  # fmt: skip
 _IDENTICAL = {"images": "of an equal hash", "codes": "equal codes", "vectors": "equal vectors"}
 
 
@@ -122,7 +127,8 @@ def _audit(numbers: Numbers) -> str:
         return f"{head}<p>This run was not audited, so what was missed is known from the plan only.</p>"
     chosen = audit["documents"]
     were = "was" if chosen == 1 else "were"
-    sample = f"{counted(chosen, 'distinct document')}, chosen at random, {were} compared exactly with all others."
+    what = counted(chosen, f"distinct {numbers.noun}")
+    sample = f"{what}, chosen at random, {were} compared exactly with all others."
     if audit["recall"] is None:
         return f"{head}<p>{sample} There was no pair to find among them, so no share of pairs found is stated.</p>"
     found = (
@@ -130,7 +136,7 @@ def _audit(numbers: Numbers) -> str:
         f"{audit['pairs']:,}."
     )
     if audit["low"] == audit["high"]:  # nothing was left out of the sample, so there is nothing to infer
-        return f"{found} Every document was compared exactly with all others, so this is no estimate.</p>"
+        return f"{found} Every {numbers.noun} was compared exactly with all others, so this is no estimate.</p>"
     asked = getattr(numbers.plan, "recall", numbers.plan.reached)
     drawn = charts.interval(audit["low"], audit["high"], audit["recall"], asked)
     bounds = f"from {share(audit['low'])} to {share(audit['high'])}"
@@ -161,8 +167,7 @@ def similarity(numbers: Numbers) -> str:
     bins, threshold = numbers.histogram, numbers.recorded.options.threshold
     missed = [float(row["similarity"]) for row in (numbers.audit or {}).get("missed") or []]
     different = sum(one.count for one in bins)
-    have = "shares" if numbers.identical == 1 else "share"
-    note = f"{counted(different, 'pair')} drawn; {numbers.identical:,} more {have} all shingles."
+    note = f"{counted(different, 'pair')} drawn; {numbers.identical:,} more {_alike(numbers)}."
     if numbers.floor < threshold:
         note += f" Pairs were looked for down to {numbers.floor:g}; those below {threshold:g} remove nothing."
     drawn = (
@@ -170,7 +175,7 @@ def similarity(numbers: Numbers) -> str:
         f"<figcaption>{note}</figcaption></figure>"
     )
     if numbers.sketched is None:
-        return drawn
+        return f'<div class="two">{drawn}</div>'
     crosses = " Crosses are pairs that the audit found and the run had missed." if missed else ""
     dots = "The line is the plan's promise; a dot is pairs of this collection, the larger the more." + crosses
     return (
@@ -179,11 +184,25 @@ def similarity(numbers: Numbers) -> str:
     )
 
 
+def _alike(numbers: Numbers) -> str:
+    """What pairs of similarity 1 have in common, in the words of their kind."""
+    kind, one = numbers.recorded.options.item_kind, numbers.identical == 1
+    if kind == "vectors":
+        return "has the same direction" if one else "have the same direction"
+    what = {"items": "elements", "groups": "elements", "weighted": "elements and weights"}.get(kind, "shingles")
+    return f"{'shares' if one else 'share'} all {what}"
+
+
 def _distances(numbers: Numbers) -> str:
     """The histogram of distances."""
     chart = charts.distances(numbers.distances, bits=numbers.measure == "bits")
     same, every = numbers.identical, counted(len(numbers.pair_distances), "pair")
     note = f"{every}; {same:,} of them {'is' if same == 1 else 'are'} at no distance."
+    if numbers.ceiling > numbers.reach:
+        note += (
+            f" Pairs were looked for up to {numbers.told(numbers.ceiling)} apart; those beyond "
+            f"{numbers.told(numbers.reach)} remove nothing."
+        )
     return (
         f'<div class="two"><figure class="card"><h3>How far apart the pairs are</h3>{chart}'
         f"<figcaption>{note}</figcaption></figure></div>"
@@ -192,29 +211,30 @@ def _distances(numbers: Numbers) -> str:
 
 def clusters(numbers: Numbers, options: ReportOptions) -> str:
     """Cluster sizes, and what the list below shows."""
-    classes = numbers.size_classes
+    classes, one = numbers.size_classes, numbers.noun
     if not classes:
         return "<p>There is no cluster: nothing was removed.</p>"
-    most = max(one.clusters for one in classes)
+    most = max(size.removed for size in classes)
     rows = "".join(
-        f'<tr><th scope="row">{one.label}</th><td class="number">{one.clusters:,}</td>'
-        f'<td class="number">{one.removed:,}</td><td class="spark">'
+        f'<tr><th scope="row">{size.label}</th><td class="number">{size.clusters:,}</td>'
+        f'<td class="number">{size.removed:,}</td><td class="spark">'
         f'<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
-        f'<rect width="{max(100 * one.clusters / most, 0.6):.2f}" height="10"/></svg></td></tr>'
-        for one in classes
+        f'<rect width="{max(100 * size.removed / most, 0.6):.2f}" height="10"/></svg></td></tr>'
+        for size in classes
     )
     heads = "".join(f'<th scope="col" class="number">{name}</th>' for name in ("clusters", "removed"))
-    head = f'<tr><th scope="col">documents in it</th>{heads}<td></td></tr>'
+    head = f'<tr><th scope="col">{one}s in it</th>{heads}<td></td></tr>'
     kind = {
-        "leader": "every removed document was compared with the kept one and is near it",
-        "complete": "all its documents are near each other",
-        "components": "its documents hang together through pairs, and some may be far from the kept one",
+        "leader": f"every removed {one} was compared with the kept one and is near it",
+        "complete": f"all its {one}s are near each other",
+        "components": f"its {one}s hang together through pairs, and some may be far from the kept one",
     }[numbers.recorded.options.cluster]
-    meaning = f"A cluster is a kept document and the documents removed because of it; {kind}."
-    doubt = "The most doubtful clusters are those with the least similar removed document."
-    if options.texts and options.clusters < numbers.clusters and not numbers.by_distance:
+    meaning = f"A cluster is a kept {one} and the {one}s removed because of it; {kind}."
+    doubt = f"The most doubtful clusters are those with the least similar removed {one}."
+    differ = _DIFFER.get(numbers.recorded.options.item_kind)
+    if options.texts and options.clusters < numbers.clusters and differ:
         doubt += (
-            f" The words that differ are shown for the {options.clusters:,} largest and the {options.clusters:,} most "
+            f" {differ} are shown for the {options.clusters:,} largest and the {options.clusters:,} most "
             "doubtful ones; for others the page names the command that shows them."
         )
     return f'<p>{meaning} {doubt}</p><div class="card scroll"><table>{head}{rows}</table></div>'

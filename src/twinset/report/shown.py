@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import orjson
 import pyarrow as pa
 
-from twinset.engines.explaining import kept_numbers
+from twinset.engines.explaining import apart_of, kept_numbers
 from twinset.engines.recorded import Recorded
 from twinset.options.results import ReportOptions
 from twinset.pairs.differences import Difference, Part
-from twinset.pairs.explain import explain_sets
+from twinset.report import differing
+from twinset.report.differing import MOST
 from twinset.report.numbers import Numbers, Whole, scaled
 
 MEMBERS = 6
@@ -25,8 +25,8 @@ EXCERPTS, EXCERPT = 20_000, 160
 READ = 200_000_000
 """Characters of texts read for excerpts; documents beyond are listed without one."""
 
-LONGEST, COMPARED, MOST = 500_000, 20_000_000, 8_000
-"""Characters of a text that is compared at all, of all texts compared together, and of a difference that is shown."""
+LONGEST, COMPARED = 500_000, 20_000_000
+"""Characters of a text that is compared at all, and of all texts compared together."""
 
 CONTEXT = 10
 
@@ -69,8 +69,10 @@ def lists(numbers: Numbers, options: ReportOptions) -> dict[str, Any]:
         from twinset.report.thumbnails import add_pictures  # with it come kernels, for which others need not wait
 
         add_pictures(data, numbers, rows, clusters, members)
-    elif options.texts and recorded.options.item_kind in ("text", "items", "groups"):
+    elif options.texts and recorded.options.item_kind in ("text", "records", "items", "groups", "weighted"):
         _add_texts(data, numbers, rows, clusters, members)
+    elif options.texts and recorded.options.item_kind in ("codes", "vectors") and recorded.sources.lasting:
+        _add_items(data, numbers, rows, members)
     return data
 
 
@@ -108,21 +110,44 @@ def _add_texts(
     ends = _removed_numbers(numbers, listed), _kept_numbers(numbers, led)
     wanted = np.unique(np.concatenate([gone, kept, *(_within(recorded, one) for one in ends)]))
     texts = dict(zip(wanted.tolist(), recorded.texts(wanted.tolist()), strict=True))
-    of_sets = recorded.options.item_kind != "text"
+    kind = recorded.options.item_kind
     for name, places, found in (
         ("removed", np.searchsorted(rows, listed), ends[0]),
         ("kept", np.searchsorted(clusters, led), ends[1]),
     ):
         both = zip(places.tolist(), found.tolist(), strict=True)
         data["excerpts"][name] = {
-            str(place): _excerpt(_listed(text) if of_sets else text)
+            str(place): _excerpt(text if kind == "text" else differing.listed(text, kind))
             for place, number in both
             if (text := texts.get(number))
         }
     for place, ours, theirs in zip(np.searchsorted(rows, compared).tolist(), kept.tolist(), gone.tolist(), strict=True):
         if texts[ours] is not None or ours < len(recorded.ids):  # an index need not have the text
-            differ = _sets_apart if of_sets else _difference
-            data["differences"][str(place)] = differ(texts[ours] or "", texts[theirs] or "", recorded)
+            data["differences"][str(place)] = _differing(kind, texts[ours] or "", texts[theirs] or "", recorded)
+
+
+def _differing(kind: str, left: str, right: str, recorded: Recorded) -> dict[str, Any]:
+    if kind == "text":
+        return _difference(left, right, recorded)
+    if kind == "records":
+        return _difference(differing.lines(left), differing.lines(right), recorded)
+    if kind == "weighted":
+        return differing.weights_apart(left, right)
+    return differing.sets_apart(left, right, recorded.options.bag)
+
+
+def _add_items(data: dict[str, Any], numbers: Numbers, rows: Whole, members: dict[int, list[int]]) -> None:
+    """Add the differences of codes and vectors, which are read all at once."""
+    recorded = numbers.recorded
+    compared = np.array([row for found in members.values() for row in found], np.int64)
+    beside = np.array([cluster for cluster, found in members.items() for _ in found], np.int64)
+    gone, kept = _removed_numbers(numbers, compared), _kept_numbers(numbers, beside)
+    wanted = np.unique(np.concatenate([gone, kept])).tolist()
+    items = dict(zip(wanted, recorded.packed(wanted), strict=True))
+    for place, ours, theirs in zip(np.searchsorted(rows, compared).tolist(), kept.tolist(), gone.tolist(), strict=True):
+        found = apart_of(recorded.options.item_kind, items[ours], items[theirs])
+        if found is not None:
+            data["differences"][str(place)] = differing.apart(found)
 
 
 def _removed_numbers(numbers: Numbers, rows: Whole) -> Whole:
@@ -159,26 +184,6 @@ def _lengths(recorded: Recorded, wanted: Whole) -> Whole:
 def _excerpt(text: str) -> str:
     squeezed = " ".join(text[: 4 * EXCERPT].split())
     return squeezed if len(squeezed) <= EXCERPT else squeezed[:EXCERPT] + "…"
-
-
-def _listed(text: str) -> str:
-    """The elements of a set, which come as a JSON list, to be read."""
-    return ", ".join(orjson.loads(text))
-
-
-def _sets_apart(left: str, right: str, recorded: Recorded) -> dict[str, Any]:
-    """What two sets share, and then what either has alone, in the form of a difference."""
-    found = explain_sets(orjson.loads(left or "[]"), orjson.loads(right or "[]"), bag=recorded.options.bag)
-    shared, ours, theirs = (", ".join(one) for one in (found.shared, found.left_only, found.right_only))
-    cut = max(map(len, (shared, ours, theirs))) > MOST
-    parts: list[list[Any]] = [[1, shared[:MOST]]] if shared else []
-    same = not ours and not theirs
-    return {
-        "hunks": [[0, parts if same else [*parts, [0, f" {ours[:MOST]}", f" {theirs[:MOST]}"]]]],
-        "same": same,
-        "equal": same,
-        "cut": cut,
-    }
 
 
 def _difference(left: str, right: str, recorded: Recorded) -> dict[str, Any]:

@@ -29,9 +29,6 @@ from twinset.compiled import inlined, kernel
 # Changing any constant below changes every hash: raise HASH_SCHEME in schema.py with it.
 MIX_A = U(0x9E3779B97F4A7C15)
 MIX_B = U(0xD6E8FEB86659FD93)
-POWER_2 = U(0x9E3779B97F4A7C15**2 % 2**64)
-POWER_3 = U(0x9E3779B97F4A7C15**3 % 2**64)
-POWER_4 = U(0x9E3779B97F4A7C15**4 % 2**64)
 WHOLE = U(0xA0761D6478BD642F)
 
 
@@ -166,33 +163,65 @@ def hash_point(point):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def code_points(data, classes, lower, squeeze, out):  # type: ignore[no-untyped-def]
-    """A hash for each code point, runs of white space made one space and the ends stripped if `squeeze`."""
+def list_points(classes, lower, squeeze, listed, spaces):  # type: ignore[no-untyped-def]
+    """The hashes of the code points that UTF-8 writes with one or two bytes, and which of them are white space.
+
+    ASCII capitals have those of small letters if `lower`; with `squeeze` all white space has that of a space.
+    """
+    for point in range(len(listed)):
+        spaces[point] = squeeze and (classes[point] & SPACE) != 0
+        capital = lower and point >= 65 and point <= 90
+        listed[point] = hash_point(32 if spaces[point] else point + 32 if capital else point)
+
+
+@inlined
+def ascii_points(data, listed, spaces, squeeze, out):  # type: ignore[no-untyped-def]
+    """A hash for each byte, of white space only the first, and none at the ends, if `squeeze`."""
+    n = 0
+    if not squeeze:
+        for c in data:
+            out[n] = listed[c]
+            n += 1
+        return n
+    last = np.uint8(1)
+    for c in data:
+        out[n] = listed[c]
+        n += 1 - np.int64(last & spaces[c])
+        last = spaces[c]
+    return n - 1 if n > 0 and last else n
+
+
+@inlined
+def code_points(data, listed, spaces, classes, squeeze, out):  # type: ignore[no-untyped-def]
+    """As `ascii_points`, for each code point of valid UTF-8. One byte or two, as many scripts mix them: no branch."""
     n = 0
     at = 0
-    pending = False
-    while at < len(data):
-        point, length = decode(data, at)
-        at += length
-        if squeeze and (classes[point] & SPACE):
-            pending = n > 0
-            continue
-        if pending:
-            out[n] = hash_point(32)
-            n += 1
-            pending = False
-        if lower and point >= 65 and point <= 90:
-            point += 32
-        out[n] = hash_point(point)
-        n += 1
-    return n
+    size = len(data)
+    last = np.uint8(1)
+    while at < size:
+        c = np.int64(data[at])
+        if c < 0xE0:
+            two = c >> 7
+            wide = ((c & 0x1F) << 6) | (np.int64(data[at + two]) & 0x3F)
+            point = wide if two else c
+            space = spaces[point]
+            out[n] = listed[point]
+            at += 1 + two
+        else:
+            point, length = decode(data, at)
+            space = np.uint8(squeeze and (classes[point] & SPACE) != 0)
+            out[n] = hash_point(32 if space else point)
+            at += length
+        n += 1 - np.int64(last & space)
+        last = space
+    return n - 1 if n > 0 and last and squeeze else n
 
 
 @inlined
 def combine(tokens, n, size, seed):  # type: ignore[no-untyped-def]
     """Turn tokens[:n] into the hashes of their `size`-shingles, in place. Returns how many.
 
-    In place is safe: the shingle at i reads tokens i and later only.
+    In place is safe: the shingle at i reads tokens i and later only. Four places after the last must be readable.
     """
     if n == 0:
         return 0
@@ -203,18 +232,16 @@ def combine(tokens, n, size, seed):  # type: ignore[no-untyped-def]
         h = fmix64(h ^ seed ^ (U(n) * WHOLE))
         tokens[0] = h if h != U(0) else U(1)
         return 1
-    if size == 5:
-        for i in range(n - 4):
-            h = (
-                tokens[i] * POWER_4
-                + tokens[i + 1] * POWER_3
-                + tokens[i + 2] * POWER_2
-                + tokens[i + 3] * MIX_A
-                + tokens[i + 4]
-            )
+    if size <= 5:
+        # Of five factors those beyond `size` are zero: one loop for all, which vectorises.
+        a, b, c, d, e = U(1), U(0), U(0), U(0), U(0)
+        for _ in range(size - 1):
+            a, b, c, d, e = a * MIX_A, a, b, c, d
+        for i in range(n - size + 1):
+            h = tokens[i] * a + tokens[i + 1] * b + tokens[i + 2] * c + tokens[i + 3] * d + tokens[i + 4] * e
             h = fmix64(h ^ seed)
             tokens[i] = h if h != U(0) else U(1)  # zero marks a free place in hash tables
-        return n - 4
+        return n - size + 1
     top = U(1)
     h = U(0)
     for i in range(size - 1):
@@ -267,9 +294,13 @@ def shingle_hashes(
     Text i is data[starts[i]:ends[i]]; its hashes are hashes[offsets[i]:offsets[i+1]]. `ascii_only` texts are
     lower-cased here; others must be valid UTF-8 and already lower-cased. Scratch: `text` longest text + 80 bytes,
     `borders` twice that, `keys` and `counts` a power of two over twice the longest text (bags only). `hashes` has room
-    for as many as the texts have bytes.
+    for as many as the texts have bytes, and five more.
     """
     offsets[0] = 0
+    listed = np.empty(0x80 if ascii_only else 0x800, np.uint64)
+    spaces = np.empty(len(listed), np.uint8)
+    if not words:
+        list_points(classes, lower and ascii_only, squeeze, listed, spaces)
     for i in range(len(starts)):
         # views, not offsets: an index that cannot be negative lets the loops vectorise
         document = data[starts[i] : ends[i]]
@@ -283,9 +314,32 @@ def shingle_hashes(
             for j in range(n):
                 first = np.int64(borders[2 * j])
                 out[j] = hash_token(text, first, np.int64(borders[2 * j + 1]) - first, low_mask, high_mask)
+        elif ascii_only:
+            n = ascii_points(document, listed, spaces, squeeze, out)
         else:
-            n = code_points(document, classes, lower and ascii_only, squeeze, out)
+            n = code_points(document, listed, spaces, classes, squeeze, out)
         n = combine(out, n, size, seed)
         if bag:
             number_repeats(out, n, keys, counts)
         offsets[i + 1] = offsets[i] + n
+
+
+@kernel("void(uint64[::1], int64[::1], uint64[::1], uint32[::1])")
+def count_repeats(hashes, offsets, places, repeats):  # type: ignore[no-untyped-def]
+    """repeats[i]: how many hashes of row i have come before in it, as far as is remembered; never too many.
+
+    places uint64: a power of two, zero; it remembers the last hash of each place, with its row.
+    """
+    for i in range(len(repeats)):
+        row = hashes[offsets[i] : offsets[i + 1]]
+        size = 8
+        while size < 2 * len(row) and size < len(places):
+            size *= 2
+        mask = U(size - 1)
+        salt = U(i + 1) * MIX_A  # what another row has left is equal to nothing of this one
+        count = 0
+        for x in row:
+            marked = x ^ salt
+            count += places[x & mask] == marked
+            places[x & mask] = marked
+        repeats[i] = count

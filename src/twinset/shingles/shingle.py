@@ -10,12 +10,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from twinset.options import ShingleOptions
-from twinset.schema import Bytes, Hashes, Shingles, Texts
-from twinset.shingles.kernels import shingle_hashes
+from twinset.schema import Bytes, Hashes, Numbers, Shingles, Texts
+from twinset.shingles.kernels import count_repeats, shingle_hashes
 from twinset.unicode import classes
 
 PORTION = 256 * 1024
 """Bytes of text shingled at once: their hashes stay in the processor's cache until they are used."""
+
+_REMEMBERED = 1 << 14  # shingles: they stay in the processor's own cache
+_FEW_CHARACTERS = 4  # a shingle of more, or of two words, seldom comes twice in a text
 
 _LOW_MASK = np.array([(1 << (8 * min(n, 8))) - 1 for n in range(17)], np.uint64)
 _HIGH_MASK = np.array([(1 << (8 * max(n - 8, 0))) - 1 for n in range(17)], np.uint64)
@@ -34,8 +37,8 @@ class _Scratch(threading.local):
         if len(self.text) < longest + 80 or len(self.text) > 64 * (longest + PORTION):
             self.text = np.empty(longest + 80, np.uint8)
             self.borders = np.empty(2 * longest + 80, np.int32)
-        if len(self.hashes) < total + 1 or len(self.hashes) > 64 * (total + PORTION):
-            self.hashes = np.empty(total + 1, np.uint64)
+        if len(self.hashes) < total + 5 or len(self.hashes) > 64 * (total + PORTION):
+            self.hashes = np.empty(total + 5, np.uint64)
         places = 1 << max(3, (2 * longest).bit_length())
         if bag and len(self.keys) < places:
             self.keys = np.empty(places, np.uint64)
@@ -74,3 +77,22 @@ def shingle(texts: Texts, options: ShingleOptions, seed: int) -> Iterator[Shingl
         )  # fmt: skip
         yield Shingles(texts.rows[first:last], offsets, _scratch.hashes[: offsets[-1]])
         first = last
+
+
+def repeat_often(options: ShingleOptions) -> bool:
+    """Whether shingles are so short that a text has many of them more than once, and has them counted so."""
+    return options.size <= (_FEW_CHARACTERS if options.kind == "char" else 1) and not options.bag
+
+
+def repeats(shingles: Shingles) -> Numbers:
+    """How many shingles of each row have come before in the row: nearly all of these, and never more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> repeats(Shingles(np.arange(2), np.array([0, 4, 6]), np.array([7, 8, 7, 7, 7, 9], np.uint64))).tolist()
+    [2, 0]
+    """
+    found = np.empty(len(shingles.rows), np.uint32)
+    count_repeats(shingles.hashes, shingles.offsets, np.zeros(_REMEMBERED, np.uint64), found)
+    return found

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -37,7 +38,7 @@ FORMAT = 1
 
 _TURNS = 50  # of the iteration; the authors' number
 # What NumPy and zipfile raise for a file that is damaged, cut, packed in a way they do not know, or no archive at all.
-_UNREADABLE = (OSError, ValueError, EOFError, KeyError, AttributeError, NotImplementedError, zipfile.BadZipFile)
+_UNREADABLE = (OSError, ValueError, EOFError, KeyError, AttributeError, RuntimeError, zipfile.BadZipFile, zlib.error)
 _ROWS = 1 << 12
 
 Floats = npt.NDArray[np.float64]

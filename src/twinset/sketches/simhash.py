@@ -6,25 +6,31 @@ Estimation Techniques from Rounding Algorithms, STOC 2002.) The planes have coor
 holds for documents of some dozen shingles and more; for fewer it is near.
 
 Weights are the number of times that a shingle occurs, or that times its rarity (tf-idf), for which documents are
-counted in a first pass.
+counted in a first pass; or those that the elements of a weighted set have of their own.
 """
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from twinset.errors import OptionError
-from twinset.schema import Codes, Hashes, Numbers, Shingles
+from twinset.schema import Codes, Hashes, Numbers, Places, Shingles, WeightedSets
 from twinset.sketches import simhash_kernels as kernels
 
 BITS = (64, 128)
 _ONE = 1024  # votes of a shingle of weight 1: weights are whole numbers, so that sums do not depend on an order
-_MOST_PLACES = 1 << 25
+_MOST_PLACES = 1 << 24
+_HEAVIEST = 38  # bits of the votes of the heaviest element: a set has fewer than 2^23 of them
+_AT_ONCE = 1 << 20
 
 
 class DocumentFrequencies:
     """In how many documents each shingle occurs, counted in a table whose places several shingles may share.
 
-    counts uint32, of a power of two of places. What shares a place is counted as one. One thread at a time may `add`;
-    tables of the same size that counted different documents are brought together by `merge`, in any order.
+    counts uint32, of a power of two of places, 16,777,216 at most and unless the number of `shingles` is given. What
+    shares a place is counted as one. Documents without shingles do not count. One thread at a time may `add`; tables of
+    the same size that counted different documents are brought together by `merge`, in any order.
 
     Examples
     --------
@@ -34,16 +40,15 @@ class DocumentFrequencies:
     (2, [1, 1, 2])
     """
 
-    def __init__(self, shingles: int) -> None:
+    def __init__(self, shingles: int = _MOST_PLACES) -> None:
         places = 1 << min(_MOST_PLACES.bit_length() - 1, max(10, (2 * shingles).bit_length()))
         self.documents = 0
         self.counts: Numbers = np.zeros(places, np.uint32)
-        self._seen: Numbers = np.zeros(places, np.uint32)
 
     def add(self, shingles: Shingles) -> None:
         """Count documents, each once."""
-        kernels.count_documents(shingles.hashes, shingles.offsets, self.documents, self.counts, self._seen)
-        self.documents += len(shingles.rows)
+        kernels.count_documents(shingles.hashes, shingles.offsets, self.counts, _room(shingles.offsets))
+        self.documents += int(np.count_nonzero(np.diff(shingles.offsets)))
 
     def merge(self, other: "DocumentFrequencies") -> None:
         """Take in what another table counted."""
@@ -53,14 +58,52 @@ class DocumentFrequencies:
                 " make both for the same number of shingles"
             )
         self.counts += other.counts
-        self._seen[:] = 0
         self.documents += other.documents
 
     def weights(self) -> Numbers:
         """The weight of each place: ln((1 + documents) / (1 + those that have it)) + 1, in steps of 1/1024."""
-        rarity = np.log((1.0 + self.documents) / (1.0 + self.counts)) + 1.0
+        return self._rarities(np.empty_like(self.counts))
+
+    def into_weights(self) -> Numbers:
+        """The same in the place of the counts, of which nothing is left: a table is large."""
+        weights = self._rarities(self.counts)
+        self.counts, self.documents = np.zeros(0, np.uint32), 0
+        return weights
+
+    def _rarities(self, out: Numbers) -> Numbers:
+        for start in range(0, len(out), _AT_ONCE):
+            some = slice(start, start + _AT_ONCE)
+            most = int(self.counts[some].max()) + 1
+            every = self._rarity(np.arange(most)) if most <= _AT_ONCE // 8 else None
+            out[some] = self._rarity(self.counts[some]) if every is None else every[self.counts[some]]
+        return out
+
+    def _rarity(self, counts: npt.NDArray[Any]) -> Numbers:
+        rarity = np.log((1.0 + self.documents) / (1.0 + counts)) + 1.0
         weights: Numbers = np.rint(_ONE * rarity).astype(np.uint32)
         return weights
+
+
+def unrepeated(shingles: Shingles) -> Shingles:
+    """Each shingle of a row once: codes of these are those of sets, in which it does not matter how often one occurs.
+
+    Examples
+    --------
+    >>> rows = Shingles(np.arange(2), np.array([0, 3, 4]), np.array([7, 9, 7, 7], np.uint64))
+    >>> once = unrepeated(rows)
+    >>> once.offsets.tolist(), once.hashes.tolist()
+    ([0, 2, 3], [7, 9, 7])
+    """
+    hashes, offsets = np.empty(len(shingles.hashes), np.uint64), np.empty(len(shingles.offsets), np.int64)
+    count = kernels.distinct(shingles.hashes, shingles.offsets, _room(shingles.offsets), hashes, offsets)
+    return Shingles(shingles.rows, offsets, hashes[:count])
+
+
+def _room(offsets: Places) -> Hashes:
+    """Working memory for the longest of some rows."""
+    longest = int(np.diff(offsets).max(initial=0))
+    room: Hashes = np.empty(5 * longest + 2, np.uint64)
+    return room
 
 
 def simhash(shingles: Shingles, bits: int = 64, seed: int = 1, weights: Numbers | None = None) -> Codes:
@@ -97,6 +140,51 @@ def simhash(shingles: Shingles, bits: int = 64, seed: int = 1, weights: Numbers 
         kernels.by_count(shingles.hashes, shingles.offsets, salts, codes)
     else:
         kernels.by_weight(shingles.hashes, shingles.offsets, salts, weights, codes)
+    return codes
+
+
+def weighted_simhash(sets: WeightedSets, bits: int = 64, seed: int = 1, weights: Numbers | None = None) -> Codes:
+    """One code for each weighted set; a set without elements has zeros.
+
+    Parameters
+    ----------
+    sets
+        Elements and their weights, all above 0 and finite, each element once in a set. What all weights are multiplied
+        by does not matter, and what is 2^38 times lighter than the heaviest element of its set does not count.
+    bits
+        64 or 128. The first 64 are the same.
+    seed
+        Other seeds give other planes.
+    weights
+        `DocumentFrequencies.weights`, by which the weights are multiplied, for tf-idf.
+
+    Returns
+    -------
+    Codes
+        uint64 (rows, bits / 64).
+
+    Examples
+    --------
+    >>> sets = WeightedSets(np.array([0, 3]), np.array([7, 8, 9], np.uint64), np.array([2.0, 1.0, 1.0]))
+    >>> counted = Shingles(np.arange(1), np.array([0, 4]), np.array([7, 7, 8, 9], np.uint64))
+    >>> weighted_simhash(sets).tolist() == simhash(counted).tolist()
+    True
+    """
+    if bits not in BITS:
+        raise OptionError(f"bits is {bits}; allowed is 64 or 128")
+    heavy = sets.weights
+    if weights is not None:
+        heavy = heavy * weights[sets.hashes & np.uint64(len(weights) - 1)]
+    counts = np.diff(sets.offsets)
+    most = np.ones(len(counts))
+    some = np.flatnonzero(counts)
+    if len(some):
+        most[some] = np.maximum.reduceat(heavy, sets.offsets[some])
+    # A power of two for each set, so that nothing is lost but what is far below the heaviest.
+    scale = _HEAVIEST - np.frexp(most)[1]
+    votes = np.rint(np.ldexp(heavy, np.repeat(scale, counts))).astype(np.int64)
+    codes = np.empty((len(counts), bits // 64), np.uint64)
+    kernels.by_votes(sets.hashes, sets.offsets, _salts(bits // 64, seed), votes, codes)
     return codes
 
 

@@ -6,6 +6,7 @@ from twinset.bytes_kernels import U, fmix64
 from twinset.compiled import inlined, kernel
 
 EIGHT = U(0x0101010101010101)
+FEW = 1 << 14
 
 
 @inlined
@@ -58,38 +59,119 @@ def by_count(hashes, offsets, salts, codes):  # type: ignore[no-untyped-def]
 
 @kernel("void(uint64[::1], int64[::1], uint64[::1], uint32[::1], uint64[:, ::1])")
 def by_weight(hashes, offsets, salts, weights, codes):  # type: ignore[no-untyped-def]
-    """Every occurrence of a shingle has as many votes as its place in the table of weights says.
+    """Every occurrence of a shingle has as many votes as its place in the table of weights says, fewer than 2^15.
 
     weights uint32, of a power of two of places; the others as for `by_count`.
     """
     votes = np.empty(64, np.int64)
+    low, high = np.empty(32, np.int32), np.empty(32, np.int32)
+    heavy = np.empty(FEW, np.int32)
     mask = U(len(weights) - 1)
     for row in range(len(offsets) - 1):
         start, end = offsets[row], offsets[row + 1]
         for word in range(len(salts)):
             salt, total = salts[word], 0
             votes[:] = 0
-            for i in range(start, end):
-                weight = np.int64(weights[hashes[i] & mask])
-                total += weight
-                h = fmix64(hashes[i] ^ salt)
-                for bit in range(64):
-                    votes[bit] += weight & -np.int64((h >> U(bit)) & U(1))
+            for first in range(start, end, FEW):  # FEW times 2^15 is within 32 bits
+                few = min(end - first, FEW)
+                for i in range(few):  # apart, so that one waiting for memory does not hold up the next
+                    heavy[i] = weights[hashes[first + i] & mask]
+                low[:] = 0
+                high[:] = 0
+                for i in range(few):
+                    weight = heavy[i]
+                    total += weight
+                    h = fmix64(hashes[first + i] ^ salt)
+                    ones, more = np.uint32(h), np.uint32(h >> U(32))
+                    for bit in range(32):
+                        low[bit] += weight & -np.int32((ones >> np.uint32(bit)) & np.uint32(1))
+                        high[bit] += weight & -np.int32((more >> np.uint32(bit)) & np.uint32(1))
+                for bit in range(32):
+                    votes[bit] += low[bit]
+                    votes[bit + 32] += high[bit]
             codes[row, word] = settled(votes, total, hashes[start:end], salt)
 
 
-@kernel("void(uint64[::1], int64[::1], int64, uint32[::1], uint32[::1])")
-def count_documents(hashes, offsets, before, counts, seen):  # type: ignore[no-untyped-def]
+@kernel("void(uint64[::1], int64[::1], uint64[::1], int64[::1], uint64[:, ::1])")
+def by_votes(hashes, offsets, salts, given, codes):  # type: ignore[no-untyped-def]
+    """Every element has as many votes as it is given; those of a set add up to less than 2^62.
+
+    given int64, as many as hashes; the others as for `by_count`.
+    """
+    votes = np.empty(64, np.int64)
+    for row in range(len(offsets) - 1):
+        start, end = offsets[row], offsets[row + 1]
+        for word in range(len(salts)):
+            salt, total = salts[word], 0
+            votes[:] = 0
+            for i in range(start, end):
+                total += given[i]
+                h = fmix64(hashes[i] ^ salt)
+                for bit in range(64):
+                    votes[bit] += given[i] & -np.int64((h >> U(bit)) & U(1))
+            codes[row, word] = settled(votes, total, hashes[start:end], salt)
+
+
+@inlined
+def place_in(room, size, x):  # type: ignore[no-untyped-def]
+    """Put x, which is not 0, into the first `size` places of a table, a power of two; whether it was not there yet."""
+    at = fmix64(x) & U(size - 1)
+    while room[at] != U(0):
+        if room[at] == x:
+            return False
+        at = (at + U(1)) & U(size - 1)
+    room[at] = x
+    return True
+
+
+@inlined
+def twice(count):  # type: ignore[no-untyped-def]
+    """The least power of two above twice a number."""
+    size = 2
+    while size <= 2 * count:
+        size *= 2
+    return size
+
+
+@kernel("void(uint64[::1], int64[::1], uint32[::1], uint64[::1])")
+def count_documents(hashes, offsets, counts, room):  # type: ignore[no-untyped-def]
     """Count each place of the table once for a document with shingles of that place.
 
-    counts and seen uint32, of a power of two of places; seen holds the number of the document last counted, from 1:
-    the first of these documents is number before + 1.
+    counts uint32, of a power of two of places; room uint64, five places for each shingle of the longest document, and
+    two more.
     """
     mask = U(len(counts) - 1)
     for row in range(len(offsets) - 1):
-        number = np.uint32(before + row + 1)
+        size = twice(offsets[row + 1] - offsets[row])
+        room[:size] = U(0)
+        end = size
         for i in range(offsets[row], offsets[row + 1]):
             place = hashes[i] & mask
-            if seen[place] != number:
-                seen[place] = number
-                counts[place] += np.uint32(1)
+            if place_in(room, size, place + U(1)):
+                room[end] = place
+                end += 1
+        for i in range(size, end):  # apart, so that one waiting for memory does not hold up the next
+            counts[room[i]] += np.uint32(1)
+
+
+@kernel("int64(uint64[::1], int64[::1], uint64[::1], uint64[::1], int64[::1])")
+def distinct(hashes, offsets, room, out, starts):  # type: ignore[no-untyped-def]
+    """Each shingle of a document once, in the order in which they first come. Returns how many there are.
+
+    room as for `count_documents`; out uint64, room for all; starts int64 (n + 1): where each document begins in it.
+    """
+    at = 0
+    starts[0] = 0
+    for row in range(len(offsets) - 1):
+        size = twice(offsets[row + 1] - offsets[row])
+        room[:size] = U(0)
+        zero = False
+        for i in range(offsets[row], offsets[row + 1]):
+            x = hashes[i]
+            new = not zero if x == U(0) else place_in(room, size, x)
+            zero |= x == U(0)
+            if new:
+                out[at] = x
+                at += 1
+        starts[row + 1] = at
+    return at

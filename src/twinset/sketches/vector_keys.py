@@ -27,7 +27,7 @@ def draw(plan: VectorPlan, seed: int) -> Drawn:
         width = int(plan.width)
         return cross_polytope.cross_polytopes(plan.dimensions, plan.functions, width, plan.tables, seed)
     if plan.method == "exact":
-        raise OptionError("an exact plan has no tables; compare all with all, as twinset.pairs.vectors.every_pair does")
+        raise OptionError("an exact plan has no tables; compare all with all, as twinset.pairs.vectors.AllWithAll does")
     return p_stable.strips(plan.dimensions, plan.functions, plan.width, plan.tables, seed)
 
 

@@ -9,7 +9,7 @@ import click
 
 from ...options.index import AddOptions
 from .. import flags, running, show
-from .opened import READING, goes_on
+from .opened import KINDS, LACKING, READING, goes_on
 
 _NAMED = 5
 
@@ -23,7 +23,8 @@ def command(index: str, sources: tuple[str, ...], quiet: bool, as_json: bool, **
     """Add documents to an index.
 
     A SOURCE is a folder of text files, a file (.txt, .jsonl, .csv, .tsv, .parquet, .arrow; also compressed),
-    a pattern such as 'news/*.jsonl', or - for JSON lines on stdin. A document whose id and text are there already
+    a pattern such as 'news/*.jsonl', or - for JSON lines on stdin; what its documents are, the index knows: .npy files
+    are vectors, and folders may hold pictures. A document whose id and text are there already
     is left as it is, so that a command that was stopped is simply run again. One whose id is there with another
     text is refused: see update.
     """
@@ -42,22 +43,22 @@ def change(
         with twinset.Index.open(index) as opened:
             work = opened.update if replace else opened.add
             changed = work(sources, progress=progress, **words)
-            name, documents = opened.name, len(opened)
+            name, documents, kind = opened.name, len(opened), opened.settings.options.item_kind
     found = dataclasses.asdict(changed)
     if as_json:
         show.as_json({"index": name, "documents": documents, **found})
     elif not quiet:
-        _tell(name, documents, found)
+        _tell(name, documents, kind, found)
 
 
-def _tell(name: str, documents: int, found: dict[str, Any]) -> None:
+def _tell(name: str, documents: int, kind: str, found: dict[str, Any]) -> None:
     rows = [
         (found[key], words)
         for key, words in (
             ("added", "added"),
-            ("replaced", "replaced: their texts had changed"),
+            ("replaced", f"replaced: their {KINDS.get(kind, 'text')}s had changed"),
             ("unchanged", "there already, unchanged"),
-            ("empty", "of these empty: they hold no word, and are like nothing"),
+            ("empty", f"of these empty: they hold no {LACKING.get(kind, 'word')}, and are like nothing"),
             ("undecoded", "of these with bytes that are not text (replaced)"),
             ("unreadable", "unreadable, left out"),
         )

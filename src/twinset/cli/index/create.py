@@ -20,7 +20,8 @@ def command(index: str, as_json: bool, **values: Any) -> None:
     """Make an empty index.
 
     INDEX is the path of the file to make, such as news.twinset, or the URL of a PostgreSQL database
-    (postgresql://USER@HOST/DATABASE). What it is made with is written into it and cannot be changed later.
+    (postgresql://USER@HOST/DATABASE). What it is made with is written into it and cannot be changed later. Its
+    documents are texts, or with --items sets, with --codes bit codes, with --vectors vectors, with --images pictures.
     """
     words = flags.given(IndexOptions, values)
     IndexOptions.of(**words)
@@ -29,5 +30,5 @@ def command(index: str, as_json: bool, **values: Any) -> None:
             show.as_json(made.stats())
             return
         click.echo(f"{made.name}: an empty index")
-        click.echo(f"plan: {made.plan}")
+        click.echo(f"plan: {made.plan or 'will be made when the first are added'}")
         click.echo(f"next: twinset index add {shlex.quote(made.name)} SOURCE...")

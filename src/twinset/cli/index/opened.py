@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 READING = "indexing"
 """The module that the commands load."""
 
+KINDS = {"items": "set", "codes": "code", "vectors": "vector", "images": "picture"}
+"""What a document of each kind is called; a text, if it is not here."""
+LACKING = {"items": "element", "codes": "code", "vectors": "direction", "images": "picture"}
+"""What an empty one lacks; a word, if it is not here."""
+
 
 def loaded() -> type[twinset.Index]:
     """Load what does the work, and say so where that takes a while."""
@@ -27,8 +32,9 @@ def loaded() -> type[twinset.Index]:
 
 @contextmanager
 def goes_on() -> Iterator[None]:
-    """Say after Ctrl-C that what was committed stays."""
+    """Say after Ctrl-C what was committed, and that it stays."""
     try:
         yield
     except KeyboardInterrupt as stop:
-        raise KeyboardInterrupt("what was committed stays, and the same command again goes on from there") from stop
+        stays = "what was committed stays, and the same command again goes on from there"
+        raise KeyboardInterrupt(*getattr(stop, "__notes__", ())[:1] or (stays,)) from stop

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import shutil
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...checks import pairs_file
 from ...errors import OptionError
+from ...machine import temporary_folder
 from ...options.index import AskOptions, SourceOptions
 from .. import flags, running, show
 from . import answers
 from .add import tell_unreadable
-from .opened import READING
+from .opened import LACKING, READING
 
 if TYPE_CHECKING:
     import twinset
@@ -32,8 +30,8 @@ if TYPE_CHECKING:
 @click.argument("sources", nargs=-1, metavar="[SOURCE...]")
 @click.option(
     "--string", "strings", multiple=True, metavar="TEXT", cls=flags.Flag, group="Query",
-    help="Ask what is like this text.",
-)
+    help="Ask what is like this text; or this code, in hexadecimal digits, or this vector, with commas between.",
+)  # fmt: skip
 @click.option(
     "--similar-to", "similar", multiple=True, metavar="ID", cls=flags.Flag, group="Query",
     help="Ask what is like this document of the index.",
@@ -54,8 +52,9 @@ def command(
     """Find documents of an index that are like a text, or like each document of a SOURCE.
 
     A SOURCE is a folder of text files, a file (.txt, .jsonl, .csv, .tsv, .parquet, .arrow; also compressed),
-    a pattern such as 'news/*.jsonl', or - for JSON lines on stdin. Answers are all documents from the threshold of
-    the index on, or with -k the K most similar ones, the best first. Without -o they are shown as a table on a
+    a pattern such as 'news/*.jsonl', or - for JSON lines on stdin; what its documents are, the index knows. Answers are
+    all documents from the threshold of the index on, or within its distance, or with -k the K most similar ones, the
+    best first. Without -o they are shown as a table on a
     terminal, and written as CSV elsewhere; with --json they stand in the summary.
     """
     words = flags.given(AskOptions, values)
@@ -63,12 +62,12 @@ def command(
     _refuse_mixed(sources, strings, similar, words)
     if output:
         pairs_file(output)
-    table = not output and not as_json and sys.stdout is not None and sys.stdout.isatty()
+    if not output:
+        show.need_stdout()
+    table = not output and not as_json and sys.stdout.isatty()
     ending = "jsonl" if as_json else "parquet" if table else "csv"
-    if options.scratch:
-        os.makedirs(options.scratch, exist_ok=True)
     # Answers are never all in memory: they go through a file even on their way to the screen.
-    with TemporaryDirectory(prefix="twinset-", dir=options.scratch) as folder:
+    with temporary_folder(options.scratch) as folder:
         file = Path(output or Path(folder) / f"answers.{ending}")
         with running.watched(quiet, READING) as progress:
             import twinset
@@ -77,6 +76,7 @@ def command(
                 found = _ask(opened, sources, strings, similar, file, options, progress)
                 summary = _summary(opened, options, found, output)
                 nothing = not summary["found"] and next(iter(opened), None) is None
+                kind = opened.settings.options.item_kind
         if as_json:
             _print_json(summary, None if output else file)
             return
@@ -86,11 +86,9 @@ def command(
             if not quiet:
                 click.echo(f"{_counted(summary)} in {output}")
         else:
-            with file.open("rb") as written:
-                shutil.copyfileobj(written, sys.stdout.buffer)
-            sys.stdout.flush()  # what is told of them comes after them
+            show.copied(file)
     if not quiet:
-        _tell(summary, told=bool(output), nothing=nothing)
+        _tell(summary, kind, told=bool(output), nothing=nothing)
 
 
 def _refuse_mixed(
@@ -129,15 +127,19 @@ def _ask(
 
 
 def _summary(opened: twinset.Index, options: AskOptions, found: dict[str, Any], output: str | None) -> dict[str, Any]:
-    planned = opened.plan.threshold
-    threshold = planned if options.threshold is None and options.k is None else options.threshold
+    ours = opened.settings.options
+    far = ours.measure in ("bits", "distance")
+    name, other = ("distance", "least_similarity") if far else ("threshold", "greatest_distance")
+    planned, asked = ours.reach if far else ours.threshold, getattr(options, name)
+    found.pop(other)
     return {
         "index": opened.name,
-        "threshold": threshold,
+        name: planned if asked is None and options.k is None else asked,
         "k": options.k,
-        "planned_threshold": planned,
-        "estimates": opened.settings.options.store == "none",
+        f"planned_{name}": planned,
+        "estimates": ours.store == "none",
         "output": output,
+        **({"exact": True} if ours.measure == "bits" else {}),
         **found,
     }
 
@@ -162,16 +164,19 @@ def _counted(summary: dict[str, Any]) -> str:
     return f"{answers} to {summary['answered']:,} of {show.count(summary['queries'], 'query', 'queries')}"
 
 
-def _tell(summary: dict[str, Any], *, told: bool, nothing: bool) -> None:
+def _tell(summary: dict[str, Any], kind: str, *, told: bool, nothing: bool) -> None:
     """Say how many answers there are, and what to know about them."""
     if not told:
         click.echo(_counted(summary), err=True)
     if nothing:
         click.echo(f"{summary['index']} holds no documents yet", err=True)
     elif not summary["found"] and summary["k"] is None:
-        click.echo(f"nothing is {summary['threshold']:g} or more similar; -k N asks for the nearest", err=True)
+        far, limit = "distance" in summary, summary.get("distance", summary.get("threshold"))
+        near = f"within {limit:g}" if far else f"{limit:g} or more similar"
+        click.echo(f"nothing is {near}; -k N asks for the nearest", err=True)
     if summary["empty"]:
-        click.echo(f"{show.count(summary['empty'], 'query', 'queries')} without a word: nothing is like that", err=True)
+        lacking = f"without a {LACKING.get(kind, 'word')}: nothing is like that"
+        click.echo(f"{show.count(summary['empty'], 'query', 'queries')} {lacking}", err=True)
     tell_unreadable(summary, err=True)
     if summary["found"]:
         for line in answers.notes(summary):

@@ -20,7 +20,7 @@ _FLAGS = {"lowercase": "--no-lowercase", "nfc": "--no-nfc", "squeeze": "--no-squ
 def command(index: str, as_json: bool) -> None:
     """Say what an index holds, how large it is, and what it was made with."""
     with loaded().open(index, read_only=True) as opened:
-        found, plan = opened.stats(), str(opened.plan)
+        found, plan = opened.stats(), str(opened.plan or "will be made when the first are added")
     if as_json:
         show.as_json(found)
     else:
@@ -39,14 +39,31 @@ def _tell(found: dict[str, Any], plan: str) -> None:
     for name, words in (("free", "to give back (compact)"), ("log", "log beside it")):
         if sizes.get(name):
             rows.append((f"  {words}", shown_size(sizes[name])))
+    rows += [*_made(options), ("format", f"{found['format']} in {found.get('home', 'a database')}")]
+    show.facts(rows)
+    click.echo(f"plan: {plan}")
+
+
+def _made(options: dict[str, Any]) -> list[tuple[str, object]]:
+    """What the index was made with, by what its documents are."""
+    if "codes" in options or "images" in options:
+        bits = 64 if "images" in options else options["bits"] or "as many as the first has"
+        what = "pictures, by their perceptual hashes" if "images" in options else f"codes of {options['codes']}"
+        reach = options["distance"] if options["distance"] is not None else 6 if "images" in options else 3
+        return [("documents are", what), ("bits", bits), ("distance", f"{reach:g}")]
+    if "vectors" in options:
+        near = ("threshold", options["threshold"]) if options["distance"] is None else ("distance", options["distance"])
+        return [
+            ("documents are", f"vectors of {options['vectors'] or '.npy files, or of the one column that has any'}"),
+            ("dimensions", options["dimensions"] or "as many as the first has"),
+            (f"{near[0]}, recall", f"{near[1]:g}, {options['recall']:g}"),
+            *([("learned codes", f"{options['learned']}, {options['bits']} bits")] if options["learned"] else []),
+        ]
     sets = options.get("items")
     made = [f"elements of {sets}" if sets else options["shingle"], *(["--bag"] if options["bag"] else [])]
     made += [flag for name, flag in _FLAGS.items() if not options[name]]
-    rows += [
+    return [
         ("threshold, recall", f"{options['threshold']:g}, {options['recall']:g}"),
         ("shingles", " ".join(made)),
         ("stored", options["store"]),
-        ("format", f"{found['format']} in {found.get('home', 'a database')}"),
     ]
-    show.facts(rows)
-    click.echo(f"plan: {plan}")
