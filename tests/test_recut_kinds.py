@@ -82,7 +82,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def policies(name: str) -> tuple[str, ...]:
     """The keep policies that a source of a kind allows."""
-    return POLICIES if KINDS[CUTS[name].kind].columns else ("first", "longest", "source")
+    kind = KINDS[CUTS[name].kind]
+    found = POLICIES if kind.columns else ("first", "longest", "source")
+    if kind.words.keys() & {"codes", "vectors"}:  # none is longer than another
+        return tuple(keep.removesuffix(",longest") for keep in found if keep != "longest")
+    return found
 
 
 TABLES = ("pairs", "removed", "clusters", "empty", "unreadable")

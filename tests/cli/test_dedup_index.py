@@ -72,7 +72,7 @@ def test_a_dry_run_says_the_index_and_its_size_and_changes_nothing(call: Call, n
     [
         ("--shingle word:3", "news.twinset: shingle is 'word:3', but the index was made with 'word:5'"),
         ("--no-lowercase", "lowercase is False, but the index was made with True"),
-        ("--bands 9", "n_bands is 9, but the index was made with 16"),
+        ("--bands 9", "--bands is 9, but the index was made with 16"),
         ("--threshold 0.5", "threshold is 0.5, and the index news.twinset was planned for 0.8: a document at"),
         ("--against today.jsonl", "--against has no meaning with --index"),
         ("--by id", "--by has no meaning with --index"),
