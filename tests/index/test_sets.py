@@ -1,8 +1,12 @@
 """An index of sets: lists in, near lists out, in both homes."""
 
+import random
 from pathlib import Path
 
 import orjson
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
 import pytest
 
 import twinset
@@ -63,3 +67,45 @@ def test_arrivals_are_texts(tmp_path: Path) -> None:
         twinset.dedup({"a": ["x"]}, items="tags", index=place)
     with pytest.raises(OptionError, match="the index holds sets; dedup --index takes an index of texts"):
         twinset.dedup({"a": "x"}, index=place)
+
+
+def test_long_tables(where: str, tmp_path: Path) -> None:
+    dice = random.Random(3)
+    rows = [(user, item) for user in range(60) for item in {dice.randrange(12) for _ in range(8)}]
+    dice.shuffle(rows)
+    table = pa.table({"user": [f"u{user}" for user, _ in rows], "movie": [item for _, item in rows]})
+    half = len(rows) // 2
+    pq.write_table(table.slice(0, half), tmp_path / "first.parquet", row_group_size=50)
+    pacsv.write_csv(table.slice(half), tmp_path / "second.csv")
+    files, words = (tmp_path / "first.parquet", tmp_path / "second.csv"), {"group": "user", "item": "movie"}
+    with twinset.Index.create(where, items="movies", threshold=0.5, recall=0.9999, seed=1) as index:
+        assert index.add(files, **words, batch_bytes=1024).added == 60
+        assert index.add(files, **words).added == 0
+        lists = {f"u{user}": {str(item) for one, item in rows if one == user} for user in range(60)}
+        for id, text in zip(lists, index.texts(list(lists)), strict=True):
+            assert sorted(orjson.loads(text)) == sorted(lists[id])
+        sets = {"u3": lists["u3"], "new": {1, 2, 3}}
+        expected = index.query(sets).sort_by([("query", "ascending"), ("id", "ascending")])
+        long = pa.table({"user": ["u3"] * len(lists["u3"]) + ["new"] * 3, "movie": [*lists["u3"], "1", "2", "3"]})
+        assert index.query(long, **words).sort_by([("query", "ascending"), ("id", "ascending")]).equals(expected)
+        answers = index.query(files, **words).to_pylist()
+        found = {tuple(sorted((row["query"], row["id"]))): row["similarity"] for row in answers}
+        for (one, other), similarity in found.items():
+            assert similarity == len(lists[one] & lists[other]) / len(lists[one] | lists[other])
+        every = [(a, b) for a in lists for b in lists if a <= b]
+        near = {(a, b) for a, b in every if 2 * len(lists[a] & lists[b]) >= len(lists[a] | lists[b])}
+        assert len(near) > 200
+        assert found.keys() == near
+        assert index.verify() == []
+
+
+def test_long_tables_elsewhere_are_refused(where: str) -> None:
+    long, words = pa.table({"user": ["a"], "movie": ["x"]}), {"group": "user", "item": "movie"}
+    with twinset.Index.create(where, items="movies", bag=True) as index, pytest.raises(OptionError, match="holds bags"):
+        index.add(long, **words)
+
+
+def test_long_tables_and_texts(where: str) -> None:
+    long, words = pa.table({"user": ["a"], "movie": ["x"]}), {"group": "user", "item": "movie"}
+    with twinset.Index.create(where) as index, pytest.raises(OptionError, match="--group user says that documents are"):
+        index.add(long, **words)

@@ -25,6 +25,7 @@ from .groups_laid import Laid
 from .groups_partition import Grouping
 from .groups_portions import Portion, portion_of
 from .groups_sorting import Spread
+from .groups_words import Spelling, Words, spelling_of
 from .parts import LEAST_ROW, Block, Chunk, KeptWriter, Mask, Part, Taking
 
 _In = TypeVar("_In")
@@ -65,6 +66,8 @@ class GroupsPart(Part):
         """Bytes of a table that are read together."""
         self._scratch = scratch
         self._laid: Laid | None = None
+        self.words = Words() if options.lists_as_text else None
+        """How the elements are written, for who keeps them."""
         self._bad: list[tuple[int, int, str]] = []
 
     @property
@@ -113,10 +116,12 @@ class GroupsPart(Part):
         grouping = Grouping(folder, self.room, about, bag, self.options.by, self._refuse)
         base, before, done = 0, 0, 0
         bad: list[tuple[int, int, str]] = []
-        for number, first_row, portion, unreadable, rows in spread(self._read, self._chunks()):
+        for number, first_row, portion, unreadable, rows, spelling in spread(self._read, self._chunks()):
             if number != before:
                 base, before = done, number
             grouping.add(dataclasses.replace(portion, firsts=portion.firsts + (base + first_row)))
+            if self.words is not None and spelling is not None:
+                self.words.add(spelling)
             bad += [(number, first_row + row, reason) for row, reason in unreadable]
             done += rows
             advance(rows)
@@ -135,16 +140,17 @@ class GroupsPart(Part):
             for chunk in part.chunks(self.batch):
                 yield number, chunk
 
-    def _read(self, task: tuple[int, Chunk]) -> tuple[int, int, Portion, list[tuple[int, str]], int]:
+    def _read(self, task: tuple[int, Chunk]) -> tuple[int, int, Portion, list[tuple[int, str]], int, Spelling | None]:
         number, chunk = task
         block = chunk.read()
         unreadable = block.unreadable
         by = None if block.by is None else block.by.cast(pa.large_string())
+        spelling = None if self.words is None else spelling_of(long_rows(block))
         portion = portion_of(long_rows(block), by, 0, self.inside[number].source, self.options.by)
         if self.room < _TIGHT:
             del block, by
             pa.default_memory_pool().release_unused()  # of this thread's heap, which holds more than it needs
-        return number, chunk.first_row, portion, unreadable, chunk.rows
+        return number, chunk.first_row, portion, unreadable, chunk.rows, spelling
 
     def _refuse(self, name: str, reason: str) -> None:
         if self.options.on_error != "skip":
@@ -273,7 +279,8 @@ class GroupsChunk(Chunk):
         laid = self._part.laid()
         table = pa.Table.from_batches([laid.read(number) for number in self._batches]).combine_chunks()
         texts = _column(table, "item")
-        block = Block(self.rows, self.first_row, texts)
+        words = self._part.words
+        block = Block(self.rows, self.first_row, texts if words is None else words.lists(texts))
         if texts.null_count:
             reason = "the group has too many elements, or weights that add up to more than a number can hold"
             block.unreadable = [(row, reason) for row in np.flatnonzero(np.asarray(texts.is_null())).tolist()]

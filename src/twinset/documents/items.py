@@ -52,7 +52,7 @@ def packed(options: ReadOptions, columns: Sequence[Any], written: bool = False) 
         return packed_vectors(columns[0], directions=options.measure == "cosine", within=within)
     lists, bad = _lists(columns[0])
     if options.item_kind != "weighted":
-        return (_written(lists) if options.lists_as_text else _hashed(lists)), bad
+        return (written_lists(lists) if options.lists_as_text else _hashed(lists)), bad
     weights, worse = paired(lists, columns[1])
     if options.lists_as_text:
         return _weights_written(lists, weights), sorted([*bad, *worse])
@@ -260,7 +260,7 @@ def _number_hashes(values: Any) -> Hashes | None:
     return found
 
 
-def _written(column: Any) -> Any:
+def written_lists(column: Any) -> Any:
     """Each list as it is written in JSON, its elements as they are hashed."""
     starts = column.offsets.to_pylist()
     first, last = (starts[0], starts[-1]) if starts else (0, 0)
@@ -277,7 +277,7 @@ def _written(column: Any) -> Any:
 
 def _weights_written(column: Any, weights: Any) -> Any:
     """Each weighted set as a JSON object: weights of an element that comes twice are added, and zeros left out."""
-    names = _written(column)
+    names = written_lists(column)
     given, starts, _, _ = listed_numbers(weights)
     made: list[str | None] = []
     for row, text in enumerate(names.to_pylist()):

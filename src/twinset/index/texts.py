@@ -75,14 +75,17 @@ class TextKind(Kind):
 
     def columns(self, options: SourceOptions) -> dict[str, Any]:
         """The column of lists, of an index of sets."""
-        other = options.item_flag if options.item_kind not in ("text", "items") else None
-        if not self._of_sets and options.items is not None:
-            raise OptionError(
-                f"--items {options.items} names a column of lists, but the index holds texts; leave it out"
-            )
+        other = options.item_flag if options.item_kind not in ("text", "items", "groups") else None
+        if not self._of_sets and options.item_kind != "text" and other is None:
+            flag, column = ("--items", options.items) if options.items is not None else ("--group", options.group)
+            raise OptionError(f"{flag} {column} says that documents are sets, but the index holds texts; leave it out")
         if other is not None:
             held = "sets" if self._of_sets else "texts"
             raise OptionError(f"{other} says what a document is, but the index holds {held}; leave it out")
+        if options.group is not None:
+            if self.settings.options.bag:
+                raise OptionError("--group brings sets, but the index holds bags (--bag); add lists with --items")
+            return {}
         return {"items": options.items or self.settings.options.items} if self._of_sets else {}
 
     def is_one(self, what: Any) -> bool:

@@ -176,7 +176,7 @@ class SourceOptions(RunOptions, ReadOptions):
     """How documents are read on their way to an index, to be added or asked for."""
 
     title: ClassVar[str] = "Work"
-    kinds: ClassVar[tuple[str, ...]] = ("text", "items", "codes", "vectors", "images")
+    kinds: ClassVar[tuple[str, ...]] = ("text", "items", "groups", "codes", "vectors", "images")
     why_not: ClassVar[str] = "works with an index of texts, sets, codes, vectors or pictures"
     lists_as_text: ClassVar[bool] = True
     # Every document is compared with the whole index, and none is held in memory for longer than it is worked on.
