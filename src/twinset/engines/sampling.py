@@ -19,7 +19,7 @@ _ENTRIES = 1 << 22  # looked at in a fortieth of a second: little beside what a 
 _ENTRIES_A_SHINGLE = 4  # at about a nanosecond each, where all the rest of a run takes some fifty for a shingle
 _MOST_PAIRS = 1 << 22
 _LEAST_DOCUMENTS = 64
-_MOST_CROWDED = 128
+_MOST_CROWDED = 96
 _NEARLY_ALL = 0.95
 _MARGIN = 0.07  # of a text beyond what a pair leaves it, that may be looked at to tell it apart
 
@@ -78,7 +78,7 @@ def crowd(known: float, threshold: float) -> int:
     Examples
     --------
     >>> [crowd(known, 0.8) for known in (0.1, 0.5, 0.99)]
-    [4294967295, 128, 64]
+    [4294967295, 96, 64]
     """
     if known <= _MARGIN / (1.0 - threshold + _MARGIN):
         return MOST_DOCUMENTS
