@@ -29,11 +29,8 @@ class Estimate:
 class Kept(ABC):
     """What was made, by id: in a file, or in memory."""
 
-    scheme: Any
-    _table: pa.Table | None
-
-    def __init__(self, summary: dict[str, Any], path: Path | None) -> None:
-        self.summary, self.path = summary, path
+    def __init__(self, scheme: Any, summary: dict[str, Any], path: Path | None, table: pa.Table | None) -> None:
+        self.scheme, self.summary, self.path, self._table = scheme, summary, path, table
 
     @cached_property
     def table(self) -> pa.Table:
@@ -87,9 +84,7 @@ class SimHashes(Kept):
     [{'left': 'a', 'right': 'b'}]
     """
 
-    def __init__(self, scheme: CodeScheme, summary: dict[str, Any], path: Path | None, table: pa.Table | None) -> None:
-        super().__init__(summary, path)
-        self.scheme, self._table = scheme, table
+    scheme: CodeScheme
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> SimHashes:

@@ -52,9 +52,7 @@ class Sketches(Kept):
     Estimate(similarity=0.5, standard_error=0.0, exact=True)
     """
 
-    def __init__(self, scheme: Scheme, summary: dict[str, Any], path: Path | None, table: pa.Table | None) -> None:
-        super().__init__(summary, path)
-        self.scheme, self._table = scheme, table
+    scheme: Scheme
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Sketches:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -13,52 +12,11 @@ import pytest
 import twinset
 from tests import components
 from tests.postgres_server import Server, missing
-from tests.reliability.index_work import OPTIONS, operation
+from tests.reliability.index_work import OPTIONS
+from tests.reliability.ledger import Ledger
 from tests.reliability.nursery import KILLED, Child, Nursery
 
 KILLS, SOAK_KILLS = 25, 1000
-
-
-@dataclass
-class Ledger:
-    """The list of what was acknowledged, kept outside of the index, and what the index must therefore hold."""
-
-    url: str
-    step: int = 0
-    holds: dict[str, str] = field(default_factory=dict)
-    kills: int = 0
-    acknowledged: int = 0
-    whole: int = 0
-
-    def note(self, child: Child) -> None:
-        """Take down what a killed child had acknowledged; the kill cut short what came next, if anything."""
-        done = [step for step in child.said() if isinstance(step, int)]
-        assert done == list(range(self.step, self.step + len(done))), child.complaint()
-        for step in done:
-            planned = operation(step)
-            self.holds = planned.after(self.holds) if planned else self.holds
-            self.acknowledged += bool(planned)
-        self.step += len(done)
-        self.kills += 1
-
-    def audit(self) -> None:
-        """Hold the index against the list."""
-        with twinset.Index.open(self.url) as index:
-            index.add([], [], timeout=60)  # whoever still works for a killed client is waited for
-            there = list(index)
-            planned = operation(self.step)
-            if planned and there != list(self.holds):
-                self.holds = planned.after(self.holds)
-                self.whole += 1
-                self.step += 1
-            assert there == list(self.holds)
-            assert len(index) == len(there)
-            assert index.texts(there) == list(self.holds.values())
-            assert index.verify() == []
-            if there:
-                first = index.query(self.holds[there[0]])
-                assert first.column("similarity")[0].as_py() == 1.0
-                assert there[0] in first.column("id").to_pylist()
 
 
 def kill_loop(

@@ -259,10 +259,12 @@ def _scale(image: Image, where: str) -> tuple[float, float] | None:
 
 def _orientation(image: Image) -> int:
     """How the picture is to be turned, as EXIF data say: 1 to 8; 1 where they say nothing."""
-    try:
-        said = image.getexif().get(_ORIENTATION, 1)
-    except Exception:  # damaged data about a picture do not make the picture unreadable
-        return 1
+    with _opening, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            said = image.getexif().get(_ORIENTATION, 1)
+        except Exception:  # damaged data about a picture do not make the picture unreadable
+            return 1
     return said if said in range(1, 9) else 1
 
 

@@ -76,17 +76,8 @@ def coded(part: Part, chunk: Chunk, options: SketchOptions, weights: Numbers | N
     for portion, heavy in portions:
         counts[portion.rows] = np.diff(portion.offsets)
         codes[portion.rows] = _codes(portion, heavy, options, weights)
-    wrong = [row for row, _ in block.unreadable]
-    read = np.delete(np.arange(block.rows), wrong)
-    ids = block_ids(block, part)
-    batch = CodeBatch(ids, codes, pa.array(counts, pa.uint32()))
-    return Portion(
-        part.name,
-        read + block.first_row,
-        batch.taken(read) if wrong else batch,
-        len(done.replaced) + len(block.replaced),
-        [(ids[row].as_py(), reason) for row, reason in block.unreadable],
-    )
+    batch = CodeBatch(block_ids(block, part), codes, pa.array(counts, pa.uint32()))
+    return Portion.of(block, part, batch, len(done.replaced))
 
 
 def _codes(portion: Shingles, heavy: Shares | None, options: SketchOptions, weights: Numbers | None) -> Codes:

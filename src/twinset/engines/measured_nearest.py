@@ -277,8 +277,7 @@ class NearestVectors:
         if self.link:
             many = np.where(lefts[owners] == rights, many, 1)
         owners, distances = np.repeat(owners, many), np.repeat(distances, many)
-        before = np.cumsum(many) - many
-        members = copies.members[np.arange(int(many.sum())) - np.repeat(before - copies.starts[rights], many)]
+        members = copies.members[ranges(copies.starts[rights], many)]
         order = np.lexsort((members, distances, owners))
         owners, members, distances = owners[order], members[order], distances[order]
         firsts = np.searchsorted(owners, np.arange(len(lefts) + 1))

@@ -24,7 +24,8 @@ from twinset.documents.normalize import buffers_of
 from twinset.engines.spool import cannot_write
 from twinset.errors import OptionError, SourceError, StateError
 from twinset.options.sketch import METADATA
-from twinset.schema import HASH_SCHEME, Sketches, sketches_schema
+from twinset.ranges import ranges
+from twinset.schema import HASH_SCHEME, Places, Sketches, sketches_schema
 from twinset.sketches.bottom_k import BottomK
 
 VERSION = 1
@@ -113,6 +114,17 @@ class SketchBatch:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def taken(self, rows: Places) -> SketchBatch:
+        """Some of the rows, in the order given."""
+        places, found = pa.array(rows), self.sketches
+        if isinstance(found, BottomK):
+            lengths = np.diff(found.starts)[rows]
+            starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+            kept: Sketches | BottomK = BottomK(found.k, starts, found.values[ranges(found.starts[rows], lengths)])
+        else:
+            kept = found[rows]
+        return SketchBatch(self.ids.take(places), kept, self.shingles.take(places))
 
     def table(self, scheme: Scheme) -> pa.Table:
         """The rows as they are written."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from twinset.documents.normalize import hash_values
-from twinset.documents.parts import Chunk, Part
+from twinset.documents.parts import Block, Chunk, Part
 from twinset.engines.budget import Budget
 from twinset.engines.code_files import CodeBatch, CodeScheme, CodeWriter
 from twinset.engines.shingling import shingled
@@ -64,6 +64,19 @@ class Portion:
     replaced: int = 0
     unreadable: list[tuple[str, str]] = field(default_factory=list)
 
+    @classmethod
+    def of(cls, block: Block, part: Part, batch: Any, replaced: int) -> Portion:
+        """What was made of a block; `replaced` counts texts that shingling found to be of another encoding."""
+        wrong = [row for row, _ in block.unreadable]
+        read = np.delete(np.arange(block.rows), wrong)
+        return cls(
+            part.name,
+            read + block.first_row,
+            batch.taken(read) if wrong else batch,
+            replaced + len(block.replaced),
+            [(batch.ids[row].as_py(), reason) for row, reason in block.unreadable],
+        )
+
 
 def scheme_of(options: SketchOptions) -> Scheme:
     """What the sketches will be."""
@@ -85,17 +98,8 @@ def sketched(part: Part, chunk: Chunk, options: SketchOptions) -> Portion:
         else:
             slots[portion.rows] = minhash.sketch(portion, options.sketch, options.n_hashes, options.seed)
     found = _together(least, block.rows, options.n_hashes) if options.sketch == "bottom-k" else slots
-    wrong = [row for row, _ in block.unreadable]
-    read = np.delete(np.arange(block.rows), wrong)
-    ids = block_ids(block, part)
-    batch = SketchBatch(ids, found, pa.array(counts, pa.uint32()))
-    return Portion(
-        part.name,
-        read + block.first_row,
-        taken(batch, read) if wrong else batch,
-        len(done.replaced) + len(block.replaced),
-        [(ids[row].as_py(), reason) for row, reason in block.unreadable],
-    )
+    batch = SketchBatch(block_ids(block, part), found, pa.array(counts, pa.uint32()))
+    return Portion.of(block, part, batch, len(done.replaced))
 
 
 def _together(found: list[tuple[Places, BottomK]], rows: int, k: int) -> BottomK:
@@ -110,19 +114,6 @@ def _together(found: list[tuple[Places, BottomK]], rows: int, k: int) -> BottomK
         moved = np.repeat(starts[numbers] - sketches.starts[:-1], np.diff(sketches.starts))
         values[moved + np.arange(len(sketches.values))] = sketches.values
     return BottomK(k, starts, values)
-
-
-def taken(batch: SketchBatch, rows: Places) -> SketchBatch:
-    """Some rows of a batch, in the order given."""
-    places = pa.array(rows)
-    found = batch.sketches
-    if isinstance(found, BottomK):
-        lengths = np.diff(found.starts)[rows]
-        starts = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(lengths, out=starts[1:])
-        values = found.values[np.repeat(found.starts[rows] - starts[:-1], lengths) + np.arange(int(starts[-1]))]
-        return SketchBatch(batch.ids.take(places), BottomK(found.k, starts, values), batch.shingles.take(places))
-    return SketchBatch(batch.ids.take(places), found[rows], batch.shingles.take(places))
 
 
 def read_sketches(sources: Iterable[SketchSource]) -> Iterator[Portion]:
@@ -234,7 +225,7 @@ class Making:
             batch = source.batch(unpacked(spool.read(record)))
             numbers = groups[row : row + len(batch)] - start
             chosen = np.flatnonzero((numbers >= 0) & (numbers < len(first)))
-            mine = taken(batch, chosen)
+            mine = batch.taken(chosen)
             for place, group in enumerate(numbers[chosen].tolist()):
                 if int(first[group]) == row + int(chosen[place]):
                     ids[group] = mine.ids[place].as_py()

@@ -15,6 +15,7 @@ from twinset.errors import DamagedError
 from twinset.index.base import Home, Kept, Whole
 from twinset.index.entries import Sketched, runs
 from twinset.index.settings import Settings
+from twinset.ranges import ranges
 from twinset.schema import Hashes, answers_schema
 
 Shares = npt.NDArray[np.float64]
@@ -154,19 +155,12 @@ def met(home: Home, rows: Whole, keys: npt.NDArray[Any], most: int) -> Iterator[
     held: list[Hashes] = []
     for low, high in runs(counts.reshape(-1, width).sum(axis=1), most):
         part = slice(low * width, high * width)
-        met_here = documents[spread(starts[part], counts[part])].astype(np.uint64)
+        met_here = documents[ranges(starts[part], counts[part])].astype(np.uint64)
         asked = np.repeat(np.repeat(rows[low:high].astype(np.uint64), width), counts[part])
         held.append(_distinct((asked << np.uint64(32)) | met_here))
         if high == len(rows) or sum(map(len, held)) >= most:
             packed, held = held[0] if len(held) == 1 else np.concatenate(held), []
             yield (packed >> np.uint64(32)).astype(np.int64), (packed & np.uint64(0xFFFFFFFF)).astype(np.int64)
-
-
-def spread(starts: Whole, counts: Whole) -> Whole:
-    """The places starts[i], starts[i] + 1, … counts[i] of them, one after the other."""
-    before = np.cumsum(counts) - counts
-    places: Whole = np.arange(int(counts.sum())) + np.repeat(starts - before, counts)
-    return places
 
 
 def _distinct(values: Hashes) -> Hashes:

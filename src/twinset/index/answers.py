@@ -10,12 +10,13 @@ from functools import lru_cache
 import numpy as np
 
 from twinset.index import kernels
-from twinset.index.answering import Answering, Ask, Scored, Scores, Shares, met, spread
+from twinset.index.answering import Answering, Ask, Scored, Scores, Shares, met
 from twinset.index.base import Home, Whole
 from twinset.index.entries import Sketched, runs, sets_of
 from twinset.index.settings import Settings
 from twinset.pairs.verify import Sets, overlaps, scores
 from twinset.plan import at_least, matches_needed
+from twinset.ranges import ranges
 from twinset.schema import Numbers
 
 QUERIES = 1024
@@ -168,7 +169,7 @@ def _side_by_side(queries: Sets, asked: Whole, documents: Sets) -> tuple[Sets, W
     """The sets of the queries that were asked and those of the documents, in one; and the place of each asked one."""
     rows, places = np.unique(asked, return_inverse=True)
     lengths = queries.sizes[rows].astype(np.int64)
-    ours = queries.hashes[spread(queries.starts[rows], lengths)]
+    ours = queries.hashes[ranges(queries.starts[rows], lengths)]
     starts = np.concatenate([np.cumsum(lengths) - lengths, documents.starts[: len(documents.sizes)] + len(ours)])
     sizes = np.concatenate([queries.sizes[rows], documents.sizes])
     return Sets(np.concatenate([ours, documents.hashes]), starts, sizes), places
