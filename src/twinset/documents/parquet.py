@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -16,8 +17,9 @@ from ..options import ReadOptions
 from ..wording import counted
 from .compressed import reading, writing
 from .items import is_text
+from .long_values import LongRows, Stretch, has_nulls, long_columns, taken
 from .parts import LEAST_ROW, Block, Chunk, KeptWriter
-from .row_groups import RowGroups
+from .row_groups import Ready, RowGroups
 from .tables import GROUP_BYTES, ColumnsPart, GroupWriter
 
 _BUFFER = 2**20
@@ -124,7 +126,8 @@ class ParquetPart(ColumnsPart):
         room = getattr(self.options, "memory_bytes", 0) // (12 * GROUP_BYTES)
         workers = max(1, min(getattr(self.options, "thread_count", 1), room))
         flags = self.flag_schema if flag else None
-        return ParquetWriter(out / "kept" / self.kept_name, self.schema, flags, written_like(self), workers)
+        path = out / "kept" / self.kept_name
+        return SourceWriter(self, path, flags, workers)
 
     def describe(self) -> dict[str, Any]:
         """Say what would be read."""
@@ -269,10 +272,10 @@ class ParquetWriter(GroupWriter):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = RowGroups(path, self.schema, workers, {"data_page_size": _BUFFER, **words})
 
-    def write_group(self, table: Any) -> None:
+    def write_group(self, table: Any, ready: Ready | None = None) -> None:
         """Write one row group."""
         with writing(self.path):
-            self._file.write(table)
+            self._file.write(table, ready)
 
     def close(self) -> None:
         """Write the footer."""
@@ -285,3 +288,36 @@ class ParquetWriter(GroupWriter):
         with suppress(OSError):  # what is still in the buffer is written, and the disk may be full
             self._file.abort()
         super().abort()
+
+
+class SourceWriter(ParquetWriter):
+    """Writes kept rows of a Parquet file; until their group is written, long values stay where they were read."""
+
+    def __init__(self, part: ParquetPart, path: Path, flag: Any, workers: int) -> None:
+        super().__init__(path, part.schema, flag, written_like(part), workers)
+        self._long = long_columns(part.metadata, part.schema)
+        self._stretches: list[Stretch] = []
+
+    def held(self, table: Any, block: Block) -> Any:
+        """The rows, with their numbers in place of long values."""
+        if self._long:
+            self._stretches.append(Stretch(block.first_row, table.select([column.name for column in self._long])))
+        rows = pa.array(np.arange(block.first_row, block.first_row + block.rows))
+        for column in self._long:
+            table = table.set_column(table.schema.get_field_index(column.name), column.name, rows)
+        return table
+
+    def write_group(self, table: Any, ready: Ready | None = None) -> None:
+        """Write one row group."""
+        if self._long:
+            rows = table.column(self._long[0].name).to_numpy()
+            near = [one for one in self._stretches if one.end > rows[0] and one.first_row <= rows[-1]]
+            self._stretches = [one for one in self._stretches if one.end > rows[-1] + 1]
+            whole = [column for column in self._long if not has_nulls(near, column.name, rows)]
+            ready = LongRows(whole, rows, near)
+            for column in self._long:
+                kind = self.schema.field(column.name)
+                nothing = pa.repeat(pa.scalar(b""), len(rows)).cast(kind.type)
+                values = nothing if column in whole else taken(near, column.name, rows)
+                table = table.set_column(table.schema.get_field_index(column.name), kind, values)
+        super().write_group(table, ready)

@@ -2,8 +2,7 @@
 
 Arrow compresses one row group at a time. Here each group is encoded into a small Parquet file of its own in memory;
 their bodies are put one after another, and their footers are made one: places in the file are the only thing in them
-that changes. A footer is a Thrift structure in the compact protocol, which is read and written here without knowing
-what most of its fields mean.
+that changes. Columns that are compressed already take the places of empty ones.
 """
 
 from __future__ import annotations
@@ -11,23 +10,76 @@ from __future__ import annotations
 import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-_MAGIC = b"PAR1"
-_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
+from .thrift import I16, I32, I64, LIST, STRUCT, Struct, read_struct, write_struct
 
-Struct = dict[int, tuple[int, Any]]
-"""Field number → (type, value)."""
+_MAGIC = b"PAR1"
 
 # Fields of FileMetaData, RowGroup, ColumnChunk and ColumnMetaData, as numbered by the Parquet format (parquet.thrift).
 _FILE_ROWS, _FILE_GROUPS = 3, 4
-_GROUP_COLUMNS, _GROUP_OFFSET, _GROUP_ORDINAL = 1, 5, 7
+_GROUP_COLUMNS, _GROUP_UNPACKED, _GROUP_OFFSET, _GROUP_SIZE, _GROUP_ORDINAL = 1, 2, 5, 6, 7
 _CHUNK_META, _CHUNK_OFFSETS = 3, (2, 4, 6)
-_META_OFFSETS = (9, 10, 11, 14)
+_META_TYPE, _META_ENCODINGS, _META_PATH, _META_CODEC, _META_VALUES, _META_UNPACKED, _META_SIZE = range(1, 8)
+_META_DATA, _META_DICTIONARY, _META_PAGES = 9, 11, 13
+_META_OFFSETS = (_META_DATA, 10, _META_DICTIONARY, 14)
+_PLAIN, _RUNS, _DATA_PAGE = 0, 3, 0
+
+
+@dataclass
+class Pieces:
+    """A column of a row group that is compressed already, in pages of plain values: its codec, its bytes in order."""
+
+    codec: int
+    pieces: list[Any] = field(default_factory=list)
+    size: int = 0
+    unpacked: int = 0
+    pages: int = 0
+    values: int = 0
+
+    def add_page(self, head: bytes, body: list[Any], unpacked: int, values: int) -> None:
+        """Add a page: its header and the parts of its body."""
+        self.pieces += [head, *body]
+        self.size += len(head) + sum(map(len, body))
+        self.unpacked += len(head) + unpacked
+        self.pages += 1
+        self.values += values
+
+    def described(self, meta: Struct, place: int) -> Struct:
+        """The metadata of the column, where it was written to a place instead of the one that `meta` is of."""
+        count: Struct = {1: (I32, _DATA_PAGE), 2: (I32, _PLAIN), 3: (I32, self.pages)}
+        return {
+            _META_TYPE: meta[_META_TYPE],
+            _META_ENCODINGS: (LIST, (I32, [_PLAIN, _RUNS])),
+            _META_PATH: meta[_META_PATH],
+            _META_CODEC: (I32, self.codec),
+            _META_VALUES: (I64, self.values),
+            _META_UNPACKED: (I64, self.unpacked),
+            _META_SIZE: (I64, self.size),
+            _META_DATA: (I64, place),
+            _META_PAGES: (LIST, (STRUCT, [count])),
+        }
+
+
+class Ready(Protocol):
+    """Columns of a row group that are compressed already, made when they are asked for."""
+
+    def make(self) -> dict[int, Pieces]:
+        """The columns, by their places among the leaves of the schema."""
+        ...
+
+
+@dataclass
+class _Encoded:
+    """A row group on its way to the file."""
+
+    file: pa.Buffer
+    columns: dict[int, Pieces] = field(default_factory=dict)
 
 
 class RowGroups:
@@ -36,20 +88,26 @@ class RowGroups:
     def __init__(self, path: Path, schema: Any, workers: int, words: dict[str, Any]) -> None:
         self._schema, self._words, self._workers = schema, words, workers
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="twinset-parquet")
-        self._waiting: deque[Future[pa.Buffer]] = deque()
+        self._waiting: deque[Future[_Encoded]] = deque()
         self._spare: list[pa.Buffer] = []
         self._footer: Struct = {}
         self._file = open(path, "wb")  # noqa: SIM115 - closed by close()
         self._file.write(_MAGIC)
 
-    def write(self, table: Any) -> None:
-        """Add a row group; what is encoded already goes to the file."""
+    def write(self, table: Any, ready: Ready | None = None) -> None:
+        """Add a row group; what is encoded already goes to the file.
+
+        Columns that are `ready` may be anything in the table that has as many rows and takes no place.
+        """
         if self._workers == 1:
-            self._append(self._encoded(table))
+            self._append(self._made(table, ready))
             return
-        self._waiting.append(self._pool.submit(self._encoded, table))
+        self._waiting.append(self._pool.submit(self._made, table, ready))
         while len(self._waiting) > self._workers:
             self._append(self._waiting.popleft().result())
+
+    def _made(self, table: Any, ready: Ready | None) -> _Encoded:
+        return _Encoded(self._encoded(table), {} if ready is None else ready.make())
 
     def _encoded(self, *tables: Any) -> pa.Buffer:
         """A Parquet file of its own, in a buffer that is used again: fresh memory costs more than it seems."""
@@ -71,34 +129,58 @@ class RowGroups:
                 writer.write_table(table.cast(self._schema), row_group_size=max(1, table.num_rows))
         return int(sink.tell())
 
-    def _append(self, encoded: pa.Buffer) -> None:
+    def _append(self, encoded: _Encoded) -> None:
         """Put the body of a small file at the end, and its row groups into the footer."""
-        whole = memoryview(encoded)
+        whole = memoryview(encoded.file)
         length = int.from_bytes(whole[-8:-4], "little")
         footer, _ = read_struct(bytes(whole[-8 - length : -8]), 0)
-        shift = self._file.tell() - len(_MAGIC)
-        self._file.write(whole[len(_MAGIC) : -8 - length])
-        if encoded.parent is not None:
-            self._spare.append(encoded.parent)
         groups = footer[_FILE_GROUPS][1][1] if _FILE_GROUPS in footer else []
-        for group in groups:
-            move_group(group, shift)
+        if encoded.columns:
+            for group in groups:
+                self._append_columns(group, whole, encoded.columns)
+        else:
+            shift = self._file.tell() - len(_MAGIC)
+            self._file.write(whole[len(_MAGIC) : -8 - length])
+            for group in groups:
+                move_group(group, shift)
+        if encoded.file.parent is not None:
+            self._spare.append(encoded.file.parent)
         if not self._footer:
             self._footer = footer
             return
-        self._footer[_FILE_ROWS] = (_I64, self._footer[_FILE_ROWS][1] + footer[_FILE_ROWS][1])
+        self._footer[_FILE_ROWS] = (I64, self._footer[_FILE_ROWS][1] + footer[_FILE_ROWS][1])
         mine = self._footer[_FILE_GROUPS][1][1]
         for group in groups:
             if _GROUP_ORDINAL in group:
-                group[_GROUP_ORDINAL] = (_I16, len(mine))
+                group[_GROUP_ORDINAL] = (I16, len(mine))
             mine.append(group)
+
+    def _append_columns(self, group: Struct, whole: memoryview, ready: dict[int, Pieces]) -> None:
+        """Write a row group column by column, and its metadata as it is then."""
+        group[_GROUP_OFFSET] = (I64, self._file.tell())
+        size = unpacked = 0
+        for at, chunk in enumerate(group[_GROUP_COLUMNS][1][1]):
+            place, meta = self._file.tell(), chunk[_CHUNK_META][1]
+            if at in ready:
+                for piece in ready[at].pieces:
+                    self._file.write(piece)
+                meta = ready[at].described(meta, place)
+                chunk[_CHUNK_META] = (STRUCT, meta)
+            else:
+                begin = min(meta[number][1] for number in (_META_DATA, _META_DICTIONARY) if number in meta)
+                self._file.write(whole[begin : begin + meta[_META_SIZE][1]])
+                _move_chunk(chunk, place - begin)
+            size += meta[_META_SIZE][1]
+            unpacked += meta[_META_UNPACKED][1]
+        group[_GROUP_SIZE] = (I64, size)
+        group[_GROUP_UNPACKED] = (I64, unpacked)
 
     def close(self) -> None:
         """Write the footer and make the file last."""
         while self._waiting:
             self._append(self._waiting.popleft().result())
         if not self._footer:
-            self._append(self._encoded())
+            self._append(_Encoded(self._encoded()))
         body = write_struct(self._footer)
         self._file.write(body + len(body).to_bytes(4, "little") + _MAGIC)
         self._file.flush()
@@ -116,125 +198,16 @@ def move_group(group: Struct, shift: int) -> None:
     """Move every place in the file that a row group speaks of."""
     _move(group, (_GROUP_OFFSET,), shift)
     for chunk in group[_GROUP_COLUMNS][1][1]:
-        _move(chunk, _CHUNK_OFFSETS, shift)
-        if _CHUNK_META in chunk:
-            _move(chunk[_CHUNK_META][1], _META_OFFSETS, shift)
+        _move_chunk(chunk, shift)
+
+
+def _move_chunk(chunk: Struct, shift: int) -> None:
+    _move(chunk, _CHUNK_OFFSETS, shift)
+    if _CHUNK_META in chunk:
+        _move(chunk[_CHUNK_META][1], _META_OFFSETS, shift)
 
 
 def _move(struct: Struct, fields: tuple[int, ...], shift: int) -> None:
-    for field in fields:
-        if field in struct and struct[field][1] > 0:
-            struct[field] = (struct[field][0], struct[field][1] + shift)
-
-
-def read_struct(data: bytes, at: int) -> tuple[Struct, int]:
-    """Read a structure at a place; returns it and where it ends."""
-    struct: Struct = {}
-    number = 0
-    while True:
-        head = data[at]
-        at += 1
-        kind = head & 15
-        if kind == 0:
-            return struct, at
-        if head >> 4:
-            number += head >> 4
-        else:
-            raw, at = _read_varint(data, at)
-            number = _signed(raw)
-        value, at = (kind == _TRUE, at) if kind in (_TRUE, _FALSE) else _read_value(data, at, kind)
-        struct[number] = (kind, value)
-
-
-def _read_value(data: bytes, at: int, kind: int) -> tuple[Any, int]:
-    if kind in (_TRUE, _FALSE, _BYTE):  # in lists a truth value is a byte
-        return data[at], at + 1
-    if kind in (_I16, _I32, _I64):
-        raw, at = _read_varint(data, at)
-        return _signed(raw), at
-    if kind == _DOUBLE:
-        return data[at : at + 8], at + 8
-    if kind == _BINARY:
-        length, at = _read_varint(data, at)
-        return data[at : at + length], at + length
-    if kind in (_LIST, _SET):
-        return _read_list(data, at)
-    if kind == _STRUCT:
-        return read_struct(data, at)
-    raise ValueError(f"a Parquet footer with a field of type {kind}")
-
-
-def _read_list(data: bytes, at: int) -> tuple[Any, int]:
-    size, kind = data[at] >> 4, data[at] & 15
-    at += 1
-    if size == 15:
-        size, at = _read_varint(data, at)
-    items = []
-    for _ in range(size):
-        item, at = _read_value(data, at, kind)
-        items.append(item)
-    return (kind, items), at
-
-
-def write_struct(struct: Struct) -> bytes:
-    """The reverse of `read_struct`."""
-    out, last = bytearray(), 0
-    for number, (kind, value) in sorted(struct.items()):
-        if kind in (_TRUE, _FALSE):
-            kind = _TRUE if value else _FALSE
-        if 0 < number - last <= 15:
-            out.append((number - last) << 4 | kind)
-        else:
-            out.append(kind)
-            out += _varint(_unsigned(number))
-        if kind not in (_TRUE, _FALSE):
-            out += _value(kind, value)
-        last = number
-    out.append(0)
-    return bytes(out)
-
-
-def _value(kind: int, value: Any) -> bytes:
-    if kind in (_TRUE, _FALSE, _BYTE):
-        return bytes([value])
-    if kind in (_I16, _I32, _I64):
-        return _varint(_unsigned(value))
-    if kind == _DOUBLE:
-        return bytes(value)
-    if kind == _BINARY:
-        return _varint(len(value)) + bytes(value)
-    if kind in (_LIST, _SET):
-        item_kind, items = value
-        head = (
-            bytes([len(items) << 4 | item_kind]) if len(items) < 15 else bytes([0xF0 | item_kind]) + _varint(len(items))
-        )
-        return head + b"".join(_value(item_kind, item) for item in items)
-    return write_struct(value)
-
-
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, at
-        shift += 7
-
-
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def _signed(value: int) -> int:
-    return value >> 1 ^ -(value & 1)
-
-
-def _unsigned(value: int) -> int:
-    return value << 1 if value >= 0 else (-value << 1) - 1
+    for number in fields:
+        if number in struct and struct[number][1] > 0:
+            struct[number] = (struct[number][0], struct[number][1] + shift)

@@ -310,13 +310,17 @@ class GroupWriter(KeptWriter):
         if self._flag and flags is not None:
             for one in self._flag:
                 table = table.append_column(one, flags.column(one.name).cast(one.type))
-        if not keep.all():
-            table = table.filter(pa.array(keep))
-        if table.num_rows:
-            self._add(table)
+        if keep.any():
+            sizes = row_sizes(table)[keep]
+            table = self.held(table, block)
+            self._add(table if keep.all() else table.filter(pa.array(keep)), sizes)
 
-    def _add(self, table: Any) -> None:
-        upto = np.cumsum(row_sizes(table))
+    def held(self, table: Any, block: Block) -> Any:
+        """What is held of the rows of a block until their group is written."""
+        return table
+
+    def _add(self, table: Any, sizes: npt.NDArray[np.int64]) -> None:
+        upto = np.cumsum(sizes)
         start = before = 0
         while True:
             need = before + GROUP_BYTES - self._held_bytes
