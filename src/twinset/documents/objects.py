@@ -15,7 +15,7 @@ from .arrays import held_table
 from .arrow import ArrowPart
 from .compressed import reading, writing
 from .held import held_columns
-from .parquet import ParquetWriter
+from .parquet_writing import ParquetWriter
 from .parts import LEAST_ROW, Block, Chunk, KeptWriter
 from .tables import ColumnsPart
 

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..options import ReadOptions
 from ..wording import counted
-from .compressed import reading, writing
+from .compressed import reading
 from .items import is_text
-from .long_values import LongRows, Stretch, has_nulls, long_columns, taken
+from .long_reading import LongReading
+from .long_values import long_columns
+from .parquet_writing import SourceWriter
 from .parts import LEAST_ROW, Block, Chunk, KeptWriter
-from .row_groups import Ready, RowGroups
-from .tables import GROUP_BYTES, ColumnsPart, GroupWriter
+from .tables import GROUP_BYTES, ColumnsPart
 
 _BUFFER = 2**20
 _LOOKED_AT = 1024  # rows read at a time where a dictionary is measured
@@ -36,7 +36,7 @@ class ParquetPart(ColumnsPart):
 
     def __init__(self, name: str, source: int, options: ReadOptions, path: Path) -> None:
         with reading(name, "Parquet file"), pq.ParquetFile(path) as file:
-            self.metadata = file.metadata
+            self.given, self.metadata = path, file.metadata
             schema = file.schema_arrow
         super().__init__(name, source, options, schema, path)
 
@@ -49,6 +49,29 @@ class ParquetPart(ColumnsPart):
             page_checksum_verification=True,
             **more,
         )
+
+    @cached_property
+    def long_reading(self) -> LongReading:
+        """What reads the columns of long values."""
+        distinct = len(set(self.column_names)) == len(self.column_names)
+        plain = distinct and not any("." in name for name in self.column_names)  # else a name may mean two columns
+        return LongReading(self.given, self.metadata, long_columns(self.metadata, self.schema) if plain else [])
+
+    def assembled(
+        self, columns: list[str] | None, groups: list[int], rows: range | None, rest: Callable[[list[str] | None], Any]
+    ) -> Any:
+        """Some columns, or all, of some row groups or rows of one, as a table; `rest` reads those that others read."""
+        names = self.column_names if columns is None else columns
+        mine = [name for name in names if name in self.long_reading.columns]
+        read = {name: self.long_reading.read(name, groups, self.schema.field(name).type, rows) for name in mine}
+        others = [name for name in names if read.get(name) is None]
+        if len(others) == len(names):
+            return rest(columns)
+        if others:
+            table = rest(others)
+            read |= {name: table.column(name) for name in others}
+        schema = pa.schema([self.schema.field(name) for name in names], self.schema.metadata)
+        return pa.table([read[name] for name in names], schema=schema)
 
     @property
     def coded(self) -> list[str]:
@@ -127,7 +150,7 @@ class ParquetPart(ColumnsPart):
         workers = max(1, min(getattr(self.options, "thread_count", 1), room))
         flags = self.flag_schema if flag else None
         path = out / "kept" / self.kept_name
-        return SourceWriter(self, path, flags, workers)
+        return SourceWriter(path, self.schema, self.metadata, flags, workers)
 
     def describe(self) -> dict[str, Any]:
         """Say what would be read."""
@@ -148,8 +171,13 @@ class GroupsChunk(Chunk):
         part = self._part
         columns = None if whole else part.needed(texts_only)
         coded = {} if whole or part.options.group is None else {"read_dictionary": part.coded}
-        with reading(part.name, "Parquet file"), part.open(**coded) as file:
-            table = file.read_row_groups(self._groups, columns=columns, use_threads=False)
+
+        def rest(names: list[str] | None) -> Any:
+            with part.open(**coded) as file:
+                return file.read_row_groups(self._groups, columns=names, use_threads=False)
+
+        with reading(part.name, "Parquet file"):
+            table = rest(columns) if coded else part.assembled(columns, self._groups, None, rest)
         _check_rows(part, table.num_rows, self.rows)
         return part.block(table, self.first_row, whole, texts_only)
 
@@ -168,8 +196,11 @@ class PieceChunk(Chunk):
         """Decode up to these rows."""
         part = self._part
         columns = None if whole else part.needed(texts_only)
+        rows = range(self._number * self._stream.step, self._number * self._stream.step + self.rows)
         with reading(part.name, "Parquet file"):
-            table = self._stream.piece(self._number, columns)
+            table = part.assembled(
+                columns, [self._stream.group], rows, lambda names: self._stream.piece(self._number, names)
+            )
         _check_rows(part, table.num_rows, self.rows)
         return part.block(table, self.first_row, whole, texts_only)
 
@@ -185,8 +216,8 @@ class _GroupStream:
 
     def __init__(self, part: ParquetPart, group: int, step: int) -> None:
         self._part = part
-        self._group = group
-        self._step = step
+        self.group = group
+        self.step = step
         self._lock = threading.Lock()
         self._columns: list[str] | None = None
         self._batches: Iterator[Any] | None = None
@@ -210,114 +241,16 @@ class _GroupStream:
     def _start(self, columns: list[str] | None) -> None:
         file = self._part.open(buffer_size=_BUFFER)
         self._columns = columns
-        self._batches = file.iter_batches(self._step, row_groups=[self._group], columns=columns, use_threads=False)
+        self._batches = file.iter_batches(self.step, row_groups=[self.group], columns=columns, use_threads=False)
         self._next, self._left, self._waiting = 0, [], {}
 
     def _decode(self) -> Any:
         """The next piece, of exactly `step` rows unless the group ends; Arrow may give smaller batches."""
         held = sum(batch.num_rows for batch in self._left)
-        while held < self._step and (batch := next(self._batches or iter(()), None)) is not None:
+        while held < self.step and (batch := next(self._batches or iter(()), None)) is not None:
             self._left.append(batch)
             held += batch.num_rows
         schema = self._left[0].schema if self._left else None
         table = pa.Table.from_batches(self._left, schema)
-        self._left = table.slice(self._step).to_batches()
-        return table.slice(0, self._step)
-
-
-def written_like(part: ParquetPart) -> dict[str, Any]:
-    """How to write columns so that a file is like the one it came from."""
-    meta = part.metadata
-    schema_metadata = meta.metadata or {}
-    words: dict[str, Any] = {
-        "version": meta.format_version if meta.format_version in ("1.0", "2.4", "2.6") else "2.6",
-        "store_schema": b"ARROW:schema" in schema_metadata,
-    }
-    if not meta.num_row_groups:
-        return words
-    first = meta.row_group(0)
-    columns = [first.column(at) for at in range(first.num_columns)]
-    words["compression"] = {one.path_in_schema: _codec(one.compression) for one in columns}
-    words["use_dictionary"] = [one.path_in_schema for one in columns if _repeats(one)]
-    words["write_statistics"] = [one.path_in_schema for one in columns if _ordered(one)]
-    words["use_compliant_nested_type"] = not any(".list.item" in one.path_in_schema for one in columns)
-    words["use_deprecated_int96_timestamps"] = any(one.physical_type == "INT96" for one in columns)
-    return words
-
-
-def _codec(name: str) -> str:
-    return {"UNCOMPRESSED": "none", "LZ4_RAW": "lz4"}.get(name, name.lower())
-
-
-def _repeats(column: Any) -> bool:
-    """Whether a dictionary made the column smaller: hashing long unique texts in vain is what costs most."""
-    if not column.has_dictionary_page or not column.num_values:
-        return False
-    return bool(column.total_uncompressed_size / column.num_values < 16)
-
-
-def _ordered(column: Any) -> bool:
-    """Whether least and greatest values were kept, and are short enough to be worth keeping."""
-    if not column.is_stats_set or not column.num_values:
-        return False
-    return bool(column.total_uncompressed_size / column.num_values < 256)
-
-
-class ParquetWriter(GroupWriter):
-    """Writes kept rows as a Parquet file."""
-
-    def __init__(self, path: Path, schema: Any, flag: Any, words: dict[str, Any], workers: int = 1) -> None:
-        super().__init__(path, schema, flag)
-        with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = RowGroups(path, self.schema, workers, {"data_page_size": _BUFFER, **words})
-
-    def write_group(self, table: Any, ready: Ready | None = None) -> None:
-        """Write one row group."""
-        with writing(self.path):
-            self._file.write(table, ready)
-
-    def close(self) -> None:
-        """Write the footer."""
-        super().close()
-        with writing(self.path):
-            self._file.close()
-
-    def abort(self) -> None:
-        """Close and remove the file."""
-        with suppress(OSError):  # what is still in the buffer is written, and the disk may be full
-            self._file.abort()
-        super().abort()
-
-
-class SourceWriter(ParquetWriter):
-    """Writes kept rows of a Parquet file; until their group is written, long values stay where they were read."""
-
-    def __init__(self, part: ParquetPart, path: Path, flag: Any, workers: int) -> None:
-        super().__init__(path, part.schema, flag, written_like(part), workers)
-        self._long = long_columns(part.metadata, part.schema)
-        self._stretches: list[Stretch] = []
-
-    def held(self, table: Any, block: Block) -> Any:
-        """The rows, with their numbers in place of long values."""
-        if self._long:
-            self._stretches.append(Stretch(block.first_row, table.select([column.name for column in self._long])))
-        rows = pa.array(np.arange(block.first_row, block.first_row + block.rows))
-        for column in self._long:
-            table = table.set_column(table.schema.get_field_index(column.name), column.name, rows)
-        return table
-
-    def write_group(self, table: Any, ready: Ready | None = None) -> None:
-        """Write one row group."""
-        if self._long:
-            rows = table.column(self._long[0].name).to_numpy()
-            near = [one for one in self._stretches if one.end > rows[0] and one.first_row <= rows[-1]]
-            self._stretches = [one for one in self._stretches if one.end > rows[-1] + 1]
-            whole = [column for column in self._long if not has_nulls(near, column.name, rows)]
-            ready = LongRows(whole, rows, near)
-            for column in self._long:
-                kind = self.schema.field(column.name)
-                nothing = pa.repeat(pa.scalar(b""), len(rows)).cast(kind.type)
-                values = nothing if column in whole else taken(near, column.name, rows)
-                table = table.set_column(table.schema.get_field_index(column.name), kind, values)
-        super().write_group(table, ready)
+        self._left = table.slice(self.step).to_batches()
+        return table.slice(0, self.step)

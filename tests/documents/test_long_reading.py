@@ -1,0 +1,194 @@
+"""Long values read from pages compressed with Snappy: what Arrow would read, and nothing where a page is unusual."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.documents.reading import opened, read_all
+from twinset.documents.long_reading import LongReading
+from twinset.documents.long_values import long_columns
+from twinset.documents.snappy_kernels import BEHIND, DAMAGED, ELEMENTS, unpack_values
+from twinset.documents.thrift import read_varint, varint
+from twinset.errors import SourceError
+
+ROWS = 500
+
+
+def texts(seed: int) -> list[str]:
+    chance = random.Random(seed)
+    words = ["".join(chance.choices("abcdefghijé漢", k=chance.randint(1, 12))) for _ in range(300)]
+    found = [" ".join(chance.choices(words, k=chance.randint(60, 400))) for _ in range(ROWS)]
+    found[7], found[8], found[9] = "", "a" * 70_000, "xy" * 9_000
+    return found
+
+
+def read(path: Path, name: str = "text", groups: list[int] | None = None) -> Any:
+    metadata, schema = pq.read_metadata(path), pq.read_schema(path)
+    reading = LongReading(path, metadata, long_columns(metadata, schema))
+    wanted = list(range(metadata.num_row_groups)) if groups is None else groups
+    return reading.read(name, wanted, schema.field(name).type)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.large_binary()], ids=str)
+@pytest.mark.parametrize("nullable", [True, False])
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_it_is_what_arrow_reads(tmp_path: Path, kind: Any, nullable: bool, version: Any, dictionary: bool) -> None:
+    path = tmp_path / "in.parquet"
+    column = pa.array(texts(1), pa.string()).cast(kind)
+    table = pa.table([column], schema=pa.schema([pa.field("text", kind, nullable)]))
+    words = {"use_dictionary": dictionary, "dictionary_pagesize_limit": 50_000, "data_page_size": 20_000}
+    pq.write_table(table, path, row_group_size=180, data_page_version=version, **words)
+    found = read(path)
+    assert found is not None
+    assert found.type == kind
+    assert found.equals(column)
+    found.validate(full=True)
+    assert read(path, groups=[1]).equals(column.slice(180, 180))
+
+
+def test_rows_that_repeat_stay_coded_by_their_dictionary(tmp_path: Path) -> None:
+    path = tmp_path / "in.parquet"
+    half = pa.array([texts(2)[row if row < 300 else row - 300] for row in range(ROWS)])
+    pq.write_table(pa.table({"text": half}), path)
+    assert read(path).equals(half)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"column_encoding": "DELTA_BYTE_ARRAY", "use_dictionary": False},
+        {"column_encoding": "DELTA_LENGTH_BYTE_ARRAY", "use_dictionary": False},
+        {"write_statistics": False},
+    ],
+    ids=lambda words: "-".join(map(str, words.values())),
+)
+def test_what_is_unusual_is_left_to_arrow(tmp_path: Path, words: dict[str, Any]) -> None:
+    path = tmp_path / "in.parquet"
+    pq.write_table(pa.table({"text": texts(3)}), path, **words)
+    assert read(path) is None
+    assert read_all(opened(path)).texts == [text.encode() for text in texts(3)]
+
+
+def test_nulls_are_left_to_arrow(tmp_path: Path) -> None:
+    path = tmp_path / "in.parquet"
+    values = [None if row == 70 else text for row, text in enumerate(texts(4))]
+    pq.write_table(pa.table({"text": values, "id": range(ROWS)}), path, row_group_size=100)
+    assert read(path) is None
+    assert read(path, groups=[3]).to_pylist() == texts(4)[300:400]
+    found = read_all(opened(path))
+    assert found.texts == [None if text is None else text.encode() for text in values]
+
+
+def test_whole_rows_keep_their_schema_and_order(tmp_path: Path) -> None:
+    path = tmp_path / "in.parquet"
+    table = pa.table({"id": range(ROWS), "text": texts(5), "tags": [["a"]] * ROWS, "more": texts(6)})
+    table = table.replace_schema_metadata({"note": "mine"})
+    pq.write_table(table, path, row_group_size=120)
+    [part] = opened(path).parts
+    blocks = [chunk.read(whole=True) for chunk in part.chunks(2**16)]
+    assert pa.concat_tables([block.payload for block in blocks]).equals(pq.read_table(path), check_metadata=True)
+
+
+def test_a_checksum_that_does_not_hold_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "in.parquet"
+    pq.write_table(pa.table({"text": texts(7)}), path, write_page_checksum=True, use_dictionary=False)
+    assert read(path).to_pylist() == texts(7)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    assert read(path) is None
+    with pytest.raises(SourceError):
+        read_all(opened(path))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damage_is_never_worse_than_an_error(tmp_path: Path, seed: int) -> None:
+    """Flipped bytes: what is read is what Arrow reads, or Arrow is left to refuse it."""
+    path = tmp_path / "in.parquet"
+    chance = random.Random(seed)
+    pq.write_table(pa.table({"text": texts(8)[:60]}), path, data_page_size=9000, use_dictionary=seed % 2 == 0)
+    data = bytearray(path.read_bytes())
+    body = len(data) - int.from_bytes(data[-8:-4], "little") - 8
+    for _ in range(chance.choice([1, 3, 50])):
+        data[chance.randrange(4, body)] = chance.randrange(256)
+    path.write_bytes(data)
+    found = read(path)
+    if found is not None:
+        assert found.cast(pa.binary()).equals(pq.read_table(path)["text"].combine_chunks().cast(pa.binary()))
+
+
+def unpacked(packed: bytes, size: int, count: int) -> list[bytes] | None:
+    data = np.frombuffer(packed + bytes(BEHIND), np.uint8)
+    _, at = read_varint(packed, 0)
+    values, upto = np.empty(size, np.uint8), np.zeros(count + 1, np.int64)
+    page = np.empty(size + BEHIND, np.uint8)
+    if unpack_values(data, at, len(packed), size, False, count, ELEMENTS, page, values, upto, 0) == DAMAGED:
+        return None
+    return [values[upto[row] : upto[row + 1]].tobytes() for row in range(count)]
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(
+        st.binary(max_size=90) | st.builds(lambda a, n: a * n, st.binary(min_size=1, max_size=20), st.integers(0, 9000))
+    )
+)
+def test_any_bytes_come_back(values: list[bytes]) -> None:
+    plain = b"".join(len(value).to_bytes(4, "little") + value for value in values)
+    packed = pa.Codec("snappy").compress(plain, asbytes=True)
+    if values:
+        assert unpacked(packed, len(plain), len(values)) == values
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.binary(min_size=1, max_size=400), st.integers(0, 5000), st.integers(1, 20))
+def test_any_elements_are_unpacked_or_refused(elements: bytes, size: int, count: int) -> None:
+    """Within the bounds of its buffers, whatever the bytes say."""
+    found = unpacked(varint(size) + elements, size, count)
+    if found is not None:
+        plain = b"".join(len(value).to_bytes(4, "little") + value for value in found)
+        assert pa.Codec("snappy").decompress(varint(size) + elements, size, asbytes=True) == plain
+
+
+def far_copy() -> bytes:
+    """A stream with a copy from more than 64 kB back, which only some programs write."""
+    body = random.Random(1).randbytes(70_000)
+    plain = len(body).to_bytes(4, "little") + body
+    literal = bytes([62 << 2]) + (len(plain) - 1).to_bytes(3, "little") + plain
+    length = bytes([3 << 2]) + (64).to_bytes(4, "little")
+    copy = bytes([3 | 63 << 2]) + (len(plain)).to_bytes(4, "little")
+    return varint(len(plain) + 68) + literal + length + copy
+
+
+def test_a_far_copy() -> None:
+    packed = far_copy()
+    body = random.Random(1).randbytes(70_000)
+    plain = len(body).to_bytes(4, "little") + body
+    assert unpacked(packed, len(plain) + 68, 2) == [body, plain[4:68]]
+
+
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_some_rows_of_a_large_row_group(tmp_path: Path, dictionary: bool) -> None:
+    path = tmp_path / "in.parquet"
+    table = pa.table({"id": range(ROWS), "text": texts(9)})
+    words = {"dictionary_pagesize_limit": 100_000, "data_page_size": 9000}
+    pq.write_table(table, path, use_dictionary=dictionary, **words)
+    metadata = pq.read_metadata(path)
+    reading = LongReading(path, metadata, long_columns(metadata, table.schema))
+    for start, stop in [(0, 1), (0, ROWS), (3, 90), (90, 91), (ROWS - 1, ROWS), (250, 400)]:
+        found = reading.read("text", [0], pa.string(), range(start, stop))
+        assert found.to_pylist() == texts(9)[start:stop]
+    for batch in (2**10, 2**13, 2**16):
+        rows = read_all(opened(path), batch, whole=True)
+        assert rows.texts == [text.encode() for text in texts(9)]
+        assert rows.ids == [str(row) for row in range(ROWS)]
