@@ -29,6 +29,31 @@ USING = (
     "from twinset.used_kernels import twice\nfrom twinset.compiled import kernel\n\n\n"
     '@kernel("int64(int64)")\ndef doubled(x):\n    return twice(x)\n'
 )
+CALLING = (
+    "from twinset.other_kernels import answer\nfrom twinset.compiled import kernel\n\n\n"
+    '@kernel("int64(int64)")\ndef more(x):\n    return x + answer()\n'
+)
+KEPT = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+sys.path.insert(0, {folder!r})
+from twinset import compiled
+said = []
+compiled.on_compile(lambda: said.append("compiling"))
+from twinset.calling_kernels import answer, more
+with ThreadPoolExecutor(8) as threads:
+    print(sum(threads.map(more, range(8))), answer(), len(said), "numba.cpython.printimpl" in sys.modules)
+"""
+EVERY = """
+import sys
+from importlib import import_module
+from twinset import compiled
+modules = map(import_module, sys.argv[1:])
+found = {one for module in modules for one in vars(module).values() if isinstance(one, compiled._Kept)}
+for one in found:
+    one._load()
+print(len(found), "numba.cpython.printimpl" in sys.modules)
+"""
 OTHER = "from twinset.compiled import kernel\n\n\n@kernel('int64()')\ndef answer():\n    return 7\n"
 
 
@@ -45,7 +70,7 @@ def test_every_kernel_source_that_is_used_is_in_the_digest(path: Path) -> None:
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A package of two kernels, one of which uses a third module."""
+    """A package of three kernels, one of which uses another module, and one another kernel."""
     package = tmp_path / "twinset"
     (package / "pairs").mkdir(parents=True)
     for name, text in (
@@ -55,14 +80,25 @@ def package(tmp_path: Path) -> Path:
         ("used_kernels.py", USED.format(factor=2)),
         ("pairs/some_kernels.py", USING),
         ("other_kernels.py", OTHER),
+        ("calling_kernels.py", CALLING),
     ):
         (package / name).write_text(text, "utf-8")
     return package
 
 
-def run(folder: Path, cache: Path) -> list[str]:
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
-    command = [sys.executable, "-c", PROGRAM.format(folder=str(folder))]
+def test_every_kernel_is_loaded_without_what_only_compiling_needs() -> None:
+    """Where something were missing LLVM would end the process."""
+    names = ["twinset." + ".".join(path.with_suffix("").parts) for path in KERNELS]
+    subprocess.run([sys.executable, "-c", f"import {', '.join(names)}"], check=True)  # compiled, if they are not yet
+    command = [sys.executable, "-c", EVERY, *names]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    count = sum((PACKAGE / path).read_text("utf-8").count("\n@kernel(") for path in KERNELS)
+    assert done.stdout.split() == [str(count), "False"]
+
+
+def run(folder: Path, cache: Path, program: str = PROGRAM, **settings: str) -> list[str]:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), **settings}
+    command = [sys.executable, "-c", program.format(folder=str(folder))]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return done.stdout.split()
 
@@ -89,3 +125,26 @@ def test_what_another_copy_or_another_python_compiled_is_not_ours(package: Path)
     for path in cache.rglob("*.py3*"):
         path.rename(path.with_name(path.name.replace(".py3", ".py2")))
     assert run(copied, cache) == ["42", "7", "1"]
+
+
+def test_kept_kernels_are_loaded_when_called_and_without_what_only_compiling_needs(package: Path) -> None:
+    folder, cache = package.parent, package.parent / "cache"
+    assert run(folder, cache, KEPT) == ["84", "7", "1", "True"]
+    assert run(folder, cache, KEPT) == ["84", "7", "0", "False"]
+
+
+def test_what_is_compiled_may_use_what_is_kept(package: Path) -> None:
+    folder, cache = package.parent, package.parent / "cache"
+    assert run(folder, cache, KEPT) == ["84", "7", "1", "True"]
+    for path in cache.rglob("calling_kernels.more-*"):
+        path.unlink()
+    assert run(folder, cache, KEPT) == ["84", "7", "1", "True"]
+
+
+def test_what_was_kept_for_another_processor_or_is_lost_meanwhile_is_compiled(package: Path) -> None:
+    folder, cache = package.parent, package.parent / "cache"
+    assert run(folder, cache, KEPT) == ["84", "7", "1", "True"]
+    assert run(folder, cache, KEPT, NUMBA_CPU_NAME="generic") == ["84", "7", "0", "True"]
+    for path in cache.rglob("*.nbc"):
+        path.unlink()
+    assert run(folder, cache, KEPT) == ["84", "7", "0", "True"]

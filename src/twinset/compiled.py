@@ -1,8 +1,9 @@
-"""How kernels are compiled, where the result is kept, and who is told when that takes a while.
+"""How kernels are compiled, where the result is kept, when it is loaded, and who is told when that takes a while.
 
 Numba's own cache looks at one source file at a time and so misses a change in a kernel that another file calls.
 The cache folder of a module is therefore named after a digest of its source and of all kernel sources that it uses:
-whoever changes one module compiles that one again, and those that use it.
+whoever changes one module compiles that one again, and those that use it. What is not kept is compiled at once, when
+its module is imported; what is kept is loaded when it is called for the first time, by whichever thread that is.
 """
 
 import hashlib
@@ -10,13 +11,17 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from llvmlite.binding import add_symbol
 from numba.core import config as _numba_config
+from numba.core.compiler_lock import global_compiler_lock as _one_at_a_time
+from numba.core.registry import cpu_target as _cpu
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -71,14 +76,22 @@ _THIS_PYTHON = f".py{sys.version_info.major}{sys.version_info.minor}{getattr(sys
 _cached: dict[Path, set[str]] = {}
 
 
-def _is_cached(path: Path, function: Callable[..., Any]) -> bool:
+def _is_cached(function: Callable[..., Any]) -> bool:
     """Whether a kernel of a module is kept, made of this file and for this Python."""
+    path = Path(function.__code__.co_filename)
     if path not in _cached:
+        _keep_beside(function)
         # Numba keeps what was made of another copy of the same source apart: only its own word says where ours is.
         uncompiled: Any = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
         own = Path(uncompiled.stats.cache_path)
         _cached[path] = {file.name.rsplit("-", 1)[0] for file in own.glob(f"*{_THIS_PYTHON}")}
     return f"{function.__module__.rsplit('.', 1)[-1]}.{function.__qualname__}" in _cached[path]
+
+
+def _keep_beside(function: Callable[..., Any]) -> None:
+    """Say where Numba is to look for this kernel, and to keep it: with the others of its module."""
+    folder = _cache_folder(Path(function.__code__.co_filename))
+    setattr(_numba_config, "CACHE_DIR", str(folder))  # noqa: B010 - Numba's types do not know it
 
 
 def _announce() -> None:
@@ -89,6 +102,58 @@ def _announce() -> None:
             listener()
 
 
+_LIGHT = numba.version_info.short <= (0, 68)  # of later ones it is not known that kernels run without the rest
+
+
+@contextmanager
+def _lightly() -> Iterator[None]:
+    """Let a kept kernel be loaded without all that Numba could compile: a fifth of the time until a command begins."""
+    context = _cpu.target_context
+
+    def for_running() -> None:
+        from numba.core.runtime._nrt_python import c_helpers as runtime
+
+        del vars(context)["refresh"]  # where a kernel has to be compiled after all, it is asked again, and loads all
+        for name, address in runtime.items():
+            add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+
+    with _one_at_a_time:
+        if _LIGHT:
+            vars(context)["refresh"] = for_running
+        try:
+            yield
+        finally:
+            vars(context).pop("refresh", None)
+
+
+class _Kept:
+    """A kernel that is in the cache, and is loaded when it is first called or compiled into another."""
+
+    def __init__(self, function: Callable[..., Any], signature: str) -> None:
+        self.py_func = function
+        self._signature = signature
+        self._loaded: Any = None
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return (self._loaded or self._load())(*arguments, **named)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What it is to Numba when another kernel calls it."""
+        return (self._loaded or self._load())._numba_type_
+
+    def _load(self) -> Any:
+        with _lightly():
+            self._loaded = self._loaded or _compiled(self.py_func, self._signature)
+        return self._loaded
+
+
+def _compiled(function: Callable[..., Any], signature: str) -> Any:
+    """Take a kernel from the cache, or compile it and put it there."""
+    _keep_beside(function)
+    return numba.njit(signature, nogil=True, cache=True, error_model="numpy")(function)
+
+
 def kernel(signature: str) -> Callable[[_F], _F]:
     """Compile for one signature, at once, without the interpreter lock, and keep the result on disk.
 
@@ -97,12 +162,11 @@ def kernel(signature: str) -> Callable[[_F], _F]:
     signature = re.sub(r"read\((\w+)\)", r"Array(\1, 1, 'C', readonly=True)", signature)
 
     def compile_now(function: _F) -> _F:
-        path = Path(function.__code__.co_filename)
-        setattr(_numba_config, "CACHE_DIR", str(_cache_folder(path)))  # noqa: B010 - Numba's types do not know it
-        if not _is_cached(path, function):
+        with _one_at_a_time:
+            if _is_cached(function):
+                return cast(_F, _Kept(function, signature))
             _announce()
-        compiled: Any = numba.njit(signature, nogil=True, cache=True, error_model="numpy")(function)
-        return cast(_F, compiled)
+            return cast(_F, _compiled(function, signature))
 
     return compile_now
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from .errors import SourceError
 
 _Mark = tuple[str, int, int]
+_PIECE = 2**22  # bytes at a time: two waits for the interpreter lock each, and what the processor's caches hold
 _begun: dict[_Mark, threading.Event] = {}
 _found: dict[_Mark, str] = {}
 
@@ -52,6 +53,8 @@ def _mark(path: str | os.PathLike[str]) -> _Mark:
 def _sha256(path: str | os.PathLike[str]) -> str:
     digest = hashlib.sha256()
     with open(path, "rb", buffering=0) as file:
-        while piece := file.read(2**20):
-            digest.update(piece)
+        # One more than there are, to meet the end; a file that grows, or tells no size, takes more turns.
+        piece = memoryview(bytearray(min(max(os.fstat(file.fileno()).st_size + 1, 2**12), _PIECE)))
+        while n_read := file.readinto(piece):
+            digest.update(piece[:n_read])
     return digest.hexdigest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -21,9 +22,7 @@ def plan_of(options: PlanOptions) -> Plan:
     """Give the plan of a run."""
     if getattr(options, "exact", False):
         return exact_plan(options.threshold)
-    return plan(
-        options.least, options.recall, options.n_hashes, options.n_bands, options.rows_per_band
-    )
+    return plan(options.least, options.recall, options.n_hashes, options.n_bands, options.rows_per_band)
 
 
 def load(say: Callable[[str], None], what: str = "pipeline") -> None:
@@ -35,9 +34,12 @@ def load(say: Callable[[str], None], what: str = "pipeline") -> None:
 
     on_compile(lambda: say("compiling for this machine: once, for 10 to 20 seconds"))
     gc.disable()  # nothing that is loaded here is ever garbage, and looking for some takes a fifth of the time
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(0.0001)  # digests are taken meanwhile, and need the interpreter rarely but at once
     try:
         import_module(f"..{what}", __package__)
     finally:
+        sys.setswitchinterval(interval)
         gc.freeze()
         gc.enable()
     insist()  # an import that forgives everything may have forgiven that, too
@@ -90,5 +92,3 @@ def dry_run(
         show.as_json(found)
     else:
         show.outline(found, depth=0)
-
-

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from ..compiled import kernel
+from twinset.compiled import kernel
 
 Bytes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]

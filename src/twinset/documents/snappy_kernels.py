@@ -12,8 +12,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from ..bytes_kernels import U, load64
-from ..compiled import inlined, kernel
+from twinset.bytes_kernels import U, load64
+from twinset.compiled import inlined, kernel
 
 Elements = tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint8]]
 

@@ -134,17 +134,17 @@ class Writing:
             return batch, new
 
         done = Changed()
-        incoming = Incoming(source, reading(self.kind, words), progress, self.home.files())
-        self._began = self.home.last_number() + 1
-        self._unchanged = bytearray(self._began // 8 + 1)
-        # Closed here also when a stop is on its way out: it holds a folder with what came from stdin.
-        with closing(incoming.batches(prepare, "updating" if replace else "adding")) as coming:
-            try:
+        try:
+            incoming = Incoming(source, reading(self.kind, words), progress, self.home.files())
+            self._began = self.home.last_number() + 1
+            self._unchanged = bytearray(self._began // 8 + 1)
+            # Closed here also when a stop is on its way out: it holds a folder with what came from stdin.
+            with closing(incoming.batches(prepare, "updating" if replace else "adding")) as coming:
                 for first in coming:
                     done = self._portion(chain([first], coming), done.copy(), progress, replace=replace)
-            except KeyboardInterrupt as stop:
-                stop.add_note(_committed(done))
-                raise
+        except KeyboardInterrupt as stop:
+            stop.add_note(_committed(done))
+            raise
         done.skipped = incoming.skipped
         return done
 
