@@ -205,5 +205,5 @@ def test_equal_bags_have_equal_digests_and_are_found() -> None:
     rows = [[5, 6, 7], [7, 6, 5], [5, 6], [5, 6, 6], [5, 6, 7]]
     offsets = np.cumsum([0, *map(len, rows)])
     digests = np.empty((5, 2), np.uint64)
-    sketch_kernels.digest(np.array([*chain(*rows)], np.uint64), offsets, digests)
+    sketch_kernels.digest(np.array([*chain(*rows)], np.uint64), offsets, np.arange(len(rows)), digests)
     assert first_of_equals(digests).tolist() == [0, 0, 2, 3, 0]

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinset.pairs.verify import Sets, overlaps, scores
+from twinset.pairs import verify
+from twinset.pairs.verify import Bags, Room, Sets, compared, gathered, overlaps, scores
 from twinset.schema import Shingles
 
 # Few values, some of them equal in their low bits, so that places in the hash table are fought for.
@@ -65,6 +66,57 @@ def test_overlaps_equal_sets(rows: list[list[int]], threshold: float) -> None:
         reached = bool(a | b) and len(a & b) / len(a | b) >= threshold
         expected.append(len(a & b) if reached or threshold == 0 else 0)
     assert overlap(rows, pairs, threshold) == expected
+
+
+def comparison(rows: list[list[int]], pairs: list[tuple[int, int]], threshold: float) -> tuple[list[int], list[int]]:
+    """Shared shingles and sizes, of documents that are laid down last first."""
+    offsets = np.cumsum([0, *map(len, rows)])
+    packed = Shingles(np.arange(len(rows)), offsets, np.array([x for row in rows for x in row], np.uint64))
+    bags = Bags.with_room(np.diff(offsets)[::-1], Room())
+    bags.fill(packed, np.arange(len(rows))[::-1].copy())
+    lefts, rights = (np.array([len(rows) - 1 - pair[side] for pair in pairs], np.uint32) for side in (0, 1))
+    shared, sizes = compared(bags, lefts, rights, threshold)
+    return shared.tolist(), sizes[::-1].tolist()
+
+
+@given(rows_of_hashes, st.sampled_from([0.0, 0.1, 1 / 3, 0.5, 0.6, 2 / 3, 0.8, 0.95, 1.0]), st.integers(60, 200))
+def test_compared_equals_sets(rows: list[list[int]], threshold: float, most: int) -> None:
+    pairs = [pair for pair in product(range(len(rows)), repeat=2) if rows[pair[0]] or rows[pair[1]]]
+    expected = [len(set(rows[left]) & set(rows[right])) for left, right in pairs]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(verify, "MOST", most)  # few shingles at once: what hangs together is cut
+        shared, sizes = comparison(rows, pairs, threshold)
+    assert shared == [
+        count if count / len(set(rows[left]) | set(rows[right])) >= threshold else 0
+        for count, (left, right) in zip(expected, pairs, strict=True)
+    ]
+    assert [sizes[i] for i, _ in pairs] == [len(set(rows[i])) for i, _ in pairs]
+
+
+def test_more_documents_hang_together_than_are_compared_at_once() -> None:
+    rng = np.random.default_rng(5)
+    rows = [rng.integers(1, 300, 90).tolist() for _ in range(70)]
+    for pairs in (
+        [(0, other) for other in range(1, 70)],
+        [(one, one + 1) for one in range(69)],
+        [(int(a), int(b)) for a, b in rng.integers(0, 70, (900, 2))],
+    ):
+        shared, sizes = comparison(rows, pairs, 0.0)
+        assert shared == [len(set(rows[a]) & set(rows[b])) for a, b in pairs]
+        assert {sizes[a] == len(set(rows[a])) for pair in pairs for a in pair} == {True}
+
+
+def test_texts_of_several_batches_one_after_another() -> None:
+    one, other = (np.frombuffer(text, np.uint8) for text in (b"one two three", b"a longer text of words"))
+    pieces = [
+        (one, np.array([0, 8, 4]), np.array([3, 13, 4])),
+        (other, np.array([2]), np.array([13])),
+        (other, np.array([], np.int64), np.array([], np.int64)),
+    ]
+    room = Room()
+    for _ in range(2):
+        data, offsets = gathered(pieces, room)
+        assert [bytes(data[a:b]) for a, b in pairwise(offsets)] == [b"one", b"three", b"", b"longer text"]
 
 
 def test_lefts_in_any_order() -> None:

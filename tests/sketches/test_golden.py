@@ -85,7 +85,7 @@ def test_sketches(method: str) -> None:
 
 def test_digests() -> None:
     digests = np.empty((1, 2), np.uint64)
-    kernels.digest(fox().hashes, fox().offsets, digests)
+    kernels.digest(fox().hashes, fox().offsets, np.arange(len(digests)), digests)
     assert digests[0].tolist() == DIGEST[HASH_SCHEME]
 
 

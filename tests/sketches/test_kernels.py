@@ -91,6 +91,16 @@ def test_rows_do_not_know_of_each_other(method: str) -> None:
     assert [sketched([row], method, 100)[0].tolist() for row in rows] == together.tolist()
 
 
+@methods
+def test_sketches_at_the_places_of_their_rows(method: str) -> None:
+    rows = np.random.default_rng(4).integers(1, 2**64, (3, 25), np.uint64).tolist()
+    packed, places = shingles(rows), [4, 0, 3]
+    out = np.full((6, 40), 7, np.uint32)
+    sketch(Shingles(np.array(places), packed.offsets, packed.hashes), method, 40, 1, out)
+    assert out[places].tolist() == sketched(rows, method, 40).tolist()
+    assert set(out[[1, 2, 5]].ravel().tolist()) == {7}
+
+
 def test_the_seed_chooses_other_permutations() -> None:
     row = list(range(1, 50))
     one, other = sketched([row], "kperm", 64, 1)[0], sketched([row], "kperm", 64, 2)[0]
@@ -109,9 +119,10 @@ def test_estimate_is_the_share_of_equal_slots() -> None:
 @given(st.lists(st.lists(st.integers(1, 5) | hashes, max_size=12), min_size=1, max_size=6))
 def test_digests_are_equal_for_equal_bags_and_only_for_them(rows: list[list[int]]) -> None:
     packed = shingles(rows)
-    digests = np.empty((len(rows), 2), np.uint64)
-    kernels.digest(packed.hashes, packed.offsets, digests)
-    found = [tuple(pair) for pair in digests.tolist()]
+    digests = np.zeros((len(rows) + 1, 2), np.uint64)
+    kernels.digest(packed.hashes, packed.offsets, np.arange(len(rows), 0, -1), digests)
+    assert not digests[0].any()
+    found = [tuple(pair) for pair in digests[:0:-1].tolist()]
     assert found == [oracles.digest(row) for row in rows]
     assert len(set(found)) == len({tuple(sorted(row)) for row in rows})
 

@@ -45,14 +45,10 @@ def band_keys(sketches: Sketches, salts: Hashes, plan: Plan) -> Hashes:
     return keys
 
 
-def sorted_words(keys: Hashes) -> tuple[Hashes, np.uint64]:
-    """Keys sorted with their positions in the low bits, and the mask of those bits."""
-    bits = max(1, int(len(keys) - 1).bit_length())
-    mask = np.uint64((1 << bits) - 1)
-    words: Hashes = keys & ~mask
-    words |= np.arange(len(keys), dtype=np.uint64)
-    words.sort()
-    return words, mask
+def _buckets(count: int) -> tuple[np.uint64, Numbers, Numbers]:
+    """Empty buckets for so many keys: the shift from a key to its bucket, the buckets, and room for what is in them."""
+    bits = max(1, (count - 1).bit_length())
+    return np.uint64(64 - bits), np.zeros(1 << bits, np.uint32), np.empty(count, np.uint32)
 
 
 def within(block: Banded, band: int, plan: Plan, border: int | None = None) -> Iterator[CandidatePairs]:
@@ -60,14 +56,14 @@ def within(block: Banded, band: int, plan: Plan, border: int | None = None) -> I
 
     With `border`, only pairs from both sides of that document number.
     """
-    words, mask = sorted_words(block.keys[band])
-    state = np.zeros(2, np.int64)
-    room = max(_LEAST_ROOM, len(words))
-    lefts, rights = np.empty(room, np.uint32), np.empty(room, np.uint32)
-    least = plan.min_matches + block.sketches.shape[1] - plan.n_hashes
     place = -1 if border is None else int(np.searchsorted(block.numbers, border))
-    while state[0] >= 0 and len(words):
-        count = kernels.join_within(words, state, mask, block.keys, block.sketches, band, least, place, lefts, rights)
+    shift, heads, before = _buckets(len(block.numbers))
+    kernels.chain(block.keys[band], place, shift, heads, before)
+    state = np.array([max(0, place), -1])
+    lefts, rights = np.empty(_LEAST_ROOM, np.uint32), np.empty(_LEAST_ROOM, np.uint32)
+    least = plan.min_matches + block.sketches.shape[1] - plan.n_hashes
+    while state[0] >= 0:
+        count = kernels.join_within(before, state, block.keys, block.sketches, band, least, lefts, rights)
         if count:
             yield np.stack([block.numbers[lefts[:count]], block.numbers[rights[:count]]], axis=1)
 
@@ -113,7 +109,5 @@ def first_of_equals(digests: Hashes) -> Numbers:
     Identical contents, collapsed before any pairing.
     """
     first = np.empty(len(digests), np.uint32)
-    if len(digests):
-        words, mask = sorted_words(digests[:, 0])
-        kernels.first_of_equals(words, mask, digests, first)
+    kernels.first_of_equals(digests, *_buckets(len(digests)), first)
     return first

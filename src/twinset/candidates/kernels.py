@@ -1,8 +1,9 @@
 """Sketches to candidates: band keys, and the joins that find documents with an equal key.
 
-Keys are joined by sorting. A sorted word holds the high bits of a key above the document's position, so that a plain
-sort of numbers does the work; what shares those high bits is compared in full, so nothing rests on them. Candidates are
-compared by their sketches where they are found, before they take any room.
+Within a block, documents are filed by their keys: each leads to the last one before it in the same bucket. Keys of two
+blocks are joined by sorting: a sorted word holds the high bits of a key above the document's position, so that a plain
+sort of numbers does the work. What shares a bucket or those high bits is compared in full, so nothing rests on them.
+Candidates are compared by their sketches where they are found, before they take any room.
 """
 
 import numpy as np
@@ -55,47 +56,52 @@ def met_before(left_keys, right_keys, left, right, band):  # type: ignore[no-unt
     return False
 
 
-@kernel(
-    "int64(uint64[::1], int64[::1], uint64, uint64[:, ::1], uint8[:, ::1], int64, int64, int64, uint32[::1],"
-    "uint32[::1])"
-)
-def join_within(words, state, mask, keys, sketches, band, least, border, lefts, rights):  # type: ignore[no-untyped-def]
+@kernel("void(uint64[::1], int64, uint64, uint32[::1], uint32[::1])")
+def chain(keys, border, shift, heads, before):  # type: ignore[no-untyped-def]
+    """before[i]: one more than the last earlier position of the same bucket as position i, or 0.
+
+    heads uint32: one a bucket, a power of two of which 64 - shift is the exponent, zero. Only positions below `border`
+    are in buckets (border < 0: all).
+    """
+    for i in range(len(keys)):
+        bucket = (keys[i] * SLOT_MIX) >> shift
+        before[i] = heads[bucket]
+        if border < 0 or i < border:
+            heads[bucket] = i + 1
+
+
+@kernel("int64(uint32[::1], int64[::1], uint64[:, ::1], uint8[:, ::1], int64, int64, uint32[::1], uint32[::1])")
+def join_within(before, state, keys, sketches, band, least, lefts, rights):  # type: ignore[no-untyped-def]
     """Pairs of positions of one block that share a key of `band` and agree in at least `least` sketch bytes.
 
-    words uint64, sorted: key & ~mask | position. Positions below `border` pair only with those from it on (border < 0:
-    any with any). Fills lefts and rights (longer than any run) and returns how many; when they are full, state holds
-    [start of run, member] to go on from, else state[0] is -1.
+    before uint32: from `chain`. Fills lefts and rights and returns how many; when they are full, state holds [position,
+    what it is to be paired with next] to go on from, else state[0] is -1. At first it is [0, -1]; with a border of the
+    chain, whose positions below it pair only with those from it on, [border, -1].
     """
     count = 0
-    at, member = state[0], state[1]
-    total = len(words)
-    while at < total:
-        high = words[at] & ~mask
-        end = at + 1
-        while end < total and words[end] & ~mask == high:
-            end += 1
-        split = at  # within a run positions ascend, so one border parts it
-        while border >= 0 and split < end and np.int64(words[split] & mask) < border:
-            split += 1
-        last = end if border < 0 else split
-        for this in range(at + member, last):
-            if count + (end - at) > len(lefts):
-                state[0] = at
-                state[1] = this - at
-                return count
-            left = words[this] & mask
-            row = sketches[left]
-            for other in range(this + 1 if border < 0 else split, end):
-                right = words[other] & mask
-                if equal_bytes(row, sketches[right]) < least or keys[U(band), left] != keys[U(band), right]:
-                    continue
-                if met_before(keys, keys, left, right, band):
-                    continue
+    right, other = state[0], state[1]
+    own = keys[band]
+    while right < len(before):
+        if other < 0:
+            other = np.int64(before[right])
+        row = sketches[right]
+        while other > 0:
+            left = other - 1
+            if (
+                own[left] == own[right]
+                and equal_bytes(row, sketches[left]) >= least
+                and not met_before(keys, keys, U(left), U(right), band)
+            ):
+                if count == len(lefts):
+                    state[0] = right
+                    state[1] = other
+                    return count
                 lefts[count] = left
                 rights[count] = right
                 count += 1
-        member = 0
-        at = end
+            other = np.int64(before[left])
+        other = -1
+        right += 1
     state[0] = -1
     return count
 
@@ -108,7 +114,11 @@ def join_across(
     left_words, right_words, state, mask, left_keys, right_keys, left_sketches, right_sketches, band, least,
     lefts, rights,
 ):  # type: ignore[no-untyped-def]  # fmt: skip
-    """As `join_within` for two blocks: positions in the left block with positions in the right block."""
+    """As `join_within` for two blocks: positions in the left block with positions in the right block.
+
+    left_words, right_words uint64, sorted: key & ~mask | position. lefts and rights are longer than any run of equal
+    keys; state holds the places in the words.
+    """
     count = 0
     i, j = state[0], state[1]
     while i < len(left_words) and j < len(right_words):
@@ -145,25 +155,22 @@ def join_across(
     return count
 
 
-@kernel("void(uint64[::1], uint64, uint64[:, ::1], uint32[::1])")
-def first_of_equals(words, mask, digests, first):  # type: ignore[no-untyped-def]
+@kernel("void(uint64[:, ::1], uint64, uint32[::1], uint32[::1], uint32[::1])")
+def first_of_equals(digests, shift, heads, before, first):  # type: ignore[no-untyped-def]
     """first[i]: the least position whose digest (both halves) equals that of position i.
 
-    words uint64, sorted: digests[i, 0] & ~mask | i. first uint32, written.
+    shift, heads and before as for `chain`; only first positions are in buckets.
     """
-    at = 0
-    total = len(words)
-    while at < total:
-        high = words[at] & ~mask
-        end = at + 1
-        while end < total and words[end] & ~mask == high:
-            end += 1
-        for this in range(at, end):
-            position = np.int64(words[this] & mask)
-            first[position] = position
-            for other in range(at, this):
-                earlier = np.int64(words[other] & mask)
-                if digests[earlier, 0] == digests[position, 0] and digests[earlier, 1] == digests[position, 1]:
-                    first[position] = first[earlier]
-                    break
-        at = end
+    for i in range(len(first)):
+        bucket = (digests[i, 0] * SLOT_MIX) >> shift
+        other = heads[bucket]
+        while other > 0:
+            if digests[other - 1, 0] == digests[i, 0] and digests[other - 1, 1] == digests[i, 1]:
+                break
+            other = before[other - 1]
+        if other > 0:
+            first[i] = other - 1
+        else:
+            first[i] = i
+            before[i] = heads[bucket]
+            heads[bucket] = i + 1

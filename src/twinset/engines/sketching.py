@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from twinset.candidates import banding
@@ -15,7 +14,7 @@ from twinset.errors import RowError
 from twinset.options import DedupOptions, PairsOptions, ReadOptions, ShingleOptions
 from twinset.options.items import MEASURED
 from twinset.plan import Plan
-from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles
+from twinset.schema import Bytes, Hashes, Numbers, Shingles
 from twinset.shingles.shingle import repeat_often, repeats
 from twinset.sketches import kernels as sketch_kernels
 from twinset.sketches.minhash import sketch
@@ -74,8 +73,8 @@ def sketch_block(
     again = np.zeros(block.rows if _counts_repeats(options) else 0, np.uint32)
     for portion in done.portions:
         if not plan.exact:
-            _place(slots, portion.rows, sketch(portion, options.sketch, plan.n_hashes, options.seed))
-        _place(digests, portion.rows, content_digests(portion))
+            sketch(portion, options.sketch, plan.n_hashes, options.seed, slots)
+        sketch_kernels.digest(portion.hashes, portion.offsets, portion.rows, digests)
         counts[portion.rows] = np.diff(portion.offsets)
         if len(again):
             again[portion.rows] = repeats(portion)
@@ -154,18 +153,10 @@ def shingle_sets(texts: pa.Array, options: ShingleOptions, seed: int) -> list[Ha
     return found
 
 
-def _place(out: npt.NDArray[Any], rows: Places, values: npt.NDArray[Any]) -> None:
-    """Put values into rows; a plain slice where the rows are consecutive, as they nearly always are."""
-    if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
-        out[rows[0] : rows[-1] + 1] = values
-    else:
-        out[rows] = values
-
-
 def content_digests(portion: Shingles) -> Hashes:
     """128 bits of each row's shingles, whatever their order; `Corpus.digests` are these, salted."""
     digests = np.empty((len(portion.rows), 2), np.uint64)
-    sketch_kernels.digest(portion.hashes, portion.offsets, digests)
+    sketch_kernels.digest(portion.hashes, portion.offsets, np.arange(len(digests)), digests)
     return digests
 
 

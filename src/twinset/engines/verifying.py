@@ -7,7 +7,9 @@ loaded.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from twinset.clusters.group import components
+from twinset.documents.normalize import buffers_of
 from twinset.documents.parts import Block
 from twinset.engines.budget import Budget
 from twinset.engines.corpus import Corpus, Span
@@ -24,12 +27,12 @@ from twinset.engines.shingling import shingled
 from twinset.engines.sketching import WorkOptions
 from twinset.engines.spool import Spool, packed, unpacked
 from twinset.engines.threads import Threads
-from twinset.pairs.verify import Room, Sets, Shares, overlaps, scores
-from twinset.schema import Numbers, Places
+from twinset.pairs.verify import MOST, Bags, Room, Sets, Shares, compared, gathered, overlaps, scores
+from twinset.schema import Bytes, Numbers, Places, Shingles
 
 Pairs = npt.NDArray[np.uint32]
 _SLICE = 1 << 14  # pairs that a thread verifies at a time
-_AT_ONCE = 1 << 22  # shingles that a thread holds at a time where texts are at hand
+_AT_ONCE = 1 << 21  # shingles that a thread holds at a time where texts are at hand
 _MANY = 16  # candidates a document
 _OPEN_FILES = 200  # at one time; a process may often have a thousand
 _TEXTS = pa.schema([("number", pa.uint32()), ("text", pa.large_binary())])
@@ -84,8 +87,8 @@ class Verifying:
     def _verify_held(self, candidates: Spool, threshold: float, out: Spool) -> None:
         """With all texts in memory: candidates that hang together, a few at a time, each thread its own."""
         pairs = candidates.all()
-        family = components(self.corpus.documents, [pairs])
-        pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0], family[pairs[:, 0]]))]
+        family = components(self.corpus.documents, [pairs])[pairs[:, 0]]
+        pairs = pairs[np.argsort((family.astype(np.uint64) << np.uint64(32)) | pairs[:, 0])]
         load = np.cumsum(self.corpus.counts[pairs].sum(axis=1, dtype=np.int64))
         cuts = np.flatnonzero(np.diff(load // _AT_ONCE)) + 1
         portions = np.split(pairs, cuts)
@@ -96,16 +99,38 @@ class Verifying:
 
     def _verify_few(self, threshold: float, pairs: Pairs) -> Pairs:
         numbers = np.unique(pairs).astype(np.int64)
-        sets = Sets.with_room(self.corpus.counts[numbers], self._room)
-        firsts = np.array([span.first for span in self.corpus.spans])
-        spans = np.searchsorted(firsts, numbers, side="right") - 1
-        for span in np.unique(spans).tolist():
-            theirs = numbers[spans == span]
-            texts = self.corpus.held[span].texts.take(pa.array(theirs - firsts[span]))
-            self._fill(sets, numbers, texts, theirs)
-        self.sizes[numbers] = sets.sizes
+        counts = self.corpus.counts[numbers]
         lefts, rights = (np.searchsorted(numbers, pairs[:, side]).astype(np.uint32) for side in (0, 1))
-        return _passed(pairs, overlaps(sets, lefts, rights, threshold), threshold)
+        if 2 * int(counts.max()) <= MOST:
+            bags = Bags.with_room(counts, self._room)
+            for portion in self._held_shingles(numbers):
+                bags.fill(portion, portion.rows)
+            shared, sizes = compared(bags, lefts, rights, threshold)
+        else:
+            sets = Sets.with_room(counts, self._room)
+            for portion in self._held_shingles(numbers):
+                sets.fill(portion, np.arange(len(portion.rows)), portion.rows)
+            shared, sizes = overlaps(sets, lefts, rights, threshold), sets.sizes
+        self.sizes[numbers] = sizes
+        return _passed(pairs, shared, threshold)
+
+    def _held_shingles(self, numbers: Places) -> Iterator[Shingles]:
+        """Shingles of documents (ascending) whose texts are in memory; rows are places in `numbers`."""
+        edges = np.searchsorted(numbers, [span.first for span in self.corpus.spans])
+        parts = [
+            (self.corpus.held[index].texts, first, numbers[first:last] - self.corpus.spans[index].first)
+            for index, (first, last) in enumerate(pairwise([*edges.tolist(), len(numbers)]))
+            if last > first
+        ]
+        if all(_in_one_piece(texts) for texts, _, _ in parts):
+            data, offsets = gathered([_stretches(texts, rows) for texts, _, rows in parts], self._room)
+            laid = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+            whole = pa.Array.from_buffers(pa.large_binary(), len(numbers), laid)
+            parts = [(whole, 0, np.arange(len(numbers)))]
+        for texts, first, rows in parts:
+            few = texts if len(rows) == len(texts) else texts.take(pa.array(rows))
+            for portion in shingled(few, self.options, self.options.seed).portions:
+                yield replace(portion, rows=portion.rows + first)
 
     def _sets_by_reading(self, numbers: Places) -> Sets:
         sets = Sets.with_room(self.corpus.counts[numbers])
@@ -216,6 +241,17 @@ class Verifying:
             pass
         self.sizes[numbers] = sets.sizes
         return numbers, sets
+
+
+def _in_one_piece(texts: pa.Array) -> bool:
+    """Whether each text is a stretch of the same bytes, and none is null."""
+    return texts.type in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary()) and not texts.null_count
+
+
+def _stretches(texts: pa.Array, rows: Places) -> tuple[Bytes, Places, Places]:
+    """The bytes of texts, and where those of some rows begin and end."""
+    data, offsets = buffers_of(texts)
+    return data, offsets[rows], offsets[rows + 1]
 
 
 def _passed(pairs: Pairs, shared: Numbers, threshold: float) -> Pairs:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from twinset.pairs import screening_kernels as kernels
+from twinset.pairs.kernels import gather
 from twinset.pairs.verify import Sets
 from twinset.schema import Bytes, Hashes, Numbers, Places, Shares, Shingles
 
@@ -152,5 +153,5 @@ def first_parts(data: Bytes, starts: Places, ends: Places, share: float) -> tupl
     offsets = np.zeros(len(starts) + 1, np.int64)
     np.cumsum(cut - starts, out=offsets[1:])
     out = _scratch.fit_parts(int(offsets[-1]))
-    kernels.gather(data, starts, cut, out)
+    gather(data, starts, cut, out)
     return out, offsets

@@ -7,7 +7,7 @@ group, and words are added bit by bit, as an adder made of gates does it. Limits
 
 import numpy as np
 
-from twinset.bytes_kernels import U, load64, store64, trailing_zeros
+from twinset.bytes_kernels import U, trailing_zeros
 from twinset.compiled import inlined, kernel
 
 GROUPS = 64
@@ -33,21 +33,6 @@ def cuts(data, starts, ends, share, cut):  # type: ignore[no-untyped-def]
                 break
             at += 1
         cut[i] = at
-
-
-@kernel("void(read(uint8), int64[::1], int64[::1], uint8[::1])")
-def gather(data, starts, ends, out):  # type: ignore[no-untyped-def]
-    """The pieces data[starts[i]:ends[i]], one after another, to `out`."""
-    at = 0
-    for i in range(len(starts)):
-        piece = data[starts[i] : ends[i]]
-        to = out[at : at + len(piece)]
-        whole = len(piece) & ~7
-        for j in range(0, whole, 8):
-            store64(to, j, load64(piece, j))
-        for j in range(whole, len(piece)):
-            to[j] = piece[j]
-        at += len(piece)
 
 
 @kernel("void(uint64[::1], int64[::1], uint32[::1], int64[::1], uint64, uint64[::1])")

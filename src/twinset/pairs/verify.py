@@ -1,17 +1,23 @@
 """Candidates to pairs: nothing is reported that was not counted exactly on both documents' full shingle sets."""
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from twinset.pairs import kernels
-from twinset.schema import Hashes, Numbers, Places, Shingles
+from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles
+
+MOST = 1 << 18
+"""Shingles that are compared at once by `compared`."""
 
 
 class _Scratch(threading.local):
     places: Hashes = np.empty(0, np.uint64)
+    owners: Numbers = np.empty(0, np.uint32)
+    filled: Numbers = np.empty(0, np.uint32)
 
     def fit(self, longest: int) -> Hashes:
         size = 1 << max(3, (2 * longest).bit_length())
@@ -19,20 +25,33 @@ class _Scratch(threading.local):
             self.places = np.empty(size, np.uint64)
         return self.places
 
+    def fit_table(self, most: int) -> tuple[Hashes, Numbers, Numbers]:
+        places = self.fit(most - 1)
+        if len(self.owners) < len(places):
+            self.owners, self.filled = np.empty(len(places), np.uint32), np.empty(len(places), np.uint32)
+        return places, self.owners, self.filled
+
 
 _scratch = _Scratch()
 
 
 class Room(threading.local):
-    """Memory for sets, one piece a thread, used again and again: fresh memory costs more than filling it."""
+    """Memory for shingles and texts, of each thread its own, used again: fresh memory costs more than filling it."""
 
     hashes: Hashes = np.empty(0, np.uint64)
+    texts: Bytes = np.empty(0, np.uint8)
 
     def fit(self, size: int) -> Hashes:
         """At least `size` places."""
         if len(self.hashes) < size:
             self.hashes = np.empty(size, np.uint64)
         return self.hashes
+
+    def fit_texts(self, size: int) -> Bytes:
+        """At least `size` bytes."""
+        if len(self.texts) < size:
+            self.texts = np.empty(size, np.uint8)
+        return self.texts
 
 
 @dataclass(frozen=True)
@@ -85,6 +104,63 @@ def overlaps(sets: Sets, lefts: Numbers, rights: Numbers, threshold: float) -> N
     longest = int(sets.sizes.max(initial=0))
     kernels.overlaps(lefts, rights, sets.hashes, sets.starts, sets.sizes, threshold, _scratch.fit(longest), shared)
     return shared
+
+
+@dataclass(frozen=True)
+class Bags:
+    """Shingles of some documents with their repeats: those of document j are hashes[starts[j]:starts[j+1]]."""
+
+    hashes: Hashes
+    starts: Places
+
+    @classmethod
+    def with_room(cls, counts: npt.NDArray[np.integer], room: Room) -> "Bags":
+        """Room for so many shingles each, until the same thread asks for more of it."""
+        starts = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=starts[1:])
+        return cls(room.fit(int(starts[-1])), starts)
+
+    def fill(self, shingles: Shingles, documents: Places) -> None:
+        """Put in the rows of `shingles` as those of `documents`."""
+        kernels.lay(shingles.hashes, shingles.offsets, documents, self.starts, self.hashes)
+
+
+def compared(bags: Bags, lefts: Numbers, rights: Numbers, threshold: float) -> tuple[Numbers, Numbers]:
+    """As `overlaps`, and the sizes of the sets: of documents that have a pair, and up to MOST shingles with any other.
+
+    Quickest with documents that hang together side by side.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> both = Shingles(np.arange(2), np.array([0, 4, 8]), np.array([1, 2, 3, 3, 2, 3, 4, 2], np.uint64))
+    >>> bags = Bags.with_room(np.array([4, 4]), Room())
+    >>> bags.fill(both, np.arange(2))
+    >>> shared, sizes = compared(bags, np.array([0], np.uint32), np.array([1], np.uint32), 0.5)
+    >>> shared.tolist(), sizes.tolist()
+    ([2], [3, 3])
+
+    """
+    documents = len(bags.starts) - 1
+    numbers, sizes = np.zeros(documents, np.uint32), np.zeros(documents, np.uint32)
+    shared = np.empty(len(lefts), np.uint32)
+    table = _scratch.fit_table(MOST)
+    kernels.compare(lefts, rights, bags.hashes, bags.starts, threshold, MOST, *table, numbers, sizes, shared)
+    return shared, sizes
+
+
+def gathered(pieces: Sequence[tuple[Bytes, Places, Places]], room: Room) -> tuple[Bytes, Places]:
+    """Texts out of several batches, one after another: each is data[start:end]. The bytes, and the texts' offsets.
+
+    The bytes are used again when the same thread asks for more.
+    """
+    offsets = np.zeros(sum(len(starts) for _, starts, _ in pieces) + 1, np.int64)
+    np.cumsum(np.concatenate([ends - starts for _, starts, ends in pieces]), out=offsets[1:])
+    out, at = room.fit_texts(int(offsets[-1])), 0
+    for data, starts, ends in pieces:
+        kernels.gather(data, starts, ends, out[offsets[at] :])
+        at += len(starts)
+    return out[: offsets[-1]], offsets
 
 
 Shares = npt.NDArray[np.float64]

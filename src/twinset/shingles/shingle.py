@@ -14,14 +14,19 @@ from twinset.schema import Bytes, Hashes, Numbers, Shingles, Texts
 from twinset.shingles.kernels import count_repeats, shingle_hashes
 from twinset.unicode import classes
 
-PORTION = 256 * 1024
+PORTION = 512 * 1024
 """Bytes of text shingled at once: their hashes stay in the processor's cache until they are used."""
 
 _REMEMBERED = 1 << 14  # shingles: they stay in the processor's own cache
 _FEW_CHARACTERS = 4  # a shingle of more, or of two words, seldom comes twice in a text
 
-_LOW_MASK = np.array([(1 << (8 * min(n, 8))) - 1 for n in range(17)], np.uint64)
-_HIGH_MASK = np.array([(1 << (8 * max(n - 8, 0))) - 1 for n in range(17)], np.uint64)
+
+def _bit_places(byte: int) -> int:
+    """The places of the set bits of a byte, the lowest first, each in a byte of its own."""
+    return sum(place << (8 * at) for at, place in enumerate(bit for bit in range(8) if byte >> bit & 1))
+
+
+_BIT_PLACES = np.array([_bit_places(byte) for byte in range(256)], np.uint64)
 
 
 class _Scratch(threading.local):
@@ -72,7 +77,7 @@ def shingle(texts: Texts, options: ShingleOptions, seed: int) -> Iterator[Shingl
         shingle_hashes(
             texts.data, texts.starts[first:last], texts.ends[first:last],
             options.kind == "word", texts.ascii, options.lowercase, options.split, options.squeeze, options.bag,
-            options.size, np.uint64(seed), classes(), _LOW_MASK, _HIGH_MASK,
+            options.size, np.uint64(seed), classes(), _BIT_PLACES,
             _scratch.text, _scratch.borders, _scratch.keys, _scratch.counts, _scratch.hashes, offsets,
         )  # fmt: skip
         yield Shingles(texts.rows[first:last], offsets, _scratch.hashes[: offsets[-1]])

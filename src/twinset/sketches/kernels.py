@@ -15,42 +15,76 @@ ROUND_MIX = U(0xE7037ED1A0B428DB)
 ROUND_SEED = U(0x8EBC6AF09C88C6E3)
 DIGEST_MIX = U(0x589965CC75374CC3)
 
+AT_ONCE = 256  # shingles that bid together
+HIGH_HALF = U(0xFFFFFFFF00000000)
+
 
 @inlined
-def fill_round(hashes, k, number, slots):  # type: ignore[no-untyped-def]
-    """One bucket round: each shingle bids for one slot.
+def fill_first(hashes, k, slots):  # type: ignore[no-untyped-def]
+    """The first bucket round: each shingle bids for one slot, with its hash itself, which is mixed already."""
+    n_slots = U(k)
+    for i in range(len(hashes)):
+        h = hashes[i]
+        slot = ((h & U(0xFFFFFFFF)) * n_slots) >> U(32)
+        slots[slot] = min(slots[slot], V(h >> U(34)))
 
-    The round number above a 30-bit fraction lets earlier rounds win.
+
+@inlined
+def fill_more(hashes, k, number, bids, slots):  # type: ignore[no-untyped-def]
+    """A later round: the round number above a 30-bit fraction lets earlier rounds win.
+
+    bids uint64: scratch, AT_ONCE. Bids are made by a loop that vectorises; the few for a slot that no earlier round has
+    filled are picked without a branch.
     """
     n_slots = U(k)
-    if number == 0:  # the shingle hash itself serves: it is mixed already
-        for i in range(len(hashes)):
-            h = hashes[i]
-            slot = ((h & U(0xFFFFFFFF)) * n_slots) >> U(32)
-            slots[slot] = min(slots[slot], V(h >> U(34)))
-        return
     tag = V(number) << V(30)
     salt = U(number) * ROUND_SEED
-    for i in range(len(hashes)):
-        h = (hashes[i] ^ salt) * ROUND_MIX
-        h ^= h >> U(32)
-        slot = ((h & U(0xFFFFFFFF)) * n_slots) >> U(32)
-        if slots[slot] >= tag:  # few slots are left by now, so this is rare and well predicted
-            slots[slot] = min(slots[slot], V(V(h >> U(34)) | tag))
+    for at in range(0, len(hashes), AT_ONCE):
+        some = hashes[at : at + AT_ONCE]
+        for i in range(len(some)):
+            h = (some[i] ^ salt) * ROUND_MIX
+            h ^= h >> U(32)
+            bids[i] = (h & HIGH_HALF) | (((h & U(0xFFFFFFFF)) * n_slots) >> U(32))
+        count = U(0)
+        for i in range(len(some)):
+            bid = bids[i]
+            bids[count] = bid
+            count += U(slots[bid & U(0xFFFFFFFF)] >= tag)
+        for i in range(count):
+            slot = bids[i] & U(0xFFFFFFFF)
+            slots[slot] = min(slots[slot], V(V(bids[i] >> U(34)) | tag))
 
 
-@kernel("void(uint64[::1], int64[::1], uint32[:, ::1])")
-def fss(hashes, offsets, sketches):  # type: ignore[no-untyped-def]
+@inlined
+def fill_last(hashes, slots):  # type: ignore[no-untyped-def]
+    """Each slot that is still empty takes the least of a permutation of its own."""
+    for j in range(len(slots)):
+        if slots[j] == EMPTY:
+            salt = U(j + 4) * ROUND_SEED
+            least = V(0x3FFFFFFF)
+            for i in range(len(hashes)):
+                h = (hashes[i] ^ salt) * ROUND_MIX
+                h ^= h >> U(32)
+                h *= DIGEST_MIX
+                least = min(least, V(h >> U(34)))
+            slots[j] = least | V(0xC0000000)
+            if slots[j] == EMPTY:
+                slots[j] = EMPTY - V(1)
+
+
+@kernel("void(uint64[::1], int64[::1], int64[::1], uint32[:, ::1])")
+def fss(hashes, offsets, rows, sketches):  # type: ignore[no-untyped-def]
     """Fast similarity sketching: three bucket rounds, then a permutation for each slot still empty.
 
     Dahlgaard, Knudsen, Thorup: Fast Similarity Sketching, FOCS 2017 (arXiv 1704.04370).
 
-    hashes uint64 (all shingles), offsets int64 (n+1), sketches uint32 (n, k), written.
+    hashes uint64 (all shingles), offsets int64 (n+1), sketches uint32 (m, k): those of rows[:n], int64, are written.
     """
     k = sketches.shape[1]
-    for row in range(len(offsets) - 1):
-        slots = sketches[row]
-        shingles = hashes[offsets[row] : offsets[row + 1]]
+    bids = np.empty(AT_ONCE, np.uint64)
+    for i in range(len(rows)):
+        slots = sketches[rows[i]]
+        shingles = hashes[offsets[i] : offsets[i + 1]]
         for j in range(k):
             slots[j] = EMPTY
         if len(shingles) == 0:
@@ -58,39 +92,31 @@ def fss(hashes, offsets, sketches):  # type: ignore[no-untyped-def]
         number = 0
         unfilled = True
         while number < 3 and unfilled:
-            fill_round(shingles, k, number, slots)
+            if number == 0:
+                fill_first(shingles, k, slots)
+            else:
+                fill_more(shingles, k, number, bids, slots)
             number += 1
             largest = V(0)
             for j in range(k):
                 largest = max(largest, slots[j])
             unfilled = largest == EMPTY
         if unfilled:
-            for j in range(k):
-                if slots[j] == EMPTY:
-                    salt = U(j + 4) * ROUND_SEED
-                    least = V(0x3FFFFFFF)
-                    for i in range(len(shingles)):
-                        h = (shingles[i] ^ salt) * ROUND_MIX
-                        h ^= h >> U(32)
-                        h *= DIGEST_MIX
-                        least = min(least, V(h >> U(34)))
-                    slots[j] = least | V(0xC0000000)
-                    if slots[j] == EMPTY:
-                        slots[j] = EMPTY - V(1)
+            fill_last(shingles, slots)
 
 
-@kernel("void(uint64[::1], int64[::1], uint32[::1], uint32[:, ::1])")
-def kperm(hashes, offsets, salts, sketches):  # type: ignore[no-untyped-def]
+@kernel("void(uint64[::1], int64[::1], int64[::1], uint32[::1], uint32[:, ::1])")
+def kperm(hashes, offsets, rows, salts, sketches):  # type: ignore[no-untyped-def]
     """The textbook: one hash function a slot, here fmix32 of (shingle XOR the slot's salt): XOR first, mix after.
 
-    hashes uint64, offsets int64 (n+1), salts uint32 (k), sketches uint32 (n, k), written.
+    hashes uint64, offsets int64 (n+1), rows int64 (n), salts uint32 (k), sketches uint32 (m, k): the rows are written.
     """
     k = sketches.shape[1]
-    for row in range(len(offsets) - 1):
-        slots = sketches[row]
+    for i in range(len(rows)):
+        slots = sketches[rows[i]]
         for j in range(k):
             slots[j] = EMPTY
-        for shingle in hashes[offsets[row] : offsets[row + 1]]:
+        for shingle in hashes[offsets[i] : offsets[i + 1]]:
             x = V(V(shingle >> U(32)) ^ V(shingle))
             for j in range(k):
                 h = V(x ^ salts[j])  # V( ) throughout: Numba would go on in 64 bits
@@ -100,22 +126,24 @@ def kperm(hashes, offsets, salts, sketches):  # type: ignore[no-untyped-def]
                 slots[j] = min(slots[j], h)
 
 
-@kernel("void(uint64[::1], int64[::1], uint64[:, ::1])")
-def digest(hashes, offsets, digests):  # type: ignore[no-untyped-def]
+@kernel("void(uint64[::1], int64[::1], int64[::1], uint64[:, ::1])")
+def digest(hashes, offsets, rows, digests):  # type: ignore[no-untyped-def]
     """128 bits that are equal for equal bags of shingles: two sums of differently mixed hashes.
 
-    hashes uint64, offsets int64 (n+1), digests uint64 (n, 2), written.
+    hashes uint64, offsets int64 (n+1), rows int64 (n), digests uint64 (m, 2): the rows are written.
     """
-    for row in range(len(offsets) - 1):
+    for i in range(len(rows)):
+        shingles = hashes[offsets[i] : offsets[i + 1]]
         first = U(0)
         second = U(0)
-        for x in hashes[offsets[row] : offsets[row + 1]]:
+        for j in range(len(shingles)):  # by index: this vectorises
+            x = shingles[j]
             first += x
             y = x * DIGEST_MIX
             y ^= y >> U(32)
             second += y * ROUND_MIX
-        digests[row, 0] = first
-        digests[row, 1] = second
+        digests[rows[i], 0] = first
+        digests[rows[i], 1] = second
 
 
 @kernel("void(uint32[:, ::1], uint8[:, ::1])")

@@ -11,8 +11,8 @@ from twinset.schema import Numbers, Places, Shares, Shingles, Sketches
 from twinset.sketches import kernels
 
 
-def sketch(shingles: Shingles, method: str, n_hashes: int, seed: int) -> Sketches:
-    """One sketch of `n_hashes` 32-bit slots for each row of `shingles`.
+def sketch(shingles: Shingles, method: str, n_hashes: int, seed: int, out: Sketches | None = None) -> Sketches:
+    """One sketch of `n_hashes` 32-bit slots for each row of `shingles`; with `out`, at its place `shingles.rows` there.
 
     Examples
     --------
@@ -22,12 +22,16 @@ def sketch(shingles: Shingles, method: str, n_hashes: int, seed: int) -> Sketche
     >>> bool((both[0] == both[1]).all())
     True
     """
-    sketches = np.empty((len(shingles.rows), n_hashes), np.uint32)
-    if method == "kperm":
-        kernels.kperm(shingles.hashes, shingles.offsets, _salts(n_hashes, seed), sketches)
+    if out is None:
+        rows = np.arange(len(shingles.rows))
+        out = np.empty((len(rows), n_hashes), np.uint32)
     else:
-        kernels.fss(shingles.hashes, shingles.offsets, sketches)
-    return sketches
+        rows = shingles.rows
+    if method == "kperm":
+        kernels.kperm(shingles.hashes, shingles.offsets, rows, _salts(n_hashes, seed), out)
+    else:
+        kernels.fss(shingles.hashes, shingles.offsets, rows, out)
+    return out
 
 
 def _salts(n_hashes: int, seed: int) -> Sketches:
