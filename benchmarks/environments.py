@@ -49,7 +49,7 @@ PEERS = (
         "RMinHash of all shingles, RMinHashLSH, 128 hashes, 16×8, shingled in Python", _found(16, 8),
     ),
     Peer(
-        "datasketch", ("datasketch==2.0.0", ARROW), "benchmarks.peers.datasketch_lsh", 20_000, 1,
+        "datasketch", ("datasketch==2.0.0", ARROW), "benchmarks.peers.datasketch_lsh", 200_000, 1,
         "MinHash.update_batch, MinHashLSH, 128 hashes, 9×13 (its choice), shingled in Python", _found(9, 13),
     ),
     Peer(

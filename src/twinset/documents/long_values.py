@@ -7,7 +7,10 @@ rows as they were read. All other columns are Arrow's work.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,6 +27,7 @@ Numbers = npt.NDArray[np.int64]
 
 _PAGE = 2**20  # a page that holds this many bytes is full
 _BEFORE = 16  # bytes before the values, for what is said of them all
+_AT_ONCE = 8  # pages that are made one after another
 _LONG = 256  # bytes a value; shorter ones are worth a dictionary and statistics
 _PLAIN, _RUNS, _DATA_PAGE = 0, 3, 0
 _CODECS = {"UNCOMPRESSED": 0, "SNAPPY": 1, "GZIP": 2, "BROTLI": 4, "ZSTD": 6, "LZ4_RAW": 7}
@@ -101,65 +105,44 @@ class LongRows:
     """Some rows, in order, of the long columns; they lie in the stretches given."""
 
     def __init__(self, columns: list[LongColumn], rows: Numbers, stretches: list[Stretch]) -> None:
-        self._columns, self._rows, self._stretches = columns, rows, stretches
+        self._columns, self._stretches = columns, stretches
+        ends = np.searchsorted(rows, [stretch.end for stretch in stretches])
+        cuts = [0, *ends.tolist()]
+        self._rows = [rows[low:high] - one.first_row for one, low, high in zip(stretches, cuts, cuts[1:], strict=False)]
 
-    def make(self) -> dict[int, Pieces]:
-        """The columns, by their places among the leaves of the schema."""
-        return {column.leaf: self._made(column) for column in self._columns}
+    def portions(self) -> dict[int, list[Callable[[], Pieces]]]:
+        """What makes each column, some pages at a time, by their places among the leaves of the schema."""
+        return {column.leaf: list(self._portions(column)) for column in self._columns}
 
-    def _made(self, column: LongColumn) -> Pieces:
-        pages = _Pages(column)
-        for stretch in self._stretches:
-            low, high = np.searchsorted(self._rows, [stretch.first_row, stretch.end])
-            pages.add(*stretch.values(column.name), self._rows[low:high] - stretch.first_row)
-        return pages.finish()
+    def _portions(self, column: LongColumn) -> Iterator[Callable[[], Pieces]]:
+        """A page ends with the value that fills it: by the rows alone, not by how they came."""
+        values = [stretch.values(column.name) for stretch in self._stretches]
+        sizes = [4 + upto[rows + 1] - upto[rows] for (upto, _), rows in zip(values, self._rows, strict=True)]
+        filled = np.cumsum(np.concatenate(sizes))
+        ends, before = [0], 0
+        while ends[-1] < len(filled):
+            ends.append(min(len(filled), int(np.searchsorted(filled, before + _PAGE)) + 1))
+            before = int(filled[ends[-1] - 1])
+        for first in range(0, len(ends) - 1, _AT_ONCE):
+            yield partial(self._made, column, ends[first : first + _AT_ONCE + 1], [0, *filled.tolist()])
 
-
-class _Pages:
-    """Pages in the making. One ends with the value that fills it: by the rows alone, not by how they came."""
-
-    def __init__(self, column: LongColumn) -> None:
-        self._column = column
-        self._done = Pieces(_CODECS[column.codec])
-        self._out = np.empty(_BEFORE + 2 * _PAGE, np.uint8)
-        self._size = self._values = 0
-
-    def add(self, upto: Numbers, data: Bytes, rows: Numbers) -> None:
-        """Add some rows of a stretch."""
-        sizes = np.cumsum(4 + upto[rows + 1] - upto[rows])
-        first = before = 0
-        while first < len(rows):
-            last = min(len(rows), int(np.searchsorted(sizes, before + _PAGE - self._size)) + 1)
-            size = int(sizes[last - 1]) - before
-            self._make_room(size)
-            plain_values(data, upto, rows[first:last], self._out, _BEFORE + self._size)
-            self._size += size
-            self._values += last - first
-            if self._size >= _PAGE:
-                self._end()
-            first, before = last, int(sizes[last - 1])
-
-    def finish(self) -> Pieces:
-        """End the last page."""
-        if self._values:
-            self._end()
-        return self._done
-
-    def _make_room(self, size: int) -> None:
-        need = _BEFORE + self._size + size
-        if self._out.size < need:
-            out = np.empty(need + _PAGE, np.uint8)
-            out[: _BEFORE + self._size] = self._out[: _BEFORE + self._size]
-            self._out = out
-
-    def _end(self) -> None:
-        levels = _levels(self._values) if self._column.optional else b""
-        first = _BEFORE - len(levels)
-        self._out[first:_BEFORE] = np.frombuffer(levels, np.uint8)
-        page = self._out[first : _BEFORE + self._size]
-        body = _compressed(page, self._column.codec)
-        self._done.add_page(_header(len(page), len(body), self._values), [body], len(page), self._values)
-        self._size = self._values = 0
+    def _made(self, column: LongColumn, ends: list[int], filled: list[int]) -> Pieces:
+        """Pages that end with given rows."""
+        done = Pieces(_CODECS[column.codec])
+        page = np.empty(_BEFORE + max(filled[last] - filled[first] for first, last in pairwise(ends)), np.uint8)
+        for first, last in pairwise(ends):
+            at, begin = _BEFORE, 0
+            for stretch, rows in zip(self._stretches, self._rows, strict=True):
+                some = rows[max(0, first - begin) : max(0, last - begin)]
+                upto, data = stretch.values(column.name)
+                at = plain_values(data, upto, some, page, at)
+                begin += len(rows)
+            levels = _levels(last - first) if column.optional else b""
+            page[_BEFORE - len(levels) : _BEFORE] = np.frombuffer(levels, np.uint8)
+            whole = page[_BEFORE - len(levels) : at]
+            body = _compressed(whole, column.codec)
+            done.add_page(_header(len(whole), len(body), last - first), [body], len(whole), last - first)
+        return done
 
 
 def _levels(count: int) -> bytes:

@@ -16,6 +16,7 @@ from twinset.schema import Bytes, Hashes, Places, Texts
 from twinset.unicode import classes, combining
 
 _ASCII, _LOWER, _NFC, _INVALID = range(4)
+_AS_TEXT = pc.CastOptions(pa.large_string(), allow_invalid_utf8=True)  # the survey has looked already
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def _rewrite(array: pa.Array, rows: Places, found: Bytes, lowercase: bool, nfc: 
     if invalid.any():
         mended = [value.as_py().decode("utf-8", "replace").encode() for value in chosen.filter(pa.array(invalid))]
         chosen = pc.replace_with_mask(chosen, pa.array(invalid), pa.array(mended, pa.large_binary()))
-    text = chosen.cast(pa.large_string())
+    text = chosen.cast(options=_AS_TEXT)
     unsettled = found >= _NFC
     if nfc and unsettled.any():
         mask = pa.array(unsettled)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,6 +51,14 @@ class Pieces:
         self.pages += 1
         self.values += values
 
+    def extend(self, other: Pieces) -> None:
+        """Add what follows."""
+        self.pieces += other.pieces
+        self.size += other.size
+        self.unpacked += other.unpacked
+        self.pages += other.pages
+        self.values += other.values
+
     def described(self, meta: Struct, place: int) -> Struct:
         """The metadata of the column, where it was written to a place instead of the one that `meta` is of."""
         count: Struct = {1: (I32, _DATA_PAGE), 2: (I32, _PLAIN), 3: (I32, self.pages)}
@@ -67,10 +76,10 @@ class Pieces:
 
 
 class Ready(Protocol):
-    """Columns of a row group that are compressed already, made when they are asked for."""
+    """Columns of a row group that are compressed elsewhere, in portions that do not wait for each other."""
 
-    def make(self) -> dict[int, Pieces]:
-        """The columns, by their places among the leaves of the schema."""
+    def portions(self) -> dict[int, list[Callable[[], Pieces]]]:
+        """What makes each column, by their places among the leaves of the schema."""
         ...
 
 
@@ -78,8 +87,15 @@ class Ready(Protocol):
 class _Encoded:
     """A row group on its way to the file."""
 
-    file: pa.Buffer
-    columns: dict[int, Pieces] = field(default_factory=dict)
+    file: Future[pa.Buffer]
+    columns: dict[int, list[Future[Pieces]]] = field(default_factory=dict)
+
+    def column(self, leaf: int) -> Pieces:
+        """All portions of a column."""
+        first, *others = (one.result() for one in self.columns[leaf])
+        for other in others:
+            first.extend(other)
+        return first
 
 
 class RowGroups:
@@ -88,7 +104,7 @@ class RowGroups:
     def __init__(self, path: Path, schema: Any, workers: int, words: dict[str, Any]) -> None:
         self._schema, self._words, self._workers = schema, words, workers
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="twinset-parquet")
-        self._waiting: deque[Future[_Encoded]] = deque()
+        self._waiting: deque[_Encoded] = deque()
         self._spare: list[pa.Buffer] = []
         self._footer: Struct = {}
         self._file = open(path, "wb")  # noqa: SIM115 - closed by close()
@@ -99,15 +115,11 @@ class RowGroups:
 
         Columns that are `ready` may be anything in the table that has as many rows and takes no place.
         """
-        if self._workers == 1:
-            self._append(self._made(table, ready))
-            return
-        self._waiting.append(self._pool.submit(self._made, table, ready))
-        while len(self._waiting) > self._workers:
-            self._append(self._waiting.popleft().result())
-
-    def _made(self, table: Any, ready: Ready | None) -> _Encoded:
-        return _Encoded(self._encoded(table), {} if ready is None else ready.make())
+        portions = {} if ready is None else ready.portions()
+        columns = {leaf: [self._pool.submit(make) for make in makes] for leaf, makes in portions.items()}
+        self._waiting.append(_Encoded(self._pool.submit(self._encoded, table), columns))
+        while len(self._waiting) > (self._workers if self._workers > 1 else 0):
+            self._append(self._waiting.popleft())
 
     def _encoded(self, *tables: Any) -> pa.Buffer:
         """A Parquet file of its own, in a buffer that is used again: fresh memory costs more than it seems."""
@@ -131,20 +143,21 @@ class RowGroups:
 
     def _append(self, encoded: _Encoded) -> None:
         """Put the body of a small file at the end, and its row groups into the footer."""
-        whole = memoryview(encoded.file)
+        file = encoded.file.result()
+        whole = memoryview(file)
         length = int.from_bytes(whole[-8:-4], "little")
         footer, _ = read_struct(bytes(whole[-8 - length : -8]), 0)
         groups = footer[_FILE_GROUPS][1][1] if _FILE_GROUPS in footer else []
         if encoded.columns:
             for group in groups:
-                self._append_columns(group, whole, encoded.columns)
+                self._append_columns(group, whole, encoded)
         else:
             shift = self._file.tell() - len(_MAGIC)
             self._file.write(whole[len(_MAGIC) : -8 - length])
             for group in groups:
                 move_group(group, shift)
-        if encoded.file.parent is not None:
-            self._spare.append(encoded.file.parent)
+        if file.parent is not None:
+            self._spare.append(file.parent)
         if not self._footer:
             self._footer = footer
             return
@@ -155,16 +168,17 @@ class RowGroups:
                 group[_GROUP_ORDINAL] = (I16, len(mine))
             mine.append(group)
 
-    def _append_columns(self, group: Struct, whole: memoryview, ready: dict[int, Pieces]) -> None:
+    def _append_columns(self, group: Struct, whole: memoryview, encoded: _Encoded) -> None:
         """Write a row group column by column, and its metadata as it is then."""
         group[_GROUP_OFFSET] = (I64, self._file.tell())
         size = unpacked = 0
         for at, chunk in enumerate(group[_GROUP_COLUMNS][1][1]):
             place, meta = self._file.tell(), chunk[_CHUNK_META][1]
-            if at in ready:
-                for piece in ready[at].pieces:
+            if at in encoded.columns:
+                column = encoded.column(at)
+                for piece in column.pieces:
                     self._file.write(piece)
-                meta = ready[at].described(meta, place)
+                meta = column.described(meta, place)
                 chunk[_CHUNK_META] = (STRUCT, meta)
             else:
                 begin = min(meta[number][1] for number in (_META_DATA, _META_DICTIONARY) if number in meta)
@@ -178,9 +192,9 @@ class RowGroups:
     def close(self) -> None:
         """Write the footer and make the file last."""
         while self._waiting:
-            self._append(self._waiting.popleft().result())
+            self._append(self._waiting.popleft())
         if not self._footer:
-            self._append(_Encoded(self._encoded()))
+            self._append(_Encoded(self._pool.submit(self._encoded)))
         body = write_struct(self._footer)
         self._file.write(body + len(body).to_bytes(4, "little") + _MAGIC)
         self._file.flush()

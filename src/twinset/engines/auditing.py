@@ -285,7 +285,6 @@ class Auditing:
         return ~seen
 
 
-
 def _degrees(pairs: Spool, documents: int) -> Places:
     """How many pairs of each document were found."""
     degrees = np.zeros(documents, np.int64)

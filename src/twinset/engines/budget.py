@@ -73,6 +73,11 @@ class Budget:
         return self.free * 2 // 5
 
     @property
+    def records(self) -> int:
+        """What reading found out, kept instead of read from its files again."""
+        return self.free // 32
+
+    @property
     def sketches(self) -> int:
         """Keys and sketches that are joined at one time."""
         return self.free // 2

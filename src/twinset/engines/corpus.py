@@ -93,7 +93,7 @@ class Corpus:
             blocks.append(range(first, len(self.spans)))
         return blocks
 
-    def banded(self, block: range, wanted: npt.NDArray[np.bool_]) -> Banded:
+    def banded(self, block: range, wanted: npt.NDArray[np.bool_], threads: Threads) -> Banded:
         """Keys and sketches of the wanted documents of some spans."""
         first, last = self.spans[block[0]].first, self.spans[block[-1]].first + self.spans[block[-1]].rows
         numbers = (np.flatnonzero(wanted[first:last]) + first).astype(np.uint32)
@@ -103,19 +103,24 @@ class Corpus:
             np.empty((self.n_bands, len(numbers)), np.uint64),
             np.empty((len(numbers), width), np.uint8),
         )
-        at = 0
-        for index in block:
+
+        def fill(index: int) -> None:
             span = self.spans[index]
             chosen = np.flatnonzero(wanted[span.first : span.first + span.rows])
-            if len(chosen) == 0:
-                continue
+            at = int(np.searchsorted(numbers, span.first))
             keys = self.keys.read(index).reshape(self.n_bands, span.rows)
             for band in range(self.n_bands):
                 np.take(keys[band], chosen, out=banded.keys[band, at : at + len(chosen)], mode="clip")
             rows = self.sketches.read(index).reshape(span.rows, width)
             np.take(rows, chosen, axis=0, out=banded.sketches[at : at + len(chosen)], mode="clip")
-            at += len(chosen)
+
+        for _ in threads.map(fill, (index for index in block if wanted[self._documents_of(index)].any())):
+            pass
         return banded
+
+    def _documents_of(self, index: int) -> slice:
+        span = self.spans[index]
+        return slice(span.first, span.first + span.rows)
 
     def read(
         self,

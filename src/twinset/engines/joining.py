@@ -83,12 +83,12 @@ def _joined(
     """Each block with itself and with each later one."""
     bands = range(plan.n_bands)
     for i, left_spans in enumerate(blocks):
-        left = corpus.banded(left_spans, wanted)
+        left = corpus.banded(left_spans, wanted, threads)
         inside = partial(_found_within, left, plan, corpus.border)
         for right_spans in [None, *blocks[i + 1 :]]:
             join = inside
             if right_spans is not None:
-                join = partial(_found_across, left, corpus.banded(right_spans, wanted), plan, corpus.border)
+                join = partial(_found_across, left, corpus.banded(right_spans, wanted, threads), plan, corpus.border)
             for found in threads.map(join, bands):
                 progress.advance(1)
                 yield from found

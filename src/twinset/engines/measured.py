@@ -78,9 +78,7 @@ class Measured(ABC):
     With `wanted`, only the contents of these documents are held, to be scored and not to be joined.
     """
 
-    def __init__(
-        self, corpus: Corpus, copies: Copies, work: Work, wanted: npt.NDArray[np.bool_] | None = None
-    ) -> None:
+    def __init__(self, corpus: Corpus, copies: Copies, work: Work, wanted: npt.NDArray[np.bool_] | None = None) -> None:
         self.corpus, self.copies, self.work = corpus, copies, work
         self.options = work.options
         distinct = (copies.first == np.arange(corpus.documents, dtype=np.uint32)) & (corpus.status == READ)

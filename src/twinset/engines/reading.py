@@ -3,7 +3,7 @@
 Its text is let go unless there is room for it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,8 +80,6 @@ class Reading:
 
     def _read_all(self, spools: dict[str, Spool]) -> dict[str, Any]:
         id_hashes = Spool(self.state.scratch / "id-hashes", "<u8")
-        for spool in (*spools.values(), id_hashes):
-            spool.forget()  # of many short documents these are more than the documents; they come back when needed
         names = Names(spools["names"], 0)
         spans: list[list[int]] = []
         unreadable: list[tuple[int, str]] = []
@@ -103,8 +101,9 @@ class Reading:
                 ("repeats", done.repeats),
             ):  # fmt: skip
                 spools[name].append(array)
-            unreadable += [(first + row, reason) for row, reason in done.unreadable]
             id_hashes.append(done.id_hashes)
+            self._forget((*spools.values(), id_hashes))
+            unreadable += [(first + row, reason) for row, reason in done.unreadable]
             replaced += len(done.replaced)
             replaced_in += [first + row for row in done.replaced[: _NAMED - len(replaced_in)]]
             text_bytes += done.text_bytes
@@ -145,6 +144,12 @@ class Reading:
         if self._held_bytes > self.budget.beside(self._documents).texts:
             self._holding = False
             self._held.clear()
+
+    def _forget(self, spools: Sequence[Spool]) -> None:
+        """Of many short documents these are more than the documents; then they come back when needed."""
+        if sum(spool.nbytes for spool in spools) > self.budget.records:
+            for spool in spools:
+                spool.forget()
 
     def _settle_width(self, facts: dict[str, Any], spools: dict[str, Spool]) -> None:
         """Codes and vectors are all of one width, that of most of them; the others cannot be compared."""

@@ -131,9 +131,7 @@ class Recutting:
         schema = self.recorded.schema("removed")
         # Equal contents are at no distance, or share all.
         equal = 0 if self.options.by_distance else 1
-        found = tuple(
-            np.full(self.corpus.documents, equal, field.type.to_pandas_dtype()) for field in list(schema)[2:]
-        )
+        found = tuple(np.full(self.corpus.documents, equal, field.type.to_pandas_dtype()) for field in list(schema)[2:])
         first = self.copies.first
         apart = np.flatnonzero(clusters.removed & (first[clusters.kept_by] != first)).astype(np.uint32)
         ours, theirs = first[apart], first[clusters.kept_by[apart]]

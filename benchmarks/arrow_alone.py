@@ -1,11 +1,10 @@
-"""What no deduplication of a Parquet file can be faster than here: Arrow reads the file and writes the kept rows.
+"""What Arrow alone takes to read a Parquet file and to write the kept rows, on two threads, with nothing in between.
 
-Two threads, nothing in between but one sketch of each text: the rows to keep are read from an earlier result. Run it as
+The rows to keep are read from an earlier result. Run it as
 
-    python -m benchmarks.floor CORPUS.parquet OUT/ COPY.parquet
+    python -m benchmarks.arrow_alone CORPUS.parquet OUT/ COPY.parquet
 
-where OUT/ is what `twinset dedup CORPUS.parquet -o OUT/` left. It prints the seconds of reading, of sketching and of
-writing; the start of the process, and everything that compares two texts, would come on top.
+where OUT/ is what `twinset dedup CORPUS.parquet -o OUT/` left. It prints the seconds of reading and of writing.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.own_sketch import sketch_texts
 from twinset.documents.row_groups import RowGroups
 
 
@@ -34,14 +32,12 @@ def main(corpus: Path, result: Path, copy: Path) -> None:
     with ThreadPoolExecutor(2) as pool:
         tables = list(pool.map(lambda group: _read(corpus, group), range(metadata.num_row_groups)))
         read = time.perf_counter() - begun
-        list(pool.map(lambda table: sketch_texts(table["text"].combine_chunks()), tables))
-        sketched = time.perf_counter() - begun - read
         writer = RowGroups(copy, tables[0].schema, 2, words)
         for table, first in zip(tables, firsts, strict=False):
             writer.write(_chosen(table, kept[first : first + table.num_rows]))
         writer.close()
-    written = time.perf_counter() - begun - read - sketched
-    print(json.dumps({"read": read, "sketch": sketched, "write": written, "seconds": read + written}))
+    written = time.perf_counter() - begun - read
+    print(json.dumps({"read": read, "write": written, "seconds": read + written}))
 
 
 def _read(corpus: Path, group: int) -> pa.Table:
