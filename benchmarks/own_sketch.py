@@ -26,15 +26,13 @@ from benchmarks.writing import kernel
 from twinset.documents.normalize import normalize
 from twinset.options import ShingleOptions
 from twinset.schema import Texts
-from twinset.shingles.kernels import ascii_borders, hash_token, unicode_borders
-from twinset.shingles.shingle import shingle
+from twinset.shingles.shingle import BIT_PLACES, shingle
+from twinset.shingles.words_kernels import AT_ONCE, ascii_borders, hash_words, unicode_borders
 from twinset.sketches.minhash import sketch
 from twinset.unicode import classes
 
 N_HASHES = 128
 SEED = 1
-_LOW_MASK = np.array([(1 << (8 * min(n, 8))) - 1 for n in range(17)], np.uint64)
-_HIGH_MASK = np.array([(1 << (8 * max(n - 8, 0))) - 1 for n in range(17)], np.uint64)
 
 
 def sketch_texts(texts: pa.Array) -> int:
@@ -55,10 +53,10 @@ def tokenise_texts(texts: pa.Array, hashed: bool) -> int:
 def _count_words(texts: Texts, hashed: bool) -> int:
     longest = int((texts.ends - texts.starts).max())
     text = np.empty(longest + 80, np.uint8)
-    borders = np.empty(2 * longest + 80, np.int32)
+    borders = np.empty(2 * longest + 160, np.int32)
     words = np.empty(longest + 1, np.uint64)
     places = (texts.data, texts.starts, texts.ends, texts.ascii, hashed)
-    return int(tokenise(*places, classes(), _LOW_MASK, _HIGH_MASK, text, borders, words))
+    return int(tokenise(*places, classes(), BIT_PLACES, text, borders, np.empty(AT_ONCE, np.uint64), words))
 
 
 @kernel
@@ -69,10 +67,10 @@ def tokenise(
     ascii_only: bool,
     hashed: bool,
     kinds: npt.NDArray[np.uint8],
-    low_mask: npt.NDArray[np.uint64],
-    high_mask: npt.NDArray[np.uint64],
+    bit_places: npt.NDArray[np.uint64],
     text: npt.NDArray[np.uint8],
     borders: npt.NDArray[np.int32],
+    high: npt.NDArray[np.uint64],
     words: npt.NDArray[np.uint64],
 ) -> Any:
     """The shingle kernel's way as far as the words, with its own pieces; returns how many there are."""
@@ -80,14 +78,11 @@ def tokenise(
     for i in range(len(starts)):
         document = data[starts[i] : ends[i]]
         if ascii_only:
-            n = ascii_borders(document, True, text, borders) >> 1
+            n = ascii_borders(document, True, bit_places, text, borders) >> 1
         else:
-            n = unicode_borders(document, kinds, True, text, borders) >> 1
+            n = unicode_borders(document, kinds, True, bit_places, text, borders) >> 1
         if hashed:
-            for j in range(n):
-                first = np.int64(borders[2 * j])
-                length = np.int64(borders[2 * j + 1]) - first
-                words[j] = hash_token(text, first, length, low_mask, high_mask)
+            hash_words(text, borders, n, high, words)
         total += n
     return total
 

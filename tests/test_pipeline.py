@@ -270,6 +270,13 @@ def test_against_compares_only_across() -> None:
     assert (result.summary["documents"], result.summary["against"]) == (72, 50)
 
 
+@pytest.mark.parametrize("ids", ["aba", "aab", "baa", "xyzx", "qwerq"])
+def test_an_id_that_comes_again_is_refused_wherever_it_stands(ids: str) -> None:
+    texts = [f"number {row} is a text of its own" for row in range(len(ids))]
+    with pytest.raises(twinset.DuplicateIdError, match="appears twice"):
+        twinset.find_pairs(pa.table({"id": list(ids), "text": texts}), threshold=0.8)
+
+
 def test_ids_may_repeat_across_the_two_sides_but_not_within_one() -> None:
     same = {"a": LINE, "b": LINE + " more"}
     found = twinset.find_pairs(same, against=[same]).pairs

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -80,18 +80,23 @@ def _is_cached(function: Callable[..., Any]) -> bool:
     """Whether a kernel of a module is kept, made of this file and for this Python."""
     path = Path(function.__code__.co_filename)
     if path not in _cached:
-        _keep_beside(function)
-        # Numba keeps what was made of another copy of the same source apart: only its own word says where ours is.
-        uncompiled: Any = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
+        with _kept_beside(function):
+            # Numba keeps what was made of another copy of the same source apart: only its own word says where ours is.
+            uncompiled: Any = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
         own = Path(uncompiled.stats.cache_path)
         _cached[path] = {file.name.rsplit("-", 1)[0] for file in own.glob(f"*{_THIS_PYTHON}")}
     return f"{function.__module__.rsplit('.', 1)[-1]}.{function.__qualname__}" in _cached[path]
 
 
-def _keep_beside(function: Callable[..., Any]) -> None:
-    """Say where Numba is to look for this kernel, and to keep it: with the others of its module."""
-    folder = _cache_folder(Path(function.__code__.co_filename))
-    setattr(_numba_config, "CACHE_DIR", str(folder))  # noqa: B010 - Numba's types do not know it
+@contextmanager
+def _kept_beside(function: Callable[..., Any]) -> Iterator[None]:
+    """Let Numba look for this kernel, and keep it, with the others of its module; what others compile is theirs."""
+    settings: Any = _numba_config  # Numba's types do not know it
+    before, settings.CACHE_DIR = settings.CACHE_DIR, str(_cache_folder(Path(function.__code__.co_filename)))
+    try:
+        yield
+    finally:
+        settings.CACHE_DIR = before
 
 
 def _announce() -> None:
@@ -130,12 +135,17 @@ class _Kept:
     """A kernel that is in the cache, and is loaded when it is first called or compiled into another."""
 
     def __init__(self, function: Callable[..., Any], signature: str) -> None:
+        update_wrapper(self, function)
         self.py_func = function
         self._signature = signature
         self._loaded: Any = None
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         return (self._loaded or self._load())(*arguments, **named)
+
+    def __reduce__(self) -> str:
+        """Of a kernel in a file there is its name, as of any function."""
+        return self.py_func.__qualname__
 
     @property
     def _numba_type_(self) -> Any:
@@ -150,12 +160,12 @@ class _Kept:
 
 def _compiled(function: Callable[..., Any], signature: str) -> Any:
     """Take a kernel from the cache, or compile it and put it there."""
-    _keep_beside(function)
-    return numba.njit(signature, nogil=True, cache=True, error_model="numpy")(function)
+    with _kept_beside(function):
+        return numba.njit(signature, nogil=True, cache=True, error_model="numpy")(function)
 
 
 def kernel(signature: str) -> Callable[[_F], _F]:
-    """Compile for one signature, at once, without the interpreter lock, and keep the result on disk.
+    """Compile for one signature, without the interpreter lock, and keep the result on disk.
 
     In the signature `read(T)` is a contiguous array of T that may be read-only, as Arrow's buffers are.
     """

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from tests.documents.reading import opened, read_all
 from twinset.documents.long_reading import LongReading
 from twinset.documents.long_values import long_columns
+from twinset.documents.pages import _page
 from twinset.documents.snappy_kernels import BEHIND, DAMAGED, ELEMENTS, unpack_values
-from twinset.documents.thrift import read_varint, varint
+from twinset.documents.thrift import Struct, read_struct, read_varint, varint, write_struct
 from twinset.errors import SourceError
 
 ROWS = 500
@@ -192,3 +193,65 @@ def test_some_rows_of_a_large_row_group(tmp_path: Path, dictionary: bool) -> Non
         rows = read_all(opened(path), batch, whole=True)
         assert rows.texts == [text.encode() for text in texts(9)]
         assert rows.ids == [str(row) for row in range(ROWS)]
+
+
+@pytest.mark.parametrize("copy", [bytes([2 | 3 << 2, 0, 0]), bytes([1, 0])], ids=["two bytes", "one byte"])
+def test_a_copy_of_nothing_is_refused(copy: bytes) -> None:
+    plain = (20).to_bytes(4, "little") + b"sixteen letters."
+    packed = varint(24) + bytes([(len(plain) - 1) << 2]) + plain + copy
+    assert unpacked(packed, 24, 1) is None
+
+
+def test_a_number_without_an_end_is_refused() -> None:
+    with pytest.raises(ValueError, match="64 bits"):
+        read_varint(b"\xff" * 100, 0)
+    with pytest.raises(IndexError):
+        read_struct(bytes([0x19, 0xF7, *varint(1 << 60)]), 0)  # a list of that many doubles
+
+
+@pytest.mark.parametrize("header", [{1: (5, 0), 2: (5, 9), 3: (5, 9), 5: (9, (5, []))}, {1: (5, 0)}, {}])
+def test_a_strange_header_is_no_page(header: Struct) -> None:
+    assert _page(header, 0, optional=True) is None
+
+
+def test_a_page_that_begins_with_no_number_is_left_to_arrow(tmp_path: Path) -> None:
+    path = tmp_path / "in.parquet"
+    pq.write_table(pa.table({"text": texts(10)}), path, use_dictionary=False)
+    data = bytearray(path.read_bytes())
+    header, at = read_struct(bytes(data), pq.read_metadata(path).row_group(0).column(0).data_page_offset)
+    data[at : at + 12] = b"\xff" * 12
+    path.write_bytes(data)
+    assert header[1][1] == 0
+    assert read(path) is None
+    with pytest.raises(SourceError):
+        read_all(opened(path))
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_statistics_that_hide_a_null_are_not_believed(tmp_path: Path, version: Any) -> None:
+    path = tmp_path / "in.parquet"
+    values = [None if row == 5 else text for row, text in enumerate(texts(11)[10:34])]
+    pq.write_table(pa.table({"text": values}), path, data_page_version=version)
+    data = path.read_bytes()
+    length = int.from_bytes(data[-8:-4], "little")
+    footer, _ = read_struct(data[-8 - length : -8], 0)
+    statistics = footer[4][1][1][0][1][1][1][0][3][1][12][1]
+    assert statistics[3] == (6, 1)
+    statistics[3] = (6, 0)
+    made = write_struct(footer)
+    path.write_bytes(data[: -8 - length] + made + len(made).to_bytes(4, "little") + b"PAR1")
+    assert pq.read_metadata(path).row_group(0).column(0).statistics.null_count == 0
+    assert read(path) is None
+    assert read_all(opened(path)).texts[5] is None
+
+
+def test_pages_that_are_large_beside_a_piece_are_left_to_arrow(tmp_path: Path) -> None:
+    path = tmp_path / "in.parquet"
+    table = pa.table({"text": texts(12)})
+    pq.write_table(table, path, data_page_size=2**30, write_batch_size=ROWS, use_dictionary=False)
+    [part] = opened(path).parts
+    chunks = list(part.chunks(2**14))
+    assert len(chunks) > 10
+    blocks = [chunk.read() for chunk in chunks]
+    assert sum(block.nbytes for block in blocks) < 2 * table.nbytes
+    assert [text for block in blocks for text in block.texts.to_pylist()] == texts(12)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +16,8 @@ import pytest
 from tests.documents.reading import opened, write_all
 from twinset.documents import long_values, tables
 from twinset.documents.long_values import long_columns
+from twinset.documents.parquet import ParquetPart
+from twinset.documents.parquet_writing import SourceWriter
 
 ROWS = 700
 
@@ -127,3 +130,30 @@ def test_names_with_dots_are_not_taken_for_parts_of_others(tmp_path: Path) -> No
     assert [one.name for one in long_columns(pq.read_metadata(path), table.schema)] == ["text", "c.d"]
     back = pq.read_table(write(path, tmp_path / "out"))
     assert back.equals(table.filter(pa.array([kept(0, row) for row in range(ROWS)])))
+
+
+def test_few_kept_rows_do_not_keep_the_others_in_memory(tmp_path: Path) -> None:
+    path = tmp_path / "in.parquet"
+    table = pa.table({"id": range(ROWS), "text": texts(13)})
+    pq.write_table(table, path, row_group_size=50)
+    [part] = opened(path).parts
+    assert isinstance(part, ParquetPart)
+    writer = SourceWriter(tmp_path / "out.parquet", part.schema, part.metadata, None, 1)
+    for chunk in part.chunks(2**14):
+        keep = np.arange(chunk.first_row, chunk.first_row + chunk.rows) % 100 == 7
+        writer.write(chunk.read(whole=True), keep)
+    held = sum(stretch.table.get_total_buffer_size() for stretch in writer._stretches)
+    writer.close()
+    assert held < table.nbytes / 20
+    assert pq.read_table(tmp_path / "out.parquet")["id"].to_pylist() == list(range(7, ROWS, 100))
+
+
+def test_an_enormous_value_has_a_page_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small(monkeypatch)
+    monkeypatch.setattr(long_values, "_MOST", 6000)
+    values = texts(14)
+    values[20] = "y" * 30_000
+    path = tmp_path / "in.parquet"
+    pq.write_table(pa.table({"text": values}), path)
+    back = write(path, tmp_path / "out")
+    assert pq.read_table(back)["text"].to_pylist() == [text for row, text in enumerate(values) if kept(0, row)]

@@ -6,6 +6,7 @@ Whatever is unusual in the pages, damage included, is left to Arrow: then nothin
 from __future__ import annotations
 
 import os
+import threading
 import zlib
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ Numbers = npt.NDArray[np.int64]
 _MOST = 2**31 - 1
 _WIDEST = 32
 _LONGEST_NUMBER = 10
+_LARGEST = 2**24
 
 
 class Unusual(Exception):
@@ -38,25 +40,28 @@ class LongReading:
         self._path, self._metadata = path, metadata
         self.columns = {column.name: column for column in columns if column.codec == "SNAPPY"}
         self._pages: dict[tuple[str, int], Pages | None] = {}
-        self._spare: list[_Space] = []
 
-    def read(self, name: str, groups: list[int], kind: Any, rows: range | None = None) -> Any:
-        """A column of some row groups, or of some rows of one, as one array; None where Arrow is to read it."""
+    def read(self, name: str, groups: list[int], kind: Any, rows: range | None = None, most: int = _LARGEST) -> Any:
+        """A column of some row groups, or of some rows of one, as one array; None where Arrow is to read it.
+
+        A row group with a page of more than `most` bytes is not read here.
+        """
         file = os.open(self._path, os.O_RDONLY)
-        space = self._spare.pop() if self._spare else _Space()
         try:
             found = [self._found(file, self.columns[name], group) for group in groups]
+            if any(one.largest > most for one in found):
+                return None
             skipped = 0
             if rows is not None:
                 [whole] = found
                 found, skipped = [whole.around(rows)], whole.row_before(rows)
-            array = _filled([_Column(file, one, space) for one in found], kind)
+            array = _filled([_Column(file, one) for one in found], kind)
             return array if rows is None else array.slice(rows.start - skipped, len(rows))
-        except Unusual:
-            return None
+        except (Unusual, IndexError, ValueError, OverflowError, MemoryError):
+            return None  # whatever it is, Arrow says it in words
         finally:
             os.close(file)
-            self._spare.append(space)
+            _space.release()
 
     def _found(self, file: int, column: LongColumn, group: int) -> Pages:
         key = (column.name, group)
@@ -82,11 +87,16 @@ def _filled(columns: list[_Column], kind: Any) -> Any:
     return pa.Array.from_buffers(kind, rows, [None, ends, values.slice(0, int(upto[-1]))], 0)
 
 
-class _Space:
-    """Memory that is used again: fresh memory costs more than it seems."""
+class _Space(threading.local):
+    """Working memory of one thread, which is used again: fresh memory costs more than it seems."""
 
-    def __init__(self) -> None:
-        self._raw = self._page = np.empty(0, np.uint8)
+    _raw: Bytes = np.empty(0, np.uint8)
+    _page: Bytes = np.empty(0, np.uint8)
+
+    def release(self) -> None:
+        """Let go of what is exceptional."""
+        if self._raw.size + self._page.size > _LARGEST:
+            self._raw = self._page = np.empty(0, np.uint8)
 
     def load(self, file: int, page: Page) -> Bytes:
         """The bytes of a page."""
@@ -109,11 +119,14 @@ class _Space:
         return self._page
 
 
+_space = _Space()
+
+
 class _Column:
     """A column of one row group."""
 
-    def __init__(self, file: int, pages: Pages, space: _Space) -> None:
-        self._file, self._pages, self._space = file, pages, space
+    def __init__(self, file: int, pages: Pages) -> None:
+        self._file, self._pages = file, pages
         self._dictionary: tuple[Bytes, Numbers] | None = None
         self._codes: dict[Page, Numbers] = {}
         self.rows = sum(page.values for page in pages.data)
@@ -136,21 +149,25 @@ class _Column:
         return int(np.diff(self._dictionary[1])[codes].sum())
 
     def _unpack(self, page: Page, values: Bytes, upto: Numbers, row: int) -> None:
-        raw = self._space.load(self._file, page)
+        raw = _space.load(self._file, page)
         unpacked, at = read_varint(raw[page.before : page.before + _LONGEST_NUMBER].tobytes(), 0)
-        room = self._space.room(page.unpacked)
+        room = _space.room(page.unpacked)
         words = (page.unpacked, page.levels, page.values, ELEMENTS, room, values, upto, row)
         if unpacked != page.unpacked or unpack_values(raw, page.before + at, page.size, *words) == DAMAGED:
             raise Unusual
 
     def _read_codes(self, page: Page) -> Numbers:
-        raw = self._space.load(self._file, page)[page.before : page.size]
-        try:
-            data = pa.Codec("snappy").decompress(raw, page.unpacked, asbytes=True) if page.packed else raw.tobytes()
-            at = 4 + int.from_bytes(data[:4], "little") if page.levels else 0
-            return _unpacked_codes(data, at, page.values)
-        except (IndexError, ValueError, OSError) as error:
-            raise Unusual from error
+        raw = _space.load(self._file, page)
+        data = raw[page.before : page.size].tobytes()
+        if page.packed:
+            if read_varint(data, 0)[0] != page.unpacked:
+                raise Unusual
+            data = pa.Codec("snappy").decompress(data, page.unpacked, asbytes=True)
+        at = 4 + int.from_bytes(data[:4], "little") if page.levels else 0
+        levels = data[4:at] if page.levels else raw[: page.before].tobytes()
+        if levels and not _are_ones(levels, page.values):
+            raise Unusual
+        return _unpacked_codes(data, at, page.values)
 
     def read(self, values: Bytes, upto: Numbers, row: int) -> int:
         """Fill in the values and where they end, from a row on; gives the row after the last."""
@@ -163,6 +180,12 @@ class _Column:
                 self._unpack(page, values, upto, row)
             row += page.values
         return row
+
+
+def _are_ones(levels: bytes, count: int) -> bool:
+    """Whether it is said of every row, in one run, that it has a value."""
+    head, at = read_varint(levels, 0)
+    return head & 1 == 0 and head >> 1 >= count and levels[at:] == b"\x01"
 
 
 def _unpacked_codes(data: bytes, at: int, count: int) -> Numbers:

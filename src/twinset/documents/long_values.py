@@ -26,6 +26,7 @@ Bytes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]
 
 _PAGE = 2**20  # a page that holds this many bytes is full
+_MOST = 2**30
 _BEFORE = 16  # bytes before the values, for what is said of them all
 _AT_ONCE = 8  # pages that are made one after another
 _LONG = 256  # bytes a value; shorter ones are worth a dictionary and statistics
@@ -118,18 +119,20 @@ class LongRows:
         """A page ends with the value that fills it: by the rows alone, not by how they came."""
         values = [stretch.values(column.name) for stretch in self._stretches]
         sizes = [4 + upto[rows + 1] - upto[rows] for (upto, _), rows in zip(values, self._rows, strict=True)]
-        filled = np.cumsum(np.concatenate(sizes))
-        ends, before = [0], 0
-        while ends[-1] < len(filled):
-            ends.append(min(len(filled), int(np.searchsorted(filled, before + _PAGE)) + 1))
-            before = int(filled[ends[-1] - 1])
+        filled = np.cumsum(np.concatenate([np.zeros(1, np.int64), *sizes]))
+        ends = [0]
+        while ends[-1] < len(filled) - 1:
+            first, last = ends[-1], min(len(filled) - 1, int(np.searchsorted(filled, filled[ends[-1]] + _PAGE)))
+            if filled[last] - filled[first] > _MOST and last > first + 1:
+                last -= 1  # an enormous value has a page of its own
+            ends.append(last)
         for first in range(0, len(ends) - 1, _AT_ONCE):
-            yield partial(self._made, column, ends[first : first + _AT_ONCE + 1], [0, *filled.tolist()])
+            yield partial(self._made, column, ends[first : first + _AT_ONCE + 1], filled)
 
-    def _made(self, column: LongColumn, ends: list[int], filled: list[int]) -> Pieces:
+    def _made(self, column: LongColumn, ends: list[int], filled: Numbers) -> Pieces:
         """Pages that end with given rows."""
         done = Pieces(_CODECS[column.codec])
-        page = np.empty(_BEFORE + max(filled[last] - filled[first] for first, last in pairwise(ends)), np.uint8)
+        page = np.empty(_BEFORE + int(np.diff(filled[ends]).max()), np.uint8)
         for first, last in pairwise(ends):
             at, begin = _BEFORE, 0
             for stretch, rows in zip(self._stretches, self._rows, strict=True):

@@ -16,7 +16,8 @@ from .thrift import Struct, read_struct
 _DATA, _DICTIONARY, _DATA_2 = 0, 2, 3  # PageType
 _PLAIN, _PLAIN_DICTIONARY, _RLE_DICTIONARY = 0, 2, 8  # Encoding
 _HEADER = 4096  # bytes in which most headers fit
-_LONGEST_HEADER = 2**24
+_LONGEST_HEADER = 2**20
+_MOST = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,11 @@ class Pages:
     dictionary: Page | None
     data: list[Page]
 
+    @property
+    def largest(self) -> int:
+        """Bytes of the largest page, uncompressed."""
+        return max((page.unpacked for page in (*self.data, self.dictionary) if page is not None), default=0)
+
     def around(self, rows: range) -> Pages:
         """Those pages in which some rows are."""
         ends = self._ends()
@@ -64,6 +70,8 @@ class Pages:
 def column_pages(file: int, group: Any, at: int, optional: bool) -> Pages | None:
     """The pages of a column of a row group; None where it is of another kind."""
     about = group.column(at)
+    if about.compression != "SNAPPY":
+        return None
     known = about.is_stats_set and about.statistics.has_null_count
     if optional and not (known and about.statistics.null_count == 0):
         return None
@@ -127,8 +135,8 @@ def _page(header: Struct, place: int, optional: bool) -> Page | None:
         values = about[1][1]
         if encoding not in (_PLAIN, _PLAIN_DICTIONARY, _RLE_DICTIONARY) or min(size, unpacked) < before:
             return None
-        if min(before, values) < 0:
+        if min(before, values) < 0 or max(size, unpacked, values) > _MOST:
             return None
         return Page(place, size, unpacked - before, values, before, coded, levels, packed, checksum)
-    except (KeyError, TypeError):
+    except (KeyError, IndexError, TypeError, AttributeError):
         return None

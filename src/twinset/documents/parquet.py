@@ -58,12 +58,12 @@ class ParquetPart(ColumnsPart):
         return LongReading(self.given, self.metadata, long_columns(self.metadata, self.schema) if plain else [])
 
     def assembled(
-        self, columns: list[str] | None, groups: list[int], rows: range | None, rest: Callable[[list[str] | None], Any]
+        self, columns: list[str] | None, groups: list[int], rest: Callable[[list[str] | None], Any], **how: Any
     ) -> Any:
         """Some columns, or all, of some row groups or rows of one, as a table; `rest` reads those that others read."""
         names = self.column_names if columns is None else columns
         mine = [name for name in names if name in self.long_reading.columns]
-        read = {name: self.long_reading.read(name, groups, self.schema.field(name).type, rows) for name in mine}
+        read = {name: self.long_reading.read(name, groups, self.schema.field(name).type, **how) for name in mine}
         others = [name for name in names if read.get(name) is None]
         if len(others) == len(names):
             return rest(columns)
@@ -177,7 +177,7 @@ class GroupsChunk(Chunk):
                 return file.read_row_groups(self._groups, columns=names, use_threads=False)
 
         with reading(part.name, "Parquet file"):
-            table = rest(columns) if coded else part.assembled(columns, self._groups, None, rest)
+            table = rest(columns) if coded else part.assembled(columns, self._groups, rest)
         _check_rows(part, table.num_rows, self.rows)
         return part.block(table, self.first_row, whole, texts_only)
 
@@ -199,7 +199,11 @@ class PieceChunk(Chunk):
         rows = range(self._number * self._stream.step, self._number * self._stream.step + self.rows)
         with reading(part.name, "Parquet file"):
             table = part.assembled(
-                columns, [self._stream.group], rows, lambda names: self._stream.piece(self._number, names)
+                columns,
+                [self._stream.group],
+                lambda names: self._stream.piece(self._number, names),
+                rows=rows,
+                most=self._stream.nbytes // _LARGE,
             )
         _check_rows(part, table.num_rows, self.rows)
         return part.block(table, self.first_row, whole, texts_only)
@@ -218,6 +222,9 @@ class _GroupStream:
         self._part = part
         self.group = group
         self.step = step
+        about = part.metadata.row_group(group)
+        self.nbytes = int(about.total_byte_size) * step // max(1, about.num_rows)
+        """About how many bytes a piece has."""
         self._lock = threading.Lock()
         self._columns: list[str] | None = None
         self._batches: Iterator[Any] | None = None

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from .compressed import writing
 from .long_values import LongRows, Stretch, has_nulls, long_columns, taken
-from .parts import Block
+from .parts import Mask
 from .row_groups import Ready, RowGroups
 from .tables import GroupWriter
 
@@ -89,15 +90,21 @@ class SourceWriter(ParquetWriter):
         super().__init__(path, schema, flag, written_like(metadata), workers)
         self._long = long_columns(metadata, schema)
         self._stretches: list[Stretch] = []
+        self._numbered = 0
 
-    def held(self, table: Any, block: Block) -> Any:
-        """The rows, with their numbers in place of long values."""
-        if self._long:
-            self._stretches.append(Stretch(block.first_row, table.select([column.name for column in self._long])))
-        rows = pa.array(np.arange(block.first_row, block.first_row + block.rows))
+    def held(self, table: Any, keep: Mask, sizes: npt.NDArray[np.int64]) -> Any:
+        """The kept rows, with their numbers in place of long values; where few are kept, the others are let go."""
+        if not self._long:
+            return super().held(table, keep, sizes)
+        if 2 * sizes[keep].sum() < sizes.sum():
+            table = super().held(table, keep, sizes)
+            keep = np.ones(table.num_rows, np.bool_)
+        self._stretches.append(Stretch(self._numbered, table.select([column.name for column in self._long])))
+        numbers = pa.array(np.arange(self._numbered, self._numbered + table.num_rows))
+        self._numbered += table.num_rows
         for column in self._long:
-            table = table.set_column(table.schema.get_field_index(column.name), column.name, rows)
-        return table
+            table = table.set_column(table.schema.get_field_index(column.name), column.name, numbers)
+        return super().held(table, keep, sizes)
 
     def write_group(self, table: Any, ready: Ready | None = None) -> None:
         """Write one row group."""

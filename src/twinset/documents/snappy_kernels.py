@@ -80,7 +80,7 @@ def _unpack(data, at, end, out, place, stop, total, elements):  # type: ignore[n
             tag = data[at]
             said = says[tag]
             offset = (load64(data, np.int64(at + U(1))) & (said >> U(32))) | ((said >> U(16)) & U(0xFFFF))
-            literal = offset == U(0)
+            literal = tag & np.uint8(3) == np.uint8(0)
             if (said == _SPECIAL) | ((not literal) & ((offset < U(_SHORT)) | (offset > place))):
                 break
             _copy_16(out, place, data, at + U(1), place - offset, literal)

@@ -311,13 +311,12 @@ class GroupWriter(KeptWriter):
             for one in self._flag:
                 table = table.append_column(one, flags.column(one.name).cast(one.type))
         if keep.any():
-            sizes = row_sizes(table)[keep]
-            table = self.held(table, block)
-            self._add(table if keep.all() else table.filter(pa.array(keep)), sizes)
+            sizes = row_sizes(table)
+            self._add(self.held(table, keep, sizes), sizes[keep])
 
-    def held(self, table: Any, block: Block) -> Any:
-        """What is held of the rows of a block until their group is written."""
-        return table
+    def held(self, table: Any, keep: Mask, sizes: npt.NDArray[np.int64]) -> Any:
+        """What is held of the kept rows until their group is written."""
+        return table if keep.all() else table.filter(pa.array(keep))
 
     def _add(self, table: Any, sizes: npt.NDArray[np.int64]) -> None:
         upto = np.cumsum(sizes)

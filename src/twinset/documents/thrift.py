@@ -39,6 +39,7 @@ def _read_value(data: bytes, at: int, kind: int) -> tuple[Any, int]:
         raw, at = read_varint(data, at)
         return _signed(raw), at
     if kind == DOUBLE:
+        _ = data[at + 7]
         return data[at : at + 8], at + 8
     if kind == BINARY:
         length, at = read_varint(data, at)
@@ -108,6 +109,8 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
         if byte < 128:
             return value, at
         shift += 7
+        if shift > 63:
+            raise ValueError("a number of more than 64 bits")
 
 
 def varint(value: int) -> bytes:

@@ -192,8 +192,7 @@ class Reading:
 
     def _refuse_equal_ids(self, facts: dict[str, Any], spools: dict[str, Spool], id_hashes: Spool) -> None:
         """Equal hashes are rare; where there are some, the ids themselves decide."""
-        ordered = id_hashes.all()
-        ordered.sort()
+        ordered = np.sort(id_hashes.all())
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
         if len(twice) == 0:
             id_hashes.remove()

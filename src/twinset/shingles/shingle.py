@@ -26,7 +26,7 @@ def _bit_places(byte: int) -> int:
     return sum(place << (8 * at) for at, place in enumerate(bit for bit in range(8) if byte >> bit & 1))
 
 
-_BIT_PLACES = np.array([_bit_places(byte) for byte in range(256)], np.uint64)
+BIT_PLACES = np.array([_bit_places(byte) for byte in range(256)], np.uint64)
 
 
 class _Scratch(threading.local):
@@ -77,7 +77,7 @@ def shingle(texts: Texts, options: ShingleOptions, seed: int) -> Iterator[Shingl
         shingle_hashes(
             texts.data, texts.starts[first:last], texts.ends[first:last],
             options.kind == "word", texts.ascii, options.lowercase, options.split, options.squeeze, options.bag,
-            options.size, np.uint64(seed), classes(), _BIT_PLACES,
+            options.size, np.uint64(seed), classes(), BIT_PLACES,
             _scratch.text, _scratch.borders, _scratch.keys, _scratch.counts, _scratch.hashes, offsets,
         )  # fmt: skip
         yield Shingles(texts.rows[first:last], offsets, _scratch.hashes[: offsets[-1]])
