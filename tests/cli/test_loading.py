@@ -4,29 +4,38 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import twinset
 from twinset.cli import running
 
+LOOKED = "import gc, sys\nsys.looked_at = (sys.getswitchinterval(), gc.isenabled())\n"
 
-@pytest.mark.parametrize("fails", [False, True])
-def test_loading_leaves_the_interpreter_as_it_was(monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
-    seen = []
 
-    def load(*_: object) -> None:
-        seen.append((sys.getswitchinterval() < before / 10, gc.isenabled()))
-        if fails:
-            raise KeyboardInterrupt
+@pytest.fixture
+def module(tmp_path: Path) -> Iterator[Path]:
+    """A module of the package that does not ship with it: what it is loaded under is what it sees."""
+    twinset.__path__.append(str(tmp_path))
+    yield tmp_path / "looking.py"
+    twinset.__path__.remove(str(tmp_path))
+    sys.modules.pop("twinset.looking", None)
+    gc.unfreeze()
 
-    monkeypatch.setattr(running, "import_module", load)
+
+@pytest.mark.parametrize("ending", ["", "raise KeyboardInterrupt\n"], ids=["loaded", "stopped"])
+def test_loading_leaves_the_interpreter_as_it_was(module: Path, ending: str) -> None:
+    module.write_text(LOOKED + ending)
     before = sys.getswitchinterval()
-    try:
-        running.load(lambda _: None)
-    except KeyboardInterrupt:
-        assert fails
-    finally:
-        gc.unfreeze()
-    assert seen == [(True, False)]
+    if ending:
+        with pytest.raises(KeyboardInterrupt):
+            running.load(lambda _: None, "looking")
+    else:
+        running.load(lambda _: None, "looking")
+    interval, collecting = vars(sys).pop("looked_at")
+    assert interval < before / 10
+    assert not collecting
     assert sys.getswitchinterval() == before
     assert gc.isenabled()
