@@ -17,7 +17,7 @@ from tests.documents.reading import opened, read_all
 from twinset.documents.long_reading import LongReading
 from twinset.documents.long_values import long_columns
 from twinset.documents.pages import _page
-from twinset.documents.snappy_kernels import BEHIND, DAMAGED, ELEMENTS, unpack_values
+from twinset.documents.snappy_kernels import BEHIND, DAMAGED, ELEMENTS, about_pages, unpack_values
 from twinset.documents.thrift import Struct, read_struct, read_varint, varint, write_struct
 from twinset.errors import SourceError
 
@@ -128,14 +128,28 @@ def test_damage_is_never_worse_than_an_error(tmp_path: Path, seed: int) -> None:
         assert found.cast(pa.binary()).equals(pq.read_table(path)["text"].combine_chunks().cast(pa.binary()))
 
 
-def unpacked(packed: bytes, size: int, count: int) -> list[bytes] | None:
-    data = np.frombuffer(packed + bytes(BEHIND), np.uint8)
-    _, at = read_varint(packed, 0)
-    values, upto = np.empty(size, np.uint8), np.zeros(count + 1, np.int64)
-    page = np.empty(size + BEHIND, np.uint8)
-    if unpack_values(data, at, len(packed), size, False, count, ELEMENTS, page, values, upto, 0) == DAMAGED:
+def unpacked(pages: list[bytes], sizes: list[int], counts: list[int]) -> list[list[bytes]] | None:
+    """The values of up to three pages that are unpacked together, without levels."""
+    space = np.zeros(sum(len(page) + BEHIND for page in pages) + sum(sizes), np.uint8)
+    known, at = list[tuple[int, int, int, bool, int]](), 0
+    for stream, size, count in zip(pages, sizes, counts, strict=True):
+        end = at + len(stream)
+        space[at:end] = np.frombuffer(stream, np.uint8)
+        known.append((at + read_varint(stream, 0)[1], end, size, False, count))
+        at = end + BEHIND + size
+    values, upto = np.empty(sum(sizes), np.uint8), np.zeros(sum(counts) + 1, np.int64)
+    if unpack_values(space, about_pages(known), ELEMENTS, values, upto, 0) == DAMAGED:
         return None
-    return [values[upto[row] : upto[row + 1]].tobytes() for row in range(count)]
+    found = [values[upto[row] : upto[row + 1]].tobytes() for row in range(sum(counts))]
+    return [found[sum(counts[:k]) : sum(counts[: k + 1])] for k in range(len(pages))]
+
+
+def plain(values: list[bytes]) -> bytes:
+    return b"".join(len(value).to_bytes(4, "little") + value for value in values)
+
+
+def packed(values: list[bytes]) -> bytes:
+    return bytes(pa.Codec("snappy").compress(plain(values), asbytes=True))
 
 
 @settings(deadline=None, max_examples=300)
@@ -145,37 +159,74 @@ def unpacked(packed: bytes, size: int, count: int) -> list[bytes] | None:
     )
 )
 def test_any_bytes_come_back(values: list[bytes]) -> None:
-    plain = b"".join(len(value).to_bytes(4, "little") + value for value in values)
-    packed = pa.Codec("snappy").compress(plain, asbytes=True)
     if values:
-        assert unpacked(packed, len(plain), len(values)) == values
+        assert unpacked([packed(values)], [len(plain(values))], [len(values)]) == [values]
 
 
 @settings(deadline=None, max_examples=300)
 @given(st.binary(min_size=1, max_size=400), st.integers(0, 5000), st.integers(1, 20))
 def test_any_elements_are_unpacked_or_refused(elements: bytes, size: int, count: int) -> None:
     """Within the bounds of its buffers, whatever the bytes say."""
-    found = unpacked(varint(size) + elements, size, count)
+    found = unpacked([varint(size) + elements], [size], [count])
     if found is not None:
-        plain = b"".join(len(value).to_bytes(4, "little") + value for value in found)
-        assert pa.Codec("snappy").decompress(varint(size) + elements, size, asbytes=True) == plain
+        assert pa.Codec("snappy").decompress(varint(size) + elements, size, asbytes=True) == plain(found[0])
+
+
+def wordy(seed: int, size: int) -> list[bytes]:
+    """Texts of words, about that many bytes of them, some very long and some of one letter or nothing."""
+    chance = random.Random(seed)
+    words = [chance.randbytes(chance.randint(1, 9)) for _ in range(3000)]
+    found, done = list[bytes](), 0
+    while done < size:
+        found.append(b" ".join(chance.choices(words, k=chance.choice([0, 1, 30, 300, 3000]))))
+        found.append(bytes([chance.randrange(256)]) * chance.choice([0, 3, 40, 4000]))
+        done += len(found[-1]) + len(found[-2])
+    return found
+
+
+@pytest.mark.parametrize("sizes", [[300_000], [300_000, 200_000], [300_000, 90_000, 500_000], [5, 400_000, 70_000]])
+def test_pages_are_unpacked_by_turns(sizes: list[int]) -> None:
+    pages = [wordy(seed, size) for seed, size in enumerate(sizes)]
+    assert unpacked([packed(one) for one in pages], [len(plain(one)) for one in pages], list(map(len, pages))) == pages
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_damage_in_pages_that_are_unpacked_by_turns(seed: int) -> None:
+    """What is not refused is what Arrow makes of it: behind 64 kB, where copies are looked at less closely."""
+    chance = random.Random(seed)
+    pages = [wordy(number, 150_000) for number in range(3)]
+    sizes, streams = [len(plain(one)) for one in pages], [bytearray(packed(one)) for one in pages]
+    for stream in streams[: chance.randint(1, 3)]:
+        for _ in range(chance.choice([0, 1, 5])):
+            place = chance.randrange(len(stream) // 2, len(stream))
+            stream[place] = chance.choice([0, 1, 2, 255, chance.randrange(256)])
+    found = unpacked([bytes(stream) for stream in streams], sizes, list(map(len, pages)))
+    if found is not None:
+        for stream, size, one in zip(streams, sizes, found, strict=True):
+            assert pa.Codec("snappy").decompress(bytes(stream), size, asbytes=True) == plain(one)
+
+
+@pytest.mark.parametrize("change", [-1, 1])
+def test_a_page_that_is_shorter_or_longer_than_it_says(change: int) -> None:
+    pages = [wordy(number, 150_000) for number in range(3)]
+    sizes = [len(plain(one)) for one in pages]
+    sizes[1] += change
+    assert unpacked([packed(one) for one in pages], sizes, list(map(len, pages))) is None
 
 
 def far_copy() -> bytes:
     """A stream with a copy from more than 64 kB back, which only some programs write."""
     body = random.Random(1).randbytes(70_000)
-    plain = len(body).to_bytes(4, "little") + body
-    literal = bytes([62 << 2]) + (len(plain) - 1).to_bytes(3, "little") + plain
+    before = plain([body])
+    literal = bytes([62 << 2]) + (len(before) - 1).to_bytes(3, "little") + before
     length = bytes([3 << 2]) + (64).to_bytes(4, "little")
-    copy = bytes([3 | 63 << 2]) + (len(plain)).to_bytes(4, "little")
-    return varint(len(plain) + 68) + literal + length + copy
+    copy = bytes([3 | 63 << 2]) + (len(before)).to_bytes(4, "little")
+    return varint(len(before) + 68) + literal + length + copy
 
 
 def test_a_far_copy() -> None:
-    packed = far_copy()
     body = random.Random(1).randbytes(70_000)
-    plain = len(body).to_bytes(4, "little") + body
-    assert unpacked(packed, len(plain) + 68, 2) == [body, plain[4:68]]
+    assert unpacked([far_copy()], [len(plain([body])) + 68], [2]) == [[body, body[:64]]]
 
 
 @pytest.mark.parametrize("dictionary", [True, False])
@@ -197,9 +248,9 @@ def test_some_rows_of_a_large_row_group(tmp_path: Path, dictionary: bool) -> Non
 
 @pytest.mark.parametrize("copy", [bytes([2 | 3 << 2, 0, 0]), bytes([1, 0])], ids=["two bytes", "one byte"])
 def test_a_copy_of_nothing_is_refused(copy: bytes) -> None:
-    plain = (20).to_bytes(4, "little") + b"sixteen letters."
-    packed = varint(24) + bytes([(len(plain) - 1) << 2]) + plain + copy
-    assert unpacked(packed, 24, 1) is None
+    literal = (20).to_bytes(4, "little") + b"sixteen letters."
+    stream = varint(24) + bytes([(len(literal) - 1) << 2]) + literal + copy
+    assert unpacked([stream], [24], [1]) is None
 
 
 def test_a_number_without_an_end_is_refused() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pyarrow as pa
 
 from .long_values import LongColumn
 from .pages import Page, Pages, column_pages
-from .snappy_kernels import BEHIND, DAMAGED, ELEMENTS, take_values, unpack_values
+from .snappy_kernels import BEHIND, DAMAGED, ELEMENTS, TOGETHER, about_pages, take_values, unpack_values
 from .thrift import read_varint
 
 Bytes = npt.NDArray[np.uint8]
@@ -27,6 +28,7 @@ _MOST = 2**31 - 1
 _WIDEST = 32
 _LONGEST_NUMBER = 10
 _LARGEST = 2**24
+_ROOM = 2 * _LARGEST  # bytes of pages, compressed and not, that are unpacked by turns
 
 
 class Unusual(Exception):
@@ -90,33 +92,30 @@ def _filled(columns: list[_Column], kind: Any) -> Any:
 class _Space(threading.local):
     """Working memory of one thread, which is used again: fresh memory costs more than it seems."""
 
-    _raw: Bytes = np.empty(0, np.uint8)
-    _page: Bytes = np.empty(0, np.uint8)
+    _bytes: Bytes = np.empty(0, np.uint8)
 
     def release(self) -> None:
         """Let go of what is exceptional."""
-        if self._raw.size + self._page.size > _LARGEST:
-            self._raw = self._page = np.empty(0, np.uint8)
-
-    def load(self, file: int, page: Page) -> Bytes:
-        """The bytes of a page."""
-        if self._raw.size < page.size + BEHIND:
-            self._raw = np.empty((page.size + BEHIND) * 5 // 4, np.uint8)
-        done = 0
-        while done < page.size:
-            count = os.preadv(file, [self._raw.data[done : page.size]], page.place + done)
-            if not count:
-                raise Unusual
-            done += count
-        if page.checksum is not None and zlib.crc32(self._raw.data[: page.size]) != page.checksum:
-            raise Unusual
-        return self._raw
+        if self._bytes.size > _ROOM:
+            self._bytes = np.empty(0, np.uint8)
 
     def room(self, size: int) -> Bytes:
-        """Room for an unpacked page."""
-        if self._page.size < size + BEHIND:
-            self._page = np.empty((size + BEHIND) * 5 // 4, np.uint8)
-        return self._page
+        """That many bytes, or more."""
+        if self._bytes.size < size:
+            self._bytes = np.empty(size * 5 // 4, np.uint8)
+        return self._bytes
+
+
+def _load(file: int, page: Page, space: Bytes) -> None:
+    """Read the bytes of a page."""
+    done = 0
+    while done < page.size:
+        count = os.preadv(file, [space.data[done : page.size]], page.place + done)
+        if not count:
+            raise Unusual
+        done += count
+    if page.checksum is not None and zlib.crc32(space.data[: page.size]) != page.checksum:
+        raise Unusual
 
 
 _space = _Space()
@@ -139,7 +138,7 @@ class _Column:
         if self._dictionary is None and self._pages.dictionary is not None:
             one = self._pages.dictionary
             found, ends = np.empty(one.unpacked, np.uint8), np.zeros(one.values + 1, np.int64)
-            self._unpack(one, found, ends, 0)
+            self._unpack([one], found, ends, 0)
             self._dictionary = found, ends
         if self._dictionary is None:
             raise Unusual
@@ -148,16 +147,23 @@ class _Column:
             raise Unusual
         return int(np.diff(self._dictionary[1])[codes].sum())
 
-    def _unpack(self, page: Page, values: Bytes, upto: Numbers, row: int) -> None:
-        raw = _space.load(self._file, page)
-        unpacked, at = read_varint(raw[page.before : page.before + _LONGEST_NUMBER].tobytes(), 0)
-        room = _space.room(page.unpacked)
-        words = (page.unpacked, page.levels, page.values, ELEMENTS, room, values, upto, row)
-        if unpacked != page.unpacked or unpack_values(raw, page.before + at, page.size, *words) == DAMAGED:
+    def _unpack(self, pages: Sequence[Page], values: Bytes, upto: Numbers, row: int) -> None:
+        space = _space.room(sum(_space_of(page) for page in pages))
+        known, at = list[tuple[int, int, int, bool, int]](), 0
+        for page in pages:
+            _load(self._file, page, space[at:])
+            begin, end = at + page.before, at + page.size
+            unpacked, length = read_varint(space[begin : begin + _LONGEST_NUMBER].tobytes(), 0)
+            if unpacked != page.unpacked:
+                raise Unusual
+            known.append((begin + length, end, unpacked, page.levels, page.values))
+            at += _space_of(page)
+        if unpack_values(space, about_pages(known), ELEMENTS, values, upto, row) == DAMAGED:
             raise Unusual
 
     def _read_codes(self, page: Page) -> Numbers:
-        raw = _space.load(self._file, page)
+        raw = _space.room(page.size)
+        _load(self._file, page, raw)
         data = raw[page.before : page.size].tobytes()
         if page.packed:
             if read_varint(data, 0)[0] != page.unpacked:
@@ -171,15 +177,29 @@ class _Column:
 
     def read(self, values: Bytes, upto: Numbers, row: int) -> int:
         """Fill in the values and where they end, from a row on; gives the row after the last."""
+        waiting: list[Page] = []
         for page in self._pages.data:
+            if waiting and (page.coded or len(waiting) == TOGETHER or sum(map(_space_of, (*waiting, page))) > _ROOM):
+                row = self._read_plain(waiting, values, upto, row)
+                waiting = []
             if page.coded and self._dictionary is not None:
                 data, ends = self._dictionary
                 if take_values(data, ends, self._codes[page], values, upto, row) == DAMAGED:
                     raise Unusual
+                row += page.values
             else:
-                self._unpack(page, values, upto, row)
-            row += page.values
-        return row
+                waiting.append(page)
+        return self._read_plain(waiting, values, upto, row)
+
+    def _read_plain(self, pages: list[Page], values: Bytes, upto: Numbers, row: int) -> int:
+        if pages:
+            self._unpack(pages, values, upto, row)
+        return row + sum(page.values for page in pages)
+
+
+def _space_of(page: Page) -> int:
+    """Bytes that a page takes while it is unpacked."""
+    return page.size + BEHIND + page.unpacked
 
 
 def _are_ones(levels: bytes, count: int) -> bool:
