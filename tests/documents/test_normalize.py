@@ -72,6 +72,17 @@ def test_capitals_with_and_without_neighbours() -> None:
     ]
 
 
+@pytest.mark.parametrize("plain", range(20))
+def test_what_comes_after_some_plain_letters_is_seen(plain: int) -> None:
+    texts = ["ä" + "B" * plain + end for end in ("", "É", "E\u0301", "\u0301\u0327", "中文")]
+    array = pa.array(texts)
+    assert normalized(array) == [textbook.normalize(text) for text in texts]
+    others = np.concatenate([part.rows for part in normalize(array).texts if not part.ascii])
+    assert lengths(array, others).tolist() == [len(text) for text in texts]
+    damaged = pa.array([text.encode() + b"\xff" for text in texts], pa.binary())
+    assert normalize(damaged).replaced.tolist() == list(range(len(texts)))
+
+
 def test_composed_and_decomposed_become_one() -> None:
     forms = ["Ệ", "E\u0323\u0302", "E\u0302\u0323", "\u1eb8\u0302", "각", "\u1100\u1161\u11a8", "\uac00\u11a8"]
     assert normalized(pa.array(forms)) == ["ệ"] * 4 + ["각"] * 3

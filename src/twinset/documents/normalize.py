@@ -121,11 +121,11 @@ def hash_rows(array: pa.Array, seed: int) -> Hashes:
     return hashes
 
 
-def lengths(array: pa.Array) -> Hashes:
-    """The number of characters of each text, 0 for null."""
+def lengths(array: pa.Array, others: Places | None = None) -> Hashes:
+    """The number of characters of each text, 0 for null; `others` are the rows that are not ASCII, if that is known."""
     data, offsets = buffers_of(array)
-    counts = np.empty(len(array), np.uint64)
-    kernels.characters(data, offsets, counts)
+    counts = np.diff(offsets).astype(np.uint64)
+    kernels.characters(data, offsets, np.arange(len(array)) if others is None else others, counts)
     if array.null_count:
         counts[np.asarray(array.is_null())] = 0
     return counts

@@ -34,6 +34,8 @@ def survey(data, offsets, classes, combining, found):  # type: ignore[no-untyped
             if c < 0x80:
                 last = np.uint8(0)
                 at += 1
+                while at + 8 <= end and load64(data, at) & HIGH == U(0):
+                    at += 8
                 continue
             length = 2 if c < 0xE0 else 3 if c < 0xF0 else 4
             bad = c < 0xC2 or c > 0xF4 or at + length > end
@@ -72,10 +74,10 @@ def hash_values(data, offsets, seed, out):  # type: ignore[no-untyped-def]
         out[i] = fmix64(h)
 
 
-@kernel("void(read(uint8), int64[::1], uint64[::1])")
-def characters(data, offsets, out):  # type: ignore[no-untyped-def]
-    """How many characters each text has: bytes that do not continue a UTF-8 sequence."""
-    for i in range(len(offsets) - 1):
+@kernel("void(read(uint8), int64[::1], int64[::1], uint64[::1])")
+def characters(data, offsets, rows, out):  # type: ignore[no-untyped-def]
+    """How many characters each text of some rows has: bytes that do not continue a UTF-8 sequence."""
+    for i in rows:
         count = 0
         for c in data[offsets[i] : offsets[i + 1]]:
             count += (c & 0xC0) != 0x80

@@ -27,6 +27,8 @@ class Shingled:
     portions: Iterator[Shingles]
     replaced: Places
     nbytes: int
+    others: Places | None = None
+    """Of texts those that are not ASCII."""
 
 
 def shingled(rows: Any, options: ShingleOptions, seed: int, wanted: Mask | None = None) -> Shingled:
@@ -41,7 +43,9 @@ def shingled(rows: Any, options: ShingleOptions, seed: int, wanted: Mask | None 
         return _sets(rows, options, seed, wanted)
     ready = normalize(rows, lowercase=options.lowercase, nfc=options.nfc, wanted=wanted)
     portions = (portion for texts in ready.texts for portion in shingle(texts, options, seed))
-    return Shingled(portions, ready.replaced, sum(int((texts.ends - texts.starts).sum()) for texts in ready.texts))
+    others = [texts.rows for texts in ready.texts if not texts.ascii]
+    nbytes = sum(int((texts.ends - texts.starts).sum()) for texts in ready.texts)
+    return Shingled(portions, ready.replaced, nbytes, others[0] if others else _NONE)
 
 
 def kind_of(options: Options) -> str:
@@ -49,11 +53,11 @@ def kind_of(options: Options) -> str:
     return str(getattr(options, "item_kind", "text"))
 
 
-def item_lengths(rows: Any, options: Options) -> Hashes:
-    """How long each item is, 0 for null: characters of texts, elements of sets."""
+def item_lengths(rows: Any, options: Options, others: Places | None = None) -> Hashes:
+    """How long each item is, 0 for null: characters of texts, elements of sets; `others` as in `Shingled`."""
     kind = kind_of(options)
     if kind == "text":
-        return lengths(rows)
+        return lengths(rows, others)
     if kind == "records" and isinstance(options, ReadOptions):
         columns = record_columns(rows, len(options.text_columns))
         return sum((lengths(column) for column in columns), np.zeros(len(rows), np.uint64))

@@ -14,7 +14,7 @@ from twinset.errors import RowError
 from twinset.options import DedupOptions, PairsOptions, ReadOptions, ShingleOptions
 from twinset.options.items import MEASURED
 from twinset.plan import Plan
-from twinset.schema import Bytes, Hashes, Numbers, Shingles
+from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles
 from twinset.shingles.shingle import repeat_often, repeats
 from twinset.sketches import kernels as sketch_kernels
 from twinset.sketches.minhash import sketch
@@ -101,7 +101,7 @@ def sketch_block(
         ids=ids,
         own_ids=block.ids is not None,
         id_hashes=hash_values(ids, _ID_SEED + other_side),
-        lengths=_lengths(block, options) if by_length else np.zeros(0, np.uint64),
+        lengths=_lengths(block, options, done.others) if by_length else np.zeros(0, np.uint64),
         sources=_sources(block, part),
         columns=block.columns,
         text_bytes=_bytes_in(counts, options.item_kind) if measured else done.nbytes,
@@ -125,8 +125,8 @@ def _weighed(rows: pa.Array, kind: str) -> tuple[Numbers, Hashes]:
     return counts.astype(np.uint32), digests
 
 
-def _lengths(block: Block, options: WorkOptions) -> Hashes:
-    return item_lengths(block.texts, options) if block.lengths is None else block.lengths
+def _lengths(block: Block, options: WorkOptions, others: Places | None) -> Hashes:
+    return item_lengths(block.texts, options, others) if block.lengths is None else block.lengths
 
 
 def _bytes_in(counts: Numbers, kind: str) -> int:
