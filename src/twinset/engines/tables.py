@@ -39,7 +39,8 @@ class TableFile:
             self._file = open(path, "wb")  # noqa: SIM115 - closed by close()
             self._writer: Any = None
             if path.suffix == ".parquet":
-                self._writer = pq.ParquetWriter(self._file, schema, compression="snappy")
+                # Most values are there once or twice: dictionaries would take twice the time and more room.
+                self._writer = pq.ParquetWriter(self._file, schema, compression="snappy", use_dictionary=False)
             elif path.suffix == ".csv":
                 self._writer = pa.csv.CSVWriter(self._file, schema)
         except OSError as error:
