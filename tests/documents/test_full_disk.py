@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.documents.reading import opened, packed
-from twinset.documents import KeptWriter, Part, tables
+from twinset.documents import KeptWriter, Part, row_groups, tables
 from twinset.errors import OutputError
 
 NAMES = ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.jsonl.bz2", "a.jsonl.xz", "a.csv", "a.parquet", "a.arrow", "a.txt"]
@@ -61,4 +63,29 @@ def test_no_space_left(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatc
         with pytest.raises(OutputError, match=f"{name}: cannot be written: .*(space|large)"):
             finish(part, writer)
         writer.abort()
+    assert [one for one in (tmp_path / "out").rglob("*") if one.is_file()] == []
+
+
+def test_what_the_disk_says_while_rows_are_still_made_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of space that it promised and did not have, a disk tells once, and perhaps long before the end."""
+    monkeypatch.setattr(tables, "GROUP_BYTES", 2**16)
+    monkeypatch.setattr(row_groups, "_WORTH_A_START", 2**14)
+    really, asked = os.fsync, list[int]()
+
+    def full_at_first(file: int) -> None:
+        asked.append(file)
+        if len(asked) == 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        really(file)
+
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": [np.random.default_rng(row).bytes(2000).hex() for row in range(300)]}), path)
+    (part,) = opened(path).parts
+    writer = part.open_writer(tmp_path / "out")
+    monkeypatch.setattr(os, "fsync", full_at_first)
+    with pytest.raises(OutputError, match=r"a\.parquet: cannot be written: there is no space left"):
+        finish(part, writer)
+    writer.abort()
     assert [one for one in (tmp_path / "out").rglob("*") if one.is_file()] == []

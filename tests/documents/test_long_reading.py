@@ -128,6 +128,21 @@ def test_damage_is_never_worse_than_an_error(tmp_path: Path, seed: int) -> None:
         assert found.cast(pa.binary()).equals(pq.read_table(path)["text"].combine_chunks().cast(pa.binary()))
 
 
+@pytest.mark.parametrize(
+    "words", [{}, {"data_page_version": "2.0"}, {"compression": "zstd"}, {"use_dictionary": False}]
+)
+def test_the_longest_value_of_a_dictionary(tmp_path: Path, words: dict[str, Any]) -> None:
+    path = tmp_path / "in.parquet"
+    names = [f"{row % 90:03}" * (row % 7 + 1) for row in range(ROWS)]
+    table = pa.table({"id": range(ROWS), "name": names, "gap": [None, *names[1:]], "text": texts(3)})
+    pq.write_table(table, path, row_group_size=ROWS // 2, **words)
+    metadata = pq.read_metadata(path)
+    found = LongReading(path, metadata, long_columns(metadata, pq.read_schema(path)))
+    expected = None if "compression" in words or "use_dictionary" in words else 21
+    assert [found.longest_coded(group, 1) for group in range(2)] == [expected] * 2
+    assert found.longest_coded(0, 2) is None
+
+
 def unpacked(pages: list[bytes], sizes: list[int], counts: list[int]) -> list[list[bytes]] | None:
     """The values of up to three pages that are unpacked together, without levels."""
     space = np.zeros(sum(len(page) + BEHIND for page in pages) + sum(sizes), np.uint8)

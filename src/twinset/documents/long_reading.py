@@ -9,6 +9,7 @@ import os
 import threading
 import zlib
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,22 @@ class LongReading:
             return array if rows is None else array.slice(rows.start - skipped, len(rows))
         except (Unusual, IndexError, ValueError, OverflowError, MemoryError):
             return None  # whatever it is, Arrow says it in words
+        finally:
+            os.close(file)
+            _space.release()
+
+    def longest_coded(self, group: int, leaf: int) -> int | None:
+        """Bytes of the longest value in the dictionary of any flat column; None where Arrow is to look."""
+        file = os.open(self._path, os.O_RDONLY)
+        try:
+            optional = self._metadata.schema.column(leaf).max_definition_level > 0
+            pages = column_pages(file, self._metadata.row_group(group), leaf, optional)
+            if pages is None or pages.dictionary is None or pages.largest > _LARGEST:
+                return None
+            _, ends = _Column(file, Pages(pages.dictionary, [])).dictionary
+            return int(np.diff(ends).max(initial=0))
+        except (Unusual, IndexError, ValueError, OverflowError, MemoryError):
+            return None
         finally:
             os.close(file)
             _space.release()
@@ -126,7 +143,6 @@ class _Column:
 
     def __init__(self, file: int, pages: Pages) -> None:
         self._file, self._pages = file, pages
-        self._dictionary: tuple[Bytes, Numbers] | None = None
         self._codes: dict[Page, Numbers] = {}
         self.rows = sum(page.values for page in pages.data)
         self.size = sum(self._size(page) for page in pages.data)
@@ -135,17 +151,21 @@ class _Column:
     def _size(self, page: Page) -> int:
         if not page.coded:
             return page.unpacked - 4 * page.values
-        if self._dictionary is None and self._pages.dictionary is not None:
-            one = self._pages.dictionary
-            found, ends = np.empty(one.unpacked, np.uint8), np.zeros(one.values + 1, np.int64)
-            self._unpack([one], found, ends, 0)
-            self._dictionary = found, ends
-        if self._dictionary is None:
-            raise Unusual
         codes = self._codes[page] = self._read_codes(page)
-        if codes.min(initial=0) < 0 or codes.max(initial=0) >= len(self._dictionary[1]) - 1:
+        sizes = np.diff(self.dictionary[1])
+        if codes.min(initial=0) < 0 or codes.max(initial=0) >= len(sizes):
             raise Unusual
-        return int(np.diff(self._dictionary[1])[codes].sum())
+        return int(sizes[codes].sum())
+
+    @cached_property
+    def dictionary(self) -> tuple[Bytes, Numbers]:
+        """The values of the dictionary, and where each begins and ends."""
+        one = self._pages.dictionary
+        if one is None:
+            raise Unusual
+        found, ends = np.empty(one.unpacked, np.uint8), np.zeros(one.values + 1, np.int64)
+        self._unpack([one], found, ends, 0)
+        return found, ends
 
     def _unpack(self, pages: Sequence[Page], values: Bytes, upto: Numbers, row: int) -> None:
         space = _space.room(sum(_space_of(page) for page in pages))
@@ -182,8 +202,8 @@ class _Column:
             if waiting and (page.coded or len(waiting) == TOGETHER or sum(map(_space_of, (*waiting, page))) > _ROOM):
                 row = self._read_plain(waiting, values, upto, row)
                 waiting = []
-            if page.coded and self._dictionary is not None:
-                data, ends = self._dictionary
+            if page.coded:
+                data, ends = self.dictionary
                 if take_values(data, ends, self._codes[page], values, upto, row) == DAMAGED:
                     raise Unusual
                 row += page.values

@@ -112,7 +112,7 @@ class ParquetPart(ColumnsPart):
         for at in range(about.num_columns):
             column = about.column(at)
             if self._may_swell(column, batch_bytes):
-                total += self._dictionary_bytes(group, column.path_in_schema, column.num_values, batch_bytes)
+                total += self._dictionary_bytes(group, at, batch_bytes)
         return total
 
     def _may_swell(self, column: Any, batch_bytes: int) -> bool:
@@ -122,8 +122,13 @@ class ParquetPart(ColumnsPart):
         top_level = column.path_in_schema in self.column_names
         return bool(coded and top_level and size < _SMALL_VALUE * count and size * count > batch_bytes)
 
-    def _dictionary_bytes(self, group: int, name: str, count: int, enough: int) -> int:
+    def _dictionary_bytes(self, group: int, leaf: int, enough: int) -> int:
         """Bytes of the rows that are coded by the column's dictionary; they come first in a row group."""
+        column = self.metadata.row_group(group).column(leaf)
+        name, count = column.path_in_schema, column.num_values
+        longest = self.long_reading.longest_coded(group, leaf)
+        if longest is not None and longest * count <= enough:
+            return int(longest * count)
         total, size = 0, -1
         with (
             reading(self.name, "Parquet file"),

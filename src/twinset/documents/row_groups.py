@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from .thrift import I16, I32, I64, LIST, STRUCT, Struct, read_struct, write_struct
 
 _MAGIC = b"PAR1"
+_WORTH_A_START = 2**25  # bytes that the disk is told of at once
 
 # Fields of FileMetaData, RowGroup, ColumnChunk and ColumnMetaData, as numbered by the Parquet format (parquet.thrift).
 _FILE_ROWS, _FILE_GROUPS = 3, 4
@@ -109,6 +110,9 @@ class RowGroups:
         self._footer: Struct = {}
         self._file = open(path, "wb")  # noqa: SIM115 - closed by close()
         self._file.write(_MAGIC)
+        self._disk = ThreadPoolExecutor(1, thread_name_prefix="twinset-disk")
+        self._lasting: Future[None] | None = None
+        self._upto = 0
 
     def write(self, table: Any, ready: Ready | None = None) -> None:
         """Add a row group; what is encoded already goes to the file.
@@ -120,6 +124,16 @@ class RowGroups:
         self._waiting.append(_Encoded(self._pool.submit(self._encoded, table), columns))
         while len(self._waiting) > (self._workers if self._workers > 1 else 0):
             self._append(self._waiting.popleft())
+            self._tell_the_disk()
+
+    def _tell_the_disk(self) -> None:
+        """Let the disk begin with what is there, while the rest is made: at the end there is less to wait for."""
+        if self._lasting is not None and self._lasting.done():
+            self._lasting.result()  # a disk that is full says so once
+            self._lasting = None
+        if self._lasting is None and self._file.tell() - self._upto >= _WORTH_A_START:
+            self._upto = self._file.tell()
+            self._lasting = self._disk.submit(os.fsync, self._file.fileno())
 
     def _encoded(self, *tables: Any) -> pa.Buffer:
         """A Parquet file of its own, in a buffer that is used again: fresh memory costs more than it seems."""
@@ -193,18 +207,23 @@ class RowGroups:
         """Write the footer and make the file last."""
         while self._waiting:
             self._append(self._waiting.popleft())
+            self._tell_the_disk()
         if not self._footer:
             self._append(_Encoded(self._pool.submit(self._encoded)))
         body = write_struct(self._footer)
         self._file.write(body + len(body).to_bytes(4, "little") + _MAGIC)
         self._file.flush()
+        if self._lasting is not None:
+            self._lasting.result()
         os.fsync(self._file.fileno())
         self._file.close()
         self._pool.shutdown()
+        self._disk.shutdown()
 
     def abort(self) -> None:
         """Stop and let go of the file."""
         self._pool.shutdown(wait=True, cancel_futures=True)
+        self._disk.shutdown(wait=True, cancel_futures=True)
         self._file.close()
 
 
