@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from .errors import SourceError
 
 _Mark = tuple[str, int, int]
-_PIECE = 2**22  # bytes at a time: two waits for the interpreter lock each, and what the processor's caches hold
+_PIECE = 2**24  # bytes at a time: each is two waits for the interpreter lock, which loading the program seldom lets go
 _begun: dict[_Mark, threading.Event] = {}
 _found: dict[_Mark, str] = {}
 
