@@ -1,4 +1,4 @@
-"""Long values read from pages compressed with Snappy: what Arrow would read, and nothing where a page is unusual."""
+"""Long values read from pages as they are or of Snappy: what Arrow would read, and nothing where a page is unusual."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.documents.reading import opened, read_all
 from twinset.documents.long_reading import LongReading
 from twinset.documents.long_values import long_columns
 from twinset.documents.pages import _page
-from twinset.documents.snappy_kernels import BEHIND, DAMAGED, ELEMENTS, about_pages, unpack_values
+from twinset.documents.snappy_kernels import BEHIND, DAMAGED, ELEMENTS, Laid, about_pages, unpack_values
 from twinset.documents.thrift import Struct, read_struct, read_varint, varint, write_struct
 from twinset.errors import SourceError
 
@@ -43,12 +43,15 @@ def read(path: Path, name: str = "text", groups: list[int] | None = None) -> Any
 @pytest.mark.parametrize("nullable", [True, False])
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 @pytest.mark.parametrize("dictionary", [True, False])
-def test_it_is_what_arrow_reads(tmp_path: Path, kind: Any, nullable: bool, version: Any, dictionary: bool) -> None:
+@pytest.mark.parametrize("codec", ["snappy", "none"])
+def test_it_is_what_arrow_reads(
+    tmp_path: Path, kind: Any, nullable: bool, version: Any, dictionary: bool, codec: Any
+) -> None:
     path = tmp_path / "in.parquet"
     column = pa.array(texts(1), pa.string()).cast(kind)
     table = pa.table([column], schema=pa.schema([pa.field("text", kind, nullable)]))
     words = {"use_dictionary": dictionary, "dictionary_pagesize_limit": 50_000, "data_page_size": 20_000}
-    pq.write_table(table, path, row_group_size=180, data_page_version=version, **words)
+    pq.write_table(table, path, row_group_size=180, data_page_version=version, compression=codec, **words)
     found = read(path)
     assert found is not None
     assert found.type == kind
@@ -117,7 +120,8 @@ def test_damage_is_never_worse_than_an_error(tmp_path: Path, seed: int) -> None:
     """Flipped bytes: what is read is what Arrow reads, or Arrow is left to refuse it."""
     path = tmp_path / "in.parquet"
     chance = random.Random(seed)
-    pq.write_table(pa.table({"text": texts(8)[:60]}), path, data_page_size=9000, use_dictionary=seed % 2 == 0)
+    words: Any = {"use_dictionary": seed % 2 == 0, "compression": "snappy" if seed % 4 < 2 else "none"}
+    pq.write_table(pa.table({"text": texts(8)[:60]}), path, data_page_size=9000, **words)
     data = bytearray(path.read_bytes())
     body = len(data) - int.from_bytes(data[-8:-4], "little") - 8
     for _ in range(chance.choice([1, 3, 50])):
@@ -129,7 +133,8 @@ def test_damage_is_never_worse_than_an_error(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [{}, {"data_page_version": "2.0"}, {"compression": "zstd"}, {"use_dictionary": False}]
+    "words",
+    [{}, {"data_page_version": "2.0"}, {"compression": "none"}, {"compression": "zstd"}, {"use_dictionary": False}],
 )
 def test_the_longest_value_of_a_dictionary(tmp_path: Path, words: dict[str, Any]) -> None:
     path = tmp_path / "in.parquet"
@@ -138,7 +143,7 @@ def test_the_longest_value_of_a_dictionary(tmp_path: Path, words: dict[str, Any]
     pq.write_table(table, path, row_group_size=ROWS // 2, **words)
     metadata = pq.read_metadata(path)
     found = LongReading(path, metadata, long_columns(metadata, pq.read_schema(path)))
-    expected = None if "compression" in words or "use_dictionary" in words else 21
+    expected = None if "zstd" in words.values() or "use_dictionary" in words else 21
     assert [found.longest_coded(group, 1) for group in range(2)] == [expected] * 2
     assert found.longest_coded(0, 2) is None
 
@@ -146,11 +151,11 @@ def test_the_longest_value_of_a_dictionary(tmp_path: Path, words: dict[str, Any]
 def unpacked(pages: list[bytes], sizes: list[int], counts: list[int]) -> list[list[bytes]] | None:
     """The values of up to three pages that are unpacked together, without levels."""
     space = np.zeros(sum(len(page) + BEHIND for page in pages) + sum(sizes), np.uint8)
-    known, at = list[tuple[int, int, int, bool, int]](), 0
+    known, at = list[Laid](), 0
     for stream, size, count in zip(pages, sizes, counts, strict=True):
         end = at + len(stream)
         space[at:end] = np.frombuffer(stream, np.uint8)
-        known.append((at + read_varint(stream, 0)[1], end, size, False, count))
+        known.append(Laid(at + read_varint(stream, 0)[1], end, size, True, False, count))
         at = end + BEHIND + size
     values, upto = np.empty(sum(sizes), np.uint8), np.zeros(sum(counts) + 1, np.int64)
     if unpack_values(space, about_pages(known), ELEMENTS, values, upto, 0) == DAMAGED:

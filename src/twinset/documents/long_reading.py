@@ -1,4 +1,4 @@
-"""Columns of long values read from a Parquet file, where they are compressed with Snappy: twice as fast as by Arrow.
+"""Columns of long values read from a Parquet file, where Snappy packed them or nothing: twice as fast as by Arrow.
 
 Whatever is unusual in the pages, damage included, is left to Arrow: then nothing is given.
 """
@@ -18,8 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .long_values import LongColumn
-from .pages import Page, Pages, column_pages
-from .snappy_kernels import BEHIND, DAMAGED, ELEMENTS, TOGETHER, about_pages, take_values, unpack_values
+from .pages import CODECS, Page, Pages, column_pages
+from .snappy_kernels import BEHIND, DAMAGED, ELEMENTS, TOGETHER, Laid, about_pages, take_values, unpack_values
 from .thrift import read_varint
 
 Bytes = npt.NDArray[np.uint8]
@@ -41,7 +41,7 @@ class LongReading:
 
     def __init__(self, path: Path, metadata: Any, columns: list[LongColumn]) -> None:
         self._path, self._metadata = path, metadata
-        self.columns = {column.name: column for column in columns if column.codec == "SNAPPY"}
+        self.columns = {column.name: column for column in columns if column.codec in CODECS}
         self._pages: dict[tuple[str, int], Pages | None] = {}
 
     def read(self, name: str, groups: list[int], kind: Any, rows: range | None = None, most: int = _LARGEST) -> Any:
@@ -169,14 +169,16 @@ class _Column:
 
     def _unpack(self, pages: Sequence[Page], values: Bytes, upto: Numbers, row: int) -> None:
         space = _space.room(sum(_space_of(page) for page in pages))
-        known, at = list[tuple[int, int, int, bool, int]](), 0
+        known, at = list[Laid](), 0
         for page in pages:
             _load(self._file, page, space[at:])
             begin, end = at + page.before, at + page.size
-            unpacked, length = read_varint(space[begin : begin + _LONGEST_NUMBER].tobytes(), 0)
-            if unpacked != page.unpacked:
-                raise Unusual
-            known.append((begin + length, end, unpacked, page.levels, page.values))
+            length = 0
+            if page.packed:
+                unpacked, length = read_varint(space[begin : begin + _LONGEST_NUMBER].tobytes(), 0)
+                if unpacked != page.unpacked:
+                    raise Unusual
+            known.append(Laid(begin + length, end, page.unpacked, page.packed, page.levels, page.values))
             at += _space_of(page)
         if unpack_values(space, about_pages(known), ELEMENTS, values, upto, row) == DAMAGED:
             raise Unusual
@@ -219,7 +221,7 @@ class _Column:
 
 def _space_of(page: Page) -> int:
     """Bytes that a page takes while it is unpacked."""
-    return page.size + BEHIND + page.unpacked
+    return page.size + BEHIND + (page.unpacked if page.packed else 0)
 
 
 def _are_ones(levels: bytes, count: int) -> bool:

@@ -18,6 +18,7 @@ _PLAIN, _PLAIN_DICTIONARY, _RLE_DICTIONARY = 0, 2, 8  # Encoding
 _HEADER = 4096  # bytes in which most headers fit
 _LONGEST_HEADER = 2**20
 _MOST = 2**31 - 1
+CODECS = ("SNAPPY", "UNCOMPRESSED")
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Page:
     levels: bool = False
     """It begins by saying which rows have a value: all."""
     packed: bool = True
-    """It is compressed; codes need not be."""
+    """It is compressed."""
     checksum: int | None = None
 
 
@@ -70,7 +71,7 @@ class Pages:
 def column_pages(file: int, group: Any, at: int, optional: bool) -> Pages | None:
     """The pages of a column of a row group; None where it is of another kind."""
     about = group.column(at)
-    if about.compression != "SNAPPY":
+    if about.compression not in CODECS:
         return None
     known = about.is_stats_set and about.statistics.has_null_count
     if optional and not (known and about.statistics.null_count == 0):
@@ -82,7 +83,7 @@ def column_pages(file: int, group: Any, at: int, optional: bool) -> Pages | None
     dictionary, data, rows = None, list[Page](), 0
     while place < end:
         found = _read_header(file, place, end)
-        page = None if found is None else _page(*found, optional)
+        page = None if found is None else _page(*found, optional, about.compression == "SNAPPY")
         if found is None or page is None:
             return None
         if found[0][1][1] == _DICTIONARY:
@@ -113,29 +114,29 @@ def _read_header(file: int, place: int, end: int) -> tuple[Struct, int] | None:
             return None
 
 
-def _page(header: Struct, place: int, optional: bool) -> Page | None:
+def _page(header: Struct, place: int, optional: bool, compressed: bool = True) -> Page | None:
     """What a header says; None where it speaks of a page of another kind."""
     try:
         kind, unpacked, size = (header[field][1] for field in (1, 2, 3))
         checksum = header[4][1] & 0xFFFFFFFF if 4 in header else None
         if kind == _DICTIONARY:
             about, encoding, before = header[7][1], header[7][1][2][1], 0
-            coded, levels, packed = False, False, True
+            coded, levels, packed = False, False, compressed
         elif kind == _DATA:
             about, encoding, before = header[5][1], header[5][1][2][1], 0
-            coded, levels, packed = encoding != _PLAIN, optional, True
+            coded, levels, packed = encoding != _PLAIN, optional, compressed
         elif kind == _DATA_2:
             about, encoding = header[8][1], header[8][1][4][1]
             before = about[5][1] + about[6][1]
-            coded, levels, packed = encoding != _PLAIN, False, about.get(7, (0, True))[1]
-            if about[2][1] or not (packed or coded):
+            coded, levels, packed = encoding != _PLAIN, False, compressed and about.get(7, (0, True))[1]
+            if about[2][1]:
                 return None
         else:
             return None
         values = about[1][1]
         if encoding not in (_PLAIN, _PLAIN_DICTIONARY, _RLE_DICTIONARY) or min(size, unpacked) < before:
             return None
-        if min(before, values) < 0 or max(size, unpacked, values) > _MOST:
+        if min(before, values) < 0 or max(size, unpacked, values) > _MOST or not (packed or size == unpacked):
             return None
         return Page(place, size, unpacked - before, values, before, coded, levels, packed, checksum)
     except (KeyError, IndexError, TypeError, AttributeError):
