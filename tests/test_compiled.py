@@ -96,6 +96,15 @@ def test_every_kernel_is_loaded_without_what_only_compiling_needs() -> None:
     assert done.stdout.split() == [str(count), "False"]
 
 
+def test_the_kernels_of_every_run_allocate_nothing() -> None:
+    """Numba would load all that it knows of arrays, a twentieth of the time until a command begins."""
+    names = ["twinset.shingles.kernels", "twinset.sketches.kernels", "twinset.pairs.kernels"]
+    subprocess.run([sys.executable, "-c", f"import {', '.join(names)}"], check=True)
+    program = EVERY.replace("numba.cpython.printimpl", "numba.np.arrayobj")
+    done = subprocess.run([sys.executable, "-c", program, *names], capture_output=True, text=True, check=True)
+    assert done.stdout.split()[1] == "False"
+
+
 def run(folder: Path, cache: Path, program: str = PROGRAM, **settings: str) -> list[str]:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), **settings}
     command = [sys.executable, "-c", program.format(folder=str(folder))]

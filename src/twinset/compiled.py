@@ -13,17 +13,22 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, update_wrapper
+from functools import cache, cached_property, update_wrapper
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numba
-from llvmlite.binding import add_symbol
+from llvmlite.binding import add_symbol, parse_bitcode
+from numba.core import caching as _caching
+from numba.core import codegen as _codegen
 from numba.core import config as _numba_config
 from numba.core.compiler_lock import global_compiler_lock as _one_at_a_time
 from numba.core.registry import cpu_target as _cpu
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+_own_cache: Any = _caching.FunctionCache  # Numba's types say nothing of these
+_Library: Any = _codegen.JITCodeLibrary
 
 _listeners: list[Callable[[], None]] = []
 _announced = False
@@ -82,8 +87,7 @@ def _is_cached(function: Callable[..., Any]) -> bool:
     if path not in _cached:
         with _kept_beside(function):
             # Numba keeps what was made of another copy of the same source apart: only its own word says where ours is.
-            uncompiled: Any = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
-        own = Path(uncompiled.stats.cache_path)
+            own = Path(_own_cache(function).cache_path)
         _cached[path] = {file.name.rsplit("-", 1)[0] for file in own.glob(f"*{_THIS_PYTHON}")}
     return f"{function.__module__.rsplit('.', 1)[-1]}.{function.__qualname__}" in _cached[path]
 
@@ -110,25 +114,54 @@ def _announce() -> None:
 _LIGHT = numba.version_info.short <= (0, 68)  # of later ones it is not known that kernels run without the rest
 
 
+@cache
+def _add_symbols() -> None:
+    from numba.core.runtime._nrt_python import c_helpers as runtime
+
+    for name, address in runtime.items():
+        add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+
+
+class _MachineCode(_Library):  # type: ignore[misc]
+    """A kept kernel as it runs. What it was made of is looked at when it is compiled into another."""
+
+    @classmethod
+    def loaded(cls, kept: tuple[str, str, tuple[bytes, bytes]]) -> Any:
+        name, _, (code, source) = kept
+        self: Any = cls(_cpu.target_context.codegen(), name)
+        self.enable_object_caching()
+        self._set_compiled_object(code)
+        self._finalize_final_module()
+        self._source = source
+        return self
+
+    def get_pointer_to_function(self, name: str) -> int:
+        address: int = self._codegen._engine.get_function_address(name)
+        return address
+
+    def _get_module_for_linking(self) -> Any:
+        self._module = getattr(self, "_module", None) or parse_bitcode(self._source)
+        return self._module
+
+
 @contextmanager
 def _lightly() -> Iterator[None]:
     """Let a kept kernel be loaded without all that Numba could compile: a fifth of the time until a command begins."""
     context = _cpu.target_context
 
     def for_running() -> None:
-        from numba.core.runtime._nrt_python import c_helpers as runtime
-
         del vars(context)["refresh"]  # where a kernel has to be compiled after all, it is asked again, and loads all
-        for name, address in runtime.items():
-            add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+        _add_symbols()
 
     with _one_at_a_time:
         if _LIGHT:
             vars(context)["refresh"] = for_running
+            vars(context.codegen())["unserialize_library"] = _MachineCode.loaded
         try:
             yield
         finally:
             vars(context).pop("refresh", None)
+            vars(context.codegen()).pop("unserialize_library", None)
 
 
 class _Kept:
@@ -181,7 +214,27 @@ def kernel(signature: str) -> Callable[[_F], _F]:
     return compile_now
 
 
+class _Piece:
+    """A piece of a kernel, which Numba is told of when a kernel is compiled."""
+
+    targetoptions: ClassVar[Any] = {"inline": "always", "error_model": "numpy"}
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        update_wrapper(self, function)
+        self.py_func = function
+
+    @cached_property
+    def _made(self) -> Any:
+        return numba.njit(**self.targetoptions)(self.py_func)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self._made(*arguments, **named)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self._made._numba_type_
+
+
 def inlined(function: _F) -> _F:
     """A piece of a kernel: compiled into whichever kernel calls it."""
-    piece: Any = numba.njit(inline="always", error_model="numpy")(function)
-    return cast(_F, piece)
+    return cast(_F, _Piece(function))

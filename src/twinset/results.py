@@ -1,32 +1,44 @@
-"""What a run hands over: objects that answer questions."""
+"""What a run hands over: objects that answer questions.
+
+What answers them is imported when one is asked: a run that only makes a result does not wait for it.
+"""
 
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.json
 import pyarrow.parquet as pq
 
-from twinset.engines.explaining import Account as Account
-from twinset.engines.explaining import account
 from twinset.engines.progress import Progress, Silent
 from twinset.engines.recorded import Recorded
-from twinset.engines.recutting import Recutting, kept_tables
 from twinset.errors import StateError
-from twinset.options.results import RecutOptions, ReportOptions
-from twinset.pairs.apart import CodesApart as CodesApart
-from twinset.pairs.apart import VectorsApart as VectorsApart
-from twinset.pairs.differences import Part as Part
-from twinset.pairs.explain import Explanation as Explanation
-from twinset.report.page import write_report
 from twinset.schema import pairs_schema
 from twinset.wording import counted
+
+if TYPE_CHECKING:
+    from twinset.engines.explaining import Account as Account
+    from twinset.pairs.apart import CodesApart as CodesApart
+    from twinset.pairs.apart import VectorsApart as VectorsApart
+    from twinset.pairs.differences import Part as Part
+    from twinset.pairs.explain import Explanation as Explanation
+
+_LAZY = {
+    "Account": "engines.explaining", "CodesApart": "pairs.apart", "VectorsApart": "pairs.apart",
+    "Part": "pairs.differences", "Explanation": "pairs.explain",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(f"twinset.{_LAZY[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class PairsResult:
@@ -58,10 +70,12 @@ class PairsResult:
 
 
 def _json_lines(path: Path, schema: pa.Schema) -> pa.Table:
+    from pyarrow import json
+
     if path.stat().st_size == 0:
         return schema.empty_table()
-    options = pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
-    return pa.json.read_json(path, parse_options=options)
+    options = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
+    return json.read_json(path, parse_options=options)
 
 
 class DedupResult:
@@ -131,6 +145,9 @@ class DedupResult:
         >>> done.summary["kept"], done.rethreshold(0.95).summary["kept"]
         (2, 3)
         """
+        from twinset.engines.recutting import Recutting, kept_tables
+        from twinset.options.results import RecutOptions
+
         options = RecutOptions.of(threshold=threshold, **words)
         recorded = self.recorded.but(moved=options.source)
         place = Path(output) if output is not None else None
@@ -146,7 +163,7 @@ class DedupResult:
             cutting.finish(made)
         return result
 
-    def explain(self, id: str, other: str | None = None, *, source: Sequence[object] = ()) -> Account:
+    def explain(self, id: str, other: str | None = None, *, source: Sequence[object] = ()) -> "Account":
         """Say why a document was removed or kept, what else is in its cluster, and where it differs.
 
         Parameters
@@ -171,6 +188,8 @@ class DedupResult:
         >>> found.state, found.cluster, found.explanation.left_only
         ('removed', 'a', ('the town hall',))
         """
+        from twinset.engines.explaining import account
+
         return account(self.recorded.but(moved=source), id, other)
 
     def report(self, path: Any, **words: Any) -> Path:
@@ -196,6 +215,9 @@ class DedupResult:
         >>> done.report("roses.html").name
         'roses.html'
         """
+        from twinset.options.results import ReportOptions
+        from twinset.report.page import write_report
+
         options = ReportOptions.of(**words)
         return write_report(self.recorded.but(moved=options.source), path, options)
 

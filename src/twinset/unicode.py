@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from twinset import textbook
 from twinset.bytes_kernels import SINGLE, SPACE, UNSETTLED, WORD
 
 POINTS = 0x110000
@@ -22,6 +21,8 @@ _TABLE = Path(__file__).with_name("unicode.txt")
 
 def class_of(point: int, composing: frozenset[int]) -> int:
     """The class bits of one code point, from the running Python's Unicode database."""
+    from twinset import textbook  # only who writes the table waits for it
+
     character = chr(point)
     word = WORD if textbook.is_word_character(character) else 0
     single = SINGLE if textbook.is_single(character) else 0

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.documents.reading import opened, read_all
-from twinset.documents.long_reading import LongReading
+from twinset.documents.long_reading import Laid, LongReading, about_pages
 from twinset.documents.long_values import long_columns
 from twinset.documents.pages import _page
-from twinset.documents.snappy_kernels import BEHIND, DAMAGED, ELEMENTS, Laid, about_pages, unpack_values
+from twinset.documents.snappy_kernels import BEHIND, DAMAGED, ELEMENTS, unpack_values
 from twinset.documents.thrift import Struct, read_struct, read_varint, varint, write_struct
 from twinset.errors import SourceError
 

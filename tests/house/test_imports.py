@@ -105,7 +105,7 @@ def test_help_waits_for_nothing_heavy(words: str) -> None:
 def test_a_command_passes_over_what_arrow_and_numba_would_load() -> None:
     program = (
         "import os, sys; from twinset import cli; end = os._exit; "
-        "unused = lambda: {'pandas', 'scipy'} & set(sys.modules); "
+        "unused = lambda: {'pandas', 'scipy', 'numba.experimental.jitclass'} & set(sys.modules); "
         "os._exit = lambda code: end(code or 3 * bool(unused())); cli.script()"
     )
     command = [sys.executable, "-c", program, "demo", "--json"]
@@ -115,4 +115,10 @@ def test_a_command_passes_over_what_arrow_and_numba_would_load() -> None:
 
 def test_importing_the_package_waits_for_nothing_heavy() -> None:
     program = "import sys, twinset; sys.exit(bool({'numpy', 'numba', 'pyarrow'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_a_run_waits_for_nothing_that_only_its_result_is_asked_for() -> None:
+    later = {"twinset.engines.explaining", "twinset.engines.recutting", "twinset.report", "twinset.textbook"}
+    program = f"import sys, twinset.pipeline; sys.exit(bool({later} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

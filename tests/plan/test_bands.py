@@ -101,6 +101,37 @@ def test_the_matches_needed_are_the_most_that_lose_no_more_than_allowed(
     assert needed == hashes or binomial_below(needed + 1, hashes, match) > loss * (1 - 1e-9)
 
 
+@given(hashes=st.sampled_from([1, 2, 64, 128, 1000, 4096]), threshold=thresholds, exponent=st.floats(-16, -0.5))
+def test_what_is_left_out_of_the_sum_would_not_have_counted(hashes: int, threshold: float, exponent: float) -> None:
+    loss, match = 10.0**exponent, threshold + (1 - threshold) / 256
+    below, count = 0.0, 0
+    while count < hashes and match < 1:
+        ways = math.lgamma(hashes + 1) - math.lgamma(count + 1) - math.lgamma(hashes - count + 1)
+        below += math.exp(ways + count * math.log(match) + (hashes - count) * math.log1p(-match))
+        if below > loss:
+            break
+        count += 1
+    assert matches_needed(hashes, threshold, loss) == (count if match < 1 else hashes)
+
+
+@given(threshold=thresholds, recall=recalls, hashes=st.integers(1, 300), bands=st.none() | st.integers(1, 40))
+def test_no_more_rows_would_have_fitted(threshold: float, recall: float, hashes: int, bands: int | None) -> None:
+    if bands and bands > hashes:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlanWarning)
+        made = twinset.plan(threshold, recall, n_hashes=hashes, n_bands=bands)
+    target = recall / (1 - min(2.3e-4, (1 - recall) / 10))
+    fitting = (
+        (b, rows)
+        for rows in range(hashes, 0, -1)
+        for b in ([bands] if bands else range(1, hashes // rows + 1))
+        if b * rows <= hashes and band_probability(threshold, b, rows) >= target
+    )
+    found = next(fitting, None)
+    assert found in (None, (made.n_bands, made.rows_per_band))
+
+
 def test_the_filter_loses_what_three_and_a_half_standard_errors_lose() -> None:
     made = twinset.plan()
     match = 0.8 + 0.2 / 256

@@ -30,13 +30,13 @@ def load(say: Callable[[str], None], what: str = "pipeline") -> None:
     # Work is spread over our own threads: products of matrices, of which vectors need many, shall have one each. NumPy
     # looks at this when it is loaded, which is now.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from ..compiled import on_compile
-
-    on_compile(lambda: say("compiling for this machine: once, for 10 to 20 seconds"))
     gc.disable()  # nothing that is loaded here is ever garbage, and looking for some takes a fifth of the time
     interval = sys.getswitchinterval()
     sys.setswitchinterval(0.0001)  # digests are taken meanwhile, and need the interpreter rarely but at once
     try:
+        from ..compiled import on_compile
+
+        on_compile(lambda: say("compiling for this machine: once, for 10 to 20 seconds"))
         import_module(f"..{what}", __package__)
     finally:
         sys.setswitchinterval(interval)

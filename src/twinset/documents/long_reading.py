@@ -8,18 +8,18 @@ from __future__ import annotations
 import os
 import threading
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from . import snappy_kernels as kernels
 from .long_values import LongColumn
 from .pages import CODECS, Page, Pages, column_pages
-from .snappy_kernels import BEHIND, DAMAGED, ELEMENTS, TOGETHER, Laid, about_pages, take_values, unpack_values
 from .thrift import read_varint
 
 Bytes = npt.NDArray[np.uint8]
@@ -138,6 +138,29 @@ def _load(file: int, page: Page, space: Bytes) -> None:
 _space = _Space()
 
 
+class Laid(NamedTuple):
+    """A page in memory: where it begins and ends, its size once unpacked, if it is packed; its levels and values."""
+
+    at: int
+    end: int
+    unpacked: int
+    packed: bool
+    levels: bool
+    values: int
+
+
+def about_pages(pages: Iterable[Laid]) -> npt.NDArray[np.uint64]:
+    """What `unpack_values` must know of pages. Room for one that is packed is `BEHIND` bytes behind it."""
+    known = np.zeros((kernels.TOGETHER, kernels.DONE + 1), np.uint64)
+    for row, page in zip(known, pages, strict=False):
+        at, room = page.at, page.end + kernels.BEHIND
+        place, total = room, room + page.unpacked
+        if not page.packed:
+            at, room, place, total = page.end, page.at, page.end, page.end
+        row[: kernels.COUNT + 1] = at, page.end, place, room, total, page.levels, page.values
+    return known
+
+
 class _Column:
     """A column of one row group."""
 
@@ -180,7 +203,7 @@ class _Column:
                     raise Unusual
             known.append(Laid(begin + length, end, page.unpacked, page.packed, page.levels, page.values))
             at += _space_of(page)
-        if unpack_values(space, about_pages(known), ELEMENTS, values, upto, row) == DAMAGED:
+        if kernels.unpack_values(space, about_pages(known), kernels.ELEMENTS, values, upto, row) == kernels.DAMAGED:
             raise Unusual
 
     def _read_codes(self, page: Page) -> Numbers:
@@ -201,12 +224,14 @@ class _Column:
         """Fill in the values and where they end, from a row on; gives the row after the last."""
         waiting: list[Page] = []
         for page in self._pages.data:
-            if waiting and (page.coded or len(waiting) == TOGETHER or sum(map(_space_of, (*waiting, page))) > _ROOM):
+            if waiting and (
+                page.coded or len(waiting) == kernels.TOGETHER or sum(map(_space_of, (*waiting, page))) > _ROOM
+            ):
                 row = self._read_plain(waiting, values, upto, row)
                 waiting = []
             if page.coded:
                 data, ends = self.dictionary
-                if take_values(data, ends, self._codes[page], values, upto, row) == DAMAGED:
+                if kernels.take_values(data, ends, self._codes[page], values, upto, row) == kernels.DAMAGED:
                     raise Unusual
                 row += page.values
             else:
@@ -221,7 +246,7 @@ class _Column:
 
 def _space_of(page: Page) -> int:
     """Bytes that a page takes while it is unpacked."""
-    return page.size + BEHIND + (page.unpacked if page.packed else 0)
+    return page.size + kernels.BEHIND + (page.unpacked if page.packed else 0)
 
 
 def _are_ones(levels: bytes, count: int) -> bool:

@@ -7,9 +7,6 @@ says from where and how far to go on. Where the next element begins is known onl
 most of the time would be waiting for that: so three pages are unpacked by turns, an element of each.
 """
 
-from collections.abc import Iterable
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
@@ -58,29 +55,6 @@ def _elements() -> npt.NDArray[np.uint64]:
 
 
 ELEMENTS = _elements()
-
-
-class Laid(NamedTuple):
-    """A page in memory: where it begins and ends, its size once unpacked, if it is packed; its levels and values."""
-
-    at: int
-    end: int
-    unpacked: int
-    packed: bool
-    levels: bool
-    values: int
-
-
-def about_pages(pages: Iterable[Laid]) -> npt.NDArray[np.uint64]:
-    """What `unpack_values` must know of pages. Room for one that is packed is `BEHIND` bytes behind it."""
-    known = np.zeros((TOGETHER, DONE + 1), np.uint64)
-    for row, page in zip(known, pages, strict=False):
-        room = page.end + BEHIND
-        row[[AT, END, PLACE, ROOM, TOTAL]] = page.end, page.end, page.end, page.at, page.end
-        if page.packed:
-            row[[AT, END, PLACE, ROOM, TOTAL]] = page.at, page.end, room, room, room + page.unpacked
-        row[[LEVELS, COUNT]] = page.levels, page.values
-    return known
 
 
 @intrinsic

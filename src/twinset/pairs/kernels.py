@@ -148,16 +148,16 @@ def owned(owners, bits):  # type: ignore[no-untyped-def]
 
 @kernel(
     "void(uint32[::1], uint32[::1], uint64[::1], int64[::1], float64, int64, uint64[::1], uint32[::1], uint32[::1],"
-    "uint32[::1], uint32[::1], uint32[::1])"
+    "uint32[::1], int64[::1], uint32[::1], uint32[::1])"
 )
-def compare(lefts, rights, hashes, starts, threshold, most, places, owners, filled, numbers, sizes, shared):  # type: ignore[no-untyped-def]
+def compare(lefts, rights, hashes, starts, threshold, most, places, owners, filled, numbers, members, sizes, shared):  # type: ignore[no-untyped-def]
     """shared[i] as `overlaps` gives it, and the sizes of all sets that have a pair, from shingles with their repeats.
 
     lefts, rights uint32: documents, those that hang together side by side; the shingles of document j are
     hashes[starts[j]:starts[j+1]], and `most` at least those of any pair. Scratch: places uint64, owners uint32 and
-    filled uint32, a power of two of at least twice `most`; numbers uint32, one a document, zero.
+    filled uint32, a power of two of at least twice `most`; numbers uint32, one a document, zero; members int64,
+    TOGETHER.
     """
-    members = np.empty(TOGETHER, np.int64)
     first = 0
     while first < len(lefts):
         last, count, total = hanging_together(lefts, rights, first, starts, most, numbers, members)

@@ -145,7 +145,8 @@ def compared(bags: Bags, lefts: Numbers, rights: Numbers, threshold: float) -> t
     numbers, sizes = np.zeros(documents, np.uint32), np.zeros(documents, np.uint32)
     shared = np.empty(len(lefts), np.uint32)
     table = _scratch.fit_table(MOST)
-    kernels.compare(lefts, rights, bags.hashes, bags.starts, threshold, MOST, *table, numbers, sizes, shared)
+    members = np.empty(kernels.TOGETHER, np.int64)
+    kernels.compare(lefts, rights, bags.hashes, bags.starts, threshold, MOST, *table, numbers, members, sizes, shared)
     return shared, sizes
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -34,6 +35,7 @@ __all__ = ["Plan", "at_least", "band_probability", "exact_plan", "matches_needed
 LEAST_LOSS = 2.3e-4  # a candidate is dropped by its sketch only if 3.5 standard errors too low
 FEWEST_HASHES = 128  # where bands and rows are given: fewer make the comparison of sketches a poor filter
 
+_NOTHING = 60.0  # as a logarithm: a share of a share that is lost in rounding, even 65,536 times
 _SPREAD = 0.7  # variance of the number of equal slots, against that of independent ones
 
 
@@ -218,7 +220,10 @@ def matches_needed(n_hashes: int, threshold: float, loss: float) -> int:
     match, below = _slot_match(threshold), 0.0
     if match >= 1:
         return n_hashes
-    for count in range(n_hashes):
+    # Shares grow up to the mean. Those so far below the loss that all of them would not change its last digit are left.
+    least = math.log(loss) - _NOTHING
+    first = bisect_left(range(int(n_hashes * match)), least, key=lambda count: _log_share(count, n_hashes, match))
+    for count in range(first, n_hashes):
         below += math.exp(_log_share(count, n_hashes, match))
         if below > loss:
             return count
@@ -235,6 +240,7 @@ def _made(asked: PlanOptions, hashes: int, bands: int, rows: int) -> Plan:
     return Plan(asked.threshold, asked.recall, hashes, bands, rows, needed)
 
 
+@lru_cache(maxsize=64)
 def _choose(asked: PlanOptions, target: float) -> tuple[int, int, int]:
     """Choose hashes, bands and rows so that the bands alone find the share `target` at the threshold."""
     bands, rows = asked.n_bands, asked.rows_per_band
@@ -256,13 +262,16 @@ def _choose(asked: PlanOptions, target: float) -> tuple[int, int, int]:
 
 def _cut(asked: PlanOptions, hashes: int, target: float) -> tuple[int, int] | None:
     """Give the largest r whose least sufficient b fits, and that b; None if nothing fits."""
-    for rows in [asked.rows_per_band] if asked.rows_per_band else range(hashes, 0, -1):
+
+    def bands_of(rows: int) -> int:
         bands = _least_bands(asked.threshold, rows, target)
         if asked.n_bands:
             bands = asked.n_bands if asked.n_bands >= bands else hashes + 1
-        if bands * rows <= hashes:
-            return bands, rows
-    return None
+        return bands
+
+    # The more rows, the more bands: from some r on none fits.
+    rows = asked.rows_per_band or bisect_right(range(1, hashes + 1), hashes, key=lambda rows: bands_of(rows) * rows)
+    return (bands_of(rows), rows) if rows and bands_of(rows) * rows <= hashes else None
 
 
 def _least_bands(threshold: float, rows: int, target: float) -> int:

@@ -9,10 +9,12 @@ import numpy as np
 
 from twinset.bytes_kernels import SPACE, U, decode, fmix64
 from twinset.compiled import inlined, kernel
-from twinset.shingles.words_kernels import AT_ONCE, MIX_A, MIX_B, ascii_borders, hash_words, unicode_borders
+from twinset.shingles.words_kernels import MIX_A, MIX_B, ascii_borders, hash_words, unicode_borders
 
 # Changing it changes hashes: raise HASH_SCHEME in schema.py with it.
 WHOLE = U(0xA0761D6478BD642F)
+
+SHORT = 0x800  # code points that UTF-8 writes with one or two bytes
 
 
 @inlined
@@ -142,26 +144,24 @@ def number_repeats(hashes, n, keys, counts):  # type: ignore[no-untyped-def]
 
 @kernel(
     "void(read(uint8), int64[::1], int64[::1], boolean, boolean, boolean, boolean, boolean, boolean, int64, uint64,"
-    "uint8[::1], uint64[::1], uint8[::1], int32[::1], uint64[::1], int32[::1], uint64[::1], int64[::1])"
+    "uint8[::1], uint64[::1], uint8[::1], int32[::1], uint64[::1], uint64[::1], uint8[::1], uint64[::1], int32[::1],"
+    "uint64[::1], int64[::1])"
 )
 def shingle_hashes(
     data, starts, ends, words, ascii_only, lower, split, squeeze, bag, size, seed, classes,
-    bit_places, text, borders, keys, counts, hashes, offsets,
+    bit_places, text, borders, high, listed, spaces, keys, counts, hashes, offsets,
 ):  # type: ignore[no-untyped-def]  # fmt: skip
     """Shingle hashes of many texts, one text after another.
 
     Text i is data[starts[i]:ends[i]]; its hashes are hashes[offsets[i]:offsets[i+1]]. `ascii_only` texts are
     lower-cased here; others must be valid UTF-8 and already lower-cased. `bit_places`: for each of the 256 bytes the
-    places of its set bits, one in each byte of a word. Scratch: `text` longest text + 80 bytes,
-    `borders` twice that, `keys` and `counts` a power of two over twice the longest text (bags only). `hashes` has room
-    for as many as the texts have bytes, and five more.
+    places of its set bits, one in each byte of a word. Scratch: `text` longest text + 80 bytes, `borders` twice that,
+    `high` AT_ONCE, `listed` and `spaces` SHORT, `keys` and `counts` a power of two over twice the longest text (bags
+    only). `hashes` has room for as many as the texts have bytes, and five more.
     """
     offsets[0] = 0
-    listed = np.empty(0x80 if ascii_only else 0x800, np.uint64)
-    spaces = np.empty(len(listed), np.uint8)
     if not words:
-        list_points(classes, lower and ascii_only, squeeze, listed, spaces)
-    high = np.empty(AT_ONCE, np.uint64)
+        list_points(classes, lower and ascii_only, squeeze, listed[: 0x80 if ascii_only else SHORT], spaces)
     for i in range(len(starts)):
         # views, not offsets: an index that cannot be negative lets the loops vectorise
         document = data[starts[i] : ends[i]]

@@ -11,7 +11,8 @@ import numpy as np
 
 from twinset.options import ShingleOptions
 from twinset.schema import Bytes, Hashes, Numbers, Shingles, Texts
-from twinset.shingles.kernels import count_repeats, shingle_hashes
+from twinset.shingles.kernels import SHORT, count_repeats, shingle_hashes
+from twinset.shingles.words_kernels import AT_ONCE
 from twinset.unicode import classes
 
 PORTION = 512 * 1024
@@ -37,6 +38,10 @@ class _Scratch(threading.local):
     keys: Hashes = np.empty(0, np.uint64)
     counts: "np.ndarray[tuple[int], np.dtype[np.int32]]" = np.empty(0, np.int32)
     hashes: Hashes = np.empty(0, np.uint64)
+
+    def __init__(self) -> None:
+        self.high, self.listed = np.empty(AT_ONCE, np.uint64), np.empty(SHORT, np.uint64)
+        self.spaces = np.empty(SHORT, np.uint8)
 
     def fit(self, longest: int, total: int, bag: bool) -> None:
         if len(self.text) < longest + 80 or len(self.text) > 64 * (longest + PORTION):
@@ -78,7 +83,8 @@ def shingle(texts: Texts, options: ShingleOptions, seed: int) -> Iterator[Shingl
             texts.data, texts.starts[first:last], texts.ends[first:last],
             options.kind == "word", texts.ascii, options.lowercase, options.split, options.squeeze, options.bag,
             options.size, np.uint64(seed), classes(), BIT_PLACES,
-            _scratch.text, _scratch.borders, _scratch.keys, _scratch.counts, _scratch.hashes, offsets,
+            _scratch.text, _scratch.borders, _scratch.high, _scratch.listed, _scratch.spaces,
+            _scratch.keys, _scratch.counts, _scratch.hashes, offsets,
         )  # fmt: skip
         yield Shingles(texts.rows[first:last], offsets, _scratch.hashes[: offsets[-1]])
         first = last

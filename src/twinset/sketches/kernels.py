@@ -72,16 +72,16 @@ def fill_last(hashes, slots):  # type: ignore[no-untyped-def]
                 slots[j] = EMPTY - V(1)
 
 
-@kernel("void(uint64[::1], int64[::1], int64[::1], uint32[:, ::1])")
-def fss(hashes, offsets, rows, sketches):  # type: ignore[no-untyped-def]
+@kernel("void(uint64[::1], int64[::1], int64[::1], uint64[::1], uint32[:, ::1])")
+def fss(hashes, offsets, rows, bids, sketches):  # type: ignore[no-untyped-def]
     """Fast similarity sketching: three bucket rounds, then a permutation for each slot still empty.
 
     Dahlgaard, Knudsen, Thorup: Fast Similarity Sketching, FOCS 2017 (arXiv 1704.04370).
 
-    hashes uint64 (all shingles), offsets int64 (n+1), sketches uint32 (m, k): those of rows[:n], int64, are written.
+    hashes uint64 (all shingles), offsets int64 (n+1), bids uint64: scratch, AT_ONCE, sketches uint32 (m, k): those of
+    rows[:n], int64, are written.
     """
     k = sketches.shape[1]
-    bids = np.empty(AT_ONCE, np.uint64)
     for i in range(len(rows)):
         slots = sketches[rows[i]]
         shingles = hashes[offsets[i] : offsets[i + 1]]

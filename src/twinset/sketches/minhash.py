@@ -30,7 +30,7 @@ def sketch(shingles: Shingles, method: str, n_hashes: int, seed: int, out: Sketc
     if method == "kperm":
         kernels.kperm(shingles.hashes, shingles.offsets, rows, _salts(n_hashes, seed), out)
     else:
-        kernels.fss(shingles.hashes, shingles.offsets, rows, out)
+        kernels.fss(shingles.hashes, shingles.offsets, rows, np.empty(kernels.AT_ONCE, np.uint64), out)
     return out
 
 
