@@ -63,6 +63,8 @@ def main() -> int:
             say(f"  failed: {error}")
             failed = True
             continue
+        if not part:
+            continue  # nothing was given to measure it with: what is known of it stays
         took = time.perf_counter() - start
         load = max(load, machine.others_load())
         if load > machine.QUIET:

@@ -209,8 +209,6 @@ def measure(setting: Setting) -> dict[str, Any]:
 
 
 def goals(result: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
-    if not result:
-        return []
     lines = []
     for shingle in TOLD:
         ranked = result["shingles"][shingle]["ranked"]
@@ -221,8 +219,6 @@ def goals(result: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
 
 
 def table(result: dict[str, Any]) -> str:
-    if not result:
-        return "Not measured: no folder was given."
     lines = [
         "| shingle | own source first of five | two-way, on itself | by answer | by writer | by task |"
         " four-way, on itself | by answer | by writer | by task |",

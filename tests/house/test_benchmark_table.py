@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import copy
+import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -59,3 +63,17 @@ def test_quick_figures_are_called_so() -> None:
 def test_a_page_without_its_marks_is_refused(page: str) -> None:
     with pytest.raises(ValueError, match="must hold"):
         readme.split(page)
+
+
+def test_a_part_that_nothing_was_given_for_stays_as_it_is(tmp_path: Path) -> None:
+    known = json.loads((readme.README.parent / "benchmarks/results/full/results.json").read_text("utf-8"))
+    folder = tmp_path / "results" / "full"
+    folder.mkdir(parents=True)
+    (folder / "results.json").write_text(json.dumps(known), "utf-8")
+    command = [sys.executable, "-m", "benchmarks", "--only", "truth,plagiarism", "--work", str(tmp_path / "work")]
+    command += ["--results", str(tmp_path / "results")]
+    done = subprocess.run(command, cwd=readme.README.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "skipped" in done.stdout + done.stderr
+    after = json.loads((folder / "results.json").read_text("utf-8"))
+    assert after["parts"] == known["parts"]
