@@ -36,11 +36,6 @@ def test_the_goal_is_reached() -> None:
     assert all(met for *_, met in goals)
 
 
-def test_without_a_folder_nothing_is_claimed() -> None:
-    assert plagiarism.goals({}) == []
-    assert plagiarism.table({}) == "Not measured: no folder was given."
-
-
 scores = st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 1.0])
 
 
