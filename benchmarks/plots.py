@@ -86,7 +86,7 @@ def _growth(points: list[dict[str, Any]]) -> Figure:
     linear = [seconds[-1] * count / documents[-1] for count in documents]
     time.plot(documents, linear, color=FAINT, lw=0.9, ls=(0, (4, 3)), zorder=1)
     beside = {"color": FAINT, "fontsize": 9, "ha": "left", "va": "top"}
-    time.text(documents[-2] * 1.05, linear[-2] / 1.05, "linear", **beside)
+    time.text(documents[1] * 1.2, linear[1] * 1.1, "linear", **beside)
     time.set_title("Time of dedup, whole process", loc="left", fontsize=10)
     _curve(memory, documents, memory_used, "GB", [f"{value:.2f} GB" for value in memory_used])
     memory.set_title("Peak resident memory", loc="left", fontsize=10)
