@@ -154,10 +154,10 @@ def _lightly() -> Iterator[None]:
         _add_symbols()
 
     with _one_at_a_time:
-        if _LIGHT:
-            vars(context)["refresh"] = for_running
-            vars(context.codegen())["unserialize_library"] = _MachineCode.loaded
         try:
+            if _LIGHT:
+                vars(context)["refresh"] = for_running
+                vars(context.codegen())["unserialize_library"] = _MachineCode.loaded
             yield
         finally:
             vars(context).pop("refresh", None)

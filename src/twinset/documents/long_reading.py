@@ -191,7 +191,7 @@ class _Column:
         return found, ends
 
     def _unpack(self, pages: Sequence[Page], values: Bytes, upto: Numbers, row: int) -> None:
-        space = _space.room(sum(_space_of(page) for page in pages))
+        space = _space.room(sum(_space_of(page) for page in pages) + kernels.BEHIND)
         known, at = list[Laid](), 0
         for page in pages:
             _load(self._file, page, space[at:])
@@ -205,6 +205,9 @@ class _Column:
             at += _space_of(page)
         if kernels.unpack_values(space, about_pages(known), kernels.ELEMENTS, values, upto, row) == kernels.DAMAGED:
             raise Unusual
+        for page, laid in zip(pages, known, strict=True):
+            begin = laid.end + kernels.BEHIND if page.packed else laid.at
+            _check_levels(page, space[laid.end - page.size :], space[begin:])
 
     def _read_codes(self, page: Page) -> Numbers:
         raw = _space.room(page.size)
@@ -214,11 +217,8 @@ class _Column:
             if read_varint(data, 0)[0] != page.unpacked:
                 raise Unusual
             data = pa.Codec("snappy").decompress(data, page.unpacked, asbytes=True)
-        at = 4 + int.from_bytes(data[:4], "little") if page.levels else 0
-        levels = data[4:at] if page.levels else raw[: page.before].tobytes()
-        if levels and not _are_ones(levels, page.values):
-            raise Unusual
-        return _unpacked_codes(data, at, page.values)
+        after = _check_levels(page, raw, np.frombuffer(data, np.uint8))
+        return _unpacked_codes(data, after, page.values)
 
     def read(self, values: Bytes, upto: Numbers, row: int) -> int:
         """Fill in the values and where they end, from a row on; gives the row after the last."""
@@ -249,10 +249,17 @@ def _space_of(page: Page) -> int:
     return page.size + kernels.BEHIND + (page.unpacked if page.packed else 0)
 
 
-def _are_ones(levels: bytes, count: int) -> bool:
-    """Whether it is said of every row, in one run, that it has a value."""
-    head, at = read_varint(levels, 0)
-    return head & 1 == 0 and head >> 1 >= count and levels[at:] == b"\x01"
+def _check_levels(page: Page, raw: Bytes, unpacked: Bytes) -> int:
+    """See to it that every row of a page is said to have a value; gives where in the unpacked page the values begin."""
+    if not page.levels and not page.before:
+        return 0
+    levels, after = raw[: page.before].tobytes(), 0
+    if page.levels:
+        after = 4 + int.from_bytes(unpacked[:4].tobytes(), "little")
+        levels = unpacked[4:after].tobytes()
+    if not (_unpacked_codes(b"\x01" + levels, 0, page.values) == 1).all():
+        raise Unusual
+    return after
 
 
 def _unpacked_codes(data: bytes, at: int, count: int) -> Numbers:
@@ -269,9 +276,11 @@ def _unpacked_codes(data: bytes, at: int, count: int) -> Numbers:
             run = bits.reshape(-1, max(1, width)) @ (1 << np.arange(max(1, width), dtype=np.int64))
         else:
             size = (width + 7) // 8
+            if at + size > len(data):
+                raise ValueError("a run without its value")
             run = np.full(min(head >> 1, count), int.from_bytes(data[at : at + size], "little"), np.int64)
         if not len(run):
             raise ValueError("a run of nothing")
         found.append(run)
         at, have = at + size, have + len(run)
-    return np.concatenate(found)[:count]
+    return np.concatenate([*found, np.zeros(0, np.int64)])[:count]

@@ -14,7 +14,7 @@ from typing import Any
 from .thrift import Struct, read_struct
 
 _DATA, _DICTIONARY, _DATA_2 = 0, 2, 3  # PageType
-_PLAIN, _PLAIN_DICTIONARY, _RLE_DICTIONARY = 0, 2, 8  # Encoding
+_PLAIN, _PLAIN_DICTIONARY, _RLE, _RLE_DICTIONARY = 0, 2, 3, 8  # Encoding
 _HEADER = 4096  # bytes in which most headers fit
 _LONGEST_HEADER = 2**20
 _MOST = 2**31 - 1
@@ -87,6 +87,8 @@ def column_pages(file: int, group: Any, at: int, optional: bool) -> Pages | None
         if found is None or page is None:
             return None
         if found[0][1][1] == _DICTIONARY:
+            if dictionary is not None or data:
+                return None
             dictionary = page
         else:
             data.append(page)
@@ -119,22 +121,23 @@ def _page(header: Struct, place: int, optional: bool, compressed: bool = True) -
     try:
         kind, unpacked, size = (header[field][1] for field in (1, 2, 3))
         checksum = header[4][1] & 0xFFFFFFFF if 4 in header else None
+        before, flag = 0, True
         if kind == _DICTIONARY:
-            about, encoding, before = header[7][1], header[7][1][2][1], 0
-            coded, levels, packed = False, False, compressed
+            about, encoding, levels = header[7][1], header[7][1][2][1], False
+            known = encoding in (_PLAIN, _PLAIN_DICTIONARY)
         elif kind == _DATA:
-            about, encoding, before = header[5][1], header[5][1][2][1], 0
-            coded, levels, packed = encoding != _PLAIN, optional, compressed
+            about, encoding, levels = header[5][1], header[5][1][2][1], optional
+            known = not optional or about[3][1] == _RLE
         elif kind == _DATA_2:
-            about, encoding = header[8][1], header[8][1][4][1]
-            before = about[5][1] + about[6][1]
-            coded, levels, packed = encoding != _PLAIN, False, compressed and about.get(7, (0, True))[1]
-            if about[2][1]:
-                return None
+            about, encoding, levels = header[8][1], header[8][1][4][1], False
+            before, flag = about[5][1] + about[6][1], about.get(7, (0, True))[1]
+            known = about[2][1] == 0 and about[3][1] == about[1][1] and about[6][1] == 0 and optional == (before > 0)
         else:
             return None
+        coded, packed = encoding != _PLAIN and kind != _DICTIONARY, compressed and flag
         values = about[1][1]
-        if encoding not in (_PLAIN, _PLAIN_DICTIONARY, _RLE_DICTIONARY) or min(size, unpacked) < before:
+        known = known and encoding in (_PLAIN, _PLAIN_DICTIONARY, _RLE_DICTIONARY) and isinstance(flag, bool)
+        if not known or min(size, unpacked) < before:
             return None
         if min(before, values) < 0 or max(size, unpacked, values) > _MOST or not (packed or size == unpacked):
             return None

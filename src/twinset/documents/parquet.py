@@ -126,7 +126,8 @@ class ParquetPart(ColumnsPart):
         """Bytes of the rows that are coded by the column's dictionary; they come first in a row group."""
         column = self.metadata.row_group(group).column(leaf)
         name, count = column.path_in_schema, column.num_values
-        longest = self.long_reading.longest_coded(group, leaf)
+        with reading(self.name, "Parquet file"):
+            longest = self.long_reading.longest_coded(group, leaf)
         if longest is not None and longest * count <= enough:
             return int(longest * count)
         total, size = 0, -1
