@@ -60,7 +60,7 @@ class LongReading:
                 found, skipped = [whole.around(rows)], whole.row_before(rows)
             array = _filled([_Column(file, one) for one in found], kind)
             return array if rows is None else array.slice(rows.start - skipped, len(rows))
-        except (Unusual, IndexError, ValueError, OverflowError, MemoryError):
+        except (Unusual, IndexError, ValueError, OverflowError, MemoryError, OSError):
             return None  # whatever it is, Arrow says it in words
         finally:
             os.close(file)
@@ -76,7 +76,7 @@ class LongReading:
                 return None
             _, ends = _Column(file, Pages(pages.dictionary, [])).dictionary
             return int(np.diff(ends).max(initial=0))
-        except (Unusual, IndexError, ValueError, OverflowError, MemoryError):
+        except (Unusual, IndexError, ValueError, OverflowError, MemoryError, OSError):
             return None
         finally:
             os.close(file)
