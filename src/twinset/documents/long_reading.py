@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import threading
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from .thrift import read_varint
 
 Bytes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]
+_T = TypeVar("_T")
 
 _MOST = 2**31 - 1
 _WIDEST = 32
@@ -49,8 +50,8 @@ class LongReading:
 
         A row group with a page of more than `most` bytes is not read here.
         """
-        file = os.open(self._path, os.O_RDONLY)
-        try:
+
+        def task(file: int) -> Any:
             found = [self._found(file, self.columns[name], group) for group in groups]
             if any(one.largest > most for one in found):
                 return None
@@ -60,22 +61,27 @@ class LongReading:
                 found, skipped = [whole.around(rows)], whole.row_before(rows)
             array = _filled([_Column(file, one) for one in found], kind)
             return array if rows is None else array.slice(rows.start - skipped, len(rows))
-        except (Unusual, IndexError, ValueError, OverflowError, MemoryError, OSError):
-            return None  # whatever it is, Arrow says it in words
-        finally:
-            os.close(file)
-            _space.release()
+
+        return self._tried(task)
 
     def longest_coded(self, group: int, leaf: int) -> int | None:
         """Bytes of the longest value in the dictionary of any flat column; None where Arrow is to look."""
-        file = os.open(self._path, os.O_RDONLY)
-        try:
+
+        def task(file: int) -> int | None:
             optional = self._metadata.schema.column(leaf).max_definition_level > 0
             pages = column_pages(file, self._metadata.row_group(group), leaf, optional)
             if pages is None or pages.dictionary is None or pages.largest > _LARGEST:
                 return None
             _, ends = _Column(file, Pages(pages.dictionary, [])).dictionary
             return int(np.diff(ends).max(initial=0))
+
+        return self._tried(task)
+
+    def _tried(self, task: Callable[[int], _T]) -> _T | None:
+        """What a task makes of the opened file; None where it cannot: whatever it is, Arrow says it in words."""
+        file = os.open(self._path, os.O_RDONLY)
+        try:
+            return task(file)
         except (Unusual, IndexError, ValueError, OverflowError, MemoryError, OSError):
             return None
         finally:
