@@ -12,6 +12,7 @@ from twinset.wording import counted, share
 WIDTH, HEIGHT = 520, 272
 LEFT, RIGHT, TOP, BOTTOM = 60, 14, 28, 40
 _DOTS = 10
+_LETTER = 6  # about how wide one of a label is
 _INNER, _TALL = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
 
 
@@ -181,7 +182,8 @@ def _base(along: str, upward: str) -> str:
 
 def _upright(x: float, label: str, y: float, after: bool) -> str:
     """A dashed line with its name, which stands after it where there is room."""
-    anchor, shift = ("start", 6) if after and x < WIDTH - RIGHT - 90 else ("end", -6)
+    room = 6 + _LETTER * len(label)
+    anchor, shift = ("start", 6) if after and x + room < WIDTH - RIGHT else ("end", -6)
     return (
         f'<line class="mark" x1="{x:.2f}" x2="{x:.2f}" y1="{TOP}" y2="{TOP + _TALL}"/>'
         f'<text class="tick" x="{x + shift:.2f}" y="{y}" text-anchor="{anchor}">{label}</text>'
