@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import os
 import random
 import resource
 import sqlite3
@@ -211,6 +212,20 @@ def hold(report: Report, path: str, seconds: float) -> None:
     db.execute("SELECT count(*) FROM documents").fetchall()
     report("holding")
     time.sleep(seconds)
+
+
+def commit_slowly(report: Report, path: str, seconds: float) -> None:
+    """Stay where a commit is when it has written one of the two heads of `-shm`, and not yet the other."""
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("BEGIN IMMEDIATE")
+    shared = os.open(f"{path}-shm", os.O_RDWR)
+    head = os.pread(shared, 48, 48)
+    os.pwrite(shared, bytes(48), 48)
+    report("half")
+    time.sleep(seconds)
+    os.pwrite(shared, head, 48)
+    db.execute("ROLLBACK")
+    os.close(shared)  # not before: closing any handle of a file ends all locks of the process on it
 
 
 def add_families(report: Report, url: str, first: int, last: int) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 import twinset
@@ -20,7 +21,9 @@ from tests.reliability.index_work import OPTIONS, text_of
 from tests.reliability.nursery import KILLED, Nursery
 from tests.reliability.test_index_damage import sweep
 from twinset.errors import DamagedError
-from twinset.index.sqlite_log import Note
+from twinset.index import sqlite_log
+from twinset.index.locking import WriterLock
+from twinset.index.sqlite_log import Log, Note
 
 NAME = "documents.twinset"
 HEAD, FRAME_HEAD, FRAME = 32, 24, 24 + 8192
@@ -209,3 +212,36 @@ def test_a_new_index_is_not_taken_for_the_old_one(nursery: Nursery, tmp_path: Pa
     with twinset.Index.open(folder / NAME) as index:
         assert list(index) == ["a"]
         assert index.verify() == []
+
+
+@pytest.fixture
+def counted(tmp_path: Path) -> Iterator[tuple[str, Log, apsw.Connection]]:
+    """An index, its log, and a connection that has read from it."""
+    path = str(made(tmp_path / "index") / NAME)
+    db = apsw.Connection(path)
+    db.execute("SELECT count(*) FROM settings").fetchall()
+    yield path, Log(path, WriterLock(path + "-lock", path)), db
+    db.close()
+
+
+def test_a_log_is_counted_while_another_process_commits(
+    nursery: Nursery, counted: tuple[str, Log, apsw.Connection]
+) -> None:
+    path, log, db = counted
+    frames = log.frames(db)
+    writer = nursery.start("commit_slowly", path, 0.3)
+    writer.until(1)
+    with pytest.raises(apsw.BusyError):
+        db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+    assert log.frames(db) == frames
+    writer.ended_well()
+
+
+def test_a_commit_that_never_ends_is_said(
+    nursery: Nursery, counted: tuple[str, Log, apsw.Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_log, "WAIT", 0.1)
+    path, log, db = counted
+    nursery.start("commit_slowly", path, 60).until(1)
+    with pytest.raises(apsw.BusyError):
+        log.frames(db)

@@ -25,13 +25,11 @@ from twinset.index.base import Document, Home, Kept, Whole
 from twinset.index.entries import Entries, Keys, packed_bands
 from twinset.index.locking import WriterLock
 from twinset.index.settings import FORMAT
-from twinset.index.sqlite_log import CHANGES, Log
+from twinset.index.sqlite_log import CHANGES, WAIT, Log
 
 _PORTION = 65536
 _CACHE = 48 * 1024
 """Pages kept in memory by one connection, in KiB; the operating system keeps the rest."""
-_WAIT = 10_000
-"""Milliseconds to wait for a reader or writer that is not one of ours: locks of ours are waited for elsewhere."""
 _VFS = "cksmvfs"
 
 
@@ -62,6 +60,7 @@ class SqliteHome(Home):
             )
         with self._told():
             self._db = self._connected()
+            self._db.set_busy_timeout(round(1000 * WAIT))
             self._log.keep(self._db)
             try:
                 self.format = tables.recognised(self._db, self.name)
@@ -382,7 +381,7 @@ _BAD_READS = {apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_
 def _put_in_place(made: str, name: str) -> None:
     """Give a new file its name; what an earlier one of that name left beside it is not for this one."""
     lock = WriterLock(name + "-lock", name)
-    with lock.held(_WAIT / 1000, "creating"):
+    with lock.held(WAIT, "creating"):
         if os.path.lexists(name):
             raise FileExistsError
         for ending in ("-wal", "-shm", "-journal"):

@@ -9,6 +9,7 @@ already and need not be durable itself, but for one case: before a log is emptie
 from __future__ import annotations
 
 import struct
+import time
 import zlib
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,9 @@ _COUNT = (
 )
 _COUNTED = "SELECT CAST(value AS INTEGER) FROM settings WHERE name = ?"
 _HEAD = 32
+WAIT = 10.0
+"""Seconds to wait for a reader or writer that is not one of ours: locks of ours are waited for elsewhere."""
+_PAUSE = 0.001
 _MAGIC = {0x377F0682: "<", 0x377F0683: ">"}
 
 
@@ -74,7 +78,7 @@ class Log:
 
     def move(self, db: apsw.Connection, *, durably: bool = False) -> bool:
         """Move the log to the file, as far as readers allow; tells whether all of it was. Within the lock."""
-        frames = db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0]
+        frames = self.frames(db)
         if frames <= 0:
             return True
         changes, salts = self._counted(db), self._head()[16:24]
@@ -102,6 +106,20 @@ class Log:
             return False
         return True
 
+    def frames(self, db: apsw.Connection) -> int:
+        """How many pages the log holds, outside of a transaction.
+
+        SQLite reads again on its own where it meets someone who is just committing, but not when it is asked for this.
+        """
+        until = time.monotonic() + WAIT
+        while True:
+            try:
+                return db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0]
+            except apsw.BusyError:
+                if time.monotonic() >= until:
+                    raise
+                time.sleep(_PAUSE)
+
     def is_empty(self) -> bool:
         """Whether there is no log, or nothing in it."""
         return not self._head()
@@ -122,7 +140,7 @@ class Log:
         )
 
     def _wrong(self, db: apsw.Connection, note: Note) -> str:
-        changes, frames = self._counted(db), db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0]
+        changes, frames = self._counted(db), self.frames(db)
         # A file with all in it that has fewer without any log is another one: a back-up that was put in its place.
         if changes < note.changes and not (note.state == "moved" and frames <= 0):
             return f"is damaged or gone: {note.changes} changes of the index were committed, and {changes} are there"

@@ -117,7 +117,6 @@ def recognised(db: apsw.Connection, name: str) -> int:
     db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     db.pragma("cell_size_check", True)
-    db.set_busy_timeout(10_000)
     if not db.pragma("page_count"):
         raise DamagedError(f"{name} is empty: it is not an index")
     if db.pragma("application_id") != APPLICATION:
