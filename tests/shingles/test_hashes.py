@@ -170,6 +170,9 @@ def test_nulls_have_no_shingles_whatever_lies_under_them() -> None:
 
 # Portions
 
+WORDS = 2 * PORTION
+"""Bytes of a portion of texts whose words are shingled."""
+
 
 def test_portions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     given_texts = [f"text {i} " * (i % 7) + "東京 é" * (i % 3) for i in range(60)] + ["", "long " * 500]
@@ -181,15 +184,15 @@ def test_portions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("excess", [-1, 0, 1])
 def test_texts_that_just_fill_a_portion(excess: int) -> None:
-    head = ("word " * PORTION)[: PORTION - 100 + excess]
+    head = ("word " * PORTION)[: WORDS - 100 + excess]
     given_texts = [head, "x " * 50, "tail of three words", "é " * 10]
     assert hashes_of(given_texts, shingle="word:2") == [hashes_of([one], shingle="word:2")[0] for one in given_texts]
     assert len(hashes_of(given_texts, shingle="word:2")[0]) == len(head.split()) - 1
 
 
 def test_a_text_longer_than_a_portion() -> None:
-    text = " ".join(f"w{i % 1000}" for i in range(PORTION // 3))
-    for bag, expected in ((False, 1000), (True, PORTION // 3 - 1)):
+    text = " ".join(f"w{i % 1000}" for i in range(WORDS // 3))
+    for bag, expected in ((False, 1000), (True, WORDS // 3 - 1)):
         [found] = hashes_of([text], shingle="word:2", bag=bag)
-        assert len(found) == PORTION // 3 - 1
+        assert len(found) == WORDS // 3 - 1
         assert len(set(found)) == expected

@@ -16,7 +16,8 @@ from twinset.shingles.words_kernels import AT_ONCE
 from twinset.unicode import classes
 
 PORTION = 512 * 1024
-"""Bytes of text shingled at once: their hashes stay in the processor's cache until they are used."""
+"""Bytes of text shingled at once, twice that for words, of which there are fewer: their hashes stay in the processor's
+cache until they are used."""
 
 _REMEMBERED = 1 << 14  # shingles: they stay in the processor's own cache
 _FEW_CHARACTERS = 4  # a shingle of more, or of two words, seldom comes twice in a text
@@ -73,9 +74,10 @@ def shingle(texts: Texts, options: ShingleOptions, seed: int) -> Iterator[Shingl
     lengths = texts.ends - texts.starts
     reach = np.cumsum(lengths)
     first, count = 0, len(lengths)
+    portion = PORTION << (options.kind == "word")
     while first < count:
         done = int(reach[first - 1]) if first else 0
-        last = max(first + 1, int(np.searchsorted(reach, done + PORTION, side="right")))
+        last = max(first + 1, int(np.searchsorted(reach, done + portion, side="right")))
         total = int(reach[last - 1]) - done
         _scratch.fit(int(lengths[first:last].max()), total, options.bag)
         offsets = np.empty(last - first + 1, np.int64)
