@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 import twinset
-from twinset.errors import StateError
+from twinset.errors import BusyError, StateError
 from twinset.index import sqlite_tables
 from twinset.index.homes import open_home
 from twinset.index.settings import FORMAT
 
-from .conftest import Place
+from .conftest import Files, Place
 from .corpora import families
 
 TEXTS = families(80, seed=9) | {"a\0b": "an id with a NUL in it", "\uffff": "one that is no character"}
@@ -114,12 +116,18 @@ def test_an_older_format_can_be_exported(place: Place, tmp_path: Any) -> None:
         assert answered(index, "text") == expected
 
 
-def test_a_migration_that_fails_changes_nothing(place: Place) -> None:
+def aged(place: Place) -> str:
+    """An index of format 1."""
     new, old = place.new(), place.new()
     with twinset.Index.create(new, seed=3, shingle="word:2", threshold=0.6) as index:
         index.add(TEXTS)
         settings = index.settings.to_rows()
     make_old(place, new, old, settings)
+    return old
+
+
+def test_a_migration_that_fails_changes_nothing(place: Place) -> None:
+    old = aged(place)
 
     def stopped() -> None:
         with closing(open_home(old, read_only=False)) as home, home.writer(0, "migrating"), home.transaction():
@@ -133,6 +141,46 @@ def test_a_migration_that_fails_changes_nothing(place: Place) -> None:
         assert list(index) == list(TEXTS)
         assert index.verify() == []
     assert twinset.Index.migrate(old) == 1
+    with twinset.Index.open(old) as index:
+        assert index.verify() == []
+
+
+def test_a_migration_while_the_older_format_is_read(place: Place) -> None:
+    old = aged(place)
+    with twinset.Index.open(old, read_only=True) as index:
+        if place.kind == "sqlite":
+            assert twinset.Index.migrate(old) == 1
+            for act in (lambda: index.query(TEXTS), index.verify):
+                with pytest.raises(StateError, match="changed by someone else in the meantime; open it again"):
+                    act()
+        else:
+            with pytest.raises(BusyError, match=r"another program holds the tables: .*; try again later"):
+                twinset.Index.migrate(old)
+            assert index.verify() == []
+            assert list(index) == list(TEXTS)
+    assert twinset.Index.migrate(old) == (FORMAT if place.kind == "sqlite" else 1)
+    with twinset.Index.open(old) as index:
+        assert index.verify() == []
+        assert list(index) == list(TEXTS)
+
+
+def test_a_migration_between_two_looks_at_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = aged(Files(tmp_path))
+    done: list[int] = []
+
+    def meddling(db: apsw.Connection) -> None:
+        def at(event: dict[str, Any]) -> None:
+            if "sqlite_schema" in (event["sql"] or "") and not done:
+                done.append(0)
+                done[0] = twinset.Index.migrate(old)
+
+        db.trace_v2(apsw.SQLITE_TRACE_STMT, at)
+
+    monkeypatch.setattr(apsw, "connection_hooks", [*apsw.connection_hooks, meddling])
+    with twinset.Index.open(old, read_only=True) as index:
+        assert done == [1]
+        with pytest.raises(StateError, match="open it again"):
+            index.query(TEXTS)
     with twinset.Index.open(old) as index:
         assert index.verify() == []
 

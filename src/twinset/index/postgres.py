@@ -384,8 +384,8 @@ def _told(name: str) -> Iterator[None]:
         raise OutputError(f"{name} cannot be written to: {_first(error)}") from error
     except errors.InsufficientPrivilege as error:
         raise OutputError(f"{name}: the rights for this are missing: {_first(error)}") from error
-    except errors.LockNotAvailable as error:
-        raise BusyError(f"{name}: another program holds the tables: {_first(error)}") from error
+    except (errors.LockNotAvailable, errors.DependentObjectsStillExist) as error:  # readers of old formats
+        raise BusyError(f"{name}: another program holds the tables: {_first(error)}; try again later") from error
     except (errors.UndefinedTable, errors.UndefinedColumn, errors.DuplicateTable, errors.DuplicateSchema) as error:
         raise StateError(f"{name}: {_first(error)}; someone else is making or changing these tables") from error
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:

@@ -25,6 +25,7 @@ from twinset.index.base import Document, Home, Kept, Whole
 from twinset.index.entries import Entries, Keys, packed_bands
 from twinset.index.locking import WriterLock
 from twinset.index.settings import FORMAT
+from twinset.index.sqlite_errors import told
 from twinset.index.sqlite_log import CHANGES, WAIT, Log
 
 _PORTION = 65536
@@ -53,6 +54,7 @@ class SqliteHome(Home):
         self._log = Log(self._path, self._lock)
         self._still: tuple[int, int] | None = None
         self._closed = False
+        self.format = FORMAT
         if not os.path.isfile(self.name):
             raise StateError(
                 f"{self.name}: {'not a file' if os.path.exists(self.name) else 'there is no such index'}; "
@@ -63,11 +65,11 @@ class SqliteHome(Home):
             self._db.set_busy_timeout(round(1000 * WAIT))
             self._log.keep(self._db)
             try:
-                self.format = tables.recognised(self._db, self.name)
                 tables.configure(self._db, _CACHE)
-                self._log.check(self._db)
-                if self.format < FORMAT:
+                with self.snapshot():  # someone else may bring the tables up to date, but not between our looks at them
+                    self.format = tables.recognised(self._db, self.name)
                     tables.show_as_new(self._db, self.format)
+                self._log.check(self._db)
             except BaseException:
                 self._db.close()
                 raise
@@ -83,7 +85,7 @@ class SqliteHome(Home):
         made = f"{name}-{os.getpid()}.new"
         _register()
         try:
-            with _told(name):
+            with told(name):
                 try:
                     tables.create(made, _VFS, settings)
                 except (apsw.CantOpenError, apsw.PermissionsError, apsw.ReadOnlyError) as error:
@@ -111,8 +113,18 @@ class SqliteHome(Home):
         address = f"file:{quote(os.fsencode(self._path))}?mode=ro" + ("&immutable=1" if still else "")
         return apsw.Connection(address, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, vfs=_VFS)
 
-    def _told(self) -> AbstractContextManager[None]:
-        return _told(self.name)
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            with told(self.name):
+                yield
+        except DamagedError as error:
+            if self.format < FORMAT and self._db.pragma("user_version") != self.format:
+                raise self._changed() from error
+            raise
+
+    def _changed(self) -> StateError:
+        return StateError(f"{self.name} was changed by someone else in the meantime; open it again")
 
     def _rows(self, statement: str, *values: Any) -> list[Any]:
         with self._told():
@@ -121,7 +133,7 @@ class SqliteHome(Home):
             except UnicodeDecodeError as error:
                 raise self._odd() from error
         if self._still and (self._logged() or self._stamp() != self._still):
-            raise StateError(f"{self.name} was changed by someone else in the meantime; open it again")
+            raise self._changed()
         return rows
 
     def _odd(self) -> DamagedError:
@@ -347,35 +359,6 @@ class SqliteHome(Home):
                 self._log.empty(self._db)
         if self._log.is_empty():
             self._log.keep(self._db, kept=False)
-
-
-@contextmanager
-def _told(name: str) -> Iterator[None]:
-    """Say what SQLite says in our words."""
-    try:
-        yield
-    except apsw.ConnectionClosedError as error:
-        raise StateError(f"{name}: the index was closed; open it again") from error
-    except apsw.BusyError as error:
-        raise BusyError(f"{name}: another program holds the file: {error}; try again when it is done") from error
-    except apsw.FullError as error:
-        raise OutputError(f"{name}: there is no space left on the disk; what was committed before is safe") from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise DamagedError(f"{name} is damaged, or not an index: {error}; {tables.RESTORE}") from error
-    except apsw.IOError as error:
-        if getattr(error, "extendedresult", 0) in _BAD_READS:
-            raise DamagedError(f"{name} is damaged: a page of it is not as it was written; {tables.RESTORE}") from error
-        raise OutputError(f"{name}: reading or writing failed: {error}; what was committed before is safe") from error
-    except apsw.ReadOnlyError as error:
-        raise OutputError(f"{name} cannot be written to: {error}") from error
-    except (apsw.CantOpenError, apsw.PermissionsError) as error:
-        folder = os.path.dirname(os.path.abspath(name))
-        raise StateError(f"{name} cannot be opened: {error}; may files in {folder} be read and written?") from error
-    except apsw.Error as error:
-        raise DamagedError(f"{name} cannot be used: {error}") from error
-
-
-_BAD_READS = {apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS}
 
 
 def _put_in_place(made: str, name: str) -> None:

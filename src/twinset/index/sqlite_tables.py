@@ -112,11 +112,19 @@ def create(path: str, vfs: str, settings: dict[str, str], format: int = FORMAT) 
         db.close()
 
 
-def recognised(db: apsw.Connection, name: str) -> int:
-    """The format of the file, once it is known to be an index and nothing else."""
+def configure(db: apsw.Connection, cache: int) -> None:
+    """How this connection works: nothing that the file says is trusted; durable commits, so much memory."""
     db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     db.pragma("cell_size_check", True)
+    db.pragma("synchronous", "full")
+    db.pragma("cache_size", -cache)
+    db.pragma("wal_autocheckpoint", 0)
+    db.pragma("temp_store", "file")
+
+
+def recognised(db: apsw.Connection, name: str) -> int:
+    """The format of the file, once it is known to be an index and nothing else."""
     if not db.pragma("page_count"):
         raise DamagedError(f"{name} is empty: it is not an index")
     if db.pragma("application_id") != APPLICATION:
@@ -135,14 +143,6 @@ def recognised(db: apsw.Connection, name: str) -> int:
     if db.reserve_bytes() != CHECKSUM_BYTES or str(db.pragma("checksum_verification")) != "1":
         raise DamagedError(f"{name}: the pages of the file carry no checksums: another program made it; {RESTORE}")
     return format
-
-
-def configure(db: apsw.Connection, cache: int) -> None:
-    """How this connection works: durable commits, so much memory."""
-    db.pragma("synchronous", "full")
-    db.pragma("cache_size", -cache)
-    db.pragma("wal_autocheckpoint", 0)
-    db.pragma("temp_store", "file")
 
 
 def show_as_new(db: apsw.Connection, format: int) -> None:
