@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 from typing import Any
@@ -195,6 +197,14 @@ def test_a_second_writer_is_told_who_is_the_first(call: Call, news: str, corpus:
 
 def test_ctrl_c(news: str, tmp_path: Path) -> None:
     child = waiting(news, tmp_path)
+    assert child.stdin is not None
+    child.stdin.write(json.dumps({"id": "late", "text": text(5)}) + "\n")
+    child.stdin.flush()
+    until = time.monotonic() + 120
+    while any(fcntl.ioctl(child.stdin, termios.FIONREAD, bytes(4))):  # until it has been read
+        assert time.monotonic() < until
+        assert child.poll() is None
+        time.sleep(0.01)
     child.send_signal(signal.SIGINT)
     out, err = child.communicate()
     assert (child.returncode, out) == (130, "")
