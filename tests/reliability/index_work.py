@@ -214,15 +214,16 @@ def hold(report: Report, path: str, seconds: float) -> None:
     time.sleep(seconds)
 
 
-def commit_slowly(report: Report, path: str, seconds: float) -> None:
-    """Stay where a commit is when it has written one of the two heads of `-shm`, and not yet the other."""
+def commit_slowly(report: Report, path: str, until: str) -> None:
+    """Stay where a commit is when it has written one of the two heads of `-shm`, not yet the other, until a file is."""
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("BEGIN IMMEDIATE")
     shared = os.open(f"{path}-shm", os.O_RDWR)
     head = os.pread(shared, 48, 48)
     os.pwrite(shared, bytes(48), 48)
     report("half")
-    time.sleep(seconds)
+    while not os.path.exists(until):
+        time.sleep(0.01)
     os.pwrite(shared, head, 48)
     db.execute("ROLLBACK")
     os.close(shared)  # not before: closing any handle of a file ends all locks of the process on it

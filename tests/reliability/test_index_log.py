@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import shutil
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -225,23 +226,24 @@ def counted(tmp_path: Path) -> Iterator[tuple[str, Log, apsw.Connection]]:
 
 
 def test_a_log_is_counted_while_another_process_commits(
-    nursery: Nursery, counted: tuple[str, Log, apsw.Connection]
+    nursery: Nursery, counted: tuple[str, Log, apsw.Connection], tmp_path: Path
 ) -> None:
     path, log, db = counted
     frames = log.frames(db)
-    writer = nursery.start("commit_slowly", path, 0.3)
+    writer = nursery.start("commit_slowly", path, tmp_path / "go on")
     writer.until(1)
     with pytest.raises(apsw.BusyError):
         db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+    threading.Timer(0.1, (tmp_path / "go on").touch).start()
     assert log.frames(db) == frames
     writer.ended_well()
 
 
 def test_a_commit_that_never_ends_is_said(
-    nursery: Nursery, counted: tuple[str, Log, apsw.Connection], monkeypatch: pytest.MonkeyPatch
+    nursery: Nursery, counted: tuple[str, Log, apsw.Connection], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite_log, "WAIT", 0.1)
     path, log, db = counted
-    nursery.start("commit_slowly", path, 60).until(1)
+    nursery.start("commit_slowly", path, tmp_path / "never").until(1)
     with pytest.raises(apsw.BusyError):
         log.frames(db)
