@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 import twinset
-from twinset.errors import BusyError, StateError
+from twinset.errors import BusyError, DamagedError, StateError
 from twinset.index import sqlite_tables
 from twinset.index.homes import open_home
 from twinset.index.settings import FORMAT
@@ -162,6 +162,16 @@ def test_a_migration_while_the_older_format_is_read(place: Place) -> None:
     with twinset.Index.open(old) as index:
         assert index.verify() == []
         assert list(index) == list(TEXTS)
+
+
+def test_damage_after_a_migration_is_damage(tmp_path: Path) -> None:
+    old = aged(Files(tmp_path))
+    with twinset.Index.open(old, read_only=True) as index:
+        assert twinset.Index.migrate(old) == 1
+        Path(old).write_bytes(b"\xa5" * Path(old).stat().st_size)
+        with pytest.raises(DamagedError, match="put a back-up in its place"):
+            index.query(TEXTS)
+        assert len(index.verify()) == 1
 
 
 def test_a_migration_between_two_looks_at_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

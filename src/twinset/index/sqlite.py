@@ -119,8 +119,9 @@ class SqliteHome(Home):
             with told(self.name):
                 yield
         except DamagedError as error:
-            if self.format < FORMAT and self._db.pragma("user_version") != self.format:
-                raise self._changed() from error
+            with suppress(apsw.Error):  # where nothing at all can be read, the damage is what there is to say
+                if self.format < FORMAT and self._db.pragma("user_version") != self.format:
+                    raise self._changed() from error
             raise
 
     def _changed(self) -> StateError:
