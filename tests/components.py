@@ -24,9 +24,19 @@ def missing(what: str, found: Callable[[], bool], packages: Sequence[str]) -> st
     return "" if found() else f"there is no {what}: {said}; as root, apt-get install {' '.join(packages)}"
 
 
+USED: dict[str, None] = {}
+MISSING: dict[str, None] = {}
+
+
+def used(what: str) -> None:
+    """Note that a component served a test: the end of the run names it."""
+    USED[what] = None
+
+
 def skip_without(why: str) -> None:
     """Skip the test that is running if there is a reason to."""
     if why:
+        MISSING[why] = None
         pytest.skip(why)
 
 
