@@ -14,11 +14,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests import ready
+from tests import ready, run_folder
 
 STRUCK = str(Path(__file__).parent / "struck.py")
 STATE = ".twinset-state"
-_LEFT_BEHIND = tempfile.TemporaryDirectory(prefix="left-behind-")  # a killed run cannot remove its temporary folder
+_LEFT_BEHIND = tempfile.TemporaryDirectory(prefix=run_folder.KILLED)  # a killed run cannot remove its temporary folder
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in ("a", "e", "i", "o", "u", "an", "er") for c in ("", "n", "ta")]
 
 
