@@ -189,7 +189,7 @@ class Server(GivenServer):
             return
         self._process.send_signal(signal.SIGINT)
         try:
-            self._process.wait(60)
+            self._process.wait(120)
         except subprocess.TimeoutExpired:
             self.kill()
         self._process = None

@@ -51,6 +51,13 @@ class Done(NamedTuple):
         return self.lines[0]
 
 
+def run_seed() -> int:
+    """The seed of this run of the tests (TWINSET_SEED): kills come at moments that follow from it."""
+    seed = int(os.environ["TWINSET_SEED"])
+    print(f"TWINSET_SEED={seed}")
+    return seed
+
+
 def environment(scratch: Path | None, **more: str) -> dict[str, str]:
     """The variables of a run; `scratch` is where it puts temporary files, so that what is left there is seen."""
     scratch = scratch or Path(_LEFT_BEHIND.name)
