@@ -173,13 +173,17 @@ def locked(tmp_path: Path) -> Iterator[Path]:
 @contextmanager
 def written_to_by_nobody(folder: Path) -> Iterator[None]:
     """A folder, and what is in it, without any permission to write."""
+    let_write(folder, False)
     try:
-        for path in (*folder.iterdir(), folder):
-            path.chmod(path.stat().st_mode & 0o555 | 0o444)
         yield
     finally:
-        for path in (folder, *folder.iterdir()):
-            path.chmod(path.stat().st_mode | 0o200)
+        let_write(folder, True)
+
+
+def let_write(folder: Path, may: bool) -> None:
+    folder.chmod(0o755 if may else 0o555)
+    for path in folder.iterdir():
+        path.chmod(0o644 if may else 0o444)
 
 
 @contextmanager
@@ -204,12 +208,10 @@ def test_what_is_changed_under_a_reader_that_cannot_say_that_it_reads(locked: Pa
     with nobody_looks(locked, tmp_path / "other") as program:
         assert program.stdout
         first = program.stdout.readline()
-        os.chmod(locked.parent, 0o755)
-        os.chmod(locked, 0o644)
+        let_write(locked.parent, True)
         with twinset.Index.open(locked) as index:
             index.add(["b"], ["other text altogether"])
-        os.chmod(locked, 0o444)
-        os.chmod(locked.parent, 0o555)
+        let_write(locked.parent, False)
         said, errors = program.communicate("go on\n", timeout=300)
     assert first == "['a'] ['a'] []\n", errors
     assert said.splitlines()[0] == f"StateError {locked} was changed by someone else in the meantime; open it again"
