@@ -5,6 +5,8 @@ from __future__ import annotations
 import compileall
 import os
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +26,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "twinset"))
 
 # Processes that tests start find the package compiled, and compile nothing themselves: one that is struck in the midst
 # of it, or finds the disk full, would leave half a file for all that come after. Their streams are buffered, as usual.
-compileall.compile_dir(Path(__file__).parents[1] / "src", quiet=2)
+PACKAGE = Path(__file__).resolve().parents[1] / "src" / "twinset"
+compileall.compile_dir(PACKAGE, quiet=2)
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 os.environ.pop("PYTHONUNBUFFERED", None)
 
@@ -51,6 +54,16 @@ class Run:
         else:
             self.folder = Path(os.environ["TWINSET_TEST_FOLDER"])
         self.watch = run_folder.Watch(run_folder.use(self.folder / os.environ.get("PYTEST_XDIST_WORKER", "tmp")))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Compile all kernels before several processes would do so, each for itself, and tests measure memory."""
+        if self.has_workers and self.output is None:
+            paths = sorted(path.relative_to(PACKAGE.parent) for path in PACKAGE.glob("**/*kernels.py"))
+            names = [".".join(path.with_suffix("").parts) for path in paths]
+            halves = [f"import {', '.join(half)}" for half in (names[::2], names[1::2])]
+            for process in [subprocess.Popen([sys.executable, "-c", program]) for program in halves]:
+                assert process.wait() == 0
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[object]:
