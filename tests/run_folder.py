@@ -20,7 +20,8 @@ def make() -> Path:
     usual = tempfile.gettempdir()
     folder = Path(tempfile.mkdtemp(prefix="twinset-t-", dir=usual if len(os.fsencode(usual)) <= _LONGEST else "/tmp"))
     folder.chmod(0o711)  # a PostgreSQL server that root starts is another user's, and has its folder in here
-    if not _is_writable(Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))):
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))  # "~" stays where there is no home
+    if not cache.is_absolute() or not _is_writable(cache):
         os.environ |= {"XDG_CACHE_HOME": str(folder / "cache"), "XDG_CONFIG_HOME": str(folder / "config")}
     return folder
 
