@@ -98,7 +98,7 @@ def test_every_kernel_is_loaded_without_what_only_compiling_needs() -> None:
 
 def test_the_kernels_of_every_run_allocate_nothing() -> None:
     """Numba would load all that it knows of arrays, a twentieth of the time until a command begins."""
-    names = ["twinset.shingles.kernels", "twinset.sketches.kernels", "twinset.pairs.kernels"]
+    names = ["twinset.shingles.texts_kernels", "twinset.sketches.minhash_kernels", "twinset.pairs.sets_kernels"]
     subprocess.run([sys.executable, "-c", f"import {', '.join(names)}"], check=True)
     program = EVERY.replace("numba.cpython.printimpl", "numba.np.arrayobj")
     done = subprocess.run([sys.executable, "-c", program, *names], capture_output=True, text=True, check=True)

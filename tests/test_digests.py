@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from twinset import digests
 from twinset.errors import SourceError
+from twinset.system import digests
 
 PIECE = digests._PIECE
 

@@ -24,7 +24,7 @@ import twinset
 from tests import oracles
 from tests.sketches.test_simhash import exactly
 from twinset import textbook
-from twinset.engines.budget import Budget
+from twinset.engines.local.budget import Budget
 from twinset.errors import DuplicateIdError, OptionError, RowError, SourceError, StateError, UnknownIdError
 from twinset.plan.codes import bit_differs
 from twinset.schema import HASH_SCHEME
@@ -164,7 +164,7 @@ def test_estimates_of_the_cosine() -> None:
     same = made.estimate("a", "a")
     assert same.similarity == 1.0
     assert 0 < same.standard_error < 0.01
-    assert made.estimate("a", "none") == twinset.sketching.Estimate(0.0, 0.0, True)
+    assert made.estimate("a", "none") == twinset.jobs.sketch.Estimate(0.0, 0.0, True)
     with pytest.raises(UnknownIdError, match="no sketch with the id 'x'"):
         made.estimate("a", "x")
 
@@ -211,7 +211,7 @@ def test_a_file_is_the_same_for_any_threads_batches_and_memory(
 ) -> None:
     source = tmp_path / "texts.jsonl"
     source.write_text("".join(json.dumps({"id": id, "text": text}) + "\n" for id, text in family(300).items()))
-    monkeypatch.setattr("twinset.engines.code_files._ROWS_TOGETHER", 64)
+    monkeypatch.setattr("twinset.engines.local.sketch_files.code_files._ROWS_TOGETHER", 64)
     ways: tuple[dict[str, Any], ...] = (
         {},
         {"threads": 1},

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import twinset
 from twinset.errors import OptionError
-from twinset.results import PairsResult
+from twinset.jobs.result import PairsResult
 
 Pair = tuple[str, str]
 ELEMENTS = st.lists(st.sampled_from("abcdefgh"), max_size=8)

@@ -13,7 +13,7 @@ import pytest
 
 import twinset
 from tests import oracles
-from twinset.engines import estimating
+from twinset.engines.local.sketch_files import estimate
 from twinset.errors import DuplicateIdError, OptionError, OutputError, StateError, UnknownIdError
 
 KINDS = ("fss", "kperm", "bottom-k")
@@ -107,7 +107,7 @@ def test_sets_groups_and_records(tmp_path: Path, sketch: str) -> None:
     other = twinset.sketch(long, group="user", item="item", sketch=sketch)
     assert slots(made) == slots(other)
     if sketch == "bottom-k":
-        assert made.estimate("ann", "ben") == twinset.sketching.Estimate(0.75, 0.0, True)
+        assert made.estimate("ann", "ben") == twinset.jobs.sketch.Estimate(0.75, 0.0, True)
     assert as_dict(twinset.find_pairs(made, threshold=0.5).pairs).keys() == {("ann", "ben")}
     people = pa.table({"id": ["a", "b"], "name": ["ann smith", "ann smyth"], "town": ["york", "york"]})
     records = twinset.sketch(people, text=["name,char:2", "town,char:2,3"], sketch=sketch)
@@ -214,7 +214,7 @@ def test_merging_in_several_passes(tmp_path: Path, sketch: str, monkeypatch: pyt
     table = pa.table({"id": [id for id, _ in rows], "text": [text for _, text in rows]})
     words: dict[str, Any] = {"sketch": sketch, "shingle": "word:1", "n_hashes": 16, "merge": True}
     at_once = twinset.sketch(table, **words)
-    monkeypatch.setattr("twinset.engines.budget.Budget.sketches", 1000)
+    monkeypatch.setattr("twinset.engines.local.budget.Budget.sketches", 1000)
     assert twinset.sketch(table, batch_bytes=1024, **words).table.equals(at_once.table)
 
 
@@ -269,18 +269,18 @@ def test_estimates_are_near_the_truth(sketch: str) -> None:
 def test_small_memory_changes_nothing(sketch: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = twinset.sketch(family(400), sketch=sketch, shingle="word:2", n_hashes=32)
     whole = twinset.find_pairs(made, threshold=0.5).pairs
-    monkeypatch.setattr("twinset.engines.sketch_files._GROUP_BYTES", 1)
+    monkeypatch.setattr("twinset.engines.local.sketch_files.files._GROUP_BYTES", 1)
     for share in ("sets", "sketches", "names", "pairs"):
-        monkeypatch.setattr(f"twinset.engines.budget.Budget.{share}", 6000)
+        monkeypatch.setattr(f"twinset.engines.local.budget.Budget.{share}", 6000)
     blocks: list[int] = []
-    cut = estimating.Estimating._blocks
+    cut = estimate.Estimating._blocks
 
     def counted(run: Any) -> list[range]:
         found = cut(run)
         blocks.append(len(found))
         return found
 
-    monkeypatch.setattr(estimating.Estimating, "_blocks", counted)
+    monkeypatch.setattr(estimate.Estimating, "_blocks", counted)
     found = twinset.find_pairs(made, threshold=0.5, threads=3)
     assert found.pairs.equals(whole)
     assert blocks[0] > 3
@@ -316,9 +316,9 @@ def test_one_file_against_another(sketch: str, small: bool, monkeypatch: pytest.
     }
     bands: dict[str, Any] = {} if sketch == "bottom-k" else {"rows_per_band": 1, "n_bands": 64}
     if small:
-        monkeypatch.setattr("twinset.engines.sketch_files._GROUP_BYTES", 1)
+        monkeypatch.setattr("twinset.engines.local.sketch_files.files._GROUP_BYTES", 1)
         for share in ("sets", "sketches", "names", "pairs"):
-            monkeypatch.setattr(f"twinset.engines.budget.Budget.{share}", 6000)
+            monkeypatch.setattr(f"twinset.engines.local.budget.Budget.{share}", 6000)
     found = twinset.find_pairs(one, against=other, threshold=0.5, **bands)
     assert as_dict(found.pairs) == expected
     assert {("d03", "d03"), ("copy", "d03"), ("again", "twin")} <= expected.keys()

@@ -14,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import oracles
-from twinset.candidates import hamming, hamming_choice, hamming_kernels
-from twinset.candidates.hamming import CodePairs, Join, Table, across, within
-from twinset.candidates.hamming_choice import Block, Side
+from twinset.candidates.hamming import blocks as hamming_choice
+from twinset.candidates.hamming import join as hamming
+from twinset.candidates.hamming import join_kernels
+from twinset.candidates.hamming.blocks import Block, Side
+from twinset.candidates.hamming.join import CodePairs, Join, Table, across, within
 from twinset.errors import OptionError
 from twinset.schema import Codes
 
@@ -236,9 +238,9 @@ def test_keys_are_the_bits_of_the_block(rows: Rows, data: st.DataObject) -> None
     places = data.draw(st.sets(st.integers(0, 127), max_size=22))
     masks = [sum(1 << place for place in places if place < 64), sum(1 << place - 64 for place in places if place >= 64)]
     steps, keys = np.empty((2, 6), np.uint64), np.empty(len(rows), np.uint32)
-    hamming_kernels.squeeze_steps(np.array(masks, np.uint64), steps)
+    join_kernels.squeeze_steps(np.array(masks, np.uint64), steps)
     side = Side.of(array(rows, 2), np.arange(len(rows), dtype=np.uint32))
-    hamming_kernels.keys(side.codes, np.array(masks, np.uint64), steps, keys)
+    join_kernels.keys(side.codes, np.array(masks, np.uint64), steps, keys)
     assert keys.tolist() == [oracles.squeezed_bits(row, masks) for row in rows]
 
 

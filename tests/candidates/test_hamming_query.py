@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests import oracles
 from tests.candidates.test_hamming import DISTANCES, Rows, array, codes, triples
-from twinset.candidates import hamming_query
-from twinset.candidates.hamming_query import NOBODY, CodeTables, radii_of
+from twinset.candidates.hamming import query as hamming_query
+from twinset.candidates.hamming.query import NOBODY, CodeTables, radii_of
 from twinset.errors import OptionError
 from twinset.schema import Codes
 

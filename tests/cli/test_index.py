@@ -14,8 +14,8 @@ import twinset
 from tests.reliability.command import struck
 from twinset import textbook
 from twinset.cli.index import COMMANDS
-from twinset.index import sqlite, sqlite_tables
 from twinset.index.settings import FORMAT, Settings
+from twinset.index.sqlite import backend, tables
 from twinset.options.index import IndexOptions
 
 from .conftest import Call, text
@@ -249,7 +249,7 @@ def test_verify_finds_what_is_wrong(call: Call, news: str) -> None:
     assert (done.code, done.out) == (0, "news.twinset: all is well (6 documents)\n")
     assert call("index", "verify", news, "--json").json == {"index": news, "documents": 6, "problems": []}
     whole = Path(news).read_bytes()
-    db = sqlite.apsw.Connection(news, sqlite.apsw.SQLITE_OPEN_READWRITE, vfs="cksmvfs")
+    db = backend.apsw.Connection(news, backend.apsw.SQLITE_OPEN_READWRITE, vfs="cksmvfs")
     db.execute("DELETE FROM bands WHERE document = 2")
     db.close()
     done = call("index", "verify", news)
@@ -333,7 +333,7 @@ def test_an_import_that_did_not_come_to_its_end(call: Call, news: str, tmp_path:
 def test_migrate(call: Call, news: str, corpus: Path) -> None:
     assert "has format 2, the newest" in call("index", "migrate", news).out
     rows = dataclasses.replace(Settings.chosen(IndexOptions.of(seed=1)), format=1).to_rows()
-    sqlite_tables.create("old.twinset", "cksmvfs", rows, 1)
+    tables.create("old.twinset", "cksmvfs", rows, 1)
     assert call("index", "stats", "old.twinset", "--json").json["format"] == 1
     assert call("index", "query", "old.twinset", corpus.name).code == 0
     assert "twinset index migrate" in call("index", "add", "old.twinset", corpus.name).refusal

@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from twinset.cli.index.answers import ROWS
+from twinset.cli.screen.answers import ROWS
 
 from .conftest import Call, text
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import twinset
-from twinset.cli import running
+from twinset.cli.support import run
 
 LOOKED = "import gc, sys\nsys.looked_at = (sys.getswitchinterval(), gc.isenabled())\n"
 
@@ -31,9 +31,9 @@ def test_loading_leaves_the_interpreter_as_it_was(module: Path, ending: str) -> 
     before = sys.getswitchinterval()
     if ending:
         with pytest.raises(KeyboardInterrupt):
-            running.load(lambda _: None, "looking")
+            run.load(lambda _: None, "looking")
     else:
-        running.load(lambda _: None, "looking")
+        run.load(lambda _: None, "looking")
     interval, collecting = vars(sys).pop("looked_at")
     assert interval < before / 10
     assert not collecting

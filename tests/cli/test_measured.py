@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from twinset.cli import show
+from twinset.cli.screen import show
 
 from .conftest import Call
 

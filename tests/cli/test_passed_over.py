@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from twinset.cli.passed_over import LATER, UNUSED, PassedOver
+from twinset.cli.support.fast_start import LATER, UNUSED, PassedOver
 
 PROGRAM = """
 import sys

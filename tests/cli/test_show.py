@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from twinset.cli import progress, show
+from twinset.cli.screen import show
+from twinset.cli.support import progress
 
 
 def test_one_line_a_stage(capsys: pytest.CaptureFixture[str]) -> None:

@@ -131,7 +131,7 @@ STARTING = """
 """
 
 
-@pytest.mark.parametrize("place", ["twinset.errors", "dataclasses", "click", "twinset.cli.stopping"])
+@pytest.mark.parametrize("place", ["twinset.errors", "dataclasses", "click", "twinset.cli.support.interrupt"])
 def test_while_it_is_loaded_it_dies_of_the_signal(place: str) -> None:
     done = run(STARTING.format(place=place, name="/usr/bin/twinset"))
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from twinset.documents.long_reading import LongReading
-from twinset.documents.long_values import long_columns
+from twinset.documents.parquet.long_reading import LongReading
+from twinset.documents.parquet.long_values import long_columns
 
 ROWS = 500
 

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 from tests.documents.reading import opened, packed, read_all, write_all
-from twinset.documents import MAX_ROW_BYTES, records
+from twinset.documents import MAX_ROW_BYTES
+from twinset.documents.formats import byte_rows
 from twinset.errors import RowError
 
 # Reads everything in a process of its own and prints the rows, the unreadable ones, and the memory it took.
@@ -86,7 +87,7 @@ def test_a_bomb_of_many_rows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("batch", [64, 300, 2**20])
 def test_giants_among_other_rows(tmp_path: Path, batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "MAX_ROW_BYTES", 1000)
+    monkeypatch.setattr(byte_rows, "MAX_ROW_BYTES", 1000)
     giant = b'{"text":"' + b"x" * 3000 + b'"}\n'
     path = tmp_path / "in.jsonl"
     path.write_bytes(giant + b'{"text":"a"}\n\n' + giant + giant + b'{"text":"b"}\nbad\n' + giant.rstrip())
@@ -104,7 +105,7 @@ def test_giants_among_other_rows(tmp_path: Path, batch: int, monkeypatch: pytest
 
 @pytest.mark.parametrize("batch", [64, 300, 2**20])
 def test_giant_records(tmp_path: Path, batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "MAX_ROW_BYTES", 1000)
+    monkeypatch.setattr(byte_rows, "MAX_ROW_BYTES", 1000)
     path = tmp_path / "in.csv"
     giant = b'"' + b"x,\n" * 1000 + b'",1\n'
     path.write_bytes(b"text,n\na,1\n" + giant + b"b,1\nc\n" + giant.rstrip())

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 from tests import oracles
 from tests.documents.reading import opened, read_all
-from twinset.documents import groups_sorting
-from twinset.documents.groups import GroupsPart
-from twinset.documents.groups_rows import ELEMENT_SEED
-from twinset.documents.groups_sorting import cuts
+from twinset.documents.long_tables import sort
+from twinset.documents.long_tables.part import GroupsPart
+from twinset.documents.long_tables.rows import ELEMENT_SEED
+from twinset.documents.long_tables.sort import cuts
 from twinset.documents.normalize import hash_values
 from twinset.errors import ColumnError, OptionError, RowError, SourceError, StateError
 
@@ -267,7 +267,7 @@ def test_weights_that_add_up_to_more_than_a_number(tmp_path: Path) -> None:
 
 
 def test_a_group_that_is_too_large_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(groups_sorting, "MAX_ROW_BYTES", 16)
+    monkeypatch.setattr(sort, "MAX_ROW_BYTES", 16)
     table = pa.table({"user": list("abaa"), "movie": [1, 1, 2, 3]})
     with pytest.raises(RowError, match="group 'a': the group has 3 elements; at most 2 are read"):
         part_of(table, scratch=tmp_path / "a").laid()

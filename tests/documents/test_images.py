@@ -13,9 +13,9 @@ import pytest
 
 from tests.documents.reading import opened, packed, read_all, write_all
 from tests.pictures import encoded, scene
-from twinset.documents.images import ImagePart
-from twinset.documents.pictures import SIDE, read_picture
-from twinset.engines.opening import tell_unexpected
+from twinset.documents.items.image_decode import SIDE, read_picture
+from twinset.documents.items.image_files import ImagePart
+from twinset.engines.local.steps.open import tell_unexpected
 from twinset.engines.progress import Silent
 from twinset.errors import OptionError, RowError, SourceError
 from twinset.sketches.images import colour_layouts, perceptual_hashes

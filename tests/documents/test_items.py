@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import twinset
-from twinset.documents.items import packed, record_columns, split_list
+from twinset.documents.items.pack import packed, record_columns, split_list
 from twinset.errors import ColumnError, OptionError, RowError, SourceError
 from twinset.options import ReadOptions
 from twinset.options.index import SourceOptions

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from tests.documents.long_texts import read, texts
 from tests.documents.reading import opened, read_all
-from twinset.documents.long_reading import Laid, about_pages
-from twinset.documents.pages import _page, column_pages
-from twinset.documents.snappy_kernels import BEHIND, DAMAGED, ELEMENTS, unpack_values
-from twinset.documents.thrift import Struct, read_struct, read_varint, varint, write_struct
+from twinset.documents.parquet.long_reading import Laid, about_pages
+from twinset.documents.parquet.pages import _page, column_pages
+from twinset.documents.parquet.snappy_kernels import BEHIND, DAMAGED, ELEMENTS, unpack_values
+from twinset.documents.parquet.thrift import Struct, read_struct, read_varint, varint, write_struct
 from twinset.errors import SourceError
 
 

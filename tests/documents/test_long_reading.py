@@ -11,9 +11,9 @@ import pytest
 
 from tests.documents.long_texts import ROWS, read, texts
 from tests.documents.reading import opened, read_all
-from twinset.documents.long_reading import LongReading
-from twinset.documents.long_values import long_columns
-from twinset.documents.thrift import read_struct, write_struct
+from twinset.documents.parquet.long_reading import LongReading
+from twinset.documents.parquet.long_values import long_columns
+from twinset.documents.parquet.thrift import read_struct, write_struct
 from twinset.errors import SourceError
 
 

@@ -14,10 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.documents.reading import opened, write_all
-from twinset.documents import long_values, tables
-from twinset.documents.long_values import long_columns
-from twinset.documents.parquet import ParquetPart
-from twinset.documents.parquet_writing import SourceWriter
+from twinset.documents.formats import typed_columns
+from twinset.documents.parquet import long_values
+from twinset.documents.parquet.long_values import long_columns
+from twinset.documents.parquet.read import ParquetPart
+from twinset.documents.parquet.write import SourceWriter
 
 ROWS = 700
 
@@ -39,7 +40,7 @@ def write(path: Path, out: Path, batch: int = 2**14) -> Path:
 
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_values, "_PAGE", 5000)
-    monkeypatch.setattr(tables, "GROUP_BYTES", 2**17)
+    monkeypatch.setattr(typed_columns, "GROUP_BYTES", 2**17)
 
 
 TYPES = [pa.string(), pa.large_string(), pa.binary(), pa.large_binary()]

@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import twinset
-from twinset.documents.codes import code_of, packed_codes
+from twinset.documents.items.codes import code_of, packed_codes
+from twinset.documents.items.vectors import packed_vectors, read_vector
+from twinset.documents.items.weighted import packed_weighted
 from twinset.documents.sources import open_sources
-from twinset.documents.vectors import packed_vectors, read_vector
-from twinset.documents.weighted import packed_weighted
 from twinset.errors import ColumnError, OptionError, RowError, SourceError
 from twinset.options import ReadOptions
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.documents.reading import opened, read_all, write_all
-from twinset.documents import tables
+from twinset.documents.formats import typed_columns
 
 WORDS = [f"word{number}" for number in range(500)]
 
@@ -37,7 +37,7 @@ def corpus(rows: int, words: int = 60) -> pa.Table:
 def test_the_same_bytes_for_any_batch(
     tmp_path: Path, row_group_size: int, compliant: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "GROUP_BYTES", 2**17)
+    monkeypatch.setattr(typed_columns, "GROUP_BYTES", 2**17)
     path = tmp_path / "in.parquet"
     table = corpus(3000)
     pq.write_table(table, path, row_group_size=row_group_size, use_compliant_nested_type=compliant)
@@ -150,7 +150,7 @@ def test_every_type_of_text(tmp_path: Path, kind: Any) -> None:
 
 
 def test_rows_larger_than_a_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "GROUP_BYTES", 1000)
+    monkeypatch.setattr(typed_columns, "GROUP_BYTES", 1000)
     path = tmp_path / "in.parquet"
     table = pa.table({"text": ["a" * 5000, "b", "c" * 999, "d" * 2000, ""]})
     pq.write_table(table, path)

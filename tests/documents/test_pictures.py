@@ -16,9 +16,9 @@ from PIL import Image
 
 from tests import oracles
 from tests.pictures import encoded, scene
-from twinset.documents import pictures
-from twinset.documents.image_kernels import add_rows
-from twinset.documents.pictures import SIDE, read_picture, thumbnail
+from twinset.documents.items import image_decode
+from twinset.documents.items.image_decode import SIDE, read_picture, thumbnail
+from twinset.documents.items.image_kernels import add_rows
 from twinset.errors import OptionError, RowError
 
 Turn = Image.Transpose
@@ -145,10 +145,10 @@ def test_large_pictures_are_read_in_strips_and_large_jpegs_at_a_fraction(monkeyp
     fraction = read_picture(encoded(picture, "JPEG", quality=95), "it")
     assert fraction.pixels == 1600 * 1200
     assert float(np.abs(fraction.grid - whole.grid).mean()) < 0.5
-    monkeypatch.setattr(pictures, "_STRIP", 1600 * 7)
-    monkeypatch.setattr(pictures, "_LARGE", 1000)
+    monkeypatch.setattr(image_decode, "_STRIP", 1600 * 7)
+    monkeypatch.setattr(image_decode, "_LARGE", 1000)
     assert (grid_of(encoded(picture)) == whole.grid).all()
-    assert not pictures._large.locked()
+    assert not image_decode._large.locked()
 
 
 def test_pictures_of_a_few_pixels() -> None:
@@ -178,7 +178,7 @@ def test_what_is_no_picture_or_damaged_is_refused(data: bytes, said: str) -> Non
         with pytest.raises(RowError, match=said) as caught:
             read()
         assert caught.value.where == "a/b.png"
-    assert not pictures._large.locked()
+    assert not image_decode._large.locked()
 
 
 @settings(max_examples=60, deadline=None)
@@ -208,7 +208,7 @@ def test_threads_see_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     data = [encoded(scene(seed), "JPEG") for seed in range(12)]
     alone = [grid_of(one) for one in data]
     found: dict[int, npt.NDArray[np.float32]] = {}
-    monkeypatch.setattr(pictures, "_LARGE", 1000)
+    monkeypatch.setattr(image_decode, "_LARGE", 1000)
 
     def work(place: int) -> None:
         found[place] = grid_of(data[place])
@@ -272,6 +272,6 @@ def test_a_damaged_file_is_a_picture_or_is_refused(format: str) -> None:
 def test_whatever_goes_wrong_with_one_picture_is_said_of_it() -> None:
     with (
         pytest.raises(RowError, match=r"it: not a picture that can be read: division by zero"),
-        pictures._Opened(encoded(scene(1)), "it") as image,
+        image_decode._Opened(encoded(scene(1)), "it") as image,
     ):
         image.size[0] / 0

@@ -11,18 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from twinset.documents.sources import open_sources
-from twinset.engines import joining
-from twinset.engines.budget import Budget
-from twinset.engines.corpus import Corpus
-from twinset.engines.expanding import Copies
+from twinset.engines.local.budget import Budget
+from twinset.engines.local.copies import Copies
+from twinset.engines.local.corpus import Corpus
+from twinset.engines.local.state import State
+from twinset.engines.local.steps import candidates as joining
+from twinset.engines.local.steps.read import Reading
+from twinset.engines.local.steps.verify import Verifying
+from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Silent
-from twinset.engines.reading import Reading
-from twinset.engines.spool import Spool
-from twinset.engines.state import State
-from twinset.engines.threads import Threads
-from twinset.engines.verifying import Verifying
 from twinset.options import DedupOptions
 from twinset.plan import plan
+from twinset.system.spool import Spool
 
 PLENTY = Budget(10**12, 10**12)
 

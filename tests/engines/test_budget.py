@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinset.engines.budget import Budget, batch_within, peak_bytes, resident_bytes
+from twinset.engines.local.budget import Budget, batch_within, peak_bytes, resident_bytes
 
 GB = 10**9
 

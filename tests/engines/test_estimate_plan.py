@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from twinset.engines.estimate_plan import EstimatePlan, estimate_plan, least_matches, met_probability
+from twinset.engines.local.sketch_files.estimate_plan import EstimatePlan, estimate_plan, least_matches, met_probability
 from twinset.errors import OptionError, PlanWarning
 
 

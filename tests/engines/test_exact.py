@@ -19,20 +19,21 @@ from tests.reliability.command import documents, write_lines
 from tests.reliability.command import started as command
 from twinset import textbook
 from twinset.documents.sources import open_sources
-from twinset.engines import exact, joining
-from twinset.engines.budget import Budget
-from twinset.engines.expanding import Copies
+from twinset.engines.local.budget import Budget
+from twinset.engines.local.copies import Copies
+from twinset.engines.local.state import State
+from twinset.engines.local.steps import candidates as joining
+from twinset.engines.local.steps import candidates_exact
+from twinset.engines.local.steps.read import Reading
+from twinset.engines.local.steps.verify import Verifying
+from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Silent
-from twinset.engines.reading import Reading
-from twinset.engines.spool import Spool
-from twinset.engines.state import State
-from twinset.engines.threads import Threads
-from twinset.engines.verifying import Verifying
 from twinset.errors import OptionError
 from twinset.options import PairsOptions
-from twinset.pairs.verify import Sets
+from twinset.pairs.sets import Sets
 from twinset.plan import exact_plan
 from twinset.schema import Shingles
+from twinset.system.spool import Spool
 
 WORDS = ["a", "b", "c", "d", "e", "rose", "is", "ß", "京", "都", "E", "é"]
 LINES = st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join)
@@ -161,7 +162,7 @@ def stages(
     )  # fmt: skip
     corpus, _ = reading.corpus()
     copies = Copies.of(joining.first_appearances(corpus), corpus.status)
-    candidates = exact.candidates(corpus, copies.first, options, budget, state, pool, Silent())
+    candidates = candidates_exact.candidates(corpus, copies.first, options, budget, state, pool, Silent())
     verifying = Verifying(corpus, options, budget, state.scratch, pool, Silent())
     pairs = Spool(folder / "verified", "<u4", 3)
     verifying.verify(candidates, options.threshold, pairs)
@@ -217,14 +218,14 @@ def test_any_batch_and_threads_find_the_same(
 
 
 def test_little_memory_means_many_blocks(tmp_path: Path, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[exact._Blocks] = []
-    joined = exact._Blocks.joined
-    monkeypatch.setattr(exact._Blocks, "joined", lambda blocks: seen.append(blocks) or joined(blocks))
+    seen: list[candidates_exact._Blocks] = []
+    joined = candidates_exact._Blocks.joined
+    monkeypatch.setattr(candidates_exact._Blocks, "joined", lambda blocks: seen.append(blocks) or joined(blocks))
     found = stages(tmp_path / "little", [source], Budget(0, 100_000))
     assert not found.corpus.held
     assert len(seen[-1].own) > 5
     stages(tmp_path / "many", [source], Budget(0, 9_000))
-    assert 2 * len(seen[-1].own) > exact._OPEN_FILES
+    assert 2 * len(seen[-1].own) > candidates_exact._OPEN_FILES
     crowd = stages(tmp_path / "crowd", [source], threshold=0.4, shingle="char:3")
     assert seen[-1].crowded.any()
     assert len(seen[-1].own) == 1
@@ -289,7 +290,7 @@ def test_brute_force_is_the_textbook(given_sets: list[set[int]], threshold: floa
     rows = np.arange(len(given_sets))
     sets.fill(Shingles(rows, offsets, hashes), rows, rows)
     expected = list(textbook.all_pairs(dict(enumerate(given_sets)), threshold))
-    found = exact.brute_force(sets, threshold).tolist()
+    found = candidates_exact.brute_force(sets, threshold).tolist()
     assert [(left, right) for left, right, _ in found] == [(left, right) for left, right, _ in expected]
     assert [shared for *_, shared in found] == [len(given_sets[a] & given_sets[b]) for a, b, _ in expected]
 
@@ -307,7 +308,7 @@ def test_a_stopped_run_goes_on(tmp_path: Path, source: str, monkeypatch: pytest.
         with pytest.raises(OSError, match="no space left"):
             twinset.find_pairs(source, output=tmp_path / "out.parquet", **words)
     with monkeypatch.context() as patch:
-        patch.setattr(exact.Joining, "candidates", stop)
+        patch.setattr(candidates_exact.Joining, "candidates", stop)
         found = twinset.find_pairs(source, output=tmp_path / "out.parquet", **words)
     assert found.summary["timings"]["resumed"] == ["candidates", "sketches"]
     assert found.summary["candidates"] == whole.summary["candidates"]

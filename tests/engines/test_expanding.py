@@ -12,9 +12,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinset.engines.expanding import SAME, Copies, expanded
-from twinset.engines.sketching import EMPTY, READ
-from twinset.engines.spool import Spool
+from twinset.engines.local.copies import SAME, Copies, expanded
+from twinset.engines.local.steps.sketch import EMPTY, READ
+from twinset.system.spool import Spool
 
 
 def copies_of(contents: list[int]) -> Copies:

@@ -10,7 +10,7 @@ import pytest
 
 import twinset
 from tests.pictures import EDITS, encoded, scene
-from twinset.documents.pictures import read_picture
+from twinset.documents.items.image_decode import read_picture
 from twinset.errors import OptionError, RowError
 from twinset.sketches.images import colour_layouts, perceptual_hashes
 

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from tests.engines.corpora import PLENTY, stages, texts
-from twinset.engines import sampling
-from twinset.engines.auditing import Audited, Auditing
-from twinset.engines.budget import Budget
-from twinset.engines.loading import Loaded, Loading
+from twinset.engines.local.audit import sample
+from twinset.engines.local.audit.load_sets import Loaded, Loading
+from twinset.engines.local.audit.run import Audited, Auditing
+from twinset.engines.local.budget import Budget
+from twinset.engines.local.steps.verify import Verifying
+from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Silent
-from twinset.engines.spool import Spool
-from twinset.engines.threads import Threads
-from twinset.engines.verifying import Verifying
 from twinset.options import DedupOptions
+from twinset.system.spool import Spool
 
 SMALL = Budget(10**12, 60_000)  # too little for the texts
 WORDS: dict[str, Any] = {"recall": 0.4, "threshold": 0.7, "by": "group"}
@@ -97,7 +97,7 @@ def test_an_audit_that_looked_ahead_is_the_same(tmp_path: Path, asked: int | Non
 
 def test_of_a_sample_too_large_those_tried_first_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Room for a hundred documents, a sample of all: fifty are tried with fifty more."""
-    monkeypatch.setattr(sampling, "PILOT", 50)
+    monkeypatch.setattr(sample, "PILOT", 50)
     source = written(tmp_path / "a.jsonl", 400)
     own = Budget(10**12, 2 * 10**6)
     one, two = (audited(tmp_path / str(ahead), source, SMALL, own, ahead, None, **WORDS) for ahead in (False, True))

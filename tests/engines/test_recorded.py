@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import twinset
-from twinset.engines.expanding import SAME
-from twinset.engines.limits import leaving
-from twinset.engines.recalled import Recalled
-from twinset.engines.recorded import Recorded
-from twinset.engines.scored import Scored
-from twinset.engines.threads import Threads
+from twinset.engines.local.copies import SAME
+from twinset.engines.local.threads import Threads
+from twinset.results.recut_corpus import Recalled
+from twinset.results.recut_options import leaving
+from twinset.results.recut_pairs import Scored
+from twinset.results.stored import Recorded
 
 LINE = " ".join(f"word{i}" for i in range(30))
 TEXTS = {"a": LINE, "b": LINE + " é", "c": "other words here", "d": LINE, "e": "", "f": "ünïcode " * 9}

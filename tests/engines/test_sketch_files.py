@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from twinset.engines.sketch_files import Scheme, SketchBatch, SketchSource, SketchWriter, opened
+from twinset.engines.local.sketch_files.files import Scheme, SketchBatch, SketchSource, SketchWriter, opened
 from twinset.errors import OptionError, SourceError, StateError, TwinsetError
 from twinset.options.sketch import METADATA, holds_sketches
 from twinset.schema import Shingles
@@ -56,7 +56,7 @@ def test_what_was_written_comes_back(tmp_path: Path, scheme: Scheme) -> None:
 
 @schemes
 def test_portions_do_not_matter(tmp_path: Path, scheme: Scheme, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("twinset.engines.sketch_files._GROUP_BYTES", 1)  # row groups of 64
+    monkeypatch.setattr("twinset.engines.local.sketch_files.files._GROUP_BYTES", 1)  # row groups of 64
     whole = batch(scheme, 500)
     parts = []
     for start in range(0, 500, 37):

@@ -12,8 +12,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinset.engines.sorting import Rows, sorted_portions
-from twinset.engines.spool import Spool
+from twinset.engines.local.sort_pairs import Rows, sorted_portions
+from twinset.system.spool import Spool
 
 VALUES = 40
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tests.engines.corpora import PLENTY, Stages, stages, texts
-from twinset.engines.budget import Budget
-from twinset.engines.clustering import grouped, ranks
+from twinset.engines.local.budget import Budget
+from twinset.engines.local.steps.cluster import grouped, ranks
 
 FREE = [1000, 5000, 60_000, 400_000]
 

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from twinset.engines.spool import Spool, packed, unpacked
-from twinset.engines.state import State, fingerprint
+from twinset.engines.local.state import State, fingerprint
 from twinset.errors import OutputError, StateError
+from twinset.system.spool import Spool, packed, unpacked
 
 
 def test_records_come_back(tmp_path: Path) -> None:

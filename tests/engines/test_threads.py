@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from twinset.engines.threads import Threads
+from twinset.engines.local.threads import Threads
 
 
 @pytest.mark.parametrize("count", [1, 2, 7])

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from twinset.engines.vector_index import VectorIndex
 from twinset.errors import SourceError
+from twinset.index.in_memory import VectorIndex
 from twinset.pairs.vectors import every_nearest
 
 

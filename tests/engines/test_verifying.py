@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tests.engines.corpora import stages, texts
-from twinset.engines import verifying
+from twinset.engines.local.steps import verify
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
@@ -21,7 +21,7 @@ def test_the_same_whatever_is_compared_at_once(
     given[8] += " häßlich"
     sources = [pa.table({"text": pa.array(given, kind)}), pa.table({"text": pa.array([*given[:40], None], kind)})]
     plain = stages(tmp_path / "plain", sources, threads=1)
-    monkeypatch.setattr(verifying, name, value)
+    monkeypatch.setattr(verify, name, value)
     patched = stages(tmp_path / "patched", sources, threads=2)
     assert len(plain.rows(plain.pairs)) > 150
     assert patched.rows(patched.pairs) == plain.rows(plain.pairs)

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 import twinset
 from tests import oracles
 from tests.engines.corpora import PLENTY, Stages, stages, texts
-from twinset.engines.auditing import Audited, Auditing
-from twinset.engines.budget import Budget
+from twinset.engines.local.audit.run import Audited, Auditing
+from twinset.engines.local.budget import Budget
+from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Silent
-from twinset.engines.threads import Threads
-from twinset.evaluation.audit import Sampled, beta_quantile, exact_interval, observations, recall_of
+from twinset.evaluation.recall_interval import Sampled, beta_quantile, exact_interval, observations, recall_of
 from twinset.options import DedupOptions
 
 WEAK = {"recall": 0.4, "threshold": 0.7}

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twinset.errors import ColumnError, RowError, SourceError
-from twinset.evaluation import known as knowledge
-from twinset.evaluation.known import KnownClusters, KnownPairs, unpaired
-from twinset.evaluation.truth import read_truth, resolved
+from twinset.evaluation import true_pairs as knowledge
+from twinset.evaluation.read_truth import read_truth, resolved
+from twinset.evaluation.true_pairs import KnownClusters, KnownPairs, unpaired
 
 PAIRS = [("a", "b"), ("007", "1e5"), ("with, comma", 'and "quotes"\nand lines')]
 

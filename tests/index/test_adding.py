@@ -14,7 +14,7 @@ import pytest
 import twinset
 from twinset.engines.progress import Silent
 from twinset.errors import DuplicateIdError, RowError, SourceError, TwinsetError
-from twinset.index import writing
+from twinset.index import write
 
 from .conftest import NewIndex, Place
 from .corpora import rows, words
@@ -34,7 +34,7 @@ def write_lines(path: Path, documents: list[tuple[str, str]]) -> Path:
 @pytest.fixture
 def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Portions of a few documents, as if sources were a thousand times as long."""
-    monkeypatch.setattr(writing, "COMMIT", 10)
+    monkeypatch.setattr(write, "COMMIT", 10)
 
 
 @pytest.mark.parametrize("store", STORES)

@@ -10,7 +10,7 @@ import pytest
 
 import twinset
 from tests import oracles
-from twinset.index import answers, entries
+from twinset.index.kinds import text_entries, text_queries
 from twinset.plan import LEAST_LOSS
 
 from .conftest import NewIndex
@@ -136,11 +136,11 @@ def test_portions_make_no_difference(new_index: NewIndex, monkeypatch: pytest.Mo
     index = new_index(shingle="word:2", threshold=0.5)
     index.add(TEXTS)
     expected = index.query(TEXTS), index.query(TEXTS, k=3)
-    monkeypatch.setattr(answers, "QUERIES", 7)
-    monkeypatch.setattr(answers, "_MEETINGS", 50)
-    monkeypatch.setattr(answers, "_SKETCHES", 2000)
-    monkeypatch.setattr(answers, "_SHINGLES", 100)
-    monkeypatch.setattr(entries, "_MOST_ROWS", 3)
+    monkeypatch.setattr(text_queries, "QUERIES", 7)
+    monkeypatch.setattr(text_queries, "_MEETINGS", 50)
+    monkeypatch.setattr(text_queries, "_SKETCHES", 2000)
+    monkeypatch.setattr(text_queries, "_SHINGLES", 100)
+    monkeypatch.setattr(text_entries, "_MOST_ROWS", 3)
     assert index.query(TEXTS).equals(expected[0])
     assert index.query(TEXTS, k=3).equals(expected[1])
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import twinset
 from tests import oracles
 from twinset.errors import OptionError, SourceError
-from twinset.index import codes as coded
-from twinset.index import kernels
+from twinset.index.kinds import codes as coded
+from twinset.index.kinds import kernels
 
 from .conftest import NewIndex
 

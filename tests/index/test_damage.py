@@ -12,7 +12,7 @@ import pytest
 
 import twinset
 from twinset.errors import DamagedError, TwinsetError
-from twinset.index.packing import pack
+from twinset.index.kinds.pack_text import pack
 
 from .conftest import Files, Place
 from .corpora import words

@@ -11,7 +11,7 @@ import pytest
 import twinset
 from twinset.errors import DamagedError, OptionError
 from twinset.pairs.vectors import every_nearest
-from twinset.vectors import check_vectors
+from twinset.system.vectors import check_vectors
 
 from .conftest import NewIndex, Place
 from .test_damage import damaged

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twinset.errors import DamagedError, SourceError
-from twinset.index import incoming
-from twinset.index.packing import pack, unpack, unpack_text
+from twinset.index import read_batches
+from twinset.index.kinds.pack_text import pack, unpack, unpack_text
 
 from .conftest import NewIndex
 
@@ -48,7 +48,7 @@ def test_what_is_no_packed_text_is_refused() -> None:
 
 def test_a_text_too_long_for_a_file_is_refused(new_index: NewIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     index = new_index(shingle="word:1")
-    monkeypatch.setattr(incoming, "MAX_ROW_BYTES", 1000)
+    monkeypatch.setattr(read_batches, "MAX_ROW_BYTES", 1000)
     assert index.add(["a", "b"], ["x" * 1000, "é" * 500]).added == 2
     for act in (lambda: index.add(["c", "d"], ["short", "é" * 501]), lambda: index.query("x" * 1001)):
         with pytest.raises(SourceError, match=r"a text has 1,00\d bytes; a document has 1,000 at most"):
@@ -59,4 +59,4 @@ def test_a_text_too_long_for_a_file_is_refused(new_index: NewIndex, monkeypatch:
 def test_the_limit_is_that_of_files() -> None:
     from twinset.documents.parts import MAX_ROW_BYTES
 
-    assert incoming.MAX_ROW_BYTES == MAX_ROW_BYTES < 2**30
+    assert read_batches.MAX_ROW_BYTES == MAX_ROW_BYTES < 2**30

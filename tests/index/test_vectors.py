@@ -14,7 +14,7 @@ import twinset
 from twinset.errors import OptionError, SourceError
 from twinset.pairs.vectors import AllWithAll, every_nearest
 from twinset.plan.vectors import VectorPlan
-from twinset.vectors import check_vectors
+from twinset.system.vectors import check_vectors
 
 from .conftest import NewIndex
 

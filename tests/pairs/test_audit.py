@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import oracles
-from twinset.pairs.audit import Inverted, allowed
-from twinset.pairs.verify import Sets
+from twinset.pairs.audit.inverted import Inverted, allowed
+from twinset.pairs.sets import Sets
 from twinset.schema import Shingles
 
 HASHES = st.integers(0, 40).map(lambda n: oracles.fmix64(n + 1))

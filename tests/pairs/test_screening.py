@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from tests import oracles
 from twinset.documents.normalize import normalize
 from twinset.options import ShingleOptions
-from twinset.pairs.screening import LEAST_COUNT, Screen, first_parts
-from twinset.pairs.screening_kernels import GROUPS
-from twinset.pairs.verify import Sets
+from twinset.pairs.audit.screen import LEAST_COUNT, Screen, first_parts
+from twinset.pairs.audit.screen_kernels import GROUPS
+from twinset.pairs.sets import Sets
 from twinset.schema import Shingles
-from twinset.shingles.shingle import shingle
+from twinset.shingles.texts import shingle
 
 HASHES = st.integers(0, 60).map(lambda n: oracles.fmix64(n + 1))
 ROW = st.lists(st.one_of(HASHES, st.integers(1, 2**64 - 1)), min_size=1, max_size=40, unique=True)

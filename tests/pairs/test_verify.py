@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinset.pairs import verify
-from twinset.pairs.verify import Bags, Room, Sets, compared, gathered, overlaps, scores
+from twinset.pairs import sets as verify
+from twinset.pairs.sets import Bags, Room, Sets, compared, gathered, overlaps, scores
 from twinset.schema import Shingles
 
 # Few values, some of them equal in their low bits, so that places in the hash table are fought for.

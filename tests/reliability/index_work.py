@@ -98,7 +98,7 @@ def _of(kind: str, batch: int, chosen: Callable[[int], bool], version: int = 0) 
 def warm_up() -> None:
     """Load all that children need, so that none of them waits for it."""
     with suppress(twinset.MissingError):
-        importlib.import_module("twinset.index.postgres")
+        importlib.import_module("twinset.index.postgres.backend")
     with tempfile.TemporaryDirectory() as folder, twinset.Index.create(Path(folder) / "a.twinset", **OPTIONS) as index:
         index.add(["a", "b"], [text_of(1, 1), text_of(1, 2)])
         index.query([text_of(1, 1)])

@@ -17,7 +17,7 @@ import pytest
 import twinset
 from tests.reliability.index_work import OPTIONS, text_of
 from tests.reliability.nursery import Nursery
-from twinset.index.sqlite_tables import TABLES
+from twinset.index.sqlite.tables import TABLES
 
 MB = 10**6
 MOST = 400 * MB

@@ -20,7 +20,7 @@ from tests.reliability.command import write_lines
 from tests.reliability.index_work import OPTIONS, text_of
 from tests.reliability.nursery import KILLED, Child, Nursery
 from twinset.errors import StateError
-from twinset.index import sqlite_tables
+from twinset.index.sqlite import tables
 
 KILLS = 12
 TEXTS = {f"doc-{number}": text_of(number // 4, number) for number in range(600)}
@@ -158,7 +158,7 @@ MOVED = {
 
 def older_in_sqlite(newest: str, path: str) -> None:
     """A file of format 1 with what another holds."""
-    sqlite_tables.create(path, "cksmvfs", settings_of(sqlite3.connect(newest)), format=1)
+    tables.create(path, "cksmvfs", settings_of(sqlite3.connect(newest)), format=1)
     db = apsw.Connection(path, vfs="cksmvfs")
     db.execute("ATTACH ? AS newest", (newest,))
     with db:
@@ -169,7 +169,7 @@ def older_in_sqlite(newest: str, path: str) -> None:
 
 def older_in_postgres(newest: str, url: str) -> None:
     """Tables of format 1 with what others hold."""
-    from twinset.index.postgres import PostgresHome
+    from twinset.index.postgres.backend import PostgresHome
 
     database, old, new = newest.partition("&schema=")[0], newest.rpartition("=")[2], url.rpartition("=")[2]
     with psycopg.connect(database) as db:

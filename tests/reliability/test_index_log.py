@@ -22,9 +22,9 @@ from tests.reliability.index_work import OPTIONS, text_of
 from tests.reliability.nursery import KILLED, Nursery
 from tests.reliability.test_index_damage import sweep
 from twinset.errors import DamagedError
-from twinset.index import sqlite_log
-from twinset.index.locking import WriterLock
-from twinset.index.sqlite_log import Log, Note
+from twinset.index.sqlite import log as sqlite_log
+from twinset.index.sqlite.log import Log, Note
+from twinset.system.locks import WriterLock
 
 NAME = "documents.twinset"
 HEAD, FRAME_HEAD, FRAME = 32, 24, 24 + 8192

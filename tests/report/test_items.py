@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import twinset
-from twinset.report.charts import histogram
 from twinset.report.numbers import Bin
+from twinset.report.page_charts import histogram
 
 from ..components import skip_without
 from .browser import Browser, missing

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from tests import oracles
 from tests.directions import beside, differing, directions
-from twinset import vector_kernels
+from twinset.compiled import vector_kernels
 from twinset.errors import OptionError
 from twinset.plan import band_probability
 from twinset.plan.vector_chances import side_agrees
 from twinset.schema import HASH_SCHEME, Vectors
-from twinset.sketches.hyperplane import codes, hyperplanes, moves, project_bits
+from twinset.sketches.vectors.hyperplane import codes, hyperplanes, moves, project_bits
 
 NORMALS = {1: [-2108, 3920, -3128, 1189, 2066, 5402, -855, -114]}
 KEYS = {1: [[37440, 12067], [32695, 22748], [41068, 42755]]}

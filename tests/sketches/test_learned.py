@@ -17,8 +17,8 @@ from sklearn.datasets import load_digits
 from tests.directions import differing, directions
 from twinset.errors import OptionError, StateError
 from twinset.schema import Codes, Vectors
-from twinset.sketches import hyperplane
-from twinset.sketches.learned import LearnedCodes, codes, fit, from_arrays, load, save
+from twinset.sketches.vectors import hyperplane
+from twinset.sketches.vectors.learned import LearnedCodes, codes, fit, from_arrays, load, save
 
 methods = pytest.mark.parametrize("method", ["spectral", "itq"])
 
@@ -80,7 +80,7 @@ def quantisation_error(points: Vectors, learned: LearnedCodes) -> float:
 def test_turning_lowers_the_error_of_signs(monkeypatch: pytest.MonkeyPatch) -> None:
     points = box(3000, (5.0, 4.0, 3.0, 2.0, 1.0, 1.0))
     learned = fit(points, 6, "itq")
-    monkeypatch.setattr("twinset.sketches.learned._TURNS", 0)
+    monkeypatch.setattr("twinset.sketches.vectors.learned._TURNS", 0)
     assert quantisation_error(points, learned) < 0.9 * quantisation_error(points, fit(points, 6, "itq"))
 
 

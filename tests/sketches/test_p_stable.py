@@ -18,7 +18,7 @@ from tests.directions import away, differing, directions
 from twinset.errors import OptionError
 from twinset.plan.vector_chances import parity_differs, strip_agrees
 from twinset.schema import HASH_SCHEME
-from twinset.sketches.p_stable import moves, parities, strips
+from twinset.sketches.vectors.p_stable import moves, parities, strips
 
 KEYS = {1: [0xD821D32F258B0249, 0x4D8592D51EB81C91]}
 PARITIES = {1: [0x21B7FCB3867DC0F7]}
