@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from .postgres_server import GivenServer, Server
+    from tests.postgres_server import GivenServer, Server
 
 # Kernels compile on first use, and machines differ in speed: no example has a deadline.
 settings.register_profile("twinset", deadline=None, derandomize=True, print_blob=True)
@@ -52,7 +52,7 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[GivenServer]:
     """The PostgreSQL server that all tests share, started by the first that asks: databases may be made, no more."""
-    from . import components, postgres_server
+    from tests import components, postgres_server
 
     if not postgres_server.GIVEN:
         components.skip_without(postgres_server.missing())
@@ -70,7 +70,7 @@ def postgres_url(postgres: GivenServer) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def mortal_postgres() -> Iterator[Server]:
     """A PostgreSQL server that the tests of a module may kill: never the one that was given."""
-    from . import components, postgres_server
+    from tests import components, postgres_server
 
     components.skip_without(postgres_server.missing())
     with postgres_server.Server() as server:

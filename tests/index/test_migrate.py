@@ -10,13 +10,12 @@ import apsw
 import pytest
 
 import twinset
+from tests.index.conftest import Files, Place
+from tests.index.corpora import families
 from twinset.errors import BusyError, DamagedError, StateError
 from twinset.index.open_backend import open_home
 from twinset.index.settings import FORMAT
 from twinset.index.sqlite import tables
-
-from .conftest import Files, Place
-from .corpora import families
 
 TEXTS = families(80, seed=9) | {"a\0b": "an id with a NUL in it", "\uffff": "one that is no character"}
 # As it was. What made such files is gone, so this must never change.

@@ -14,13 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import twinset
+from tests.report.results import families, made, near, text, write
 from twinset.errors import OptionError, OutputError, SourceError, StateError
 from twinset.report import excerpts
 from twinset.report.numbers import Numbers
 from twinset.report.page import as_json, filled
 from twinset.results.stored import Recorded
-
-from .results import families, made, near, text, write
 
 
 def page_of(out: Path, **words: Any) -> str:
