@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from twinset.documents.row_groups import RowGroups
+from twinset.documents.parquet.row_groups import RowGroups
 
 
 def main(corpus: Path, result: Path, copy: Path) -> None:

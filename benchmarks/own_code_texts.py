@@ -19,11 +19,11 @@ import pyarrow.parquet as pq
 import twinset
 from benchmarks import truth
 from benchmarks.corpus import families_path
-from twinset.candidates.hamming import within
+from twinset.candidates.hamming.join import within
 from twinset.documents.normalize import normalize
 from twinset.options import ShingleOptions
 from twinset.schema import Codes, Shingles
-from twinset.shingles.shingle import shingle
+from twinset.shingles.texts import shingle
 from twinset.sketches.minhash import sketch
 
 SEED = 1

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 import twinset
-from twinset.candidates.hamming import Join, Table
+from twinset.candidates.hamming.join import Join, Table
 
 Codes = npt.NDArray[np.uint64]
 Pairs = npt.NDArray[np.int64]

@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 
 import twinset
 from benchmarks.peers.contest import THRESHOLD, WARM_UP
-from twinset.engines.exact import brute_force
-from twinset.engines.sketching import shingle_sets
+from twinset.engines.local.steps.candidates_exact import brute_force
+from twinset.engines.local.steps.sketch import shingle_sets
 from twinset.options import ShingleOptions
-from twinset.pairs.verify import Sets
+from twinset.pairs.sets import Sets
 from twinset.schema import Shingles
 
 Rows = npt.NDArray[np.int64]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from twinset.documents.pictures import read_picture
+from twinset.documents.items.image_decode import read_picture
 from twinset.sketches.images import colour_layouts, perceptual_hashes
 
 

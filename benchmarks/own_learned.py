@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from twinset.schema import Codes, Vectors
-from twinset.sketches import hyperplane, learned
+from twinset.sketches.vectors import hyperplane, learned
 
 BITS = (32, 64)
 NEIGHBOUR = 50

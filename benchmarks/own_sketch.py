@@ -26,7 +26,7 @@ from benchmarks.writing import kernel
 from twinset.documents.normalize import normalize
 from twinset.options import ShingleOptions
 from twinset.schema import Texts
-from twinset.shingles.shingle import BIT_PLACES, shingle
+from twinset.shingles.texts import BIT_PLACES, shingle
 from twinset.shingles.words_kernels import AT_ONCE, ascii_borders, hash_words, unicode_borders
 from twinset.sketches.minhash import sketch
 from twinset.unicode import classes

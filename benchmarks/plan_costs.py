@@ -1,4 +1,4 @@
-"""What a document costs under several plans, stage by stage: the measurement behind `twinset.plan.costs`.
+"""What a document costs under several plans, stage by stage: the measurement behind `twinset.plan.band_costs`.
 
 `python -m benchmarks.plan_costs CORPUS [THRESHOLD:HASHES …]` runs the first three stages for each plan on one thread,
 and prints, a line a plan, processor time in microseconds a document (a busy machine says the same), how often
@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from twinset.candidates.banding import Banded
-from twinset.engines.local import Local
+from twinset.engines.local.run import Local
 from twinset.engines.progress import Silent
 from twinset.options import PairsOptions
 from twinset.plan import Plan, plan

@@ -19,8 +19,8 @@ from twinset.pairs import vectors as verifying
 from twinset.plan import vector_costs
 from twinset.plan.vectors import VectorPlan, vector_plan
 from twinset.schema import Vectors
-from twinset.sketches import vector_keys
-from twinset.vectors import squares, unit_vectors
+from twinset.sketches.vectors import keys as vector_keys
+from twinset.system.vectors import squares, unit_vectors
 
 TABLES = 4
 ROWS = 4096

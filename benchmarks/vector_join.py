@@ -14,8 +14,8 @@ from twinset.candidates import probing
 from twinset.pairs import vectors as verifying
 from twinset.plan.vectors import VectorPlan
 from twinset.schema import Hashes, Numbers, Places, Vectors
-from twinset.sketches import vector_keys
-from twinset.vectors import squares, unit_vectors
+from twinset.sketches.vectors import keys as vector_keys
+from twinset.system.vectors import squares, unit_vectors
 
 Scores = npt.NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 import twinset
 from tests import oracles
-from tests.test_dedup import SPEC, THRESHOLD, sort_key
+from tests.jobs.test_dedup import SPEC, THRESHOLD, sort_key
 
 CERTAIN = {"shingle": SPEC, "threshold": THRESHOLD, "recall": 0.99999, "seed": 7}
 """An index that finds everything, as good as: so what it finds can be held against all that there is."""

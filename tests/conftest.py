@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
-from . import components, run_folder
+from tests import components, run_folder
 
 if TYPE_CHECKING:
-    from .postgres_server import GivenServer, Server
+    from tests.postgres_server import GivenServer, Server
 
 # Kernels compile on first use, and machines differ in speed: no example has a deadline.
 settings.register_profile("twinset", deadline=None, derandomize=True, print_blob=True)
@@ -79,9 +79,8 @@ class Run:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Hand over what was noted, or fail if the package left something."""
-        from . import ready
-
-        ready.close()
+        if ready := sys.modules.get("tests.ready"):
+            ready.close()
         self.notes["used"] |= components.USED
         self.notes["missing"] |= components.MISSING
         self.notes["left"] |= dict.fromkeys(self.watch.left())
@@ -149,7 +148,7 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[GivenServer]:
     """The PostgreSQL server that all tests share, started by the first that asks: databases may be made, no more."""
-    from . import postgres_server
+    from tests import postgres_server
 
     if not postgres_server.GIVEN:
         components.skip_without(postgres_server.missing())
@@ -167,7 +166,7 @@ def postgres_url(postgres: GivenServer) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def mortal_postgres() -> Iterator[Server]:
     """A PostgreSQL server that the tests of a module may kill: never the one that was given."""
-    from . import postgres_server
+    from tests import postgres_server
 
     components.skip_without(postgres_server.missing())
     with postgres_server.Server() as server:

@@ -26,7 +26,7 @@ from urllib.parse import quote
 import psycopg
 from psycopg import sql
 
-from . import components
+from tests import components
 
 GIVEN = os.environ.get("TWINSET_TEST_POSTGRES", "")
 PACKAGES = ("postgresql",)

@@ -79,7 +79,7 @@ def close() -> None:
 
 def _serve(address: str) -> None:
     """Answer calls until stdin ends."""
-    for name in ("evaluating", "indexing", "pipeline", *(f"cli.{command}" for command in COMMANDS)):
+    for name in ("jobs.evaluate", "jobs.query_files", "pipeline", *(f"cli.{command}" for command in COMMANDS)):
         import_module(f"twinset.{name}")
     gc.freeze()
     atexit.unregister(close)

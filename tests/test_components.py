@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from . import components
+from tests import components
 
 ROOT = Path(__file__).resolve().parents[1]
 NEEDY = {

@@ -15,7 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from .postgres_server import GivenServer, Server
+from tests.postgres_server import GivenServer, Server
 
 ROOT = Path(__file__).resolve().parents[1]
 STARTED = """

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from twinset import textbook, unicode
-from twinset.bytes_kernels import SINGLE, SPACE, UNSETTLED, WORD
+from twinset.compiled.bytes_kernels import SINGLE, SPACE, UNSETTLED, WORD
 from twinset.documents import normalize_kernels
 
 HEADER = Path(unicode.__file__).with_name("unicode.txt").read_text("ascii").splitlines()[0]

@@ -21,10 +21,10 @@ import texts
 
 import twinset
 from twinset import textbook
-from twinset.engines.exact import brute_force
-from twinset.engines.sketching import shingle_sets
+from twinset.engines.local.steps.candidates_exact import brute_force
+from twinset.engines.local.steps.sketch import shingle_sets
 from twinset.options import ShingleOptions
-from twinset.pairs.verify import Sets
+from twinset.pairs.sets import Sets
 from twinset.report.plots import curve_figure
 from twinset.schema import Shingles
 

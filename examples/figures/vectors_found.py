@@ -15,7 +15,7 @@ import numpy as np
 from twinset.candidates.probing import next_keys
 from twinset.plan.vectors import VectorPlan, vector_plan
 from twinset.report.plots import curve_figure
-from twinset.sketches import vector_keys
+from twinset.sketches.vectors import keys
 
 DIMENSIONS, THRESHOLD, RECALL = 64, 0.9, 0.95
 COSINES = [round(0.5 + 0.04 * step, 2) for step in range(13)]
@@ -45,8 +45,8 @@ def share_found(plan: VectorPlan, cosine: float, count: int) -> float:
     left, right = pairs(cosine, count)
     for seed in range(1, count // 200 + 1):
         rows = slice((seed - 1) * 200, seed * 200)
-        drawn = vector_keys.draw(plan, seed)
-        sides = [vector_keys.moves(side[rows], drawn, range(plan.tables), plan.probes) for side in (left, right)]
+        drawn = keys.draw(plan, seed)
+        sides = [keys.moves(side[rows], drawn, range(plan.tables), plan.probes) for side in (left, right)]
         for ours, theirs in zip(*sides, strict=True):
             mine, other = next_keys(ours, plan.probes), next_keys(theirs, plan.probes)
             found[rows] |= (mine == other[:, :1]).any(axis=1) | (other == mine[:, :1]).any(axis=1)

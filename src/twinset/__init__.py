@@ -14,13 +14,13 @@
 
 from __future__ import annotations
 
-from . import starting as starting  # before all others: they take a while
+from twinset import starting as starting  # before all others: they take a while
 
 # isort: split
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .errors import (
+from twinset.errors import (
     BusyError,
     ColumnError,
     DamagedError,
@@ -35,18 +35,18 @@ from .errors import (
     TwinsetError,
     UnknownIdError,
 )
-from .plan import Plan, plan
+from twinset.plan import Plan, plan
 
 if TYPE_CHECKING:
-    from .collapsing import collapse
-    from .comparing import compare
-    from .engines.explaining import explain
-    from .evaluating import evaluate
-    from .index.index import Index
-    from .kept import SimHashes
-    from .pipeline import dedup, find_pairs
-    from .results import open_result
-    from .sketching import Sketches, sketch
+    from twinset.index.index import Index
+    from twinset.jobs.codes import SimHashes
+    from twinset.jobs.collapse import collapse
+    from twinset.jobs.compare import compare
+    from twinset.jobs.evaluate import evaluate
+    from twinset.jobs.result import open_result
+    from twinset.jobs.sketch import Sketches, sketch
+    from twinset.pipeline import dedup, find_pairs
+    from twinset.results.explain import explain
 
 __version__ = "0.1.0"
 
@@ -82,10 +82,10 @@ __all__ = [
 
 # Imported when first asked for: they need Arrow and Numba, which `twinset --help` does not wait for.
 _LAZY = {
-    "Index": "index.index", "collapse": "collapsing",
-    "compare": "comparing", "dedup": "pipeline", "evaluate": "evaluating", "find_pairs": "pipeline",
-    "explain": "engines.explaining", "open_result": "results", "SimHashes": "kept", "Sketches": "sketching",
-    "sketch": "sketching",
+    "Index": "index.index", "collapse": "jobs.collapse",
+    "compare": "jobs.compare", "dedup": "pipeline", "evaluate": "jobs.evaluate", "find_pairs": "pipeline",
+    "explain": "results.explain", "open_result": "jobs.result", "SimHashes": "jobs.codes", "Sketches": "jobs.sketch",
+    "sketch": "jobs.sketch",
 }  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .cli import script
+from twinset.cli import script
 
 if __name__ == "__main__":
     script()

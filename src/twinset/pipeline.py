@@ -10,34 +10,34 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 import twinset
-from twinset.checks import new_file
-from twinset.engines import clustering
-from twinset.engines import output as outputs
-from twinset.engines.clustering import Clusters
-from twinset.engines.corpus import Corpus
-from twinset.engines.counting import counts_of, dedup_counts, given_input, named_of
-from twinset.engines.earlier import Earlier, grouped
-from twinset.engines.expanding import Copies
-from twinset.engines.local import Local
-from twinset.engines.measured import Measured
+from twinset.engines.local.copies import Copies
+from twinset.engines.local.corpus import Corpus
+from twinset.engines.local.in_memory.base import Measured
+from twinset.engines.local.run import Local
+from twinset.engines.local.steps import cluster
+from twinset.engines.local.steps.cluster import Clusters
+from twinset.engines.local.steps.cluster_beside_index import Earlier, grouped
+from twinset.engines.local.steps.read import Found
+from twinset.engines.local.steps.verify import Verifying
+from twinset.engines.local.write import results as outputs
+from twinset.engines.local.write.pairs import document_pairs, nearest_first, top_pairs, write_result
+from twinset.engines.local.write.summary import counts_of, dedup_counts, given_input, named_of
+from twinset.engines.local.write.table_file import check_ending
 from twinset.engines.progress import Progress, Silent
-from twinset.engines.reading import Found
-from twinset.engines.recorded import sealed
-from twinset.engines.spool import Spool
-from twinset.engines.tables import check_ending
-from twinset.engines.verifying import Verifying
-from twinset.engines.writing import document_pairs, nearest_first, top_pairs, write_result
 from twinset.errors import OptionError, PlanWarning
-from twinset.evaluation import audit
+from twinset.evaluation import recall_interval
+from twinset.jobs.result import DedupResult, PairsResult
 from twinset.options import DedupOptions, PairsOptions
+from twinset.options.checks import new_file
 from twinset.options.items import MEASURED
 from twinset.options.sketch import holds_sketches
 from twinset.plan import Plan, exact_plan, plan
-from twinset.results import DedupResult, PairsResult
+from twinset.results.stored import sealed
+from twinset.system.spool import Spool
 from twinset.wording import counted
 
 if TYPE_CHECKING:
-    from twinset.index.arriving import Arriving
+    from twinset.index.dedup import Arriving
     from twinset.index.index import Index
 
 
@@ -72,9 +72,9 @@ def find_pairs(*sources: object, output: Any = None, progress: Progress | None =
     """
     place = Path(output) if output is not None else None
     if any(map(holds_sketches, sources)):
-        from twinset import estimated  # its kernels are a moment that other runs need not wait
+        from twinset.jobs import estimate  # its kernels are a moment that other runs need not wait
 
-        return estimated.find_estimated(sources, words, place, twinset.__version__, progress or Silent())
+        return estimate.find_estimated(sources, words, place, twinset.__version__, progress or Silent())
     options = PairsOptions.of(**words)
     chosen = _plan_of(options)
     if place is not None:
@@ -104,7 +104,7 @@ def find_pairs(*sources: object, output: Any = None, progress: Progress | None =
             "named": named_of(corpus, found),
             "pairs": count,
             "candidates": candidates,
-            "audit": audit.summary_of(audited, results) if audited else None,
+            "audit": recall_interval.summary_of(audited, results) if audited else None,
             **run.facts(),
         }
         table = None if place is not None else pa.parquet.read_table(made)
@@ -145,7 +145,7 @@ def dedup(*sources: object, output: Any = None, progress: Progress | None = None
     place = Path(output) if output is not None else None
     if options.index is None:
         return _deduplicated(sources, options, None, place, progress or Silent())
-    from twinset.index import arriving  # a database and more, which other runs need not wait for
+    from twinset.index import dedup as arriving  # a database and more, which other runs need not wait for
 
     with arriving.opened(options.index) as index:
         return _deduplicated(sources, arriving.settled(words, index), index, place, progress or Silent())
@@ -178,14 +178,14 @@ def _deduplicated(
         if scored:
             scored.write(made / "earlier.parquet", corpus, copies)
         if audited:
-            audit.write_missed(made / "missed.parquet", audited, results)
+            recall_interval.write_missed(made / "missed.parquet", audited, results)
         run.timed("write", since)
         summary = {
             **dedup_counts(run, results, clusters, found),
             "pairs": count,
             "candidates": candidates,
             "index": arriving.summary(earlier.count(copies)) if arriving and earlier else None,
-            "audit": audit.summary_of(audited, results) if audited else None,
+            "audit": recall_interval.summary_of(audited, results) if audited else None,
             "input": given_input(run, found),
             **run.facts(),
         }
@@ -204,7 +204,7 @@ def _deduplicated(
 def _arriving(index: "Index | None", run: Local) -> "AbstractContextManager[Arriving | None]":
     if index is None:
         return nullcontext()
-    from twinset.index.arriving import Arriving
+    from twinset.index.dedup import Arriving
 
     run.progress.note(f"index {index.name}: {counted(len(index), 'document')}; plan: {run.plan}")
     return Arriving(index, run)
@@ -217,7 +217,7 @@ def dry_run(sources: Any, options: PairsOptions | DedupOptions, words: dict[str,
     """
     if not isinstance(options, DedupOptions) or options.index is None:
         return _outlined(sources, options, ())
-    from twinset.index import arriving
+    from twinset.index import dedup as arriving
 
     with arriving.opened(options.index, read_only=True) as index:
         settled = arriving.settled({**(words or {}), "index": options.index}, index)
@@ -276,14 +276,14 @@ def _clusters(
     if not isinstance(options, DedupOptions):
         raise OptionError("clusters are made by dedup only")
     run.progress.stage("clustering", None, "documents")
-    rank = clustering.ranks(corpus, options.keep_rules, found.own_ids)
+    rank = cluster.ranks(corpus, options.keep_rules, found.own_ids)
     if options.lowest < options.limit:
         near = Spool(run.state.scratch / "near", "<u4", 3)
-        pairs = clustering.near_enough(pairs, verifying.similarity, options.limit, near, run.budget.pairs)
+        pairs = cluster.near_enough(pairs, verifying.similarity, options.limit, near, run.budget.pairs)
     clusters = grouped(corpus, copies, pairs, rank, options.cluster, run.budget, earlier, run.state.scratch)
     if options.cluster == "components":
         scratch, out = (Spool(run.state.scratch / name, "<u4", columns) for name, columns in (("apart", 2), ("why", 3)))
-        clusters = clustering.with_reasons(clusters, copies, verifying, scratch, out)
+        clusters = cluster.with_reasons(clusters, copies, verifying, scratch, out)
     run.timed("cluster", since)
     return clusters
 

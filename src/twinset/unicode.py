@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from twinset.bytes_kernels import SINGLE, SPACE, UNSETTLED, WORD
+from twinset.compiled.bytes_kernels import SINGLE, SPACE, UNSETTLED, WORD
 
 POINTS = 0x110000
 _TABLE = Path(__file__).with_name("unicode.txt")

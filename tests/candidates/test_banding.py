@@ -17,7 +17,7 @@ from twinset.candidates import banding
 from twinset.candidates.banding import Banded, across, band_keys, first_of_equals, within
 from twinset.plan import Plan
 from twinset.schema import Hashes, Sketches
-from twinset.sketches import kernels as sketch_kernels
+from twinset.sketches import minhash_kernels as sketch_kernels
 
 
 def plan_of(k: int, bands: int, rows: int, least: int = 0) -> Plan:

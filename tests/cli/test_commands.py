@@ -19,10 +19,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import twinset
+from tests.cli.conftest import Run, text
+from tests.cli.index.test_index_refused import powerless
 from twinset import textbook
-
-from .conftest import Run, text
-from .test_index_refused import powerless
 
 HEAD = ["left", "right", "similarity", "left_in_right", "right_in_left"]
 

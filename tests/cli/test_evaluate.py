@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Run
+from tests.cli.conftest import Run
 
 
 def test_a_table_and_what_it_means(run: Run, corpus: Path, tmp_path: Path) -> None:

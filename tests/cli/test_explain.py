@@ -11,10 +11,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.cli.conftest import text
+from tests.cli.screen.test_show import in_a_terminal
 from twinset.cli import main
-
-from .conftest import text
-from .test_show import in_a_terminal
 
 Run = Callable[..., SimpleNamespace]
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from twinset.cli import show
-
-from .conftest import Call
+from tests.cli.conftest import Call
+from twinset.cli.screen import show
 
 
 @pytest.fixture

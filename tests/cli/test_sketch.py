@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from .conftest import Call
+from tests.cli.conftest import Call
 
 
 def test_sketch_then_pairs(call: Call, corpus: Path) -> None:

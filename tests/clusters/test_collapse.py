@@ -22,7 +22,7 @@ import twinset
 from tests import oracles
 from twinset.candidates import prefix
 from twinset.clusters.collapse import Ranked, fold
-from twinset.collapsing import Collapsed
+from twinset.jobs.collapse import Collapsed
 from twinset.options import ShingleOptions
 from twinset.options.collapse import CollapseOptions
 

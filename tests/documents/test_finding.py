@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import twinset
 from tests.documents.reading import opened, read_all, write_all
-from twinset.documents.names import components_of, distinct_names
+from twinset.documents.output_names import components_of, distinct_names
 from twinset.errors import OptionError, SourceError
 
 

@@ -15,7 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.documents.reading import opened, packed
-from twinset.documents import KeptWriter, Part, row_groups, tables
+from twinset.documents import KeptWriter, Part
+from twinset.documents.formats import typed_columns
+from twinset.documents.parquet import row_groups
 from twinset.errors import OutputError
 
 NAMES = ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.jsonl.bz2", "a.jsonl.xz", "a.csv", "a.parquet", "a.arrow", "a.txt"]
@@ -41,7 +43,7 @@ def finish(part: Part, writer: KeptWriter) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_space_left(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "GROUP_BYTES", 2**16)
+    monkeypatch.setattr(typed_columns, "GROUP_BYTES", 2**16)
     path = tmp_path / name
     noise = [np.random.default_rng(row).bytes(2000).hex() for row in range(100)]
     table = pa.table({"text": noise})
@@ -70,7 +72,7 @@ def test_what_the_disk_says_while_rows_are_still_made_is_not_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of space that it promised and did not have, a disk tells once, and perhaps long before the end."""
-    monkeypatch.setattr(tables, "GROUP_BYTES", 2**16)
+    monkeypatch.setattr(typed_columns, "GROUP_BYTES", 2**16)
     monkeypatch.setattr(row_groups, "_WORTH_A_START", 2**14)
     really, asked = os.fsync, list[int]()
 

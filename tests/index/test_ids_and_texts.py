@@ -12,10 +12,9 @@ import pyarrow as pa
 import pytest
 
 import twinset
+from tests.index.conftest import NewIndex, Place
+from tests.index.corpora import rows, words
 from twinset.errors import OptionError, SourceError, UnknownIdError
-
-from .conftest import NewIndex, Place
-from .corpora import rows, words
 
 IDS = [
     "", " ", "  ", "\t", "\n", "\r\n", "\0", "a\0b", "a\0c", "\0\0", "a", "A", "a ", " a", "0", "00", "-1",

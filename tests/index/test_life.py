@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 import twinset
+from tests.index.conftest import NewIndex, Place
+from tests.index.corpora import Model, families, rows, rows_by_query, same, words
 from twinset.errors import OptionError, StateError, UnknownIdError
-
-from .conftest import NewIndex, Place
-from .corpora import Model, families, rows, rows_by_query, same, words
 
 STORES = ("text", "shingles", "none")
 KINDS: dict[str, dict[str, Any]] = {

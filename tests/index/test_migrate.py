@@ -10,13 +10,12 @@ import apsw
 import pytest
 
 import twinset
+from tests.index.conftest import Files, Place
+from tests.index.corpora import families
 from twinset.errors import BusyError, DamagedError, StateError
-from twinset.index import sqlite_tables
-from twinset.index.homes import open_home
+from twinset.index.open_backend import open_home
 from twinset.index.settings import FORMAT
-
-from .conftest import Files, Place
-from .corpora import families
+from twinset.index.sqlite import tables
 
 TEXTS = families(80, seed=9) | {"a\0b": "an id with a NUL in it", "\uffff": "one that is no character"}
 # As it was. What made such files is gone, so this must never change.
@@ -43,9 +42,9 @@ def make_old(place: Place, new: str, old: str, settings: dict[str, str]) -> None
     """Write what an index of today holds as format 1 had it."""
     rows = {**settings, "format": "1"}
     if place.kind == "sqlite":
-        sqlite_tables.create(old, "cksmvfs", rows, 1)
+        tables.create(old, "cksmvfs", rows, 1)
     else:
-        from twinset.index.postgres import PostgresHome
+        from twinset.index.postgres.backend import PostgresHome
 
         PostgresHome.create(old, rows, 1).close()
     copies = {
@@ -196,4 +195,4 @@ def test_a_migration_between_two_looks_at_a_file(tmp_path: Path, monkeypatch: py
 
 
 def test_the_tables_of_format_1_never_change() -> None:
-    assert sqlite_tables.TABLES[1] == FORMAT_1
+    assert tables.TABLES[1] == FORMAT_1

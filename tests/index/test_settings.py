@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 import twinset
+from tests.index.conftest import Place
 from twinset.errors import DamagedError, OptionError, OutputError, StateError
 from twinset.index.settings import FORMAT
-
-from .conftest import Place
 
 OPTIONS: dict[str, Any] = {
     "threshold": 0.7, "recall": 0.95, "shingle": "char:7", "bag": True, "lowercase": False, "nfc": False,

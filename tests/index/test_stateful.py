@@ -20,10 +20,9 @@ from hypothesis.stateful import (
 )
 
 import twinset
+from tests.index.conftest import Files, Place, Schemas
+from tests.index.corpora import Model, rows, same
 from twinset.errors import DuplicateIdError, UnknownIdError
-
-from .conftest import Files, Place, Schemas
-from .corpora import Model, rows, same
 
 WORDS = [f"w{number}" for number in range(14)]
 IDS = st.sampled_from(["a", "b", "c", "d", "e", "", "a\0", "\uffff", "é", "'; --"])

@@ -14,8 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twinset import OptionError
-from twinset.checks import parse_keep, parse_shingle, parse_size, shown_size
-from twinset.machine import default_memory, default_threads
 from twinset.options import (
     CompareOptions,
     DedupOptions,
@@ -26,6 +24,8 @@ from twinset.options import (
     RunOptions,
     ShingleOptions,
 )
+from twinset.options.checks import parse_keep, parse_shingle, parse_size, shown_size
+from twinset.system.memory import default_memory, default_threads
 
 GROUPS = [ReadOptions, ShingleOptions, PlanOptions, RunOptions, PairsOptions, DedupOptions, CompareOptions]
 

@@ -12,8 +12,8 @@ import twinset
 from twinset import textbook
 from twinset.errors import OptionError, SourceError
 from twinset.options import ShingleOptions
-from twinset.pairs.differences import Difference, Words, equal_blocks, shortest_script
-from twinset.pairs.explain import explain_texts, shingle_texts
+from twinset.pairs.explain.shared import explain_texts, shingle_texts
+from twinset.pairs.explain.words import Difference, Words, equal_blocks, shortest_script
 
 PIECES = ["the", "The", "fox", "a", "É", "e\u0301", "日", "本", "ไ", "🙂", "x_1", "٣", "ﬁ", "İ", "ς", "Σ"]
 GAPS = [" ", " ", " ", ", ", "\n\n", ".", "\u00a0", "\u2028", "-", "<b>"]

@@ -16,7 +16,7 @@ from twinset.errors import OptionError, SourceError
 from twinset.pairs import vectors as verifying
 from twinset.pairs.vectors import AllWithAll, every_nearest, near, nearest, similar
 from twinset.schema import HASH_SCHEME, MOST_DIMENSIONS, Vectors
-from twinset.vectors import check_vectors, digests, squares, unit_vectors
+from twinset.system.vectors import check_vectors, digests, squares, unit_vectors
 
 Pairs = dict[tuple[int, int], float]
 

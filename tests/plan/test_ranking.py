@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 import twinset
 from twinset import OptionError, textbook
-from twinset.evaluation.lengths import least_length
-from twinset.evaluation.near import near_pairs
+from twinset.evaluation.sample_pairs import near_pairs
+from twinset.evaluation.shingle_length import least_length
 from twinset.evaluation.survey import survey
-from twinset.pairs.verify import Sets
+from twinset.pairs.sets import Sets
 from twinset.plan import band_probability, ranking
-from twinset.plan.costs import expected_cost
+from twinset.plan.band_costs import expected_cost
 from twinset.schema import Shingles
 
 

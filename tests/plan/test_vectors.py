@@ -20,7 +20,7 @@ from twinset.plan.vector_chances import Ranks, corner_agrees, side_agrees, strip
 from twinset.plan.vector_costs import background, expected_cost
 from twinset.plan.vectors import METHODS, VectorPlan, vector_plan
 from twinset.schema import Vectors
-from twinset.sketches import vector_keys
+from twinset.sketches.vectors import keys
 
 PAIRS = 2000
 
@@ -174,7 +174,7 @@ def test_few_vectors_and_low_thresholds_are_compared_with_all() -> None:
     assert (plan.method, plan.reached, plan.p_found(9.0)) == ("exact", 1.0, 1.0)
     assert str(plan) == "exact: every pair at distance 2 is found"
     with pytest.raises(OptionError, match="an exact plan has no tables"):
-        vector_keys.draw(plan, 1)
+        keys.draw(plan, 1)
 
 
 def test_a_crowded_collection_gets_longer_keys() -> None:
@@ -219,7 +219,7 @@ def test_bounds_of_what_can_be_given() -> None:
     for method, functions in (("hyperplane", 48), ("cross-polytope", 8)):
         with pytest.warns(PlanWarning):
             plan = vector_plan(0.3, dimensions=300, method=method, functions=functions, probes=1, tables=1)
-        vector_keys.draw(plan, 1)
+        keys.draw(plan, 1)
     assert vector_plan(0.9, dimensions=64, functions=20, probes=0).method == "hyperplane"
     crowd = [-1.0, 0.0, 1.0, math.nan, math.inf]
     assert vector_plan(0.9, dimensions=64, others=crowd).reached >= 0.99

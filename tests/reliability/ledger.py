@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import twinset
-from tests.reliability.index_work import operation
+from tests.reliability.index.index_work import operation
 from tests.reliability.nursery import Child
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .command import STATE, bytes_of, documents, nothing_left, struck, twinset, write_lines
+from tests.reliability.command import STATE, bytes_of, documents, nothing_left, struck, twinset, write_lines
 
 KILLED = -9
 MOMENTS = [

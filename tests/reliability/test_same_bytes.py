@@ -13,7 +13,7 @@ import pytest
 
 import twinset as library
 from tests.reliability.command import Done, at_once, bytes_of, documents, started, write_lines
-from twinset.engines.budget import Budget
+from twinset.engines.local.budget import Budget
 
 DOCUMENTS = 72_000
 LEAST = 256 * 10**6

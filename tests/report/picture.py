@@ -6,8 +6,7 @@ import tempfile
 from pathlib import Path
 
 import twinset
-
-from .browser import Browser, missing
+from tests.report.browser import Browser, missing
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "src" / "twinset" / "cli" / "sample" / "articles.jsonl"

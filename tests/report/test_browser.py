@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 import twinset
-
-from ..components import skip_without
-from .browser import Browser, missing
-from .results import families, made, near, text, write
+from tests.components import skip_without
+from tests.report.browser import Browser, missing
+from tests.report.results import families, made, near, text, write
 
 # Each tries another way out of the place where it stands; all would set window.hacked.
 PAYLOADS = [

@@ -15,10 +15,9 @@ import pytest
 from PIL import Image
 
 import twinset
+from tests.components import skip_without
 from tests.pictures import EDITS, encoded, scene
-
-from ..components import skip_without
-from .browser import Browser, missing
+from tests.report.browser import Browser, missing
 
 ODD = "<img src=x onerror=window.hacked=1>.png"
 

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 import twinset
-from twinset.report.charts import histogram
+from tests.components import skip_without
+from tests.report.browser import Browser, missing
+from tests.report.test_images import data_of
 from twinset.report.numbers import Bin
-
-from ..components import skip_without
-from .browser import Browser, missing
-from .test_images import data_of
+from twinset.report.page_charts import histogram
 
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 BASKETS: dict[str, dict[str, float]] = {

@@ -14,13 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import twinset
-from twinset.engines.recorded import Recorded
+from tests.report.results import families, made, near, text, write
 from twinset.errors import OptionError, OutputError, SourceError, StateError
-from twinset.report import shown
+from twinset.report import excerpts
 from twinset.report.numbers import Numbers
 from twinset.report.page import as_json, filled
-
-from .results import families, made, near, text, write
+from twinset.results.stored import Recorded
 
 
 def page_of(out: Path, **words: Any) -> str:
@@ -173,14 +172,14 @@ def test_a_removed_document_of_an_unlisted_cluster_names_its_kept_one(tmp_path: 
 
 
 def test_long_texts_are_cut_and_very_long_ones_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shown, "MOST", 20)
+    monkeypatch.setattr(excerpts, "MOST", 20)
     out = made(tmp_path)
     found = data_of(page_of(out))["differences"]["2"]
     assert found["cut"] is True
     assert sum(len(side) for hunk in found["hunks"] for part in hunk[1] for side in part[1:]) <= 2 * 20
-    monkeypatch.setattr(shown, "LONGEST", 50)
+    monkeypatch.setattr(excerpts, "LONGEST", 50)
     assert data_of(page_of(out))["differences"] == {}
-    monkeypatch.setattr(shown, "READ", 50)
+    monkeypatch.setattr(excerpts, "READ", 50)
     assert data_of(page_of(out))["excerpts"] == {"kept": {}, "removed": {}}
 
 

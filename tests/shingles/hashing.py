@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from twinset.documents.normalize import normalize
 from twinset.options import ShingleOptions
-from twinset.shingles.shingle import shingle
+from twinset.shingles.texts import shingle
 
 
 def hashes_of(texts: Sequence[str | bytes | None], seed: int = 1, **words: Any) -> list[list[int]]:

@@ -15,8 +15,8 @@ from tests import oracles
 from tests.shingles.hashing import hashes_of
 from twinset.documents.normalize import normalize
 from twinset.options import ShingleOptions
-from twinset.shingles import shingle as shingle_module
-from twinset.shingles.shingle import PORTION, shingle
+from twinset.shingles import texts as shingle_module
+from twinset.shingles.texts import PORTION, shingle
 
 # Arrow knows later versions of Unicode than Python; what either has not assigned yet is left out.
 characters = st.characters(codec="utf-8", exclude_categories=("Cn", "Cs"))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests import oracles
 from twinset.options import ShingleOptions
 from twinset.schema import Shingles
-from twinset.shingles.shingle import repeat_often, repeats
+from twinset.shingles.texts import repeat_often, repeats
 
 HASHES = st.integers(0, 30).map(lambda n: oracles.fmix64(n + 1))
 ROWS = st.lists(st.lists(st.one_of(HASHES, st.integers(1, 2**64 - 1)), max_size=60), min_size=1, max_size=8)

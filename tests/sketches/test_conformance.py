@@ -22,7 +22,7 @@ import pytest
 from twinset.documents.normalize import normalize
 from twinset.options import ShingleOptions
 from twinset.schema import Hashes, Shingles, Sketches
-from twinset.shingles.shingle import shingle
+from twinset.shingles.texts import shingle
 from twinset.sketches.minhash import sketch
 from twinset.textbook import band_probability
 

@@ -15,7 +15,7 @@ from twinset.candidates.banding import band_keys
 from twinset.documents.normalize import hash_values
 from twinset.plan import Plan
 from twinset.schema import HASH_SCHEME, Shingles
-from twinset.sketches import kernels
+from twinset.sketches import minhash_kernels
 from twinset.sketches.minhash import sketch
 
 FOX = "The quick brown fox jumps over the lazy dog"
@@ -85,7 +85,7 @@ def test_sketches(method: str) -> None:
 
 def test_digests() -> None:
     digests = np.empty((1, 2), np.uint64)
-    kernels.digest(fox().hashes, fox().offsets, np.arange(len(digests)), digests)
+    minhash_kernels.digest(fox().hashes, fox().offsets, np.arange(len(digests)), digests)
     assert digests[0].tolist() == DIGEST[HASH_SCHEME]
 
 

@@ -11,7 +11,7 @@ from PIL import Image
 
 from tests import oracles
 from tests.pictures import EDITS, encoded, scene
-from twinset.documents.pictures import read_picture
+from twinset.documents.items.image_decode import read_picture
 from twinset.sketches.images import LAYOUT, colour_layouts, perceptual_hashes
 
 Grids = npt.NDArray[np.float32]

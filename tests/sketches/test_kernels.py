@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests import oracles
 from twinset.schema import Hashes, Shingles, Sketches
-from twinset.sketches import kernels
+from twinset.sketches import minhash_kernels
 from twinset.sketches.minhash import estimate, sketch, standard_error
 
 hashes = st.integers(1, 2**64 - 1)
@@ -120,7 +120,7 @@ def test_estimate_is_the_share_of_equal_slots() -> None:
 def test_digests_are_equal_for_equal_bags_and_only_for_them(rows: list[list[int]]) -> None:
     packed = shingles(rows)
     digests = np.zeros((len(rows) + 1, 2), np.uint64)
-    kernels.digest(packed.hashes, packed.offsets, np.arange(len(rows), 0, -1), digests)
+    minhash_kernels.digest(packed.hashes, packed.offsets, np.arange(len(rows), 0, -1), digests)
     assert not digests[0].any()
     found = [tuple(pair) for pair in digests[:0:-1].tolist()]
     assert found == [oracles.digest(row) for row in rows]
@@ -130,7 +130,7 @@ def test_digests_are_equal_for_equal_bags_and_only_for_them(rows: list[list[int]
 def test_low_bytes() -> None:
     slots: Sketches = np.arange(0, 3000, 7, dtype=np.uint32)[:400].reshape(4, 100)
     low = np.empty((4, 100), np.uint8)
-    kernels.low_bytes(slots, low)
+    minhash_kernels.low_bytes(slots, low)
     assert low.tolist() == (slots & 0xFF).tolist()
 
 

@@ -30,7 +30,7 @@ from twinset.errors import OptionError
 from twinset.options import ShingleOptions
 from twinset.plan.codes import bit_differs
 from twinset.schema import HASH_SCHEME, Codes, Hashes, Shingles, WeightedSets
-from twinset.shingles.shingle import shingle
+from twinset.shingles.texts import shingle
 from twinset.sketches.simhash import DocumentFrequencies, simhash, unrepeated, weighted_simhash
 
 PAIRS = 2000

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests import oracles
 from twinset import textbook
-from twinset.candidates.hamming import within
+from twinset.candidates.hamming.join import within
 from twinset.candidates.probing import next_keys
 from twinset.plan.codes import within_probability
 from twinset.schema import Moves, Shingles

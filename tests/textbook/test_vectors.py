@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests import oracles
 from twinset import textbook
 from twinset.plan.vector_chances import side_agrees
-from twinset.sketches.hyperplane import project_bits
+from twinset.sketches.vectors.hyperplane import project_bits
 from twinset.textbook import angle, cosine, euclidean_distance
 
 numbers = st.integers(-9, 9)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from twinset.candidates import kernels
+from twinset.candidates import banding_kernels
 from twinset.plan import Plan
 from twinset.schema import Bytes, Hashes, Numbers, Sketches
 
@@ -41,7 +41,7 @@ def width(n_hashes: int) -> int:
 def band_keys(sketches: Sketches, salts: Hashes, plan: Plan) -> Hashes:
     """The key of each band of each document, (bands, n); documents of different salt never share one."""
     keys = np.empty((plan.n_bands, len(sketches)), np.uint64)
-    kernels.band_keys(sketches, salts, plan.n_bands, plan.rows_per_band, keys)
+    banding_kernels.band_keys(sketches, salts, plan.n_bands, plan.rows_per_band, keys)
     return keys
 
 
@@ -58,12 +58,12 @@ def within(block: Banded, band: int, plan: Plan, border: int | None = None) -> I
     """
     place = -1 if border is None else int(np.searchsorted(block.numbers, border))
     shift, heads, before = _buckets(len(block.numbers))
-    kernels.chain(block.keys[band], place, shift, heads, before)
+    banding_kernels.chain(block.keys[band], place, shift, heads, before)
     state = np.array([max(0, place), -1])
     lefts, rights = np.empty(_LEAST_ROOM, np.uint32), np.empty(_LEAST_ROOM, np.uint32)
     least = plan.min_matches + block.sketches.shape[1] - plan.n_hashes
     while state[0] >= 0:
-        count = kernels.join_within(before, state, block.keys, block.sketches, band, least, lefts, rights)
+        count = banding_kernels.join_within(before, state, block.keys, block.sketches, band, least, lefts, rights)
         if count:
             yield np.stack([block.numbers[lefts[:count]], block.numbers[rights[:count]]], axis=1)
 
@@ -84,7 +84,7 @@ def across(left: Banded, right: Banded, band: int, plan: Plan, border: int | Non
     lefts, rights = np.empty(room, np.uint32), np.empty(room, np.uint32)
     least = plan.min_matches + left.sketches.shape[1] - plan.n_hashes
     while state[0] >= 0:
-        count = kernels.join_across(
+        count = banding_kernels.join_across(
             words[0], words[1], state, bits, left.keys, right.keys, left.sketches, right.sketches,
             band, least, lefts, rights,
         )  # fmt: skip
@@ -109,5 +109,5 @@ def first_of_equals(digests: Hashes) -> Numbers:
     Identical contents, collapsed before any pairing.
     """
     first = np.empty(len(digests), np.uint32)
-    kernels.first_of_equals(digests, *_buckets(len(digests)), first)
+    banding_kernels.first_of_equals(digests, *_buckets(len(digests)), first)
     return first

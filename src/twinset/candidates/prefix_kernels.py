@@ -6,8 +6,8 @@ key holds its frequency above the high bits of the hash: keys in ascending order
 
 import numpy as np
 
-from twinset.bytes_kernels import U, ones
 from twinset.compiled import inlined, kernel
+from twinset.compiled.bytes_kernels import U, ones
 
 KEY_HASH_BITS = 40
 MOST_FREQUENT = (1 << (64 - KEY_HASH_BITS)) - 1

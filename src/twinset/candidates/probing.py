@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from twinset import vector_kernels
 from twinset.candidates import probing_kernels as kernels
+from twinset.compiled import vector_kernels
 from twinset.schema import Codes, Hashes, Moves, Numbers
 
 CandidatePairs = npt.NDArray[np.uint32]

@@ -6,8 +6,8 @@ Candidates are compared by their signatures where they are found, before they ta
 
 import numpy as np
 
-from twinset.bytes_kernels import U, fmix64, ones
 from twinset.compiled import inlined, kernel
+from twinset.compiled.bytes_kernels import U, fmix64, ones
 
 
 @kernel("void(uint64[::1], uint64, uint32[::1], uint64[::1], uint32[::1])")

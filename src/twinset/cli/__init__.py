@@ -16,11 +16,11 @@ from typing import Any, NoReturn
 
 import click
 
-from .. import __version__, starting
-from ..errors import OptionError, PlanWarning, TwinsetError
-from .groups import Commands
-from .passed_over import pass_over
-from .stopping import insisting
+from twinset import __version__, starting
+from twinset.cli.support.fast_start import pass_over
+from twinset.cli.support.interrupt import insisting
+from twinset.cli.support.lazy_commands import Commands
+from twinset.errors import OptionError, PlanWarning, TwinsetError
 
 __all__ = ["main"]
 
@@ -149,7 +149,7 @@ def _told(error: BaseException) -> tuple[str, int]:
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
         return f"twinset: stopped; {_one_line(str(error)) or 'nothing half-written is left'}", STOPPED
     if isinstance(error, OptionError):
-        from .flags import as_flags
+        from twinset.cli.support.flags import as_flags
 
         return f"twinset: {_one_line(as_flags(str(error)))}", FAILED
     if isinstance(error, TwinsetError):

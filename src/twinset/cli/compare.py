@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from ..errors import OptionError
-from ..options import CompareOptions
-from . import flags, running, show
+from twinset.cli.screen import show
+from twinset.cli.support import flags, run
+from twinset.errors import OptionError
+from twinset.options import CompareOptions
 
 _DIGITS = 6  # two texts that are looked at alone are looked at closely
 
@@ -34,7 +35,7 @@ def command(files: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **v
     left, right = strings or [text_of(name, options.encoding) for name in files]
     import twinset
 
-    running.load(lambda text: click.echo(text, err=True), "comparing")
+    run.load(lambda text: click.echo(text, err=True), "jobs.compare")
     found = twinset.compare(left, right, **words)
     if as_json:
         show.as_json({**found.to_dict(), "options": options.to_dict()})
@@ -57,6 +58,6 @@ def command(files: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **v
 
 def text_of(name: str, encoding: str) -> str:
     """Read a file as one text, as every run would."""
-    from ..comparing import text_of_file  # with it comes what reads files, for which --help need not wait
+    from twinset.jobs.compare import text_of_file  # with it comes what reads files, for which --help need not wait
 
     return text_of_file(name, encoding)

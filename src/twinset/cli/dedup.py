@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
-from .. import digests
-from ..errors import OptionError
-from ..options import DedupOptions
-from . import flags, running, show
+from twinset.cli.screen import show
+from twinset.cli.support import flags, run
+from twinset.errors import OptionError
+from twinset.options import DedupOptions
+from twinset.system import digests
 
 
 @click.command("dedup", cls=flags.Command)
@@ -33,14 +34,14 @@ def command(
     words = flags.given(DedupOptions, values)
     options = DedupOptions.of(**words)
     if dry_run:
-        running.dry_run(sources, options, as_json, words)
+        run.dry_run(sources, options, as_json, words)
         return
     if not output:
         raise OptionError("there is no output; name a folder for the result with -o OUT")
     import twinset
 
     digests.begin(sources)
-    with running.followed(options, quiet) as progress:
+    with run.followed(options, quiet) as progress:
         result = twinset.dedup(*sources, output=output, progress=progress, **words)
     if as_json:
         show.as_json(result.summary)

@@ -13,10 +13,11 @@ from typing import Any
 
 import click
 
-from ..errors import OutputError
-from ..options import DedupOptions
-from ..textbook import normalize
-from . import flags, running, show
+from twinset.cli.screen import show
+from twinset.cli.support import flags, run
+from twinset.errors import OutputError
+from twinset.options import DedupOptions
+from twinset.textbook import normalize
 
 SAMPLE = "articles.jsonl"
 SHOWN = 12
@@ -55,7 +56,7 @@ def _folder(output: str | None) -> Iterator[Path]:
 def _run(source: Path, out: Path, quiet: bool) -> tuple[dict[str, Any], list[Any], list[Any]]:
     import twinset
 
-    with running.followed(DedupOptions(), quiet) as progress:
+    with run.followed(DedupOptions(), quiet) as progress:
         result = twinset.dedup(source, output=out, progress=progress)
     return dict(result.summary), result.removed.to_pylist(), result.pairs.to_pylist()
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-from ..options import DedupOptions
-from ..options.evaluate import EvaluateOptions
-from . import curves, flags, running, show
+from twinset.cli.screen import curves, show
+from twinset.cli.support import flags, run
+from twinset.options import DedupOptions
+from twinset.options.evaluate import EvaluateOptions
 
 # Heading, column, and whether it counts; the rest are shares.
 _PAIRS = (
@@ -54,7 +55,7 @@ def command(sources: tuple[str, ...], output: str | None, quiet: bool, as_json: 
     searching = {name: value for name, value in words.items() if name in known}
     alike = options.measure in ("jaccard", "cosine")
     lowest = DedupOptions.of(**{**searching, **({"threshold": options.thresholds[0]} if alike else {})})
-    with running.followed(lowest, quiet) as progress:
+    with run.followed(lowest, quiet) as progress:
         done = twinset.evaluate(*sources, output=output, progress=progress, **words)
     summary = done.summary
     if as_json:

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import OptionError
-from ..options import ShingleOptions
-from ..options.items import MEASURED
-from ..options.results import ExplainOptions
-from . import apart, flags, running, show, side_by_side
-from .compare import text_of
+from twinset.cli.compare import text_of
+from twinset.cli.screen import codes_and_vectors, show, texts
+from twinset.cli.support import flags, run
+from twinset.errors import OptionError
+from twinset.options import ShingleOptions
+from twinset.options.items import MEASURED
+from twinset.options.results import ExplainOptions
 
 if TYPE_CHECKING:
-    from ..results import Account, DedupResult, Explanation
+    from twinset.jobs.result import Account, DedupResult, Explanation
 
 MEMBERS = 12
 
@@ -71,7 +72,7 @@ def _explain_texts(
     left, right = strings or [text_of(name, options.encoding) for name in files]
     import twinset
 
-    running.load(lambda text: click.echo(text, err=True))
+    run.load(lambda text: click.echo(text, err=True))
     found = twinset.explain(left, right, **given)
     names = files or ("the first string", "the second string")
     if as_json:
@@ -91,7 +92,7 @@ def _explain_result(words: tuple[str, ...], given: dict[str, Any], options: Expl
             )
     import twinset
 
-    running.load(lambda text: click.echo(text, err=True))
+    run.load(lambda text: click.echo(text, err=True))
     result = twinset.open_result(words[0])
     found = result.explain(*words[1:], source=options.source)
     if as_json:
@@ -103,7 +104,7 @@ def _explain_result(words: tuple[str, ...], given: dict[str, Any], options: Expl
         _print_explanation(found.explanation, found.id, found.other, options)
     elif found.apart is not None and found.other is not None:
         click.echo()
-        apart.print_apart(found.apart, found.id, found.other)
+        codes_and_vectors.print_apart(found.apart, found.id, found.other)
     elif result.recorded.options.item_kind in MEASURED:
         if len(words) == 3:
             _print_pair(result, found.id, words[2])
@@ -182,9 +183,9 @@ def _print_explanation(found: Explanation, left: str, right: str, options: Expla
     how = "by weight; " if found.weighted else ""
     show.facts((name, f"{show.share(value)}  {how}{len(shared):,} of {whole}") for name, value, whole in rows)
     if of_texts:
-        side_by_side.print_difference(found, ours, theirs, _context(options))
+        texts.print_difference(found, ours, theirs, _context(options))
     most = None if options.full else options.shingles
-    side_by_side.print_shingles(
+    texts.print_shingles(
         (
             (f"only in {ours}", only_left, "-"),
             (f"only in {theirs}", only_right, "+"),

@@ -8,11 +8,12 @@ from typing import Any
 
 import click
 
-from ..checks import pairs_file
-from ..machine import temporary_folder
-from ..options import PairsOptions
-from ..options.sketch import holds_sketches
-from . import flags, running, show
+from twinset.cli.screen import show
+from twinset.cli.support import flags, run
+from twinset.options import PairsOptions
+from twinset.options.checks import pairs_file
+from twinset.options.sketch import holds_sketches
+from twinset.system.memory import temporary_folder
 
 ROWS = 50
 
@@ -37,7 +38,7 @@ def command(
     if output:
         pairs_file(output)
     if dry_run:
-        running.dry_run(sources, options, as_json, words, sketches=any(map(holds_sketches, sources)))
+        run.dry_run(sources, options, as_json, words, sketches=any(map(holds_sketches, sources)))
         return
     if output:
         summary = _find(sources, output, quiet, options, words)
@@ -70,7 +71,7 @@ def _find(
 ) -> dict[str, Any]:
     import twinset
 
-    with running.followed(options, quiet, planned=not any(map(holds_sketches, sources))) as progress:
+    with run.followed(options, quiet, planned=not any(map(holds_sketches, sources))) as progress:
         return dict(twinset.find_pairs(*sources, output=output, progress=progress, **words).summary)
 
 

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..checks import new_file
-from ..errors import OptionError
-from ..options import PlanOptions
-from ..options.items import MEASURED, ItemOptions
-from ..options.survey import CurveOptions, SurveyOptions
-from ..plan.ranking import Curve, Ranked, banded, families, ranked, table_of
-from . import curves, flags, foreseen, running, show, surveyed
+from twinset.cli.screen import curves, plan_of_items, show
+from twinset.cli.screen import survey as surveyed
+from twinset.cli.support import flags, run
+from twinset.errors import OptionError
+from twinset.options import PlanOptions
+from twinset.options.checks import new_file
+from twinset.options.items import MEASURED, ItemOptions
+from twinset.options.survey import CurveOptions, SurveyOptions
+from twinset.plan.ranking import Curve, Ranked, banded, families, ranked, table_of
 
 if TYPE_CHECKING:
-    from ..evaluation.survey import Survey
-    from ..plan import Plan
+    from twinset.evaluation.survey import Survey
+    from twinset.plan import Plan
 
 _POINTS = 200
 _TABLE = 60  # columns that the table of plans needs
@@ -47,14 +49,14 @@ def command(sources: tuple[str, ...], plot: str | None, as_json: bool, **values:
     others = [banded(one) for one in options.compare]
     others += [curve for one in options.family for curve in families(one)]
     if plot:
-        from ..report.plots import check_figure
+        from twinset.report.plots import check_figure
 
         check_figure(plot)
         new_file(plot, options.force)
     if options.item_kind in MEASURED:
-        foreseen.command(sources, words, options, plot, as_json)
+        plan_of_items.command(sources, words, options, plot, as_json)
         return
-    chosen = running.plan_of(options)
+    chosen = run.plan_of(options)
     found = _survey(sources, words, as_json) if sources else None
     ranking = _ranking(options, found)
     if plot:
@@ -83,8 +85,8 @@ def _refuse_reading(words: dict[str, Any], options: CurveOptions) -> None:
 
 def _survey(sources: Sequence[str], words: dict[str, Any], quiet: bool) -> Survey:
     known = {name for name, _ in SurveyOptions.words()}
-    with running.watched(quiet) as shown:
-        from ..evaluation.survey import survey
+    with run.watched(quiet) as shown:
+        from twinset.evaluation.survey import survey
 
         return survey(*sources, progress=shown, **{name: value for name, value in words.items() if name in known})
 
@@ -104,7 +106,7 @@ def _values(chosen: Plan, others: list[Curve], ranking: list[Ranked], found: Sur
         "compared": [curve.to_dict() for curve in others],
     }
     if found is not None:
-        from ..evaluation.lengths import least_length
+        from twinset.evaluation.shingle_length import least_length
 
         for value, one in zip(values["ranked"], ranking, strict=True):
             value["expected"] = found.estimate(one.plan).to_dict()
@@ -118,7 +120,7 @@ def _values(chosen: Plan, others: list[Curve], ranking: list[Ranked], found: Sur
 
 
 def _plot(file: str, chosen: Plan, others: list[Curve]) -> None:
-    from ..report.plots import curve_figure
+    from twinset.report.plots import curve_figure
 
     at = [point / _POINTS for point in range(_POINTS + 1)]
     lines = {f"{_name(chosen)}, the plan": [(s, chosen.p_found(s)) for s in at]}

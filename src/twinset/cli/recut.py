@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from ..options import DedupOptions
-from ..options.results import RecutOptions
-from . import flags, running, show
+from twinset.cli.screen import show
+from twinset.cli.support import flags, run
+from twinset.options import DedupOptions
+from twinset.options.results import RecutOptions
 
 
 @click.command("recut", cls=flags.Command, short_help="Cut a result anew, at another threshold.")
@@ -24,12 +25,12 @@ def command(folder: str, output: str, quiet: bool, as_json: bool, **values: Any)
     folder is what a fresh run with the same plan would give. The rows of kept/ are read from the sources of that
     run; a source that was changed since is refused, and --source says where one has moved.
     """
-    from .dedup import print_summary
+    from twinset.cli.dedup import print_summary
 
     words = flags.given(RecutOptions, values)
     RecutOptions.of(**words)
-    with running.watched(quiet) as progress:
-        from ..results import open_result
+    with run.watched(quiet) as progress:
+        from twinset.jobs.result import open_result
 
         result = open_result(folder).rethreshold(output=output, progress=progress, **words)
     if as_json:

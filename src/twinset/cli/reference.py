@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import click
 
-from . import twinset
-from .flags import SHOW
+from twinset.cli import twinset
+from twinset.cli.support.flags import SHOW
 
 HEAD = """\
 # Commands

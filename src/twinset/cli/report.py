@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from ..checks import shown_size
-from ..options.results import ReportOptions
-from . import flags, running, show
+from twinset.cli.screen import show
+from twinset.cli.support import flags, run
+from twinset.options.checks import shown_size
+from twinset.options.results import ReportOptions
 
 
 @click.command("report", cls=flags.Command)
@@ -27,7 +28,7 @@ def command(folder: str, output: str, as_json: bool, **values: Any) -> None:
     ReportOptions.of(**words)
     import twinset
 
-    running.load(lambda text: click.echo(text, err=True))
+    run.load(lambda text: click.echo(text, err=True))
     made = twinset.open_result(folder).report(output, **words)
     size = made.stat().st_size
     if as_json:

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from ..options.sketch import SketchOptions
-from . import flags, running, show
+from twinset.cli.screen import show
+from twinset.cli.support import flags, run
+from twinset.options.sketch import SketchOptions
 
 _NAMED = 5
 
@@ -29,7 +30,7 @@ def command(sources: tuple[str, ...], output: str, quiet: bool, as_json: bool, *
     """
     words = flags.given(SketchOptions, values)
     SketchOptions.of(**words)
-    with running.watched(quiet, "sketching") as progress:
+    with run.watched(quiet, "jobs.sketch") as progress:
         import twinset
 
         made = twinset.sketch(*sources, output=output, progress=progress, **words)

@@ -7,8 +7,8 @@ candidates/prefix.py.
 
 import numpy as np
 
-from twinset.bytes_kernels import U, ones
 from twinset.compiled import inlined, kernel
+from twinset.compiled.bytes_kernels import U, ones
 
 SLOT_MIX = U(0x9E3779B97F4A7C15)
 RULED_OUT = np.uint32(0xFFFFFFFF)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from twinset.clusters import kernels
+from twinset.clusters import group_kernels
 from twinset.schema import Numbers
 
 Edges = npt.NDArray[np.uint32]
@@ -43,13 +43,13 @@ class Grouping:
         for edges in portions:
             later, earlier, shared = (np.ascontiguousarray(column) for column in edges.T)
             if self.method == "components":
-                kernels.unite(later, earlier, self.leader)
+                group_kernels.unite(later, earlier, self.leader)
             elif self.method == "complete":
-                kernels.complete(later, earlier, shared, self.leader, self.shared, self._sizes, self._tally)
+                group_kernels.complete(later, earlier, shared, self.leader, self.shared, self._sizes, self._tally)
             else:
-                kernels.leaders(later, earlier, shared, self.leader, self.shared)
+                group_kernels.leaders(later, earlier, shared, self.leader, self.shared)
         if self.method == "components":
-            kernels.flatten(self.leader)
+            group_kernels.flatten(self.leader)
         return self
 
 
@@ -57,6 +57,6 @@ def components(documents: int, portions: Iterable[Edges]) -> Numbers:
     """For each document the least document that it hangs together with through pairs (first two columns)."""
     parents: Numbers = np.arange(documents, dtype=np.uint32)
     for edges in portions:
-        kernels.unite(np.ascontiguousarray(edges[:, 0]), np.ascontiguousarray(edges[:, 1]), parents)
-    kernels.flatten(parents)
+        group_kernels.unite(np.ascontiguousarray(edges[:, 0]), np.ascontiguousarray(edges[:, 1]), parents)
+    group_kernels.flatten(parents)
     return parents

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..errors import OptionError, SourceError
+from twinset.errors import OptionError, SourceError
 
 # In these, bytes below 128 may be part of other characters, so that rows and fields cannot be split as bytes.
 _SHIFTING = ("utf-7", "utf-16", "utf-32", "iso2022", "hz")

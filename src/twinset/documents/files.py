@@ -9,11 +9,11 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..errors import SourceError
-from ..options import ReadOptions
-from .compressed import open_reader, reading, split_codec
-from .encodings import is_utf8, utf16_in
-from .outputs import names_in, why_our_file, why_our_folder
+from twinset.documents.compressed import open_reader, reading, split_codec
+from twinset.documents.encodings import is_utf8, utf16_in
+from twinset.documents.own_files import names_in, why_our_file, why_our_folder
+from twinset.errors import SourceError
+from twinset.options import ReadOptions
 
 FORMATS = {
     ".jsonl": "jsonl",

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from twinset.bytes_kernels import HIGH, UNSETTLED, U, decode, fmix64, load64
 from twinset.compiled import kernel
+from twinset.compiled.bytes_kernels import HIGH, UNSETTLED, U, decode, fmix64, load64
 
 
 @kernel("void(read(uint8), int64[::1], uint8[::1], uint8[::1], uint8[::1])")

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..digests import file_digest
-from ..errors import ColumnError, OptionError, RowError, SourceError
-from ..options import ReadOptions
-from ..wording import at_line, at_row
+from twinset.errors import ColumnError, OptionError, RowError, SourceError
+from twinset.options import ReadOptions
+from twinset.system.digests import file_digest
+from twinset.wording import at_line, at_row
 
 MAX_ROW_BYTES = 128 * 2**20
 """A longer row, line or document cannot be read. It does not follow the memory budget: results never do."""

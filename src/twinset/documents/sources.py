@@ -12,13 +12,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..errors import OptionError, SourceError
-from ..options import ReadOptions
-from .arrays import check_array
-from .arrow import ArrowPart
-from .compressed import writing
-from .encodings import known
-from .files import (
+from twinset.documents.compressed import writing
+from twinset.documents.encodings import known
+from twinset.documents.files import (
     chosen,
     files_in,
     format_of,
@@ -30,15 +26,19 @@ from .files import (
     why_not_text,
     without_ours,
 )
-from .jsonl import JsonLinesPart
-from .lines import LinesPart
-from .names import Components, components_of, distinct_names
-from .npy import NpyPart
-from .objects import table_part, texts_part
-from .parquet import ParquetPart
-from .parts import Part
-from .separated import SeparatedPart
-from .texts import TextFile, TextPart
+from twinset.documents.formats.arrays import check_array
+from twinset.documents.formats.arrow import ArrowPart
+from twinset.documents.formats.csv_files import SeparatedPart
+from twinset.documents.formats.jsonl import JsonLinesPart
+from twinset.documents.formats.lines import LinesPart
+from twinset.documents.formats.npy import NpyPart
+from twinset.documents.formats.python_objects import table_part, texts_part
+from twinset.documents.formats.text_files import TextFile, TextPart
+from twinset.documents.output_names import Components, components_of, distinct_names
+from twinset.documents.parquet.read import ParquetPart
+from twinset.documents.parts import Part
+from twinset.errors import OptionError, SourceError
+from twinset.options import ReadOptions
 
 
 @dataclass
@@ -239,7 +239,7 @@ class _Opening:
         return looked.format(what) + (f"; all that is there is binary{_pictures(passed_over)}" if passed_over else "")
 
     def _no_pictures(self, what: str) -> str:
-        from .pictures import ENDINGS
+        from twinset.documents.items.image_decode import ENDINGS
 
         looked = f"no pictures in this {what}: looked for {', '.join(ENDINGS)}, not hidden and not links"
         if self.options.include or self.options.exclude:
@@ -250,7 +250,7 @@ class _Opening:
         """Why a file among others is passed over; None if it is one document."""
         if not self.options.images:
             return why_not_text(path, shown, format_of(path)[1], self.options)
-        from .images import is_picture
+        from twinset.documents.items.image_files import is_picture
 
         return None if is_picture(path) else "not a picture, by its ending"
 
@@ -305,7 +305,9 @@ class _Opening:
         if texts:
             parts.append(self._text_part(texts))
         if self.options.group is not None:
-            from .groups import GroupsPart  # with it come kernels, for which others need not wait
+            from twinset.documents.long_tables.part import (  # with it come kernels, for which others need not wait
+                GroupsPart,
+            )
 
             parts = [GroupsPart(parts, self.options, self.scratch)]
         return Sources(parts, self.skipped)
@@ -323,7 +325,9 @@ class _Opening:
         if first.folder is None and len(files) > 1:
             name = f"{files[0].id} … {files[-1].id}"
         if self.options.images:
-            from .images import ImagePart  # with it comes Pillow, for which others need not wait
+            from twinset.documents.items.image_files import (  # with it comes Pillow, for which others need not wait
+                ImagePart,
+            )
 
             return ImagePart(name, self.options, files, first.folder)
         return TextPart(name, self.options, files, first.folder)
@@ -351,7 +355,7 @@ class _Opening:
 
 def _pictures(names: Sequence[str]) -> str:
     """What to do about files that look like pictures, if some do."""
-    from .pictures import ENDINGS
+    from twinset.documents.items.image_decode import ENDINGS
 
     found = next((name for name in names if name.lower().endswith(ENDINGS)), None)
     return f"; {found} looks like a picture: --images compares pictures" if found else ""

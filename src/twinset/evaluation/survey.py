@@ -17,17 +17,17 @@ import numpy as np
 import numpy.typing as npt
 
 import twinset
-from twinset.engines.local import Local
+from twinset.engines.local.run import Local
+from twinset.engines.local.steps.sketch import sketch_block
 from twinset.engines.progress import Progress, Silent
-from twinset.engines.sketching import sketch_block
-from twinset.evaluation.lengths import Length, chance_by_length
-from twinset.evaluation.near import near_pairs
-from twinset.evaluation.sampling import Sample, draw
+from twinset.evaluation.sample import Sample, draw
+from twinset.evaluation.sample_pairs import near_pairs
+from twinset.evaluation.shingle_length import Length, chance_by_length
 from twinset.options import PairsOptions
 from twinset.options.survey import SurveyOptions
-from twinset.pairs.verify import Sets, overlaps, scores
+from twinset.pairs.sets import Sets, overlaps, scores
 from twinset.plan import Plan, plan
-from twinset.plan.costs import expected_cost
+from twinset.plan.band_costs import expected_cost
 from twinset.schema import Numbers
 
 BACKGROUND = 400  # contents all of whose pairs are compared, so that the many little similar ones are counted too

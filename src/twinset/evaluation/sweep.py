@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from twinset.evaluation.known import MOST_SAMPLED, Flags, Known, KnownScored, Scored
 from twinset.evaluation.metrics import DEFINITIONS, Overlap, PairCounts
+from twinset.evaluation.true_pairs import MOST_SAMPLED, Flags, Known, KnownScored, Scored
 from twinset.plan import Plan
 from twinset.schema import Numbers
 

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from twinset.index.entries import Sketched
-from twinset.index.incoming import NAMED, Batch
+from twinset.index.kinds.text_entries import Sketched
+from twinset.index.read_batches import NAMED, Batch
 
 
 @dataclass

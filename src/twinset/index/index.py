@@ -13,20 +13,21 @@ import pyarrow as pa
 
 from twinset.engines.progress import Progress, Silent
 from twinset.errors import DamagedError, OptionError, StateError, UnknownIdError
-from twinset.index import checking, exporting
-from twinset.index.answering import Ask, many
+from twinset.index import export as exporting
+from twinset.index import verify as checking
 from twinset.index.asked import Asked
-from twinset.index.base import Home
-from twinset.index.entries import Sketched
-from twinset.index.homes import create_home, open_home
-from twinset.index.incoming import Batch, Incoming, checked_ids
-from twinset.index.kinds import Kind, begun, kind_of, reading
-from twinset.index.locking import Turn
+from twinset.index.backend import Home
+from twinset.index.kinds.base import Kind, begun, kind_of, reading
+from twinset.index.kinds.text_entries import Sketched
+from twinset.index.open_backend import create_home, open_home
+from twinset.index.query import Ask, many
+from twinset.index.read_batches import Batch, Incoming, checked_ids
 from twinset.index.settings import FORMAT, Settings
-from twinset.index.writing import Changed, Writing
+from twinset.index.write import Changed, Writing
 from twinset.options.index import IndexOptions
-from twinset.plan.kinds import AnyPlan
+from twinset.plan.from_summary import AnyPlan
 from twinset.schema import answers_schema
+from twinset.system.locks import Turn
 
 TIMEOUT = 30.0
 """Seconds to wait for another writer."""

@@ -15,7 +15,7 @@ from twinset.errors import DamagedError, OptionError, PlanWarning, StateError
 from twinset.options.index import IndexOptions
 from twinset.plan import LEAST_LOSS, Plan, plan
 from twinset.plan.codes import GivenCodes
-from twinset.plan.kinds import AnyPlan
+from twinset.plan.from_summary import AnyPlan
 from twinset.schema import HASH_SCHEME
 
 FORMAT, UNFINISHED, MEASURED = 2, 0, 3

@@ -10,10 +10,10 @@ derived from the dataclasses below. They only hold and check values; nothing hea
               PairsOptions · DedupOptions          CompareOptions (shingles and a sketch)
 """
 
-from .groups import Options, option
-from .items import ItemOptions
-from .jobs import ArrivalOptions, CompareOptions, DedupOptions, PairsOptions
-from .steps import AuditOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions
+from twinset.options.base import Options, option
+from twinset.options.items import ItemOptions
+from twinset.options.jobs import ArrivalOptions, CompareOptions, DedupOptions, PairsOptions
+from twinset.options.steps import AuditOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions
 
 __all__ = [
     "ArrivalOptions",

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..checks import Check
-from .groups import option
-from .steps import DEFAULT_SEED, PlanOptions, ShingleOptions
+from twinset.options.base import option
+from twinset.options.checks import Check
+from twinset.options.steps import DEFAULT_SEED, PlanOptions, ShingleOptions
 
 __all__ = ["CollapseOptions"]
 

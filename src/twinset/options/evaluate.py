@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, ClassVar
 
-from .. import checks
-from ..checks import Check, Word
-from ..errors import OptionError
-from .groups import option
-from .items import KINDS
-from .jobs import DedupOptions
-from .steps import FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions
+from twinset.errors import OptionError
+from twinset.options import checks
+from twinset.options.base import option
+from twinset.options.checks import Check, Word
+from twinset.options.items import KINDS
+from twinset.options.jobs import DedupOptions
+from twinset.options.steps import FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions
 
 __all__ = ["EvaluateOptions", "parse_sweep"]
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from .. import checks
-from ..checks import Word
-from ..errors import OptionError
-from .groups import Options, option
-from .items import ItemOptions
-from .steps import FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions
+from twinset.errors import OptionError
+from twinset.options import checks
+from twinset.options.base import Options, option
+from twinset.options.checks import Word
+from twinset.options.items import ItemOptions
+from twinset.options.steps import FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions
 
 __all__ = [
     "AddOptions",

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from .. import checks
-from ..checks import Check, parse_shingle
-from ..errors import OptionError
-from .groups import Options, option
+from twinset.errors import OptionError
+from twinset.options import checks
+from twinset.options.base import Options, option
+from twinset.options.checks import Check, parse_shingle
 
 KINDS = ("text", "records", "items", "groups", "weighted", "codes", "vectors", "images")
 SETS = ("text", "records", "items", "groups")

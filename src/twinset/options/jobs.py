@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from .. import checks
-from ..checks import parse_keep
-from ..errors import OptionError
-from .groups import Options, option
-from .steps import (
+from twinset.errors import OptionError
+from twinset.options import checks
+from twinset.options.base import Options, option
+from twinset.options.checks import parse_keep
+from twinset.options.steps import (
     CLUSTER,
     DEFAULT_SEED,
     ENCODING,

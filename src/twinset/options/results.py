@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .. import checks
-from ..errors import OptionError
-from .groups import Options, option
-from .steps import CLUSTER, FORCE, RunOptions, ShingleOptions
+from twinset.errors import OptionError
+from twinset.options import checks
+from twinset.options.base import Options, option
+from twinset.options.steps import CLUSTER, FORCE, RunOptions, ShingleOptions
 
 __all__ = ["ExplainOptions", "RecutOptions", "ReportOptions"]
 

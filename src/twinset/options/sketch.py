@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from .. import checks
-from ..checks import Check, Word
-from ..errors import OptionError
-from .groups import option
-from .items import SETS
-from .steps import DEFAULT_SEED, FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions
+from twinset.errors import OptionError
+from twinset.options import checks
+from twinset.options.base import option
+from twinset.options.checks import Check, Word
+from twinset.options.items import SETS
+from twinset.options.steps import DEFAULT_SEED, FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions
 
 __all__ = ["METADATA", "SketchOptions", "holds_sketches"]
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from .. import checks
-from ..checks import parse_shingle
-from ..errors import OptionError
-from ..machine import LEAST_MEMORY, default_memory, default_threads
-from .groups import Options, option
-from .items import ItemOptions
+from twinset.errors import OptionError
+from twinset.options import checks
+from twinset.options.base import Options, option
+from twinset.options.checks import parse_shingle
+from twinset.options.items import ItemOptions
+from twinset.system.memory import LEAST_MEMORY, default_memory, default_threads
 
 DEFAULT_SEED = 1
 MOST_HASHES = 65536

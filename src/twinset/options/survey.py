@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from .. import checks
-from ..checks import Check
-from .groups import option
-from .items import KINDS, SETS
-from .steps import PlanOptions, ReadOptions, RunOptions, ShingleOptions
+from twinset.options import checks
+from twinset.options.base import option
+from twinset.options.checks import Check
+from twinset.options.items import KINDS, SETS
+from twinset.options.steps import PlanOptions, ReadOptions, RunOptions, ShingleOptions
 
 __all__ = ["CurveOptions", "SurveyOptions"]
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from twinset.errors import OptionError
 from twinset.pairs import vectors_kernels as kernels
 from twinset.schema import Hashes, Numbers, Places, Vectors
-from twinset.vectors import squares, unit_vectors
+from twinset.system.vectors import squares, unit_vectors
 
 Scores = npt.NDArray[np.float64]
 
@@ -49,7 +49,7 @@ def similar(
     threshold
         Least cosine; inclusive.
     left, left_squares
-        Vectors as they came, (n, d), and their squared lengths (`twinset.vectors.squares`).
+        Vectors as they came, (n, d), and their squared lengths (`twinset.system.vectors.squares`).
     right, right_squares
         The other side, where it is another.
 

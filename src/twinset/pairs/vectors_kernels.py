@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from twinset.compiled import inlined, kernel
-from twinset.vector_kernels import folded
+from twinset.compiled.vector_kernels import folded
 
 
 @inlined

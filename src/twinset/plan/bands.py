@@ -25,10 +25,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from ..errors import PlanWarning
-from ..options.steps import MOST_HASHES, PlanOptions
-from ..wording import share
-from .costs import expected_cost
+from twinset.errors import PlanWarning
+from twinset.options.steps import MOST_HASHES, PlanOptions
+from twinset.plan.band_costs import expected_cost
+from twinset.wording import share
 
 __all__ = ["Plan", "at_least", "band_probability", "exact_plan", "matches_needed", "plan"]
 

@@ -14,8 +14,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import OptionError
-from ..wording import share
+from twinset.errors import OptionError
+from twinset.wording import share
 
 __all__ = ["CodePlan", "GivenCodes", "bit_differs", "plan_codes", "within_probability"]
 

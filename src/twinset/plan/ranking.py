@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import OptionError, PlanWarning
-from .bands import Plan, band_probability, plan
-from .costs import Cost, expected_cost
+from twinset.errors import OptionError, PlanWarning
+from twinset.plan.band_costs import Cost, expected_cost
+from twinset.plan.bands import Plan, band_probability, plan
 
 __all__ = ["Curve", "Ranked", "banded", "families", "ranked", "table_of"]
 

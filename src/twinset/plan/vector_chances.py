@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from .. import vector_kernels
+from twinset.compiled import vector_kernels
 
 __all__ = [
     "Ranks",

@@ -26,9 +26,9 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-from ..checks import choice, number, whole
-from ..errors import OptionError, PlanWarning
-from .vector_chances import (
+from twinset.errors import OptionError, PlanWarning
+from twinset.options.checks import choice, number, whole
+from twinset.plan.vector_chances import (
     SIGNATURE_BITS,
     Ranks,
     corner_agrees,
@@ -38,7 +38,7 @@ from .vector_chances import (
     signatures_pass,
     strip_agrees,
 )
-from .vector_costs import background, expected_cost
+from twinset.plan.vector_costs import background, expected_cost
 
 __all__ = ["VectorPlan", "vector_plan"]
 

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from twinset.engines.recorded import Recorded
 from twinset.plan import Plan
 from twinset.plan.codes import GivenCodes
+from twinset.results.stored import Recorded
 from twinset.wording import DIGITS, MARGIN, counted, share
 
 Whole = npt.NDArray[np.int64]

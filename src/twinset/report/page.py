@@ -15,13 +15,13 @@ from typing import Any
 
 import orjson
 
-from twinset.checks import new_file
-from twinset.engines.recorded import Recorded
 from twinset.errors import OptionError, OutputError
+from twinset.options.checks import new_file
 from twinset.options.results import ReportOptions
 from twinset.report import sections
+from twinset.report.excerpts import lists
 from twinset.report.numbers import Numbers
-from twinset.report.shown import lists
+from twinset.results.stored import Recorded
 
 ENDINGS = (".html", ".htm")
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from twinset.checks import shown_size
 from twinset.options import DedupOptions
+from twinset.options.checks import shown_size
 from twinset.options.results import ReportOptions
-from twinset.report import charts
+from twinset.report import page_charts
+from twinset.report.excerpts import EXCERPTS
 from twinset.report.numbers import Numbers
-from twinset.report.shown import EXCERPTS
 from twinset.wording import counted, share
 
 MISSED = 50
@@ -138,7 +138,7 @@ def _audit(numbers: Numbers) -> str:
     if audit["low"] == audit["high"]:  # nothing was left out of the sample, so there is nothing to infer
         return f"{found} Every {numbers.noun} was compared exactly with all others, so this is no estimate.</p>"
     asked = getattr(numbers.plan, "recall", numbers.plan.reached)
-    drawn = charts.interval(audit["low"], audit["high"], audit["recall"], asked)
+    drawn = page_charts.interval(audit["low"], audit["high"], audit["recall"], asked)
     bounds = f"from {share(audit['low'])} to {share(audit['high'])}"
     return (
         f"{found} With 95 % confidence the share in the whole collection is {bounds}.</p>{drawn}"
@@ -171,16 +171,17 @@ def similarity(numbers: Numbers) -> str:
     if numbers.floor < threshold:
         note += f" Pairs were looked for down to {numbers.floor:g}; those below {threshold:g} remove nothing."
     drawn = (
-        f'<figure class="card"><h3>How similar the pairs are</h3>{charts.histogram(bins, threshold)}'
+        f'<figure class="card"><h3>How similar the pairs are</h3>{page_charts.histogram(bins, threshold)}'
         f"<figcaption>{note}</figcaption></figure>"
     )
     if numbers.sketched is None:
         return f'<div class="two">{drawn}</div>'
     crosses = " Crosses are pairs that the audit found and the run had missed." if missed else ""
     dots = "The line is the plan's promise; a dot is pairs of this collection, the larger the more." + crosses
+    curve = page_charts.s_curve(numbers.sketched, bins, missed, threshold)
     return (
         f'<div class="two">{drawn}<figure class="card"><h3>How surely a pair is found</h3>'
-        f"{charts.s_curve(numbers.sketched, bins, missed, threshold)}<figcaption>{dots}</figcaption></figure></div>"
+        f"{curve}<figcaption>{dots}</figcaption></figure></div>"
     )
 
 
@@ -195,7 +196,7 @@ def _alike(numbers: Numbers) -> str:
 
 def _distances(numbers: Numbers) -> str:
     """The histogram of distances."""
-    chart = charts.distances(numbers.distances, bits=numbers.measure == "bits")
+    chart = page_charts.distances(numbers.distances, bits=numbers.measure == "bits")
     same, every = numbers.identical, counted(len(numbers.pair_distances), "pair")
     note = f"{every}; {same:,} of them {'is' if same == 1 else 'are'} at no distance."
     if numbers.ceiling > numbers.reach:

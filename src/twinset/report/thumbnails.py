@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from twinset.documents.images import ImagePart
-from twinset.documents.pictures import thumbnail
-from twinset.engines.explaining import kept_numbers
-from twinset.engines.recorded import Recorded
+from twinset.documents.items.image_decode import thumbnail
+from twinset.documents.items.image_files import ImagePart
 from twinset.errors import SourceError
 from twinset.report.numbers import Numbers, Whole
+from twinset.results.explain import kept_numbers
+from twinset.results.stored import Recorded
 
 SIDE = 220
 """Pixels that a thumbnail is wide and high at most."""

@@ -10,8 +10,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from twinset.bytes_kernels import SINGLE, WORD, U, decode, load64, ones, trailing_zeros
 from twinset.compiled import inlined
+from twinset.compiled.bytes_kernels import SINGLE, WORD, U, decode, load64, ones, trailing_zeros
 
 # Changing either constant changes every hash: raise HASH_SCHEME in schema.py with it.
 MIX_A = U(0x9E3779B97F4A7C15)

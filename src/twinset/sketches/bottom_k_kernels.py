@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from twinset.bytes_kernels import U
 from twinset.compiled import inlined, kernel
+from twinset.compiled.bytes_kernels import U
 
 
 @inlined

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from twinset.schema import Numbers, Places, Shares, Shingles, Sketches
-from twinset.sketches import kernels
+from twinset.sketches import minhash_kernels
 
 
 def sketch(shingles: Shingles, method: str, n_hashes: int, seed: int, out: Sketches | None = None) -> Sketches:
@@ -28,9 +28,9 @@ def sketch(shingles: Shingles, method: str, n_hashes: int, seed: int, out: Sketc
     else:
         rows = shingles.rows
     if method == "kperm":
-        kernels.kperm(shingles.hashes, shingles.offsets, rows, _salts(n_hashes, seed), out)
+        minhash_kernels.kperm(shingles.hashes, shingles.offsets, rows, _salts(n_hashes, seed), out)
     else:
-        kernels.fss(shingles.hashes, shingles.offsets, rows, np.empty(kernels.AT_ONCE, np.uint64), out)
+        minhash_kernels.fss(shingles.hashes, shingles.offsets, rows, np.empty(minhash_kernels.AT_ONCE, np.uint64), out)
     return out
 
 
@@ -44,7 +44,7 @@ def _salts(n_hashes: int, seed: int) -> Sketches:
 
 def estimate(left: Sketches, right: Sketches) -> float:
     """The share of slots that agree: an unbiased estimate of Jaccard similarity."""
-    return float(kernels.agreeing(left, right)) / len(left)
+    return float(minhash_kernels.agreeing(left, right)) / len(left)
 
 
 def standard_error(similarity: float, n_hashes: int) -> float:
@@ -87,7 +87,7 @@ def merged(sketches: Sketches, groups: Places, n_groups: int) -> Sketches:
     >>> bool((merged(np.stack([one, other]), np.array([0, 0]), 1)[0] == both).all())
     True
     """
-    found = np.full((n_groups, sketches.shape[1]), kernels.EMPTY, np.uint32)
+    found = np.full((n_groups, sketches.shape[1]), minhash_kernels.EMPTY, np.uint32)
     order = np.argsort(groups, kind="stable")
     ordered = groups[order]
     firsts = np.flatnonzero(np.diff(ordered, prepend=-1))

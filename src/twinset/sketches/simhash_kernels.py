@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from twinset.bytes_kernels import U, fmix64
 from twinset.compiled import inlined, kernel
+from twinset.compiled.bytes_kernels import U, fmix64
 
 EIGHT = U(0x0101010101010101)
 FEW = 1 << 14

@@ -16,8 +16,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from twinset.bytes_kernels import U, fmix64
 from twinset.compiled import inlined, kernel
+from twinset.compiled.bytes_kernels import U, fmix64
 
 V = np.uint32
 EMPTY = V(0xFFFFFFFF)

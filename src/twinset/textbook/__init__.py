@@ -17,11 +17,11 @@ against it, and it is the place to learn what the kernels compute. In the order 
 The page docs/textbook.md tells the story with them.
 """
 
-from .banding import band_probability, band_step, bands_by_step, candidates, table_probability
-from .codes import hamming_distance, pairs_within, probe_probability, probes, simhash
-from .families import collision_probability, hashed, universal_hash, xor_chances, xor_hashes
-from .groups import complete_clusters, connected_components, leader_clusters
-from .minhash import (
+from twinset.textbook.banding import band_probability, band_step, bands_by_step, candidates, table_probability
+from twinset.textbook.codes import hamming_distance, pairs_within, probe_probability, probes, simhash
+from twinset.textbook.grouping import complete_clusters, connected_components, leader_clusters
+from twinset.textbook.hash_families import collision_probability, hashed, universal_hash, xor_chances, xor_hashes
+from twinset.textbook.minhash import (
     bottom_k,
     bottom_k_similarity,
     minhash_by_permutation,
@@ -30,10 +30,10 @@ from .minhash import (
     signature_error,
     signature_similarity,
 )
-from .search import all_pairs, most_similar
-from .sets import characteristic_matrix, containment, jaccard, jaccard_distance, weighted_jaccard
-from .shingling import Shingle, bag_as_set, shingle_list, shingles
-from .vectors import (
+from twinset.textbook.search import all_pairs, most_similar
+from twinset.textbook.sets import characteristic_matrix, containment, jaccard, jaccard_distance, weighted_jaccard
+from twinset.textbook.shingling import Shingle, bag_as_set, shingle_list, shingles
+from twinset.textbook.vectors import (
     angle,
     cosine,
     cosine_of_distance,
@@ -43,7 +43,7 @@ from .vectors import (
     hyperplane_bits,
     near_or_far,
 )
-from .words import is_single, is_word_character, normalize, squeeze, tokens
+from twinset.textbook.words import is_single, is_word_character, normalize, squeeze, tokens
 
 __all__ = [
     "Shingle",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import TypeVar
 
-from .sets import jaccard
+from twinset.textbook.sets import jaccard
 
 __all__ = ["all_pairs", "most_similar"]
 

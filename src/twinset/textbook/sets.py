@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from .shingling import bag_as_set
+from twinset.textbook.shingling import bag_as_set
 
 __all__ = ["characteristic_matrix", "containment", "jaccard", "jaccard_distance", "weighted_jaccard"]
 

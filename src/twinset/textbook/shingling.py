@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Hashable, Iterable
 from typing import TypeVar
 
-from twinset.checks import parse_shingle
-
-from .words import normalize, squeeze, tokens
+from twinset.options.checks import parse_shingle
+from twinset.textbook.words import normalize, squeeze, tokens
 
 __all__ = ["Shingle", "bag_as_set", "shingle_list", "shingles"]
 

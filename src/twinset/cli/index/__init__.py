@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..groups import Commands
+from twinset.cli.support.lazy_commands import Commands
 
 COMMANDS = (
     *("create", "add", "update", "query", "remove", "stats", "verify", "compact", "export", "import", "migrate"),

@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
-from ...checks import shown_size
-from ...options.index import WriteOptions
-from .. import flags, show
-from .opened import loaded
+from twinset.cli.index.shared import loaded
+from twinset.cli.screen import show
+from twinset.cli.support import flags
+from twinset.options.checks import shown_size
+from twinset.options.index import WriteOptions
 
 
 @click.command("compact", cls=flags.Command, short_help="Give the space of removed documents back.")

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from ...options.index import IndexOptions
-from .. import flags, show
-from .opened import loaded
+from twinset.cli.index.shared import loaded
+from twinset.cli.screen import show
+from twinset.cli.support import flags
+from twinset.options.index import IndexOptions
 
 
 @click.command("create", cls=flags.Command, short_help="Make an empty index.")

@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
-from ...checks import shown_size
-from ...options.index import ExportOptions
-from .. import flags, running, show
-from .opened import READING
+from twinset.cli.index.shared import READING
+from twinset.cli.screen import show
+from twinset.cli.support import flags, run
+from twinset.options.checks import shown_size
+from twinset.options.index import ExportOptions
 
 
 @click.command("export", cls=flags.Command, short_help="Write an index to a Parquet file.")
@@ -27,7 +28,7 @@ def command(index: str, file: str, quiet: bool, as_json: bool, **values: Any) ->
     """
     words = flags.given(ExportOptions, values)
     ExportOptions.of(**words)
-    with running.watched(quiet, READING) as progress:
+    with run.watched(quiet, READING) as progress:
         import twinset
 
         with twinset.Index.open(index, read_only=True) as opened:

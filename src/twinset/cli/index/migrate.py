@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from ...options.index import WriteOptions
-from .. import flags, show
-from .opened import loaded
+from twinset.cli.index.shared import loaded
+from twinset.cli.screen import show
+from twinset.cli.support import flags
+from twinset.options.index import WriteOptions
 
 
 @click.command("migrate", cls=flags.Command, short_help="Bring an index of an older format up to date.")

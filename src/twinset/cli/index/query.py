@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...checks import pairs_file
-from ...errors import OptionError
-from ...machine import temporary_folder
-from ...options.index import AskOptions, SourceOptions
-from .. import flags, running, show
-from . import answers
-from .add import tell_unreadable
-from .opened import LACKING, READING
+from twinset.cli.index.add import tell_unreadable
+from twinset.cli.index.shared import LACKING, READING
+from twinset.cli.screen import answers, show
+from twinset.cli.support import flags, run
+from twinset.errors import OptionError
+from twinset.options.checks import pairs_file
+from twinset.options.index import AskOptions, SourceOptions
+from twinset.system.memory import temporary_folder
 
 if TYPE_CHECKING:
     import twinset
-
-    from ..progress import Progress
+    from twinset.cli.support.progress import Progress
 
 
 @click.command("query", cls=flags.Command, short_help="Ask what is like a text, or like each of many.")
@@ -69,7 +68,7 @@ def command(
     # Answers are never all in memory: they go through a file even on their way to the screen.
     with temporary_folder(options.scratch) as folder:
         file = Path(output or Path(folder) / f"answers.{ending}")
-        with running.watched(quiet, READING) as progress:
+        with run.watched(quiet, READING) as progress:
             import twinset
 
             with twinset.Index.open(index, read_only=True) as opened:
@@ -118,12 +117,12 @@ def _ask(
     options: AskOptions,
     progress: Progress,
 ) -> dict[str, Any]:
-    from ... import indexing
+    from twinset.jobs import query_files
 
     if sources:
-        return dataclasses.asdict(indexing.query_to_file(opened, sources, file, options, progress))
+        return dataclasses.asdict(query_files.query_to_file(opened, sources, file, options, progress))
     text, id = next(iter(strings), None), next(iter(similar), None)
-    return dataclasses.asdict(indexing.query_one_to_file(opened, file, options, text=text, id=id))
+    return dataclasses.asdict(query_files.query_one_to_file(opened, file, options, text=text, id=id))
 
 
 def _summary(opened: twinset.Index, options: AskOptions, found: dict[str, Any], output: str | None) -> dict[str, Any]:

@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
-from ...errors import OptionError, SourceError
-from ...options.index import WriteOptions
-from .. import flags, show
-from .opened import loaded
+from twinset.cli.index.shared import loaded
+from twinset.cli.screen import show
+from twinset.cli.support import flags
+from twinset.errors import OptionError, SourceError
+from twinset.options.index import WriteOptions
 
 
 class _Removing(flags.Command):

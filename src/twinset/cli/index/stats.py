@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from ...checks import shown_size
-from .. import flags, show
-from .opened import loaded
+from twinset.cli.index.shared import loaded
+from twinset.cli.screen import show
+from twinset.cli.support import flags
+from twinset.options.checks import shown_size
 
 _TABLES = ("documents", "shingles", "sketches", "bands", "ids")
 _FLAGS = {"lowercase": "--no-lowercase", "nfc": "--no-nfc", "squeeze": "--no-squeeze", "split": "--no-split"}

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from ...options.index import AddOptions
-from .. import flags
-from .add import change
+from twinset.cli.index.add import change
+from twinset.cli.support import flags
+from twinset.options.index import AddOptions
 
 
 @click.command("update", cls=flags.Command, short_help="Add documents, and replace those that have changed.")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
-from ...errors import DamagedError
-from .. import flags, running, show
-from .opened import READING
+from twinset.cli.index.shared import READING
+from twinset.cli.screen import show
+from twinset.cli.support import flags, run
+from twinset.errors import DamagedError
 
 WRONG = 1
 
@@ -22,7 +23,7 @@ def command(index: str, quiet: bool, as_json: bool) -> None:
     """
     name, documents, problems = index, 0, list[str]()
     try:
-        with running.watched(quiet, READING) as progress:
+        with run.watched(quiet, READING) as progress:
             import twinset
 
             with twinset.Index.open(index, read_only=True) as opened:

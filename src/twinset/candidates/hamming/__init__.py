@@ -1,0 +1,1 @@
+"""Codes within a Hamming distance: block join, query, and the choice of blocks."""

@@ -1,0 +1,110 @@
+"""Answers of an index as a table that fits the window, and what to know about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from twinset.cli.screen import curves, show
+
+ROWS = 50
+_LEAST_ID = 16
+_GAP = 2
+_NUMBERS = {
+    "similarity": "similarity",
+    "distance": "distance",
+    "query_in_document": "query in\ndocument",
+    "document_in_query": "document\nin query",
+    "recall": "recall",
+}
+_SHARES = ("query_in_document", "document_in_query")
+
+
+def fitting(
+    width: int, longest: Sequence[int], recall: bool, there: Sequence[str] = ("similarity", *_SHARES)
+) -> tuple[tuple[str, ...], int]:
+    """Choose the numbers that fit beside the ids, of those that are there, and how wide an id may be.
+
+    Examples
+    --------
+    >>> fitting(80, [5, 5], recall=False), fitting(40, [30], recall=True)
+    ((('similarity', 'query_in_document', 'document_in_query'), 23), (('similarity', 'recall'), 20))
+    """
+    last = ("recall",) if recall else ()
+    first = "similarity" if "similarity" in there else "distance"
+    for shares in (tuple(name for name in _SHARES if name in there), ()):
+        numbers = (first, *shares, *last)
+        room = _room(width, len(longest), numbers)
+        if room >= min(_LEAST_ID, max(longest)):
+            return numbers, room
+    return (first,), max(4, _room(width, len(longest), (first,)))
+
+
+def _room(width: int, ids: int, numbers: Sequence[str]) -> int:
+    return (width - sum(_GAP + _width(name) for name in numbers) - _GAP * (ids - 1)) // ids
+
+
+def _width(name: str) -> int:
+    return max(len(line) for line in _NUMBERS[name].split("\n"))
+
+
+def print_table(file: Path, summary: dict[str, Any]) -> None:
+    """Print the first answers of a Parquet file."""
+    import pyarrow.parquet as pq
+
+    if not summary["found"]:
+        return
+    with pq.ParquetFile(file) as answers:
+        rows = next(answers.iter_batches(batch_size=ROWS)).to_pylist()
+    from rich.table import Table
+    from rich.text import Text
+
+    console = show.console()
+    ids = [name for name in ("query", "id") if name in rows[0]]
+    longest = [max(len(name), *(len(show.shortened(row[name], 1024)) for row in rows)) for name in ids]
+    numbers, width = fitting(console.width, longest, _less_sure(summary), list(rows[0]))
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    for name in ids:
+        table.add_column(name, no_wrap=True, max_width=width, vertical="bottom")
+    for name in numbers:
+        table.add_column(_NUMBERS[name], justify="right", no_wrap=True, vertical="bottom")
+    last = None
+    for row in rows:
+        # A query is named once, above all its answers.
+        names = (Text(show.shortened(row[name], width)) if name == "id" or row[name] != last else "" for name in ids)
+        table.add_row(*names, *(_shown(name, row[name]) for name in numbers))
+        last = row.get("query")
+    console.print(table)
+    if summary["found"] > len(rows):
+        console.print(f"… and {summary['found'] - len(rows):,} more; -o FILE writes all")
+
+
+def _shown(name: str, value: float) -> str:
+    return f"{value:g}" if name == "distance" else show.share(value)
+
+
+def _less_sure(summary: dict[str, Any]) -> bool:
+    """Whether less similar documents were asked for than the index was planned for, and so may be missing."""
+    if summary.get("exact"):
+        return False
+    if "planned_distance" in summary:
+        asked, planned = summary["distance"], summary["planned_distance"]
+        if asked is not None:
+            return bool(asked > planned)
+        return bool(summary["found"] < summary["k"] * summary["queries"] or summary["greatest_distance"] > planned)
+    planned = summary["planned_threshold"]
+    if summary["threshold"] is not None:
+        return bool(summary["threshold"] < planned)
+    return bool(summary["found"] < summary["k"] * summary["queries"] or summary["least_similarity"] < planned)
+
+
+def notes(summary: dict[str, Any]) -> Iterator[str]:
+    """Say what is to be known about these answers, in lines that fit the window."""
+    width = curves.window()
+    if summary["estimates"]:
+        yield curves.wrapped("these are estimates: the index stores sketches only (--store none)", width)
+    if _less_sure(summary):
+        planned = f"{summary.get('planned_threshold', summary.get('planned_distance')):g}"
+        text = f"the index was planned for {planned}: of documents less similar than that some may be missing; recall "
+        yield curves.wrapped(f"{text}is the probability with which one is found", width)

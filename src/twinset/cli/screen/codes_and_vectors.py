@@ -1,0 +1,75 @@
+"""Two codes beside each other in a terminal, bit by bit, and what there is to tell of two vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from twinset.cli.screen import show
+
+if TYPE_CHECKING:
+    from twinset.jobs.result import CodesApart, VectorsApart
+
+_ROW = 8  # bytes of a code on a line
+_NAME, _LISTED = 24, 16
+
+
+def print_apart(found: CodesApart | VectorsApart, left: str, right: str) -> None:
+    """Print how two items differ that have no words and no elements."""
+    from twinset.jobs.result import CodesApart
+
+    names = tuple(show.named(name, _NAME) for name in (left, right))
+    if isinstance(found, CodesApart):
+        _print_codes(found, *names)
+    else:
+        _print_vectors(found, *names)
+
+
+def _print_vectors(found: VectorsApart, left: str, right: str) -> None:
+    cosine = "none: one of them has no direction"
+    if found.cosine is not None and found.angle is not None:
+        cosine = f"{show.share(found.cosine)}  an angle of {found.angle:.4g} degrees"
+    show.facts(
+        (
+            ("distance", f"{found.distance:.6g}"),
+            ("cosine", cosine),
+            (f"length of {left}", f"{found.left_length:.6g}"),
+            (f"length of {right}", f"{found.right_length:.6g}"),
+            ("dimensions", f"{found.dimensions:,}"),
+        )
+    )
+
+
+def _print_codes(found: CodesApart, left: str, right: str) -> None:
+    differing = found.differing
+    listed = ", ".join(map(str, differing[:_LISTED])) + (", …" if len(differing) > _LISTED else "")
+    which = f": {listed}, counted from the highest, which is 0" if differing else ""
+    show.facts((("distance", f"{len(differing):,} of {show.count(found.bits, 'bit')} differ{which}"),))
+    width = max(len(left), len(right))
+    for row in _rows(found):
+        click.echo()
+        if isinstance(row, int):
+            click.echo(f"  … {show.count(row, 'bit')} the same …")
+            continue
+        for name, text in zip((left, right, ""), row, strict=True):
+            click.echo(f"  {name:{width}}  {text}".rstrip())
+
+
+def _rows(found: CodesApart) -> Iterator[tuple[str, str, str] | int]:
+    """Lines of bits of both, with marks below those that differ; of lines that are equal, how many bits."""
+    same = 0
+    for at in range(0, max(1, len(found.left)), _ROW):
+        ours, theirs = found.left[at : at + _ROW], found.right[at : at + _ROW]
+        if ours == theirs and len(found.left) > _ROW:
+            same += 8 * len(ours)
+            continue
+        if same:
+            yield same
+            same = 0
+        written = [" ".join(f"{byte:08b}" for byte in one) for one in (ours, theirs)]
+        marks = "".join(" " if a == b else "^" for a, b in zip(*written, strict=True))
+        yield f"{written[0]}  {ours.hex()}", f"{written[1]}  {theirs.hex()}", marks
+    if same:
+        yield same

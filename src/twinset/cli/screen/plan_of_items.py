@@ -1,0 +1,120 @@
+"""What ``twinset plan`` prints for codes, vectors and weighted sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from twinset.cli.screen import curves, show
+from twinset.cli.support import run
+from twinset.errors import OptionError
+from twinset.options import PairsOptions
+from twinset.options.survey import CurveOptions
+from twinset.plan.codes import GivenCodes
+
+if TYPE_CHECKING:
+    from twinset.evaluation.plan_of_items import Foreseen, Rival
+    from twinset.plan.vectors import VectorPlan
+
+_SUPPOSED: dict[str, Any] = {"dimensions": 128, "vectors": 100_000}
+_POINTS = 200
+
+
+def command(sources: Sequence[str], words: dict[str, Any], options: CurveOptions, plot: str | None, json: bool) -> None:
+    """Plan for items that have a measure of their own."""
+    for name in ("compare", "family"):
+        if getattr(options, name):
+            raise OptionError(f"--{name} has no meaning with {options.item_flag}: it draws curves of Jaccard")
+    if plot and options.measure not in ("cosine", "distance"):
+        raise OptionError(f"--plot has no meaning with {options.item_flag}: it draws how surely vectors are found")
+    found = _foreseen(sources, words, json) if sources else None
+    chosen: Any = found.plan if found else _supposed(options)
+    vectors = chosen if options.measure in ("cosine", "distance") else None
+    if plot and vectors:
+        _plot(plot, vectors)
+    if json:
+        values = found.to_dict() if found else chosen.to_dict()
+        curve = [list(point) for point in vectors.curve()] if vectors else []
+        show.as_json({**values, "curve": curve})
+        return
+    width = curves.window()
+    click.echo(curves.wrapped(str(chosen), width))
+    if vectors:
+        _tell_vectors(vectors, found, width)
+    elif found is not None:
+        click.echo(f"{show.count(found.items, 'item')} read, {found.distinct:,} of them distinct")
+    if plot:
+        click.echo(f"\n1 curve in {plot}")
+
+
+def _supposed(options: CurveOptions) -> Any:
+    if options.measure == "bits":
+        return GivenCodes(64, int(options.reach), int(options.reach) + 1)
+    if options.measure == "jaccard":
+        return run.plan_of(options)
+    from twinset.plan.vectors import vector_plan  # NumPy and kernels, which nothing else here waits for
+
+    limit = options.threshold if options.measure == "cosine" else options.reach
+    return vector_plan(limit, options.recall, measure=options.measure, **_SUPPOSED)
+
+
+def _foreseen(sources: Sequence[str], words: dict[str, Any], quiet: bool) -> Foreseen:
+    known = {name for name, _ in PairsOptions.words()}
+    with run.watched(quiet) as shown:
+        from twinset.evaluation.plan_of_items import foresee
+
+        return foresee(*sources, progress=shown, **{name: value for name, value in words.items() if name in known})
+
+
+def _tell_vectors(chosen: VectorPlan, found: Foreseen | None, width: int) -> None:
+    """The curve as numbers, and what else would reach the recall."""
+    at = [point for point, _ in chosen.curve()]
+    names = [f"{point:.4g}" for point in at]
+    click.echo(f"\nP(found) by {chosen.measure}")
+    column = max(6, max(map(len, names)) + 1)
+    per_line = max(1, (width - 2) // column)
+    shares = ["1" if share >= 1 else f"{min(share, 0.999):.3f}" for _, share in chosen.curve()]
+    for start in range(0, len(at), per_line):
+        for row in (names, shares):
+            click.echo("  " + "".join(f"{cell:>{column}}" for cell in row[start : start + per_line]))
+    if found is None:
+        text = f"for {_SUPPOSED['vectors']:,} vectors of {_SUPPOSED['dimensions']} dimensions, which are supposed; "
+        click.echo("\n" + curves.wrapped(text + "with a SOURCE the plan is made for its vectors", width))
+        return
+    low, _, middle, _, high = (round(one, 2) + 0.0 for one in found.quantiles() or [0.0] * 5)
+    text = f"{show.count(found.items, 'vector')} of {chosen.dimensions} dimensions, {found.distinct:,} of them distinct"
+    text += f"; the {chosen.measure} of random pairs is {low:.2f} to {high:.2f}, half of them below {middle:.2f}"
+    click.echo("\n" + curves.wrapped(text, width))
+    _tell_rivals(found.rivals, width)
+
+
+def _tell_rivals(rivals: Sequence[Rival], width: int) -> None:
+    if not rivals:
+        return
+    click.echo("\n" + curves.wrapped(f"Plans that reach {rivals[0].plan.recall:g}, by their expected cost:", width))
+    click.echo(f"  {'tables':>6} {'probes':>6} {'P(found)':>8} {'cost':>7}  keys")
+    least = min(one.cost for one in rivals)
+    for one in rivals:
+        plan = one.plan
+        keys = {"hyperplane": f"{plan.functions} bits", "p-stable": f"{plan.functions} strips", "exact": "all with all"}
+        name = keys.get(plan.method, f"{plan.functions} × {plan.width:g} corners")
+        mark = "→" if one.chosen else " "
+        times = f"{one.cost / least:.1f}×"
+        click.echo(f"{mark} {plan.tables:>6} {plan.probes:>6} {show.share(plan.reached):>8} {times:>7}  {name}")
+
+
+def _plot(file: str, chosen: VectorPlan) -> None:
+    from twinset.report.plots import curve_figure
+
+    most = 1.0 if chosen.measure == "cosine" else 2 * chosen.threshold
+    points = [most * step / _POINTS for step in range(1, _POINTS + 1)]
+    curve_figure(
+        {chosen.method: [(point, chosen.p_found(point)) for point in points]},
+        file,
+        x=chosen.measure,
+        y="probability of being found",
+        title="How surely pairs are found",
+        vline={f"threshold {chosen.threshold:g}": chosen.threshold},
+    )

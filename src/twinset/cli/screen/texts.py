@@ -1,0 +1,118 @@
+"""Two texts beside each other in a terminal: in colour, or with marks where there are no colours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from twinset.cli.screen import show
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from twinset.jobs.result import Explanation, Part
+
+NARROW = 56
+"""In a window narrower than this the two stand below each other."""
+
+_LEFT, _RIGHT = "bold red", "bold green"
+_JOINERS = "\u200c\u200d"
+
+
+def print_difference(found: Explanation, left: str, right: str, context: int | None) -> None:
+    """Print the words that differ with some equal ones around them; long equal stretches are folded."""
+    from rich.text import Text
+
+    console = _console()
+    hunks = found.hunks(context)
+    console.print()
+    if not any(part.words == 0 for hunk in hunks for part in hunk.parts):
+        exactly = found.left == found.right
+        few = {0: "neither has a word", 1: "the one word is the same"}
+        words = few.get(found.left_words, f"all {found.left_words:,} words are the same")
+        console.print(Text("the texts are the same" if exactly else f"{words}; case, signs or spaces differ"))
+        return
+    _columns(console, Text(left, style="bold"), Text(right, style="bold"))
+    for hunk in hunks:
+        if hunk.folded:
+            folded = f"… {show.count(hunk.folded, 'word')} the same …"
+            console.print(Text(folded, style="dim", justify="center"))
+        if hunk.parts:
+            _columns(console, _side(hunk.parts, 0, console), _side(hunk.parts, 1, console))
+
+
+def print_shingles(
+    groups: Iterable[tuple[str, Sequence[str], str]], most: int | None, unit: str = "shingle"
+) -> None:
+    """Print shingles, or elements of sets, group by group, so many of each."""
+    from rich.text import Text
+
+    console = _console()
+    for title, shingles, mark in groups:
+        shown = shingles if most is None else shingles[:most]
+        console.print()
+        console.print(Text(f"{title}: {show.count(len(shingles), unit)}", style="bold"))
+        style = {"-": _LEFT, "+": _RIGHT}.get(mark, "")
+        for one in shown:
+            line = Text(f"  {mark} ", style=style)
+            line.append(clean(one))
+            console.print(line)
+        if len(shingles) > len(shown):
+            console.print(Text(f"    … and {len(shingles) - len(shown):,} more; --full shows all", style="dim"))
+
+
+def clean(text: str) -> str:
+    """Give text that cannot move the cursor or turn the line round: one line, no control characters.
+
+    Examples
+    --------
+    >>> clean("a\\n b\\x1b[31mc")
+    'a b·[31mc'
+    """
+    line = re.sub(r"\s+", " ", text)
+    return "".join(one if one.isprintable() or one in _JOINERS else "·" for one in line)
+
+
+def _console() -> Console:
+    return show.console()
+
+
+def _side(parts: Sequence[Part], side: int, console: Console) -> Text:
+    """Give one side of a hunk; changed words stand out by colour, or else by marks."""
+    from rich.text import Text
+
+    plain = console.no_color or not console.is_terminal
+    opening, closing = ("{+", "+}") if side else ("[-", "-]")
+    line = Text(overflow="fold")
+    for part in parts:
+        words = clean(part.right if side else part.left)
+        if part.words:
+            line.append(words)
+        elif words.strip():
+            body = words.rstrip()
+            marked = f"{opening}{body}{closing}" if plain else body
+            line.append(marked, style=_RIGHT if side else _LEFT)
+            line.append(words[len(body) :])
+    line.rstrip()
+    return line
+
+
+def _columns(console: Console, left: Text, right: Text) -> None:
+    """Print two texts beside each other, or below each other where that is too narrow."""
+    from rich.box import MINIMAL
+    from rich.table import Table
+    from rich.text import Text
+
+    if console.width < NARROW:
+        for mark, style, text in (("- ", _LEFT, left), ("+ ", _RIGHT, right)):
+            for number, line in enumerate(text.wrap(console, console.width - len(mark), overflow="fold")):
+                line.rstrip()
+                console.print(Text.assemble(("  " if number else mark, style), line), overflow="fold")
+        return
+    table = Table(box=MINIMAL, show_header=False, show_edge=False, pad_edge=False, expand=True, border_style="dim")
+    for _ in range(2):
+        table.add_column(ratio=1, overflow="fold")
+    table.add_row(left, right)
+    console.print(table)

@@ -1,0 +1,209 @@
+"""Flags of the command line, derived from the options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from twinset.options import Options
+from twinset.options.checks import Check, Word, shown_size
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+SHOW = "Output"
+
+
+if TYPE_CHECKING:
+    Kind = click.ParamType[Any]
+else:
+    Kind = click.ParamType  # older versions are not generic
+
+
+class Value(Kind):
+    """A value that is read and checked by the option's own check."""
+
+    def __init__(self, flag: str, check: Check) -> None:
+        self.name = check.type.__name__
+        self.flag = flag
+        self.check = check
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read the value; what is wrong with it is said by the option's own words."""
+        if isinstance(value, str) and self.check.multiple:
+            return value
+        return self.check.parse(self.flag, value) if isinstance(value, str) else value
+
+
+class Flag(click.Option):
+    """A flag that knows under which heading the help page shows it."""
+
+    def __init__(self, *parameters: Any, group: str = SHOW, bare: bool = False, **more: Any) -> None:
+        super().__init__(*parameters, **more)
+        self.group = group
+        self.bare = bare  # whether it may stand without a value
+
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        """Read the value; one that is itself a flag was not meant as a value. Texts and ids may be anything."""
+        if self.metavar not in ("TEXT", "ID"):
+            known = {name for one in ctx.command.params if isinstance(one, click.Option) for name in one.opts}
+            for word in value if isinstance(value, tuple) else (value,):
+                if isinstance(word, str) and word in known:
+                    needs = f"{self.opts[0]} needs a value{f', {self.metavar}' if self.metavar else ''}"
+                    raise click.UsageError(f"{needs}; after it stands {word}, which is an option of its own", ctx)
+        return super().type_cast_value(ctx, value)
+
+
+class Command(click.Command):
+    """A command whose help page shows its flags under headings."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the words apart; where a source is missing, say which flag has taken one for its own value."""
+        words = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.MissingParameter as error:
+            taken = _taken(self, words) if isinstance(error.param, click.Argument) else None
+            if taken is None:
+                raise
+            flag, word = taken
+            raise click.UsageError(
+                f"there is no source: {flag} took {word!r} for its own value; sources stand first, as in "
+                f"{ctx.command_path} {word} {flag}",
+                ctx,
+            ) from error
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the flags, heading by heading."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record is not None:
+                groups.setdefault(getattr(param, "group", SHOW), []).append(record)
+        groups[SHOW] = groups.pop(SHOW, [])
+        for title, records in groups.items():
+            with formatter.section(title):
+                formatter.write_dl(records, col_max=26)
+
+
+def _taken(command: click.Command, words: list[str]) -> tuple[str, str] | None:
+    """A flag that may stand without a value, and the word after it."""
+    bare = {name for one in command.params if isinstance(one, Flag) and one.bare for name in one.opts}
+    for flag, word in pairwise(words):
+        if flag in bare and not word.startswith("-"):
+            return flag, word
+    return None
+
+
+def flags_of(options: type[Options]) -> Callable[[Decorated], Decorated]:
+    """Add a flag to a command for each of the options."""
+
+    def decorate(function: Decorated) -> Decorated:
+        for name, word in reversed(list(options.words())):
+            function = _flag(options, name, word)(function)
+        return function
+
+    return decorate
+
+
+def _flag(options: type[Options], name: str, word: Word) -> Callable[[Decorated], Decorated]:
+    spellings = word.spellings(name)
+    more: dict[str, Any] = {"group": options.group_of(name), "help": help_of(options, name, word)}
+    if word.check.type is bool:
+        more["is_flag"] = True
+    else:
+        more["type"] = Value(spellings[0], word.check)
+        more["metavar"] = metavar_of(word)
+        more["multiple"] = word.check.multiple
+        if word.bare is not None:
+            more.update(is_flag=False, flag_value=word.bare, bare=True)
+    return click.option(*spellings, name, cls=Flag, **more)
+
+
+def metavar_of(word: Word) -> str | None:
+    """Give what stands for the value in the help page."""
+    return f"[{'|'.join(word.check.choices)}]" if word.check.choices else word.metavar
+
+
+def help_of(options: type[Options], name: str, word: Word) -> str:
+    """Give the help of an option: what it does, what is allowed, and what happens without it."""
+    text = word.off_help or word.help
+    if word.check.told and not word.check.choices:
+        text += f" Allowed: {word.check.brief or word.allowed}."
+    if word.check.multiple:
+        text += " May be repeated."
+    default = default_of(options, name, word)
+    return f"{text} [default: {default}]" if default else text
+
+
+def default_of(options: type[Options], name: str, word: Word) -> str:
+    """Give the default of an option in words; nothing for switches and lists."""
+    default = options.defaults()[name]
+    if word.default_words or default is None or isinstance(default, (bool, tuple)):
+        return word.default_words
+    return shown_size(default) if word.metavar == "SIZE" else str(default)
+
+
+def as_flags(message: str) -> str:
+    """Name options by their flags where a message, which is meant for Python too, names them by their keywords.
+
+    Words with a low line are keywords wherever they stand; the others only where a message begins with them.
+
+    Examples
+    --------
+    >>> from twinset.options import PlanOptions
+    >>> as_flags("keep is 'odd'; n_bands × rows_per_band is too much")
+    "--keep is 'odd'; --bands × --rows is too much"
+    """
+    flags = {
+        name: word.spellings(name)[0]
+        for options in _every(Options) for name, word in options.words() if not word.off_help
+    }  # fmt: skip
+    message = re.sub(r"^(\w+)(?= (?:is|has|names) )", lambda found: flags.get(found[1], found[1]), message)
+    return re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", lambda found: flags.get(found[0], found[0]), message)
+
+
+def _every(options: type[Options]) -> Iterator[type[Options]]:
+    yield options
+    for one in options.__subclasses__():
+        yield from _every(one)
+
+
+def given(options: type[Options], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the words that stood on the command line; the library knows the defaults of the others."""
+    words: dict[str, Any] = {}
+    for name, word in options.words():
+        value = values.get(name)
+        if value is None or value is False or value == ():
+            continue
+        words[name] = False if word.off_help else value
+    return words
+
+
+def output(help: str, required: bool = False) -> Callable[[Decorated], Decorated]:
+    """Add the flag that says where the result goes."""
+    return click.option("-o", "--output", cls=Flag, metavar="PATH", required=required, help=help)
+
+
+def shown(function: Decorated) -> Decorated:
+    """Add the flags that say what is shown."""
+    for words, more in (
+        (("--debug",), {"expose_value": False, "help": "Show the traceback of an error."}),
+        (("--json", "as_json"), {"help": "Print the summary as JSON, alone."}),
+    ):
+        function = click.option(*words, is_flag=True, cls=Flag, **more)(function)
+    return function
+
+
+def watched(function: Decorated) -> Decorated:
+    """Add the flags of commands that show their progress."""
+    return click.option("--quiet", is_flag=True, cls=Flag, help="Print no progress and no summary.")(shown(function))
+
+
+def running(function: Decorated) -> Decorated:
+    """Add the flags of commands that run for a while, and can say beforehand what they would do."""
+    help = "Say what would be read and planned, and do nothing."
+    return click.option("--dry-run", is_flag=True, cls=Flag, help=help)(watched(function))

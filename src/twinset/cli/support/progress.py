@@ -1,0 +1,205 @@
+"""How far a run has come: bars on a terminal, one line a stage elsewhere, nothing when quiet."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import click
+
+from twinset.cli.screen import show
+from twinset.options.checks import shown_size
+from twinset.wording import counted
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import Task, TaskID
+    from rich.table import Table
+    from rich.text import Text
+
+_LEAST_BAR, _LONGEST_BAR, _RATE = 8, 40, 20
+
+
+class Progress(Protocol):
+    """What the pipeline tells."""
+
+    def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
+        """Begin a stage; the one before it is done."""
+
+    def advance(self, n: int = 1) -> None:
+        """Say that n more units are done."""
+
+    def note(self, text: str) -> None:
+        """Say something that is worth a line."""
+
+    def close(self) -> None:
+        """End; nothing is said afterwards."""
+
+
+def progress(quiet: bool) -> Progress:
+    """Choose how progress is shown."""
+    if quiet or sys.stderr is None:  # it was closed when the program began
+        return Silent()
+    return Terminal() if sys.stderr.isatty() else Lines()
+
+
+def amount(count: float, unit: str) -> str:
+    """Write a count with its unit, to be read.
+
+    Examples
+    --------
+    >>> amount(1200, "documents"), amount(1, "documents"), amount(1_500_000, "bytes"), amount(3, "")
+    ('1,200 documents', '1 document', '1.5 MB', '3')
+    """
+    if unit == "bytes":
+        return shown_size(int(count))
+    return counted(round(count), unit.removesuffix("s"), unit).rstrip()
+
+
+class Silent:
+    """Says nothing."""
+
+    def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
+        """Say nothing."""
+
+    def advance(self, n: int = 1) -> None:
+        """Say nothing."""
+
+    def note(self, text: str) -> None:
+        """Say nothing."""
+
+    def close(self) -> None:
+        """Say nothing."""
+
+
+class Lines:
+    """Says one line a stage, when it is done."""
+
+    def __init__(self) -> None:
+        self._name, self._unit, self._done, self._begun = "", "", 0, 0.0
+
+    def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
+        """Begin a stage; tell of the one before it."""
+        self._finish()
+        self._name, self._unit, self._done, self._begun = name, unit, 0, time.monotonic()
+
+    def advance(self, n: int = 1) -> None:
+        """Count."""
+        self._done += n
+
+    def note(self, text: str) -> None:
+        """Say a line."""
+        click.echo(text, err=True)
+
+    def close(self) -> None:
+        """Tell of the last stage."""
+        self._finish()
+
+    def _finish(self) -> None:
+        if self._name:
+            count = f"{amount(self._done, self._unit)}, " if self._done else ""
+            click.echo(f"{self._name}: {count}{time.monotonic() - self._begun:.1f} s", err=True)
+        self._name = ""
+
+
+class Terminal:
+    """Shows a bar a stage, with rate and time left."""
+
+    def __init__(self) -> None:
+        self._bars = _bars()
+        self._task: TaskID | None = None
+        self._bars.start()
+
+    def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
+        """Begin a bar; the one before it is full."""
+        self._finish()
+        self._task = self._bars.add_task(name, total=total, unit=unit)
+
+    def advance(self, n: int = 1) -> None:
+        """Move the bar on."""
+        if self._task is not None:
+            self._bars.advance(self._task, n)
+
+    def note(self, text: str) -> None:
+        """Say a line above the bars."""
+        self._bars.console.print(text, markup=False, highlight=False)
+
+    def close(self) -> None:
+        """Leave the bars as they are; of work that came to an end, the last one is full."""
+        if sys.exc_info()[0] is None:
+            self._finish()
+        self._bars.stop()
+
+    def _finish(self) -> None:
+        if self._task is None:
+            return
+        task = next(one for one in self._bars.tasks if one.id == self._task)
+        self._bars.update(self._task, total=task.completed or 1, completed=task.completed or 1)
+        self._task = None
+
+
+def fitting(width: int, name: int, parts: Sequence[int]) -> tuple[int, int]:
+    """Choose what of a line fits into a window, and how long its bar is then; 0 for none.
+
+    The parts, each of a certain width, follow the name and the bar. As many of the first of them stand as leave room
+    for a bar of a useful length. One stands in any case, and where that is too narrow the bar goes, then the name.
+
+    Examples
+    --------
+    >>> fitting(100, 21, (4, 7, 7, 20)), fitting(50, 21, (4, 7, 7, 20)), fitting(30, 21, (4, 7, 7, 20))
+    ((4, 36), (2, 15), (1, 0))
+    """
+    for shown in range(len(parts), 0, -1):
+        room = width - name - 1 - sum(1 + part for part in parts[:shown])
+        if room >= _LEAST_BAR:
+            return shown, min(room, _LONGEST_BAR)
+    return 1, 0
+
+
+def _bars() -> Bars:
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        ProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.table import Column
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """How many units a second."""
+
+        def render(self, task: Task) -> Text:
+            speed = task.finished_speed or task.speed or 0.0
+            return Text(f"{amount(speed, task.fields['unit'])}/s" if speed else "")
+
+    def column() -> Column:
+        return Column(no_wrap=True, overflow="ellipsis")
+
+    console, named, bar = show.console(stderr=True), column(), BarColumn()
+    name = TextColumn("{task.description}", table_column=named)
+    parts: tuple[ProgressColumn, ...] = (
+        TextColumn("{task.percentage:>3.0f}%", table_column=column()),
+        TimeElapsedColumn(table_column=column()),
+        TimeRemainingColumn(table_column=column()),
+        Rate(table_column=column()),
+    )
+
+    class Fitting(Progress):
+        """Bars that fit the window, and go on fitting when it is made narrower."""
+
+        def make_tasks_table(self, tasks: Iterable[Task]) -> Table:
+            tasks = list(tasks)
+            longest = max((len(task.description) for task in tasks), default=0)
+            widths = [max((len(str(part(task))) for task in tasks), default=0) for part in parts]
+            widths[-1] = max(widths[-1], _RATE)  # a rate that grows by a digit must not move the bars
+            shown, bar.bar_width = fitting(console.width, longest, widths)
+            named.max_width = max(1, console.width - sum(1 + width for width in widths[:shown]))
+            self.columns = (name, *((bar,) if bar.bar_width else ()), *parts[:shown])
+            return super().make_tasks_table(tasks)
+
+    return Fitting(console=console)

@@ -1,0 +1,95 @@
+"""What the commands that run for a while have in common."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from twinset.cli.screen import show
+from twinset.cli.support.interrupt import insist
+from twinset.cli.support.progress import Progress, progress
+from twinset.options import PlanOptions
+from twinset.options.items import MEASURED
+from twinset.plan import Plan, exact_plan, plan
+
+
+def plan_of(options: PlanOptions) -> Plan:
+    """Give the plan of a run."""
+    if getattr(options, "exact", False):
+        return exact_plan(options.threshold)
+    return plan(options.least, options.recall, options.n_hashes, options.n_bands, options.rows_per_band)
+
+
+def load(say: Callable[[str], None], what: str = "pipeline") -> None:
+    """Load what does the work, and say so where that takes a while: kernels are compiled when they are imported."""
+    # Work is spread over our own threads: products of matrices, of which vectors need many, shall have one each. NumPy
+    # looks at this when it is loaded, which is now.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.disable()  # nothing that is loaded here is ever garbage, and looking for some takes a fifth of the time
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(0.0001)  # digests are taken meanwhile, and need the interpreter rarely but at once
+    try:
+        from twinset.compiled import on_compile
+
+        on_compile(lambda: say("compiling for this machine: once, for 10 to 20 seconds"))
+        import_module(f"twinset.{what}")
+    finally:
+        sys.setswitchinterval(interval)
+        gc.freeze()
+        gc.enable()
+    insist()  # an import that forgives everything may have forgiven that, too
+
+
+@contextmanager
+def followed(options: PlanOptions, quiet: bool, planned: bool = True) -> Iterator[Progress]:
+    """Follow a run: its plan first, unless the run itself will tell it, then its progress."""
+    # An index has a plan of its own, which is told when it is open; what has a measure of its own, when it is read.
+    later = getattr(options, "index", None) is not None or getattr(options, "item_kind", "text") in MEASURED
+    chosen = None if later or not planned else plan_of(options)
+    shown = progress(quiet)
+    if getattr(options, "memory", None) is None:
+        # Arrow's allocator gives memory back after 10 ms and asks for it again; with memory to spare that is only work.
+        os.environ.setdefault("MIMALLOC_PURGE_DELAY", "-1")
+        # Large pages are cleared 2 MB at a time, and on a virtual machine that hands idle ones back to its host each
+        # is fetched anew: a fifth of a run. Small ones cost little anywhere.
+        os.environ.setdefault("MIMALLOC_ALLOW_THP", "0")
+    try:
+        if chosen is not None:
+            shown.note(f"plan: {chosen}")
+        load(shown.note)
+        yield shown
+    finally:
+        shown.close()
+
+
+@contextmanager
+def watched(quiet: bool, what: str = "pipeline") -> Iterator[Progress]:
+    """Show the progress of what needs no plan."""
+    told = progress(quiet)
+    try:
+        load(told.note, what)
+        yield told
+    finally:
+        told.close()
+
+
+def dry_run(
+    sources: Sequence[str], options: Any, as_json: bool, words: dict[str, Any] | None = None, sketches: bool = False
+) -> None:
+    """Say what would be read and planned; `words` are those that were given."""
+    from twinset import pipeline
+    from twinset.jobs import estimate
+
+    if sketches:
+        found = estimate.outlined(tuple(sources), options, words or {})
+    else:
+        found = pipeline.dry_run(sources, options, words)
+    if as_json:
+        show.as_json(found)
+    else:
+        show.outline(found, depth=0)

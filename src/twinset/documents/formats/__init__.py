@@ -1,0 +1,1 @@
+"""File formats: each reads rows in batches and writes chosen rows back."""

@@ -1,0 +1,277 @@
+"""Rows that are runs of bytes (JSON lines, separated values, lines): split, and written back as they are."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from twinset.documents.compressed import ByteWriter, Reader
+from twinset.documents.formats.byte_rows_kernels import gather_rows
+from twinset.documents.long_tables.rows import LongRows
+from twinset.documents.parts import LEAST_ROW, MAX_ROW_BYTES, Block, KeptWriter, Mask
+
+Numbers = npt.NDArray[np.int64]
+FlagEncoder = Callable[[bytes, tuple[Any, ...]], bytes]
+
+_PIECE = 2**20
+_LINE_END = 10
+
+
+@dataclass(slots=True)
+class Records:
+    """Rows of bytes: row r is ``data[starts[r]:ends[r]]``, its line end included.
+
+    `fields` counts the fields of separated values (-1: a quote was never closed); `too_long` says that the
+    one row there is was longer than `MAX_ROW_BYTES` and is not here.
+    """
+
+    data: bytes
+    starts: Numbers
+    ends: Numbers
+    first_row: int
+    first_line: int
+    fields: Numbers | None = None
+    too_long: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return len(self.data) + 16 * len(self.starts)
+
+    def line_of(self, row: int) -> int:
+        """The line, counted from 1, on which a row starts."""
+        return self.first_line + self.data.count(b"\n", 0, int(self.starts[row]))
+
+    def lines(self) -> Iterator[memoryview]:
+        """The rows, one after the other."""
+        view = memoryview(self.data)
+        for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True):
+            yield view[start:end]
+
+    def gather(self, keep: Mask) -> memoryview:
+        """The bytes of the kept rows, one row after the other."""
+        out = np.empty(int(((self.ends - self.starts) * keep).sum()), np.uint8)
+        gather_rows(np.frombuffer(self.data, np.uint8), self.starts, self.ends, keep, out)
+        return out.data
+
+
+class Scanner(Protocol):
+    """Finds where rows end, piece by piece."""
+
+    def feed(self, piece: bytes) -> tuple[Numbers, Numbers | None]:
+        """Give the positions in `piece` after which a row ends, and the rows' fields if there are such."""
+
+    def finish(self) -> Numbers | None:
+        """Give the fields of the row that the end of the file ends, if rows have fields."""
+
+
+class LineScanner:
+    """Rows end with a line feed."""
+
+    def feed(self, piece: bytes) -> tuple[Numbers, Numbers | None]:
+        """Find the line feeds."""
+        return np.flatnonzero(np.frombuffer(piece, np.uint8) == _LINE_END) + 1, None
+
+    def finish(self) -> None:
+        """Lines have no fields."""
+
+
+class _Splitter:
+    """The rows found so far that have not been handed on, and the row that is still open."""
+
+    def __init__(self, scanner: Scanner, row: int, line: int, blanks: bool) -> None:
+        self.scanner = scanner
+        self.row = row
+        self.line = line
+        self.blanks = blanks
+        self.held = bytearray()
+        self.ends: list[Numbers] = []
+        self.fields: list[Numbers] = []
+        self.last = 0
+        self.rows = 0
+
+    def add(self, piece: bytes, ends: Numbers, fields: Numbers | None) -> None:
+        if len(ends):
+            self.ends.append(ends + len(self.held))
+            self.last = int(self.ends[-1][-1])
+            self.rows += len(ends)
+            if fields is not None:
+                self.fields.append(fields)
+        self.held += piece
+
+    def take(self) -> Iterator[Records]:
+        """Hand on the finished rows."""
+        if not self.last:
+            return
+        data = bytes(memoryview(self.held)[: self.last])
+        del self.held[: self.last]
+        ends = np.concatenate(self.ends)
+        starts = np.concatenate(([0], ends[:-1])).astype(np.int64)
+        fields = np.concatenate(self.fields) if self.fields else None
+        self.ends, self.fields, self.last, self.rows = [], [], 0, 0
+        if not self.blanks:
+            full = fields != 0 if fields is not None else ~_blank_lines(data, starts, ends)
+            if not full.all():
+                starts, ends = starts[full], ends[full]
+                fields = None if fields is None else fields[full]
+        line = self.line
+        self.line += data.count(b"\n")
+        for found in _without_giants(Records(data, starts, ends, self.row, line, fields)):
+            self.row += len(found.starts)
+            if len(found.starts):
+                yield found
+
+    def giant(self, line: int) -> Records:
+        """Stand for one row that was too long to keep."""
+        self.row += 1
+        none = np.zeros(1, np.int64)
+        return Records(b"", none, none.copy(), self.row - 1, line, none + 1, too_long=True)
+
+
+def split_records(
+    stream: Reader, scanner: Scanner, batch_bytes: int, *, row: int = 0, line: int = 1, blanks: bool = False
+) -> Iterator[Records]:
+    """Split a stream into rows, about `batch_bytes` of them at a time, in bounded memory.
+
+    A row of more than `MAX_ROW_BYTES` comes alone and without its bytes. Blank lines are rows with `blanks`.
+    """
+    split = _Splitter(scanner, row, line, blanks)
+    giant_line = 0  # the line on which the row starts that is being passed over; 0: none is
+    size = min(_PIECE, max(64, batch_bytes))
+    most_rows = max(1, batch_bytes // LEAST_ROW)
+    while piece := stream.read(size):
+        ends, fields = scanner.feed(piece)
+        if giant_line:
+            stop = int(ends[0]) if len(ends) else len(piece)
+            split.line += piece.count(b"\n", 0, stop)
+            if not len(ends):
+                continue
+            yield split.giant(giant_line)
+            giant_line = 0
+            piece, ends = piece[stop:], ends[1:] - stop
+            fields = None if fields is None else fields[1:]
+        split.add(piece, ends, fields)
+        if len(split.held) - split.last > MAX_ROW_BYTES:
+            yield from split.take()
+            giant_line = split.line
+            split.line += split.held.count(b"\n")
+            split.held.clear()
+        elif split.last >= batch_bytes or split.rows >= most_rows:
+            yield from split.take()
+    fields_left = scanner.finish()
+    if giant_line:
+        yield split.giant(giant_line)
+    elif len(split.held) > split.last:
+        split.add(b"", np.zeros(1, np.int64), fields_left)
+    yield from split.take()
+
+
+def _blank_lines(data: bytes, starts: Numbers, ends: Numbers) -> Mask:
+    """Which lines hold nothing but white space."""
+    blank = np.frombuffer(data, np.uint8)[starts] <= 32
+    for row in np.flatnonzero(blank).tolist():
+        blank[row] = not data[starts[row] : ends[row]].strip()
+    return blank
+
+
+def _without_giants(found: Records) -> Iterator[Records]:
+    """Put each row that is too long by itself, without its bytes."""
+    sizes = found.ends - found.starts
+    if len(found.data) <= MAX_ROW_BYTES or not (sizes > MAX_ROW_BYTES).any():
+        yield found
+        return
+    done = 0
+    for giant in [*np.flatnonzero(sizes > MAX_ROW_BYTES).tolist(), len(sizes)]:
+        rows = slice(done, giant)
+        fields = None if found.fields is None else found.fields[rows]
+        row = found.first_row + done
+        yield Records(found.data, found.starts[rows], found.ends[rows], row, found.first_line, fields)
+        if giant < len(sizes):
+            none = np.zeros(1, np.int64)
+            line = found.line_of(giant)
+            yield Records(b"", none, none.copy(), found.first_row + giant, line, none + 1, too_long=True)
+        done = giant + 1
+
+
+def skip_mark(stream: Reader) -> tuple[bytes, Reader]:
+    """Take a UTF-8 byte-order mark off the head of a stream; gives the mark (or nothing) and the rest."""
+    head = b""
+    while len(head) < 3 and (piece := stream.read(3 - len(head))):
+        head += piece
+    if head == codecs.BOM_UTF8:
+        return head, stream
+    return b"", Prefixed(head, stream)
+
+
+class Prefixed:
+    """A stream after bytes that were read from it already."""
+
+    def __init__(self, head: bytes, stream: Reader) -> None:
+        self._head = head
+        self._stream = stream
+
+    def read(self, size: int, /) -> bytes:
+        """Give up to `size` bytes."""
+        if self._head:
+            head, self._head = self._head[:size], self._head[size:]
+            return head
+        return self._stream.read(size)
+
+    def close(self) -> None:
+        """Close the stream."""
+        self._stream.close()
+
+
+class RecordWriter(KeptWriter):
+    """Writes kept rows as the input's own bytes, after the file's head (byte-order mark, header row)."""
+
+    def __init__(self, path: Path, codec: str | None, head: bytes, flagged: FlagEncoder | None) -> None:
+        self._file = ByteWriter(path, codec)
+        self._flagged = flagged
+        self._file.write(head)
+
+    def write(self, block: Block, keep: Mask, flags: Any = None) -> None:
+        """Write the kept rows, each with its flags if there are any."""
+        records: Records = block.payload
+        if flags is None or self._flagged is None:
+            self._file.write(records.gather(np.ascontiguousarray(keep, np.bool_)))
+            return
+        columns = [flags.column(at).to_pylist() for at in range(flags.num_columns)]
+        rows = zip(records.lines(), keep.tolist(), zip(*columns, strict=True), strict=True)
+        for line, kept, values in rows:
+            if kept:
+                self._file.write(self._flagged(bytes(line), values))
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._file.close()
+
+    def abort(self) -> None:
+        """Remove the file."""
+        self._file.abort()
+
+
+def ending_of(line: bytes) -> bytes:
+    """The line end of a row, if it has one."""
+    for ending in (b"\r\n", b"\n", b"\r"):
+        if line.endswith(ending):
+            return ending
+    return b""
+
+
+def null_where(array: Any, rows: list[int]) -> Any:
+    """The array with nulls at these rows."""
+    if not rows:
+        return array
+    if isinstance(array, LongRows):
+        return array.without(rows)
+    bad = np.zeros(len(array), bool)
+    bad[rows] = True
+    return pa.compute.if_else(pa.array(~bad), array, pa.scalar(None, array.type))

@@ -1,0 +1,269 @@
+"""Comma- and tab-separated values: never re-typed, kept rows written as they came."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from twinset.documents.compressed import Reader, open_reader
+from twinset.documents.encodings import check_splittable, decode_array, is_utf8, refuse_utf16
+from twinset.documents.formats.byte_rows import (
+    Numbers,
+    Prefixed,
+    Records,
+    RecordWriter,
+    ending_of,
+    null_where,
+    skip_mark,
+    split_records,
+)
+from twinset.documents.formats.byte_rows_kernels import AFTER_CR, QUOTED, scan_separated, take_field
+from twinset.documents.items.pack import packed
+from twinset.documents.items.vectors import need_column
+from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
+from twinset.errors import ColumnError, SourceError
+from twinset.options import ReadOptions
+from twinset.wording import counted
+
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+_CAPACITY = 2**16
+
+
+class SeparatedScanner:
+    """Finds the ends of records, quotes taken into account."""
+
+    def __init__(self, delimiter: str) -> None:
+        self._delimiter = np.uint8(ord(delimiter))
+        self._state = np.zeros(3, np.int64)
+        self._ends = np.empty(_CAPACITY, np.int64)
+        self._fields = np.empty(_CAPACITY, np.int64)
+
+    def feed(self, piece: bytes) -> tuple[Numbers, Numbers | None]:
+        """Go on with the next piece."""
+        data = np.frombuffer(piece, np.uint8)
+        ends, fields = [], []
+        self._state[0] = 0
+        while self._state[0] < len(data):
+            found = scan_separated(data, self._delimiter, self._state, self._ends, self._fields)
+            ends.append(self._ends[:found].copy())
+            fields.append(self._fields[:found].copy())
+        return np.concatenate(ends), np.concatenate(fields)
+
+    def finish(self) -> Numbers:
+        """Fields of the last record; -1 when its quote was never closed."""
+        _, mode, done = self._state.tolist()
+        return np.array([-1 if mode == QUOTED else done if mode == AFTER_CR else done + 1])
+
+
+class SeparatedPart(Part):
+    """A file of separated values with a header row."""
+
+    def __init__(
+        self, name: str, source: int, options: ReadOptions, path: Path, format: str, codec: str | None = None
+    ) -> None:
+        super().__init__(name, source, options, path)
+        self.format = format
+        self.codec = codec
+        self.delimiter = DELIMITERS[format]
+        self.encoding = "utf-8" if is_utf8(options.encoding) else options.encoding
+        check_splittable(options.encoding, name)
+        with open_reader(path, codec, name) as stream:
+            self.mark, self.header, _ = self._open_header(stream)
+        if is_utf8(options.encoding):
+            refuse_utf16(self.header, name)
+        self._names = self._parse_header()
+        self.id_name = options.id or ("id" if "id" in self._names else None)
+        need_column(options, name)
+        for column in options.item_columns:
+            self.check_column(column, f"{options.flag_of(column)} NAME")
+        for name_of, option in ((options.id, "--id NAME"), (options.by, "--by NAME")):
+            if name_of is not None:
+                self.check_column(name_of, option)
+
+    def _open_header(self, stream: Reader) -> tuple[bytes, bytes, Reader]:
+        """Take the byte-order mark and the header off a stream."""
+        mark, rest = skip_mark(stream)
+        scanner = SeparatedScanner(self.delimiter)
+        head = bytearray()
+        while piece := rest.read(2**16):
+            ends, fields = scanner.feed(piece)
+            full = np.flatnonzero(fields if fields is not None else ends)
+            if len(full):
+                end = int(ends[full[0]])
+                return mark, bytes(head + piece[:end]), Prefixed(piece[end:], rest)
+            head += piece
+            if len(head) > MAX_ROW_BYTES:
+                raise SourceError("the header row has no end; is a quote never closed?", where=self.name)
+        if not head.strip():
+            raise SourceError("the file is empty: a header row is expected", where=self.name)
+        if scanner.finish()[0] < 0:
+            raise SourceError("a quote in the header row is never closed", where=self.name)
+        return mark, bytes(head), Prefixed(b"", rest)
+
+    def _parse_header(self) -> list[str]:
+        text = self.header.decode(self.encoding, "replace").lstrip("\r\n")
+        names = next(csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter), [])
+        used = [*self.options.item_columns, self.options.by, *([self.options.id] if self.options.id else ["id"])]
+        for name in used:
+            if name is not None and names.count(name) > 1:
+                raise ColumnError(f"the header names the column {name!r} more than once", where=self.name)
+        return names
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names in the header."""
+        return self._names
+
+    def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
+        """Split into records."""
+        with open_reader(self.path or "", self.codec, self.name) as stream:
+            _, header, rest = self._open_header(stream)
+            line = 1 + header.count(b"\n")
+            scanner = SeparatedScanner(self.delimiter)
+            for records in split_records(rest, scanner, batch_bytes, line=line):
+                yield SeparatedChunk(self, records)
+
+    def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
+        """Open the file of kept records; the header is always there."""
+        head = self.mark + (self._flagged(self.header, self.flag_names) if flag else self.header)
+        path = out / "kept" / self.kept_name
+        return RecordWriter(path, self.codec, head, self._flagged if flag else None)
+
+    def _flagged(self, line: bytes, values: tuple[Any, ...]) -> bytes:
+        """Append fields to a record."""
+        text = io.StringIO()
+        csv.writer(text, delimiter=self.delimiter, lineterminator="").writerow([_field(v) for v in values])
+        ending = ending_of(line)
+        body = line.removesuffix(ending) if ending else line
+        # Ids may come from another file, whose characters this file's encoding need not have.
+        more = text.getvalue().encode(self.encoding, "backslashreplace")
+        return body + self.delimiter.encode() + more + ending
+
+    def take_rows(self, block: Block, keep: Mask) -> Any:
+        """The kept records, every column as strings."""
+        records: Records = block.payload
+        unreadable = [row for row, _ in block.unreadable]
+        columns = [self.column(records, at, unreadable)[0] for at in range(len(self._names))]
+        table = pa.Table.from_arrays([_strings(column) for column in columns], names=self._names)
+        return table.filter(pa.array(keep))
+
+    def column(self, records: Records, at: int, unreadable: list[int]) -> tuple[Any, list[int]]:
+        """One column's bytes or strings, null where a row is unreadable; and the rows with replaced bytes."""
+        starts, ends = records.starts, records.ends
+        if unreadable:
+            ends = ends.copy()
+            ends[unreadable] = starts[unreadable]
+        out = np.empty(int((ends - starts).sum()), np.uint8)
+        offsets = np.empty(len(starts) + 1, np.int32)
+        data = np.frombuffer(records.data, np.uint8)
+        size = take_field(data, starts, ends, at, np.uint8(ord(self.delimiter)), out, offsets)
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(out[:size])]
+        values = pa.Array.from_buffers(pa.binary(), len(starts), buffers)
+        replaced: list[int] = []
+        if not is_utf8(self.encoding):
+            values, replaced = decode_array(values, self.encoding)
+        return null_where(values, unreadable), replaced
+
+
+class SeparatedChunk(Chunk):
+    """Some records, parsed when read."""
+
+    def __init__(self, part: SeparatedPart, records: Records) -> None:
+        self._part = part
+        self._records = records
+        self.rows = len(records.starts)
+        self.first_row = records.first_row
+
+    def read(self, whole: bool = False, texts_only: bool = False) -> Block:
+        """Parse the records."""
+        part, records = self._part, self._records
+        bad: Unreadable = []
+        self._check_fields(bad)
+        rows = [row for row, _ in bad]
+        texts, replaced = self._items(rows, bad)
+        for row in replaced:
+            if part.options.on_error == "stop":
+                part.bad_row(bad, row, records.line_of(row), f"bytes that are not {part.encoding}")
+        block = Block(self.rows, self.first_row, texts, unreadable=bad, replaced=replaced)
+        if not texts_only:
+            if part.id_name is not None:
+                block.ids = self._ids(part.id_name, rows, bad)
+            if part.options.by is not None:
+                block.by = _strings(self._column(part.options.by, rows)[0])
+            block.columns = {name: _strings(self._column(name, rows)[0]) for name in sorted(part.wanted)}
+        late = [row for row, _ in bad[len(rows) :]]
+        block.texts = null_where(block.texts, late)
+        block.payload = records if whole else None
+        return block
+
+    def _items(self, rows: list[int], bad: Unreadable) -> tuple[Any, list[int]]:
+        """The texts, or the items in their packed form; and the rows with replaced bytes."""
+        part, options = self._part, self._part.options
+        found = [self._column(name, rows) for name in options.item_columns]
+        replaced = sorted({row for _, odd in found for row in odd})
+        if options.item_kind == "text":
+            return found[0]
+        texts, odd = packed(options, [column for column, _ in found], written=True)
+        known = set(rows)
+        for row, reason in odd:
+            if row not in known:
+                part.bad_row(bad, row, self._records.line_of(row), reason)
+        return texts, replaced
+
+    def _column(self, name: str, unreadable: list[int]) -> tuple[Any, list[int]]:
+        return self._part.column(self._records, self._part.column_names.index(name), unreadable)
+
+    def _check_fields(self, bad: Unreadable) -> None:
+        """Refuse records that do not have the header's number of fields."""
+        part, records = self._part, self._records
+        if records.too_long:
+            most = f"{MAX_ROW_BYTES // 2**20} MiB, the most that is read; is a quote never closed?"
+            part.bad_row(bad, 0, records.first_line, f"the row is longer than {most}")
+            return
+        fields = records.fields if records.fields is not None else np.empty(0, np.int64)
+        expected = len(part.column_names)
+        for row in np.flatnonzero(fields != expected).tolist():
+            if fields[row] < 0:
+                reason = "a quote is opened and never closed"
+            else:
+                reason = f"the row has {counted(int(fields[row]), 'field')}, the header has {expected}"
+            part.bad_row(bad, row, records.line_of(row), reason)
+
+    def _ids(self, name: str, rows: list[int], bad: Unreadable) -> Any:
+        values, _ = self._column(name, rows)
+        if values.type == pa.string():
+            return values
+        try:
+            return values.cast(pa.string())
+        except pa.ArrowInvalid:
+            known = []
+            for row, value in enumerate(values.to_pylist()):
+                try:
+                    known.append(None if value is None else value.decode())
+                except UnicodeDecodeError:
+                    self._part.bad_row(bad, row, self._records.line_of(row), f"the id {name!r} is not UTF-8")
+                    known.append(None)
+            return pa.array(known, pa.string())
+
+
+def _field(value: Any) -> str:
+    return "" if value is None else repr(value) if isinstance(value, float) else str(value)
+
+
+def _strings(values: Any) -> Any:
+    """Bytes as strings, what is not UTF-8 replaced."""
+    if values.type == pa.string():
+        return values
+    try:
+        return values.cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array(
+            [None if value is None else value.decode("utf-8", "replace") for value in values.to_pylist()],
+            pa.string(),
+        )

@@ -1,0 +1,241 @@
+"""Text files, each one a document: those of a folder, or files given one by one."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+import orjson
+import pyarrow as pa
+
+from twinset.documents.compressed import open_reader, writing
+from twinset.documents.encodings import decode, is_utf8
+from twinset.documents.formats.lines import no_columns, no_flags
+from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
+from twinset.errors import RowError, SourceError
+from twinset.options import ReadOptions
+from twinset.system.digests import file_digest
+
+SKIP = "--on-error skip leaves such files out"
+
+_PIECE = 2**20
+_MARK = b"\xef\xbb\xbf"
+_PACKED = 4  # how much a compressed text is taken to grow when chunks are planned
+
+
+@dataclass(slots=True)
+class TextFile:
+    """One text file: where it is, its id, and where its copy goes below ``kept/``."""
+
+    path: str
+    id: str
+    kept: PurePosixPath
+    source: int
+    codec: str | None
+    size: int
+    mtime_ns: int
+
+
+class TextPart(Part):
+    """A folder of texts, or text files given one after the other."""
+
+    format = "text"
+
+    def __init__(self, name: str, options: ReadOptions, files: Sequence[TextFile], folder: Path | None) -> None:
+        super().__init__(name, files[0].source, options)
+        self.path = folder
+        self.kept_name = PurePosixPath(".")
+        self.files = list(files)
+        self.size = sum(file.size for file in files)
+        self.mtime_ns = max(file.mtime_ns for file in files)
+        no_columns(self, options)
+
+    def check_column(self, name: str, option: str) -> None:
+        """Text files have no columns."""
+        raise self.no_column(name, option)
+
+    def check_flag(self) -> None:
+        """Text files have no columns to add to."""
+        raise no_flags(self.name)
+
+    def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
+        """Some files at a time."""
+        first, held = 0, 0
+        for row, file in enumerate(self.files):
+            held += file.size * (_PACKED if file.codec else 1)
+            if held >= batch_bytes or row + 1 == len(self.files):
+                yield TextChunk(self, first, row + 1)
+                first, held = row + 1, 0
+
+    def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
+        """Open the list of kept files."""
+        if flag:
+            self.check_flag()
+        return TextWriter(self, out, copy)
+
+    def take_rows(self, block: Block, keep: Mask) -> Any:
+        """Ids and texts."""
+        return self.id_and_text(block, keep)
+
+    def check_unchanged(self) -> None:
+        """Raise when a file is not as it was when opened."""
+        for file in self.files:
+            try:
+                now = os.stat(file.path)
+            except OSError as error:
+                raise SourceError(f"cannot be read: {error.strerror}", where=file.path) from error
+            if (now.st_size, now.st_mtime_ns) != (file.size, file.mtime_ns):
+                raise SourceError("the file was changed while it was being read; run again", where=file.path)
+
+    @property
+    def lasts(self) -> bool:
+        """Texts are files, in a folder or not."""
+        return True
+
+    def digest(self) -> str:
+        """SHA-256 over the lines ``id size sha256`` of the files."""
+        total = hashlib.sha256()
+        for file in self.files:
+            line = f"{orjson.dumps(file.id).decode()} {file.size} {self._digest_of(file)}\n"
+            total.update(line.encode())
+        return total.hexdigest()
+
+    def _digest_of(self, file: TextFile) -> str:
+        try:
+            return file_digest(file.path, file.path)
+        except SourceError:
+            if self.options.on_error != "skip":
+                raise
+            return "unreadable"
+
+    def describe(self) -> dict[str, Any]:
+        """Say what would be read."""
+        return {**super().describe(), "documents": len(self.files)}
+
+
+class TextChunk(Chunk):
+    """Some files, read when asked for."""
+
+    def __init__(self, part: TextPart, first: int, stop: int) -> None:
+        self._part = part
+        self._files = part.files[first:stop]
+        self.rows = stop - first
+        self.first_row = first
+
+    def read(self, whole: bool = False, texts_only: bool = False) -> Block:
+        """Read the files."""
+        part, utf8 = self._part, is_utf8(self._part.options.encoding)
+        bad: Unreadable = []
+        texts: list[bytes | str | None] = []
+        replaced: list[int] = []
+        for row, file in enumerate(self._files):
+            data = self._bytes(row, file, bad)
+            if data is None or utf8:
+                texts.append(data if data is None else data.removeprefix(_MARK))
+                continue
+            text, odd = decode(data, part.options.encoding)
+            replaced += [row] if odd else []
+            if odd and part.options.on_error == "stop":
+                raise RowError(f"bytes that are not {part.options.encoding}", where=file.path)
+            texts.append(text)
+        block = Block(self.rows, self.first_row, _array(texts, utf8), unreadable=bad, replaced=replaced)
+        if not texts_only:
+            block.ids = pa.array([file.id for file in self._files], pa.string())
+        if any(file.source != part.source for file in self._files):
+            block.sources = np.array([file.source for file in self._files], np.int64)
+        block.payload = self._files if whole else None
+        return block
+
+    def _bytes(self, row: int, file: TextFile, bad: Unreadable) -> bytes | None:
+        try:
+            return file_bytes(file)
+        except SourceError as error:
+            # A file is one document, and so one unreadable row, whether it is damaged or cannot be opened.
+            if self._part.options.on_error != "skip":
+                raise type(error)(f"{error.message}; {SKIP}", where=error.where) from error
+            bad.append((row, error.message))
+        return None
+
+
+def file_bytes(file: TextFile) -> bytes:
+    """A file as it is, unpacked where it is compressed; no more than one row may have."""
+    pieces: list[bytes] = []
+    size = 0
+    with open_reader(file.path, file.codec, file.path) as stream:
+        if file.codec is None and file.size > MAX_ROW_BYTES:
+            size = file.size
+        else:
+            while size <= MAX_ROW_BYTES and (piece := stream.read(_PIECE)):
+                pieces.append(piece)
+                size += len(piece)
+    if size > MAX_ROW_BYTES:
+        raise RowError(
+            f"the document is longer than {MAX_ROW_BYTES // 2**20} MiB, the most that is read",
+            where=file.path,
+        )
+    return b"".join(pieces)
+
+
+def _array(texts: list[bytes | str | None], utf8: bool) -> Any:
+    held = sum(len(text) for text in texts if text is not None)
+    if utf8:
+        return pa.array(texts, pa.binary() if held < 2**31 else pa.large_binary())
+    return pa.array(texts, pa.string() if 4 * held < 2**31 else pa.large_string())
+
+
+class TextWriter(KeptWriter):
+    """Lists the kept files in ``kept.txt`` and, if asked, copies them below ``kept/``."""
+
+    def __init__(self, part: TextPart, out: Path, copy: bool) -> None:
+        self._out = out
+        self._copy = copy
+        self._copied: list[Path] = []
+        self._list = out / "kept.txt"
+        with writing(self._list):
+            out.mkdir(parents=True, exist_ok=True)
+            self._file = open(self._list, "ab")  # noqa: SIM115 - closed by close() and abort()
+            self._before = self._file.tell()
+
+    def write(self, block: Block, keep: Mask, flags: Any = None) -> None:
+        """List, and copy, the kept files."""
+        files: list[TextFile] = block.payload
+        kept = [file for file, kept in zip(files, keep.tolist(), strict=True) if kept]
+        with writing(self._list):
+            self._file.write(b"".join(_listed(file.id) for file in kept))
+        for file in kept if self._copy else ():
+            self._copy_file(file)
+
+    def _copy_file(self, file: TextFile) -> None:
+        target = self._out / "kept" / file.kept
+        with writing(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            self._copied.append(target)
+            shutil.copyfile(file.path, target)
+
+    def close(self) -> None:
+        """Finish the list."""
+        with writing(self._list):
+            self._file.close()
+
+    def abort(self) -> None:
+        """Take the list back to what it was, and remove the copies."""
+        try:
+            self._file.truncate(self._before)
+            self._file.close()
+        finally:
+            if not self._before:
+                self._list.unlink(missing_ok=True)
+            for path in self._copied:
+                path.unlink(missing_ok=True)
+
+
+def _listed(id: str) -> bytes:
+    """An id on a line of its own; quoted as JSON where it would not fit on one or look quoted."""
+    plain = id.isprintable() and not id.startswith('"')
+    return (id.encode() if plain else orjson.dumps(id)) + b"\n"

@@ -1,0 +1,351 @@
+"""Sources with typed columns (Parquet, Arrow, tables): what they share in reading and in writing."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from twinset.documents.formats.byte_rows import null_where
+from twinset.documents.items.pack import check_type, is_text, packed, value_type
+from twinset.documents.items.vectors import of_one_column
+from twinset.documents.parts import MAX_ROW_BYTES, Block, KeptWriter, Mask, Part, Unreadable
+from twinset.errors import ColumnError
+from twinset.options import ReadOptions
+from twinset.options.sketch import METADATA
+
+GROUP_BYTES = 32 * 2**20
+"""Size of the groups in which rows are written; fixed, so that the bytes depend on the rows alone."""
+
+_LEAST_ROW = GROUP_BYTES // 2**20  # no row counts less, so that no group has more than 2**20 rows
+_MOST_OFFSET = 2**31 - 1
+
+
+class ColumnsPart(Part):
+    """A part with a schema."""
+
+    def __init__(self, name: str, source: int, options: ReadOptions, schema: Any, path: Path | None = None) -> None:
+        options = of_one_column(options, schema, name)
+        super().__init__(name, source, options, path)
+        self.schema = schema
+        for column in options.item_columns:
+            self.check_column(column, f"{options.flag_of(column)} NAME")
+            check_type(options, column, schema.field(column).type, name)
+        self.id_name = self._find_id()
+        if options.by is not None:
+            self.check_column(options.by, "--by NAME")
+            if pa.types.is_nested(value_type(schema.field(options.by).type)):
+                raise ColumnError(f"--by needs strings or numbers, {options.by!r} is nested", where=name)
+
+    def no_column(self, name: str, option: str) -> ColumnError:
+        """Make the error for a column that is not there."""
+        if METADATA in (self.schema.metadata or {}):
+            return ColumnError(
+                "it holds sketches, not the documents of which they were made; twinset pairs compares them, all else "
+                "needs the documents",
+                where=self.name,
+            )
+        return super().no_column(name, option)
+
+    def _find_id(self) -> str | None:
+        name = self.options.id or "id"
+        if name not in self.column_names and self.options.id is None:
+            return None
+        self.check_column(name, "--id NAME")
+        kind = value_type(self.schema.field(name).type)
+        if is_text(kind) or pa.types.is_integer(kind):
+            return name
+        if self.options.id is None:
+            return None
+        raise ColumnError(
+            f"ids must be strings or whole numbers, {name!r} holds {self.schema.field(name).type}; "
+            "name another with --id NAME",
+            where=self.name,
+        )
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names in the schema."""
+        names: list[str] = self.schema.names
+        return names
+
+    def check_column(self, name: str, option: str) -> None:
+        """Raise when there is no such column, or more than one."""
+        super().check_column(name, option)
+        if self.column_names.count(name) > 1:
+            raise ColumnError(f"there is more than one column {name!r}; rename one", where=self.name)
+
+    def needed(self, texts_only: bool) -> list[str]:
+        """The columns to read when not all are."""
+        more = () if texts_only else (self.id_name, self.options.by, *sorted(self.wanted))
+        return list(dict.fromkeys([*self.options.item_columns, *(name for name in more if name is not None)]))
+
+    def block(self, table: Any, first_row: int, whole: bool, texts_only: bool) -> Block:
+        """Make a block of a table of at least the needed columns."""
+        bad: Unreadable = []
+        rows = table.num_rows
+        texts = self._items(table, first_row, bad)
+        if texts.nbytes > MAX_ROW_BYTES and self.options.group is None:
+            lengths = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False)
+            for row in np.flatnonzero(lengths > MAX_ROW_BYTES).tolist():
+                reason = f"the text is longer than {MAX_ROW_BYTES // 2**20} MiB, the most that is read"
+                self.bad_row(bad, row, first_row + row, reason, lines=False)
+        block = Block(rows, first_row, texts, unreadable=bad)
+        if not texts_only:
+            if self.id_name is not None:
+                block.ids = self._ids(table.column(self.id_name), first_row, bad)
+            if self.options.by is not None:
+                block.by = _replaced(table.column(self.options.by))
+            for name in sorted(self.wanted):
+                column = one_array(table.column(name))
+                block.columns[name] = _replaced(column) if is_text(value_type(column.type)) else column
+        block.texts = null_where(texts, [row for row, _ in bad])
+        block.payload = table if whole else None
+        return block
+
+    def _items(self, table: Any, first_row: int, bad: Unreadable) -> Any:
+        """The texts, or the items in their packed form."""
+        columns = [table.column(name) for name in self.options.item_columns]
+        if self.options.item_kind == "text":
+            return text_array(columns[0])
+        if self.options.group is not None:
+            # Codes of a dictionary are worth more than its values written out.
+            made = [one_array(column) for column in columns]
+        else:
+            made = [one_array(_plain(column)) for column in columns]
+        texts, found = packed(self.options, made)
+        for row, reason in found:
+            self.bad_row(bad, row, first_row + row, reason, lines=False)
+        return texts
+
+    def _ids(self, column: Any, first_row: int, bad: Unreadable) -> Any:
+        try:
+            ids = string_array(column)
+        except pa.ArrowInvalid:
+            ids = pa.array([_id_of(value) for value in _bytes_of(one_array(_plain(column)))], pa.string())
+        if ids.null_count:
+            known = {row for row, _ in bad}
+            for row in np.flatnonzero(ids.is_null().to_numpy(zero_copy_only=False)).tolist():
+                if row not in known:
+                    reason = f"the id {self.id_name!r} is null or not UTF-8; every row needs one"
+                    self.bad_row(bad, row, first_row + row, reason, lines=False)
+        return ids
+
+    def take_rows(self, block: Block, keep: Mask) -> Any:
+        """The kept rows with all their columns."""
+        return without_views(block.payload).filter(pa.array(keep))
+
+
+def _id_of(value: bytes | None) -> str | None:
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def one_array(column: Any) -> Any:
+    """A column as a single array."""
+    if isinstance(column, pa.ChunkedArray):
+        if column.num_chunks == 1:
+            return column.chunk(0)
+        column = column.combine_chunks()
+        if isinstance(column, pa.ChunkedArray):  # too long for 32-bit offsets
+            wide = pa.large_string() if pa.types.is_string(column.type) else pa.large_binary()
+            column = column.cast(wide).combine_chunks()
+    return column
+
+
+def _plain(column: Any) -> Any:
+    """A column without extension, dictionary or view."""
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.cast(_storage(column.type))
+    if pa.types.is_dictionary(column.type):
+        column = _without_views(column)
+        held = column.nbytes + _decoded_bytes(column)
+        wide = pa.types.is_string(column.type.value_type) and held > _MOST_OFFSET
+        column = column.cast(pa.large_string() if wide else column.type.value_type)
+    if pa.types.is_string_view(column.type):
+        column = column.cast(pa.large_string())
+    elif pa.types.is_binary_view(column.type):
+        column = column.cast(pa.large_binary())
+    return column
+
+
+def _without_views(column: Any) -> Any:
+    """A dictionary of views, as Polars' categories are, as one of plain values: Arrow cannot decode the former."""
+    values = column.type.value_type
+    if not (pa.types.is_string_view(values) or pa.types.is_binary_view(values)):
+        return column
+    wide = pa.large_string() if pa.types.is_string_view(values) else pa.large_binary()
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    made = [pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(wide)) for chunk in chunks]
+    return pa.chunked_array(made, pa.dictionary(column.type.index_type, wide))
+
+
+def _storage(kind: Any) -> Any:
+    return kind.storage_type
+
+
+def _decoded_bytes(column: Any) -> int:
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    total = 0
+    for chunk in chunks:
+        if is_text(chunk.type.value_type):
+            total += pc.sum(pc.binary_length(chunk.dictionary).take(chunk.indices)).as_py() or 0
+    return total
+
+
+def text_array(column: Any) -> Any:
+    """The texts as one array of strings or bytes."""
+    column = _plain(column)
+    if pa.types.is_null(column.type):
+        column = column.cast(pa.string())
+    return one_array(column)
+
+
+def string_array(column: Any) -> Any:
+    """Values of any plain type as one array of strings; bytes that are not UTF-8 raise `ArrowInvalid`."""
+    array = one_array(_plain(column))
+    # Arrow takes strings at their word; only the cast from bytes looks at them.
+    if pa.types.is_string(array.type):
+        array = array.view(pa.binary())
+    elif pa.types.is_large_string(array.type):
+        array = array.view(pa.large_binary())
+    return array.cast(pa.string())
+
+
+def _replaced(column: Any) -> Any:
+    """Values as one array of strings, what is not UTF-8 replaced."""
+    try:
+        return string_array(column)
+    except pa.ArrowInvalid:
+        values = _bytes_of(one_array(_plain(column)))
+        return pa.array([None if one is None else one.decode("utf-8", "replace") for one in values], pa.string())
+
+
+def _bytes_of(array: Any) -> list[bytes | None]:
+    values: list[bytes | None] = array.cast(pa.large_binary()).to_pylist()
+    return values
+
+
+def without_views(table: Any) -> Any:
+    """The table with views as plain strings or bytes: Arrow can hardly do anything with views."""
+    plain = [_without_view(one.type) for one in table.schema]
+    if all(new.equals(old.type) for new, old in zip(plain, table.schema, strict=True)):
+        return table
+    fields = [one.with_type(kind) for one, kind in zip(table.schema, plain, strict=True)]
+    return table.cast(pa.schema(fields, table.schema.metadata))
+
+
+def _without_view(kind: Any) -> Any:
+    types = pa.types
+    if types.is_string_view(kind):
+        return pa.large_string()
+    if types.is_binary_view(kind):
+        return pa.large_binary()
+    if types.is_struct(kind):
+        return pa.struct([one.with_type(_without_view(one.type)) for one in kind])
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        item = kind.value_field.with_type(_without_view(kind.value_type))
+        if types.is_fixed_size_list(kind):
+            return pa.list_(item, kind.list_size)
+        return pa.list_(item) if types.is_list(kind) else pa.large_list(item)
+    if types.is_map(kind):
+        return pa.map_(_without_view(kind.key_type), kind.item_field.with_type(_without_view(kind.item_type)))
+    return kind
+
+
+def row_sizes(table: Any) -> npt.NDArray[np.int64]:
+    """About how many bytes each row holds; a function of the rows alone."""
+    total = np.zeros(table.num_rows, np.int64)
+    for column in table.columns:
+        at = 0
+        for chunk in column.chunks:
+            total[at : at + len(chunk)] += _sizes(chunk)
+            at += len(chunk)
+    return np.maximum(total, _LEAST_ROW)
+
+
+def _sizes(array: Any) -> Any:
+    kind = array.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _sizes(array.storage)
+    if is_text(kind):
+        return pc.fill_null(pc.binary_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind):
+        return 16 * np.diff(array.offsets.to_numpy()).astype(np.int64)
+    if pa.types.is_fixed_size_list(kind):
+        return 8 * kind.list_size
+    if pa.types.is_struct(kind):
+        fields = [array.field(at) for at in range(kind.num_fields)]
+        return sum((_sizes(one) for one in fields), start=np.zeros(len(array), np.int64))
+    return 8
+
+
+class GroupWriter(KeptWriter):
+    """Writes rows in groups of about `GROUP_BYTES`, cut by the rows alone and not by how they came."""
+
+    def __init__(self, path: Path, schema: Any, flag: Any = None) -> None:
+        self.path = path
+        self.schema = schema
+        self._flag = flag
+        self._held: list[Any] = []
+        self._held_bytes = 0
+        if flag:
+            for one in flag:
+                self.schema = self.schema.append(one)
+
+    @abstractmethod
+    def write_group(self, table: Any) -> None:
+        """Write one group; the table has one chunk a column."""
+
+    def write(self, block: Block, keep: Mask, flags: Any = None) -> None:
+        """Take the kept rows of a block."""
+        table = without_views(block.payload)
+        if self._flag and flags is not None:
+            for one in self._flag:
+                table = table.append_column(one, flags.column(one.name).cast(one.type))
+        if keep.any():
+            sizes = row_sizes(table)
+            self._add(self.held(table, keep, sizes), sizes[keep])
+
+    def held(self, table: Any, keep: Mask, sizes: npt.NDArray[np.int64]) -> Any:
+        """What is held of the kept rows until their group is written."""
+        return table if keep.all() else table.filter(pa.array(keep))
+
+    def _add(self, table: Any, sizes: npt.NDArray[np.int64]) -> None:
+        upto = np.cumsum(sizes)
+        start = before = 0
+        while True:
+            need = before + GROUP_BYTES - self._held_bytes
+            stop = int(np.searchsorted(upto, need)) + 1
+            if stop > table.num_rows:
+                break
+            self._held.append(table.slice(start, stop - start))
+            self._write_held()
+            start, before = stop, int(upto[stop - 1])
+        if start < table.num_rows:
+            self._held.append(table.slice(start))
+            self._held_bytes += int(upto[-1]) - before
+
+    def _write_held(self) -> None:
+        if self._held:
+            table = pa.concat_tables(self._held)
+            if any(pa.types.is_dictionary(one.type) for one in table.schema):
+                table = table.unify_dictionaries()
+            self.write_group(table.combine_chunks())
+        self._held, self._held_bytes = [], 0
+
+    def close(self) -> None:
+        """Write the last group."""
+        self._write_held()
+
+    def abort(self) -> None:
+        """Forget what is held and remove the file."""
+        self._held = []
+        self.path.unlink(missing_ok=True)

@@ -1,0 +1,81 @@
+"""Sets as they are written in their sources: the names of their elements, which hashes do not give back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import orjson
+
+from twinset.documents.parts import Part
+from twinset.options import ReadOptions
+from twinset.schema import Places
+
+_BATCH = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class _AsWritten(ReadOptions):
+    """Options by which lists are read as they are written."""
+
+    lists_as_text: ClassVar[bool] = True
+
+
+def written_sets(part: Part, rows: Places) -> list[list[str] | None]:
+    """The elements of some items of a part, by their rows; None where there is none.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from twinset.documents.sources import open_sources
+    >>> found = open_sources([[["a", 5], []]], ReadOptions.of(items="tags"), scratch=Path("scratch"))
+    >>> written_sets(found.parts[0], np.array([1, 0]))
+    [[], ['a', '5']]
+    """
+    of_groups: Callable[[Places], list[list[str] | None]] | None = getattr(part, "elements", None)
+    return _lists_written(part, rows) if of_groups is None else of_groups(rows)
+
+
+def _lists_written(part: Part, rows: Places) -> list[Any]:
+    """What some rows of a part hold, out of the JSON in which they are written."""
+    found: list[Any] = [None] * len(rows)
+    with _as_written(part):
+        for chunk in part.chunks(_BATCH):
+            here = np.flatnonzero((rows >= chunk.first_row) & (rows < chunk.first_row + chunk.rows))
+            if len(here):
+                texts = chunk.read(texts_only=True).texts
+                for place in here.tolist():
+                    text: Any = texts[int(rows[place]) - chunk.first_row].as_py()
+                    found[place] = None if text is None else orjson.loads(text)
+    return found
+
+
+def weighted_sets(part: Part, rows: Places) -> list[dict[str, float] | None]:
+    """The elements of some weighted items of a part, and how much each counts; None where there is none.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from twinset.documents.sources import open_sources
+    >>> options = ReadOptions.of(items="tags", weight="counts")
+    >>> found = open_sources([[{"a": 2, "b": 0.5}]], options, scratch=Path("scratch"))
+    >>> weighted_sets(found.parts[0], np.array([0]))
+    [{'a': 2.0, 'b': 0.5}]
+    """
+    of_groups: Callable[[Places], list[dict[str, float] | None]] | None = getattr(part, "weights", None)
+    return _lists_written(part, rows) if of_groups is None else of_groups(rows)
+
+
+@contextmanager
+def _as_written(part: Part) -> Iterator[None]:
+    """Have the part give its lists as they are written, for a while."""
+    was = part.options
+    known = {name for name, _ in ReadOptions.words()}
+    part.options = _AsWritten.of(**{name: getattr(was, name) for name, _ in was.words() if name in known})
+    try:
+        yield
+    finally:
+        part.options = was

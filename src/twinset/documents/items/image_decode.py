@@ -1,0 +1,278 @@
+"""Pictures to small grids of colours, and to thumbnails: the one place where Pillow is imported.
+
+A picture becomes the mean colours of 32 × 32 cells, whatever its size, so that copies of other sizes and formats come
+to nearly the same numbers. It is taken as a viewer shows it: turned as its EXIF data say, transparent parts on white,
+of an animation the first frame. Colour profiles are not looked at.
+"""
+
+from __future__ import annotations
+
+import io
+import threading
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from twinset.documents.items.image_kernels import add_rows
+from twinset.errors import MissingError, OptionError, RowError, TwinsetError
+from twinset.options.checks import shown_size
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SIDE = 32
+"""Cells of a grid's row, and of its column."""
+
+MOST_PIXELS = 89_478_485
+"""A picture of more cannot be read: Pillow's own limit against files that unpack to more than there is room for."""
+
+ENDINGS = (
+    *(".png", ".apng", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".webp", ".bmp", ".dib", ".tif", ".tiff"),
+    *(".avif", ".jp2", ".ppm", ".pgm", ".pbm", ".pnm"),
+)
+"""Names of pictures in folders and patterns end in one of these; what a file is, its bytes say."""
+
+Grid = npt.NDArray[np.float32]
+
+# Of what Pillow knows; others start further programs, or are no pictures that people keep.
+_FORMATS = ("PNG", "JPEG", "MPO", "GIF", "WEBP", "BMP", "DIB", "TIFF", "AVIF", "JPEG2000", "PPM")
+_FRACTIONS = ("JPEG", "MPO")  # these can be unpacked at half, a quarter or an eighth of their size
+_ENOUGH = 8 * SIDE  # and are where that leaves as many pixels
+_STRIP = 2**20  # pixels that are brought to colours at a time
+_LARGE = 2**26
+_COPIES = {"WEBP": 2, "AVIF": 3, "JPEG2000": 5}  # that their readers hold beside Pillow's own
+_OPACITY = ("RGBA", "LA", "PA", "RGBa", "La")
+_ORIENTATION = 0x0112
+
+_opening = threading.Lock()  # Python's filters of warnings are those of all threads
+_large = threading.Lock()  # large pictures are unpacked one at a time, whatever the number of threads
+
+
+def check_pillow() -> None:
+    """Raise `MissingError` unless Pillow is installed."""
+    try:
+        import PIL.Image  # noqa: F401 - it is asked whether it is there
+    except ImportError as error:
+        raise MissingError.of("Pillow", extra="images") from error
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What is kept of a picture: how many pixels it has, and the mean colours of its cells.
+
+    grid float32 (32, 32, 3), rows first: luminance, blueness and redness (Y, Cb and Cr as in JPEG), from 0 to 255.
+    """
+
+    pixels: int
+    grid: Grid
+
+
+def read_picture(data: bytes, where: str, room: int | None = None) -> Picture:
+    """Read a picture; raises `RowError` for what is none, is damaged or is too large.
+
+    One that takes more bytes than there is room for while it is unpacked is an `OptionError`: what is read must not
+    depend on the memory there is.
+    """
+    sums = np.zeros((SIDE, SIDE, 3), np.int64)
+    opened = _Opened(data, where, room=room)
+    with opened as image:
+        width, height = image.size
+        for first, pixels in _strips(image, where):
+            add_rows(pixels, first, height, sums)
+        turn = _orientation(image)
+    red, green, blue = np.moveaxis(sums / (255.0 * width * height), 2, 0)
+    luminance = 0.299 * red + 0.587 * green + 0.114 * blue
+    colours = np.stack([luminance, 128 + 0.564 * (blue - luminance), 128 + 0.713 * (red - luminance)], axis=2)
+    return Picture(opened.size[0] * opened.size[1], np.ascontiguousarray(_turned(colours, turn), np.float32))
+
+
+def thumbnail(data: bytes, where: str, side: int) -> tuple[bytes, int, int]:
+    """A small JPEG of a picture, `side` wide and high at most, with nothing else of the file; and its own size."""
+    from PIL import Image, ImageOps
+
+    opened = _Opened(data, where, 2 * side)
+    with opened as image:
+        turn, clear = _orientation(image), _transparent(image)
+        plain: Image.Image = image
+        if image.mode.startswith(("I", "F")):
+            plain = Image.fromarray(np.concatenate([pixels for _, pixels in _strips(image, where)])[:, :, 0])
+        elif image.mode not in ("RGB", "RGBA", "L") or "transparency" in image.info:
+            plain = image.convert("RGBA" if clear else "RGB")
+        plain.thumbnail((side, side), Image.Resampling.LANCZOS, reducing_gap=3.0)
+        plain = plain.convert("RGBA" if clear else "RGB")
+    ground = Image.new("RGB", plain.size, "white")
+    ground.paste(plain, mask=plain.getchannel("A") if plain.mode == "RGBA" else None)
+    ground.getexif()[_ORIENTATION] = turn
+    made = io.BytesIO()
+    ImageOps.exif_transpose(ground).save(made, "JPEG", quality=82, optimize=True)
+    width, height = opened.size[::-1] if turn >= 5 else opened.size
+    return made.getvalue(), width, height
+
+
+class _Opened:
+    """A picture, unpacked; whatever Pillow says against it is said with the name of the file."""
+
+    def __init__(self, data: bytes, where: str, enough: int = _ENOUGH, room: int | None = None) -> None:
+        self._data, self._where, self._enough, self._room = data, where, enough, room
+        self._held = False
+        self.size = (0, 0)
+
+    def __enter__(self) -> Image:
+        check_pillow()
+        try:
+            image = self._open()
+            if _unpacked(image, self.size) > _LARGE:
+                _large.acquire()
+                self._held = True
+            image.load()
+            if image.format not in _FRACTIONS:
+                self.size = image.size  # a TIFF is turned as it is unpacked
+        except (RowError, OptionError):
+            raise
+        except MemoryError:
+            self._release()
+            raise
+        except Exception as error:  # damaged files make Pillow's readers raise almost anything
+            self._release()
+            raise self._unreadable(error) from error
+        except BaseException:
+            self._release()
+            raise
+        self._image = image
+        return image
+
+    def _open(self) -> Image:
+        from PIL import Image
+
+        with _opening, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about data beside the picture that cannot be read
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            image = Image.open(io.BytesIO(self._data), formats=_known())
+        width, height = image.size
+        self.size = (width, height)
+        if width * height > MOST_PIXELS:
+            raise RowError(
+                f"the picture has {width:,} × {height:,} pixels, more than the {MOST_PIXELS:,} that are read",
+                where=self._where,
+            )
+        if image.format in _FRACTIONS:
+            image.draft(image.mode, (self._enough, self._enough))
+        needed = _unpacked(image, self.size)
+        if self._room is not None and needed > self._room:
+            least = shown_size(16 * needed // 5)  # a little more than three times, for it is rounded
+            raise OptionError(
+                f"{self._where}: the picture takes {shown_size(needed)} while it is unpacked, and this run may take "
+                f"{shown_size(self._room)} for that; give more memory with --memory, at least {least}"
+            )
+        return image
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self._image.close()
+        self._release()
+        if isinstance(error, Exception) and not isinstance(error, (TwinsetError, MemoryError)):
+            raise self._unreadable(error) from error  # one odd picture must not end a run that passes over such
+
+    def _unreadable(self, error: Exception) -> RowError:
+        return RowError(f"not a picture that can be read: {_said(error)}", where=self._where)
+
+    def _release(self) -> None:
+        if self._held:
+            self._held = False
+            _large.release()
+
+
+def _unpacked(image: Image, size: tuple[int, int]) -> int:
+    """Bytes that a picture of that size takes while it is unpacked, not more than which it does."""
+    if image.info.get("progressive"):
+        return 8 * size[0] * size[1]  # whole, whatever fraction is wanted
+    return _COPIES.get(image.format or "", 1) * 4 * image.size[0] * image.size[1]
+
+
+@cache
+def _known() -> list[str]:
+    """The formats that are read, of those that this Pillow knows."""
+    from PIL import Image
+
+    Image.init()
+    return [name for name in _FORMATS if name in Image.OPEN]
+
+
+def _said(error: Exception) -> str:
+    """What Pillow said, in a line; of a stream in memory it names only the place."""
+    from PIL import UnidentifiedImageError
+
+    if isinstance(error, UnidentifiedImageError):
+        return "its bytes are of no known format"
+    said = " ".join(str(error).split()) or type(error).__name__
+    return said if len(said) <= 200 else said[:200] + "…"
+
+
+def _transparent(image: Image) -> bool:
+    return image.mode in _OPACITY or "transparency" in image.info
+
+
+def _strips(image: Image, where: str) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
+    """Some rows after the other, each with its first row: (rows, width, channels), contiguous."""
+    width, height = image.size
+    scale = _scale(image, where)
+    mode = "LA" if image.mode in ("LA", "La") else "RGBA" if _transparent(image) else "RGB"
+    mode = "L" if image.mode in ("L", "1") and mode == "RGB" else mode
+    rows = max(1, _STRIP // width)
+    for first in range(0, height, rows):
+        strip = image if rows >= height else image.crop((0, first, width, min(height, first + rows)))
+        if scale is not None:
+            low, unit = scale
+            levels = (np.asarray(strip).astype(np.float64) - low) * unit
+            pixels = np.clip(np.rint(levels), 0, 255).astype(np.uint8)
+        else:
+            pixels = np.asarray(_converted(strip, mode, where))
+        yield first, np.ascontiguousarray(pixels.reshape(len(pixels), width, -1))
+
+
+def _converted(strip: Image, mode: str, where: str) -> Image:
+    try:
+        return strip if strip.mode == mode else strip.convert(mode)
+    except ValueError as error:
+        raise RowError(f"a picture in {strip.mode} cannot be brought to plain colours", where=where) from error
+
+
+def _scale(image: Image, where: str) -> tuple[float, float] | None:
+    """How numbers of more than eight bits come to 0 to 255: less the first, times the second. None for other modes."""
+    if not image.mode.startswith(("I", "F")):
+        return None
+    if image.mode.startswith("I;16"):
+        return 0.0, 255 / 65535
+    values = np.asarray(image)
+    low, high = float(values.min()), float(values.max())
+    if not np.isfinite(low + high):
+        raise RowError("the picture holds values that are no numbers", where=where)
+    for most in (1.0, 255.0, 65535.0) if image.mode == "F" else (65535.0,):
+        if low >= 0 and high <= most:
+            return 0.0, 255 / most
+    return low, 255 / (high - low) if high > low else 0.0
+
+
+def _orientation(image: Image) -> int:
+    """How the picture is to be turned, as EXIF data say: 1 to 8; 1 where they say nothing."""
+    with _opening, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            said = image.getexif().get(_ORIENTATION, 1)
+        except Exception:  # damaged data about a picture do not make the picture unreadable
+            return 1
+    return said if said in range(1, 9) else 1
+
+
+def _turned(grid: npt.NDArray[Any], orientation: int) -> npt.NDArray[Any]:
+    if orientation >= 5:
+        grid = grid.transpose(1, 0, 2)
+    if orientation in (2, 3, 6, 7):
+        grid = grid[:, ::-1]
+    if orientation in (3, 4, 7, 8):
+        grid = grid[::-1]
+    return grid

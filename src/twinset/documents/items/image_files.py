@@ -1,0 +1,112 @@
+"""Pictures, each file one item: those of a folder, or files given one by one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from twinset.documents.compressed import split_codec
+from twinset.documents.formats.text_files import SKIP, TextChunk, TextFile, TextPart, file_bytes
+from twinset.documents.items.image_decode import ENDINGS, SIDE, Picture, check_pillow, read_picture
+from twinset.documents.parts import LEAST_ROW, Block, Chunk, Mask, Unreadable
+from twinset.errors import OptionError, RowError, SourceError
+from twinset.options import ReadOptions
+
+Sketch = Callable[[npt.NDArray[np.float32]], npt.NDArray[Any]]
+"""From grids of colours, float32 (n, 32, 32, 3), to what pictures are compared by: an array of n rows."""
+
+_FILES = 64  # pictures that are read together: unpacking them is what takes the time
+_UNPACKED = 8  # how much a picture is taken to grow when chunks are planned
+
+
+def is_picture(name: str) -> bool:
+    """Whether a file's name is that of a picture.
+
+    >>> is_picture("holiday/IMG_1.JPG"), is_picture("notes.txt")
+    (True, False)
+    """
+    return os.path.splitext(split_codec(name)[0])[1].lower() in ENDINGS
+
+
+class ImagePart(TextPart):
+    """A folder of pictures, or pictures given one after the other.
+
+    A block's rows are what `sketch` makes of the grids of colours, in bytes; the grids themselves unless one is set.
+    """
+
+    format = "images"
+
+    def __init__(self, name: str, options: ReadOptions, files: Sequence[TextFile], folder: Path | None) -> None:
+        check_pillow()
+        super().__init__(name, options, files, folder)
+        self.sketch: Sketch | None = None
+        memory: int | None = getattr(options, "memory", None)
+        self.room = None if memory is None else memory // 3
+
+    def check_flag(self) -> None:
+        """Pictures have no columns to add to."""
+        raise OptionError(
+            f"{self.name}: --flag adds columns, but pictures have none; go without it and look in clusters.parquet"
+        )
+
+    def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
+        """Some files at a time."""
+        first, held = 0, 0
+        for row, file in enumerate(self.files):
+            held += max(LEAST_ROW, _UNPACKED * file.size)
+            if held >= batch_bytes or row + 1 - first == _FILES or row + 1 == len(self.files):
+                yield ImageChunk(self, first, row + 1)
+                first, held = row + 1, 0
+
+    def take_rows(self, block: Block, keep: Mask) -> Any:
+        """Ids and paths."""
+        paths = pa.array([os.fsencode(file.path).decode("utf-8", "backslashreplace") for file in block.payload])
+        return pa.table({"id": self.row_ids(block), "path": paths}).filter(pa.array(keep))
+
+    def bytes_of(self, row: int) -> bytes:
+        """A picture's file as it is."""
+        return file_bytes(self.files[row])
+
+
+class ImageChunk(TextChunk):
+    """Some pictures, read when asked for."""
+
+    _part: ImagePart
+
+    def read(self, whole: bool = False, texts_only: bool = False) -> Block:
+        """Read the pictures."""
+        part, bad = self._part, list[tuple[int, str]]()
+        pictures = [self._picture(row, file, bad) for row, file in enumerate(self._files)]
+        block = Block(self.rows, self.first_row, self._packed(pictures), unreadable=bad)
+        block.lengths = np.array([0 if one is None else one.pixels for one in pictures], np.uint64)
+        if not texts_only:
+            block.ids = pa.array([file.id for file in self._files], pa.string())
+        if any(file.source != part.source for file in self._files):
+            block.sources = np.array([file.source for file in self._files], np.int64)
+        block.payload = self._files if whole else None
+        return block
+
+    def _picture(self, row: int, file: TextFile, bad: Unreadable) -> Picture | None:
+        try:
+            return read_picture(file_bytes(file), file.path, self._part.room)
+        except SourceError as error:
+            # A file is one item, and so one unreadable item, whether it is damaged or cannot be opened.
+            if self._part.options.on_error != "skip":
+                raise RowError(f"{error.message}; {SKIP}", where=file.path) from error
+            bad.append((row, error.message))
+        return None
+
+    def _packed(self, pictures: list[Picture | None]) -> Any:
+        read = [one.grid for one in pictures if one is not None]
+        rows: npt.NDArray[Any] = np.stack(read) if read else np.zeros((0, SIDE, SIDE, 3), np.float32)
+        if self._part.sketch is not None:
+            rows = self._part.sketch(rows)
+        each = iter(rows)
+        found = [None if one is None else next(each).tobytes() for one in pictures]
+        return pa.array(found, pa.large_binary())

@@ -1,0 +1,388 @@
+"""The columns of an item, packed: one binary value a row, whatever the kind of item.
+
+A set is the 64-bit hashes of its elements, eight bytes each; a record is the texts of its columns, each behind its
+length. So whatever reads, holds, spills or takes rows of texts does the same with every kind. Elements are equal when
+they are written alike: 5 in a Parquet file is "5" in a CSV file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from twinset.documents.items.codes import code_of, holds_codes, packed_codes
+from twinset.documents.items.vectors import holds_vectors, listed_numbers, packed_vectors, vector_of
+from twinset.documents.items.weighted import holds_weights, packed_weighted, paired
+from twinset.documents.long_tables.rows import ELEMENT_SEED, is_weight, names_elements, packed_rows, row_type, row_value
+from twinset.documents.normalize import buffers_of, hash_values
+from twinset.errors import ColumnError
+from twinset.options import ReadOptions
+from twinset.schema import Bytes, Hashes, Places
+
+Found = tuple[Any, list[tuple[int, str]]]
+"""The packed rows, null where a row is bad, and the bad rows with the reasons."""
+
+_SEPARATORS = ("|", ";", ",")
+
+
+def packed(options: ReadOptions, columns: Sequence[Any], written: bool = False) -> Found:
+    """Pack the columns of an item, in the order of `options.item_columns`; `written` are those of text files.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows, bad = packed(ReadOptions.of(items="tags"), [pa.array([["a", "b"], [], None])])
+    >>> [None if row is None else len(row) for row in rows.to_pylist()], bad
+    ([16, 0, None], [])
+    """
+    if options.group is not None:
+        return packed_rows(options, columns, written)
+    if options.item_kind == "records":
+        return _records(columns), []
+    if options.item_kind == "codes":
+        return packed_codes(columns[0], written)
+    if options.item_kind == "vectors":
+        within = options.reach if options.measure == "distance" else None
+        return packed_vectors(columns[0], directions=options.measure == "cosine", within=within)
+    lists, bad = _lists(columns[0])
+    if options.item_kind != "weighted":
+        return (written_lists(lists) if options.lists_as_text else _hashed(lists)), bad
+    weights, worse = paired(lists, columns[1])
+    if options.lists_as_text:
+        return _weights_written(lists, weights), sorted([*bad, *worse])
+    return packed_weighted((_hashed(lists), bad), weights, worse)
+
+
+def check_type(options: ReadOptions, name: str, kind: Any, where: str) -> None:
+    """Raise `ColumnError` when a column of this type cannot be what the option says."""
+    values = value_type(kind)
+    if pa.types.is_null(values):
+        return
+    needed, found = _NEEDED.get(options.item_kind, ("", None))
+    if options.items is not None and name == options.weight:
+        needed, found = "lists of numbers", holds_weights
+    if options.group is not None:
+        needed, found = ("numbers", is_weight) if name == options.weight else ("strings or numbers", names_elements)
+    if found is not None and not found(values):
+        raise ColumnError(
+            f"the column {name!r} must hold {needed}, it holds {kind}; name another with {options.flag_of(name)} NAME",
+            where=where,
+        )
+
+
+def _is_list(kind: Any) -> bool:
+    types = pa.types
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def _holds_elements(kind: Any) -> bool:
+    """Whether values of a type are sets: lists of what can be written, or lists that are written as text."""
+    if not _is_list(kind):
+        return is_text(kind)
+    try:
+        _words(pa.nulls(0, value_type(kind.value_type)))
+    except pa.ArrowException:
+        return False
+    return not pa.types.is_nested(value_type(kind.value_type))
+
+
+def value_type(kind: Any) -> Any:
+    """The type of the values behind an extension or a dictionary."""
+    while True:
+        if isinstance(kind, pa.BaseExtensionType):
+            kind = kind.storage_type
+        elif pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        else:
+            return kind
+
+
+def is_text(kind: Any) -> bool:
+    """Whether a type is one of Arrow's many for strings and bytes."""
+    types = pa.types
+    return any(
+        is_kind(kind)
+        for is_kind in (
+            types.is_string,
+            types.is_large_string,
+            types.is_string_view,
+            types.is_binary,
+            types.is_large_binary,
+            types.is_binary_view,
+        )
+    )
+
+
+_NEEDED: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "text": ("text", is_text),
+    "records": ("text", is_text),
+    "items": ("lists of strings or numbers", _holds_elements),
+    "weighted": ("lists of strings or numbers", _holds_elements),
+    "codes": ("whole numbers, bytes or hexadecimal digits", holds_codes),
+    "vectors": ("lists of numbers", holds_vectors),
+}
+
+
+def json_value(options: ReadOptions, name: str, value: Any) -> Any:
+    """A value of a JSON row as `packed` takes it; a `ValueError` says why it cannot."""
+    if value is None:
+        return None
+    if options.group is not None:
+        return row_value(options, name, value)
+    if options.item_kind == "records":
+        if not isinstance(value, str):
+            raise ValueError(f"the text {name!r} must be a string")
+        return value.encode("utf-8", "surrogateescape")
+    if options.item_kind == "codes":
+        return code_of(value)
+    if options.item_kind == "vectors" or name == options.weight:
+        return vector_of(name, value)
+    if not isinstance(value, list):
+        raise ValueError(f"{name!r} must hold a list, which --items names")
+    weighted = options.weight is not None  # there a null stands beside a weight
+    return [None if one is None else _element(name, one) for one in value if weighted or one is not None]
+
+
+def _element(name: str, value: Any) -> str:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return str(pa.scalar(value).cast(pa.string()).as_py()) if isinstance(value, float) else str(value)
+    raise ValueError(f"the list {name!r} must hold strings or numbers, and holds a {type(value).__name__}")
+
+
+def held_values(options: ReadOptions, item: Any) -> list[Any] | str:
+    """The values of the columns of an item that a program holds, or why there are none."""
+    if options.item_kind == "records":
+        if not isinstance(item, Mapping):
+            return f"a record must be a mapping from column to text, this is {type(item).__name__}"
+        values = [item.get(name) for name in options.item_columns]
+    elif options.item_kind == "weighted":
+        if item is not None and not isinstance(item, Mapping):
+            return f"a weighted set must be a mapping from element to weight, this is {type(item).__name__}"
+        values = [None, None] if item is None else [list(item), list(item.values())]
+    else:
+        if isinstance(item, np.ndarray) and item.ndim == 1:
+            item = item.tolist()
+        if item is not None and not isinstance(item, (list, tuple, Set)):
+            return f"an item must be a list, a tuple or a set of elements, this is {type(item).__name__}"
+        values = [None if item is None else list(item)]
+    try:
+        return [json_value(options, name, value) for name, value in zip(options.item_columns, values, strict=True)]
+    except ValueError as error:
+        return str(error)
+
+
+def json_type(options: ReadOptions, name: str = "") -> Any:
+    """The type of the column `name` that is made of `json_value`."""
+    if options.group is not None:
+        return row_type(options, name)
+    if options.item_kind == "vectors" or name == options.weight:
+        return pa.large_list(pa.float64())
+    return pa.large_binary() if options.item_kind in ("records", "codes") else pa.large_list(pa.large_string())
+
+
+def element_sets(column: Any) -> Found:
+    """Each list as the hashes of its elements."""
+    lists, bad = _lists(column)
+    return _hashed(lists), bad
+
+
+def _lists(column: Any) -> Found:
+    """A column of lists as such, whatever it is made of."""
+    bad: list[tuple[int, str]] = []
+    if is_text(column.type):
+        column, bad = _split(column)
+    if pa.types.is_null(column.type):
+        column = pa.nulls(len(column), pa.large_list(pa.large_string()))
+    if pa.types.is_fixed_size_list(column.type):
+        column = column.cast(pa.large_list(column.type.value_type))
+    return column, bad
+
+
+def _hashed(column: Any) -> Any:
+    starts = column.offsets.to_numpy().astype(np.int64)
+    first, last = (int(starts[0]), int(starts[-1])) if len(starts) else (0, 0)
+    values = column.values.slice(first, last - first)
+    starts = starts - first
+    if pa.types.is_dictionary(values.type) and values.dictionary.null_count:
+        values = values.cast(values.type.value_type)
+    hashes = _element_hashes(values)
+    if values.null_count:
+        there = np.asarray(values.is_valid())
+        hashes = hashes[there]
+        starts = np.concatenate([[0], np.cumsum(there)])[starts]
+    if column.null_count:
+        # A null list may have elements behind it all the same.
+        none = np.asarray(column.is_null())
+        hashes, starts = _without(hashes, starts, none)
+        return _binary(hashes, starts, none)
+    return _binary(hashes, starts, None)
+
+
+def _element_hashes(values: Any) -> Hashes:
+    """The hash of each element; numbers are written out once each, since that takes longest."""
+    if is_text(values.type) or pa.types.is_null(values.type):
+        return hash_values(_words(values), ELEMENT_SEED)
+    if pa.types.is_integer(values.type) and (found := _number_hashes(values)) is not None:
+        return found
+    coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    hashes = hash_values(_words(coded.dictionary), ELEMENT_SEED)
+    indices = pc.fill_null(coded.indices, 0) if coded.indices.null_count else coded.indices
+    places = indices.to_numpy(zero_copy_only=False)
+    return hashes[places] if len(hashes) else np.zeros(len(values), np.uint64)
+
+
+def _number_hashes(values: Any) -> Hashes | None:
+    """The hash of each whole number, by a table of all there may be; None where that would be too large a table."""
+    ends = pc.min_max(values).as_py()
+    low, span = ends["min"], 0 if ends["min"] is None else ends["max"] - ends["min"] + 1
+    if not 0 < span <= 2 * len(values) or ends["max"] >= 2**63:
+        return None
+    whole = pc.fill_null(values, low) if values.null_count else values
+    places = whole.to_numpy(zero_copy_only=False).astype(np.int64) - low
+    named = np.zeros(span, np.bool_)
+    named[places] = True
+    there = np.flatnonzero(named)
+    table = np.zeros(span, np.uint64)
+    table[there] = hash_values(_words(pa.array(there + low, pa.int64())), ELEMENT_SEED)
+    found: Hashes = table[places]
+    return found
+
+
+def written_lists(column: Any) -> Any:
+    """Each list as it is written in JSON, its elements as they are hashed."""
+    starts = column.offsets.to_pylist()
+    first, last = (starts[0], starts[-1]) if starts else (0, 0)
+    values = column.values.slice(first, last - first)
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    words, starts = _words(values).to_pylist(), [start - first for start in starts]
+    written = [
+        orjson.dumps([word for word in words[begin:end] if word is not None]).decode() if valid else None
+        for begin, end, valid in zip(starts[:-1], starts[1:], column.is_valid().to_pylist(), strict=True)
+    ]
+    return pa.array(written, pa.large_string())
+
+
+def _weights_written(column: Any, weights: Any) -> Any:
+    """Each weighted set as a JSON object: weights of an element that comes twice are added, and zeros left out."""
+    names = written_lists(column)
+    given, starts, _, _ = listed_numbers(weights)
+    made: list[str | None] = []
+    for row, text in enumerate(names.to_pylist()):
+        every: dict[str, list[float]] = {}
+        mine = given[starts[row] : starts[row + 1]].tolist()
+        for name, weight in zip(orjson.loads(text or "[]"), mine, strict=False):
+            every.setdefault(name, []).append(weight)
+        sums = {name: sum(sorted(many)) for name, many in every.items()}
+        counted = {name: total for name, total in sums.items() if total > 0}
+        made.append(None if text is None else orjson.dumps(counted).decode())
+    return pa.array(made, pa.large_string())
+
+
+def _words(values: Any) -> Any:
+    """Elements as they are written."""
+    if is_text(values.type) or pa.types.is_fixed_size_binary(values.type):
+        try:
+            return values.cast(pa.large_string())
+        except pa.ArrowInvalid:
+            words = values.cast(pa.large_binary()).to_pylist()
+            mended = [None if one is None else one.decode("utf-8", "replace") for one in words]
+            return pa.array(mended, pa.large_string())
+    return values.cast(pa.large_string())
+
+
+def _without(hashes: Hashes, starts: Places, none: npt.NDArray[np.bool_]) -> tuple[Hashes, Places]:
+    counts = np.diff(starts)
+    keep = np.repeat(~none, counts)
+    return hashes[keep], np.concatenate([[0], np.cumsum(np.where(none, 0, counts))])
+
+
+def _binary(hashes: Hashes, starts: Places, none: npt.NDArray[np.bool_] | None) -> Any:
+    offsets = pa.py_buffer(np.ascontiguousarray(starts * 8, np.int64))
+    valid = None if none is None else pa.py_buffer(np.packbits(~none, bitorder="little"))
+    data = pa.py_buffer(np.ascontiguousarray(hashes, "<u8"))
+    return pa.Array.from_buffers(pa.large_binary(), len(starts) - 1, [valid, offsets, data])
+
+
+def _split(column: Any) -> Found:
+    """Lists that are written as text: a JSON list, or words with | or ; or , between them."""
+    bad: list[tuple[int, str]] = []
+    lists: list[list[str | None] | None] = []
+    for row, value in enumerate(_words(column).to_pylist()):
+        try:
+            lists.append(None if value is None else _split_list(value))
+        except ValueError as error:
+            bad.append((row, str(error)))
+            lists.append(None)
+    return pa.array(lists, pa.large_list(pa.large_string())), bad
+
+
+def split_list(text: str) -> list[str]:
+    """Read a list that is written as text.
+
+    Examples
+    --------
+    >>> split_list('["a", 5]'), split_list("a|b, c"), split_list("a, b"), split_list("a"), split_list(" ")
+    (['a', '5'], ['a', 'b, c'], ['a', 'b'], ['a'], [])
+    """
+    return [one for one in _split_list(text) if one is not None]
+
+
+def _split_list(text: str) -> list[str | None]:
+    if text.lstrip().startswith("["):
+        try:
+            found = orjson.loads(text)
+        except orjson.JSONDecodeError as error:
+            raise ValueError(f"a list that begins with [ must be JSON: {error.msg}") from error
+        return [None if one is None else _element("list", one) for one in found]
+    separator = next((one for one in _SEPARATORS if one in text), ",")
+    return [word for word in (one.strip() for one in text.split(separator)) if word]
+
+
+def _records(columns: Sequence[Any]) -> Any:
+    """The texts of several columns, each behind its length."""
+    nothing = pa.scalar(b"", pa.large_binary())
+    pieces: list[Any] = []
+    for column in columns:
+        texts = pc.fill_null(column.cast(pa.large_binary()), nothing)
+        _, offsets = buffers_of(texts)
+        sizes = np.diff(offsets).astype("<u4")
+        places = pa.py_buffer(np.arange(len(sizes) + 1, dtype=np.int64) * 4)
+        pieces += [pa.Array.from_buffers(pa.large_binary(), len(sizes), [None, places, pa.py_buffer(sizes)]), texts]
+    return pc.binary_join_element_wise(*pieces, nothing)
+
+
+def record_columns(rows: Any, count: int) -> list[Any]:
+    """The reverse of packing records: the texts of each column."""
+    data, offsets = buffers_of(rows)
+    at = offsets[:-1].copy()
+    none = np.asarray(rows.is_null()) if rows.null_count else np.zeros(len(rows), np.bool_)
+    columns = []
+    for _ in range(count):
+        sizes = np.where(none, 0, _lengths_at(data, at, none))
+        places = np.concatenate([[0], np.cumsum(sizes)])
+        text = data[np.repeat(at + 4 - places[:-1], sizes) + np.arange(places[-1])]
+        buffers = [None, pa.py_buffer(places), pa.py_buffer(np.ascontiguousarray(text))]
+        columns.append(pa.Array.from_buffers(pa.large_binary(), len(rows), buffers))
+        at += 4 + sizes
+    return columns
+
+
+def _lengths_at(data: Bytes, at: Places, none: npt.NDArray[np.bool_]) -> Places:
+    """The four bytes at each place, as a number."""
+    places = np.where(none, 0, at)
+    if len(data) < 4:
+        return np.zeros(len(at), np.int64)
+    return sum((data[places + byte].astype(np.int64) << (8 * byte) for byte in range(4)), np.zeros(len(at), np.int64))

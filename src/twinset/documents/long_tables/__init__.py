@@ -1,0 +1,1 @@
+"""Long tables: many rows for one set, sorted and grouped by id."""

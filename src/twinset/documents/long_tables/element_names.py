@@ -1,0 +1,71 @@
+"""The elements of long tables as they are written, by their hashes: for who keeps sets and not only compares them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from twinset.documents.items.pack import written_lists
+from twinset.documents.long_tables.rows import LongRows
+from twinset.documents.normalize import buffers_of
+from twinset.schema import Hashes
+
+Spelling = tuple[Hashes, Any]
+"""Hashes, ascending and distinct, and the words that they are of."""
+
+
+def spelling_of(rows: LongRows) -> Spelling:
+    """How the elements of some rows are written."""
+    there = np.flatnonzero(rows.codes >= 0)
+    hashes, firsts = np.unique(rows.elements[there], return_index=True)
+    return hashes, rows.words.take(pa.array(np.asarray(rows.places)[there[firsts]], pa.int64())).cast(pa.large_string())
+
+
+class Words:
+    """Every distinct element of a long table, once: the one thing of it that is held in memory.
+
+    Examples
+    --------
+    >>> from twinset.options import ReadOptions
+    >>> from twinset.documents.long_tables.rows import packed_rows
+    >>> columns = [pa.array(["ann", "bob", "ann"]), pa.array(["Ran", "Alien", "Alien"])]
+    >>> words = Words()
+    >>> words.add(spelling_of(packed_rows(ReadOptions.of(group="user", item="movie"), columns, written=False)[0]))
+    >>> len(words)
+    2
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[Spelling] = []
+        self._held = self._merged = 0
+
+    def __len__(self) -> int:
+        return len(self._whole()[0])
+
+    def add(self, spelling: Spelling) -> None:
+        """Add what other rows name."""
+        self._parts.append(spelling)
+        self._held += len(spelling[0])
+        if self._held > 2 * self._merged + 2**16:  # so that what is named again and again is held once
+            self._whole()
+
+    def _whole(self) -> Spelling:
+        if len(self._parts) != 1:
+            every = [np.zeros(0, np.uint64), *(hashes for hashes, _ in self._parts)]
+            hashes, firsts = np.unique(np.concatenate(every), return_index=True)
+            words = pa.chunked_array([words for _, words in self._parts], pa.large_string())
+            self._parts = [(hashes, words.take(pa.array(firsts)).combine_chunks())]
+        self._held = self._merged = len(self._parts[0][0])
+        return self._parts[0]
+
+    def lists(self, sets: Any) -> Any:
+        """Sets of hashes, packed, as the lists of their elements that an index keeps; null stays null."""
+        known, words = self._whole()
+        data, offsets = buffers_of(sets)
+        hashes = np.ascontiguousarray(data[offsets[0] : offsets[-1]]).view(np.uint64)
+        named = words.take(pa.array(np.searchsorted(known, hashes)))
+        starts = pa.array((offsets - offsets[0]) // 8, pa.int64())
+        missing = pa.array(np.asarray(sets.is_null())) if sets.null_count else None
+        return written_lists(pa.LargeListArray.from_arrays(starts, named, mask=missing))

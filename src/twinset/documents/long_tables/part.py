@@ -1,0 +1,318 @@
+"""Long tables: the rows of all files that agree in one column are one item, a set of what they name in another.
+
+One part stands for all the files, since a group may be spread over them. Its rows are the groups, in the order in
+which they first appear, and after them the rows that could not be read, so that none is lost.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from twinset.documents.compressed import writing
+from twinset.documents.long_tables.element_names import Spelling, Words, spelling_of
+from twinset.documents.long_tables.laid import Laid
+from twinset.documents.long_tables.partition import Grouping
+from twinset.documents.long_tables.portions import Portion, portion_of
+from twinset.documents.long_tables.sort import Spread
+from twinset.documents.long_tables.write import GroupNumbers, GroupsTaking, GroupsWriter, long_rows
+from twinset.documents.parts import LEAST_ROW, Block, Chunk, KeptWriter, Mask, Part, Taking
+from twinset.errors import OptionError, RowError, SourceError
+from twinset.options import ReadOptions
+from twinset.schema import Places
+
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+
+_READ_BYTES = 2**26
+_BAD_AT_ONCE = 10_000
+_MEMORY = 2**30
+_TIGHT = 2**27
+_PROGRAM = 2**28  # about what Python, Arrow, the compiled kernels and a few batches in hand take
+_WIDE = 24  # bytes that a row of a text file has at least, for a guess at how many rows there are
+
+
+class GroupsPart(Part):
+    """The groups of one or more long tables."""
+
+    format = "groups"
+
+    def __init__(self, parts: Sequence[Part], options: ReadOptions, scratch: Path) -> None:
+        first, last = parts[0], parts[-1]
+        name = first.name if len(parts) == 1 else f"{first.name} … {last.name}"
+        self.inside = list(parts)
+        super().__init__(name, first.source, options)
+        if options.id is not None:
+            raise OptionError(f"--id has no meaning with --group: the id of a group is its value of {options.group!r}")
+        if options.group == options.item:
+            raise OptionError(f"--group and --item both name {options.group!r}; name another column with --item")
+        for part in parts:
+            part.forget_ids()
+        self.kept_name = first.kept_name
+        self.size = sum(part.size for part in parts)
+        self.mtime_ns = max(part.mtime_ns for part in parts)
+        self.rows = 0
+        memory = getattr(options, "memory_bytes", _MEMORY)
+        self.room = max(2**23, (memory - _PROGRAM) // 8)
+        """Bytes of rows that are held before they go to scratch files."""
+        self.batch = int(min(_READ_BYTES, max(2**18, memory // 32)))
+        """Bytes of a table that are read together."""
+        self._scratch = scratch
+        self._laid: Laid | None = None
+        self.words = Words() if options.lists_as_text else None
+        """How the elements are written, for who keeps them."""
+        self._bad: list[tuple[int, int, str]] = []
+
+    @property
+    def rows_read(self) -> int:
+        """All rows of the tables."""
+        return self.rows
+
+    @property
+    def inner(self) -> list[Part]:
+        """The tables."""
+        return self.inside
+
+    @property
+    def wanted(self) -> frozenset[str]:
+        """A group has no further columns."""
+        return frozenset()
+
+    @wanted.setter
+    def wanted(self, names: frozenset[str]) -> None:
+        if names:
+            raise OptionError(
+                f"a keep policy by the column {sorted(names)[0]!r} needs one value an item, and a group of rows has "
+                "many; keep by longest (most elements), first or source"
+            )
+
+    @property
+    def column_names(self) -> list[str]:
+        """The columns of the first table."""
+        return self.inside[0].column_names
+
+    def prepare(
+        self,
+        spread: Spread,
+        begin: Callable[[int | None], None] = lambda total: None,
+        advance: Callable[[int], None] = lambda rows: None,
+    ) -> None:
+        """Read all rows and bring them together by group, unless that was done."""
+        if self._laid is not None:
+            return
+        begin(self._row_count())
+        with writing(self._scratch):
+            self._scratch.mkdir(parents=True, exist_ok=True)
+            folder = Path(tempfile.mkdtemp(prefix="groups-", dir=self._scratch))
+        bag = bool(getattr(self.options, "bag", False))
+        about = self._row_count() or sum(part.size for part in self.inside) * 4 // _WIDE
+        grouping = Grouping(folder, self.room, about, bag, self.options.by, self._refuse)
+        base, before, done = 0, 0, 0
+        bad: list[tuple[int, int, str]] = []
+        for number, first_row, portion, unreadable, rows, spelling in spread(self._read, self._chunks()):
+            if number != before:
+                base, before = done, number
+            grouping.add(dataclasses.replace(portion, firsts=portion.firsts + (base + first_row)))
+            if self.words is not None and spelling is not None:
+                self.words.add(spelling)
+            bad += [(number, first_row + row, reason) for row, reason in unreadable]
+            done += rows
+            advance(rows)
+        self.rows, self._bad = done, bad
+        self._laid = grouping.finish(spread)
+        # Arrow keeps what it let go of; what comes next reckons with as much memory as there was before.
+        pa.default_memory_pool().release_unused()
+        self.check_unchanged()
+
+    def _row_count(self) -> int | None:
+        known = [part.describe().get("documents") for part in self.inside]
+        return None if None in known else sum(int(count) for count in known if count is not None)
+
+    def _chunks(self) -> Iterator[tuple[int, Chunk]]:
+        for number, part in enumerate(self.inside):
+            for chunk in part.chunks(self.batch):
+                yield number, chunk
+
+    def _read(self, task: tuple[int, Chunk]) -> tuple[int, int, Portion, list[tuple[int, str]], int, Spelling | None]:
+        number, chunk = task
+        block = chunk.read()
+        unreadable = block.unreadable
+        by = None if block.by is None else block.by.cast(pa.large_string())
+        spelling = None if self.words is None else spelling_of(long_rows(block))
+        portion = portion_of(long_rows(block), by, 0, self.inside[number].source, self.options.by)
+        if self.room < _TIGHT:
+            del block, by
+            pa.default_memory_pool().release_unused()  # of this thread's heap, which holds more than it needs
+        return number, chunk.first_row, portion, unreadable, chunk.rows, spelling
+
+    def _refuse(self, name: str, reason: str) -> None:
+        if self.options.on_error != "skip":
+            raise RowError(f"{reason}; --on-error skip leaves such groups out", where=f"{self.name}, group {name!r}")
+
+    def laid(self) -> Laid:
+        """The groups, which are made now if they were not yet."""
+        self.prepare(_one_by_one)
+        if self._laid is None:
+            raise SourceError("the groups could not be laid down", where=self.name)
+        return self._laid
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return sum(self.laid().rows)
+
+    def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
+        """Runs of groups, and then the rows that cannot be read."""
+        laid = self.laid()
+        first_row = rows = held = first = 0
+        for number, count in enumerate(laid.rows):
+            size = max(laid.sizes[number], count * LEAST_ROW)
+            if rows and held + size > batch_bytes:
+                yield GroupsChunk(self, range(first, number), first_row, rows)
+                first_row, rows, held, first = first_row + rows, 0, 0, number
+            rows, held = rows + count, held + size
+        if rows:
+            yield GroupsChunk(self, range(first, len(laid.rows)), first_row, rows)
+        for start in range(0, len(self._bad), _BAD_AT_ONCE):
+            yield BadRowsChunk(self, self._bad[start : start + _BAD_AT_ONCE], self.groups + start)
+
+    def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
+        """Open the writer of the rows of the kept groups."""
+        return GroupsWriter(self, out, flag)
+
+    def taking(self) -> Taking:
+        """Open what gives the rows of the kept groups as tables."""
+        return GroupsTaking(self)
+
+    def take_rows(self, block: Block, keep: Mask) -> Any:
+        """The ids of kept groups and how many elements each has; `taking` gives their rows."""
+        counts = pa.compute.binary_length(block.texts)
+        return pa.table({"id": block.ids, "elements": counts}).filter(pa.array(keep))
+
+    def check_flag(self) -> None:
+        """Raise when the columns of ``--flag`` cannot be added to the rows of a table."""
+        for part in self.inside:
+            part.check_flag()
+
+    def check_unchanged(self) -> None:
+        """Raise when a file is not as it was when opened."""
+        for part in self.inside:
+            part.check_unchanged()
+
+    @property
+    def lasts(self) -> bool:
+        """Whether all tables are files."""
+        return all(part.lasts for part in self.inside)
+
+    def digest(self) -> str:
+        """SHA-256 over the lines ``format size sha256`` of the tables, or that of the only one."""
+        if len(self.inside) == 1:
+            return self.inside[0].digest()
+        lines = [f"{part.format} {part.size} {part.digest()}\n" for part in self.inside]
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+    def describe(self) -> dict[str, Any]:
+        """Say what would be read; how many groups there are is not known before."""
+        rows = self._row_count()
+        about = {**super().describe(), "tables": [part.describe() for part in self.inside]}
+        return about if rows is None else {**about, "rows": rows}
+
+    def elements(self, rows: Places) -> list[list[str] | None]:
+        """The elements of some groups as they are written, in the order in which they first come."""
+        bag = bool(getattr(self.options, "bag", False))
+        found = self._again(rows)
+        named = [None if one is None else [name for name, _ in one] for one in map(found.get, rows.tolist())]
+        return named if bag else [None if one is None else list(dict.fromkeys(one)) for one in named]
+
+    def weights(self, rows: Places) -> list[dict[str, float] | None]:
+        """How much each element of some weighted groups counts; those that count nothing are none."""
+        found = self._again(rows)
+        made: list[dict[str, float] | None] = []
+        for one in map(found.get, rows.tolist()):
+            every: dict[str, list[float]] = {}
+            for name, weight in one or ():
+                every.setdefault(name, []).append(weight)
+            sums = {name: sum(sorted(many)) for name, many in every.items()}
+            made.append(None if one is None else {name: total for name, total in sums.items() if total > 0})
+        return made
+
+    def _again(self, rows: Places) -> dict[int, list[tuple[str, float]]]:
+        """The elements of some groups, and their weights or 1, in the order of the rows, out of the tables."""
+        numbers, groups = self.numbered(), self.groups
+        found: dict[int, list[tuple[str, float]]] = {row: [] for row in rows.tolist() if row < groups}
+        wanted = np.array(sorted(found), np.int64)
+        for _, chunk in self._chunks():
+            block = long_rows(chunk.read())
+            known = np.append(numbers.of(block.names), -1)[block.codes]
+            for row in np.flatnonzero(np.isin(known, wanted)).tolist():
+                weight = 1.0 if block.weights is None else float(block.weights[row])
+                found[int(known[row])].append((block.words[int(block.places[row])].as_py(), weight))
+        return found
+
+    def numbered(self) -> GroupNumbers:
+        """Gives the number of a group by its name."""
+        return GroupNumbers(self.laid())
+
+
+def _one_by_one(function: Callable[[_In], _Out], work: Iterable[_In]) -> Iterator[_Out]:
+    return map(function, work)
+
+
+class GroupsChunk(Chunk):
+    """Some groups, as they were laid down."""
+
+    def __init__(self, part: GroupsPart, batches: range, first_row: int, rows: int) -> None:
+        self._part = part
+        self._batches = batches
+        self.first_row = first_row
+        self.rows = rows
+
+    def read(self, whole: bool = False, texts_only: bool = False) -> Block:
+        """Read the groups back."""
+        laid = self._part.laid()
+        table = pa.Table.from_batches([laid.read(number) for number in self._batches]).combine_chunks()
+        texts = _column(table, "item")
+        words = self._part.words
+        block = Block(self.rows, self.first_row, texts if words is None else words.lists(texts))
+        if texts.null_count:
+            reason = "the group has too many elements, or weights that add up to more than a number can hold"
+            block.unreadable = [(row, reason) for row in np.flatnonzero(np.asarray(texts.is_null())).tolist()]
+        block.sources = _column(table, "source").to_numpy().astype(np.int64)
+        if not texts_only:
+            block.ids = _column(table, "id")
+            if self._part.options.by is not None:
+                block.by = _column(table, "by").cast(pa.string())
+        return block
+
+
+def _column(table: Any, name: str) -> Any:
+    column = table.column(name)
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+class BadRowsChunk(Chunk):
+    """Rows that could not be read: each an item of its own, so that it is counted and named."""
+
+    def __init__(self, part: GroupsPart, bad: list[tuple[int, int, str]], first_row: int) -> None:
+        self._part = part
+        self._bad = bad
+        self.first_row = first_row
+        self.rows = len(bad)
+
+    def read(self, whole: bool = False, texts_only: bool = False) -> Block:
+        """Name the rows."""
+        inside = self._part.inside
+        block = Block(self.rows, self.first_row, pa.nulls(self.rows, pa.large_binary()))
+        block.unreadable = [(row, reason) for row, (_, _, reason) in enumerate(self._bad)]
+        block.sources = np.array([inside[number].source for number, _, _ in self._bad], np.int64)
+        if not texts_only:
+            block.ids = pa.array([f"{inside[number].name}:{row}" for number, row, _ in self._bad], pa.string())
+            block.by = None if self._part.options.by is None else pa.nulls(self.rows, pa.string())
+        return block

@@ -1,0 +1,168 @@
+"""Rows of any number brought together by group: in memory while they fit, else by parts of all groups at a time.
+
+Groups are told apart by their names, never by hashes of them: a hash only says with which other groups one is worked
+on. What comes out is the same however the rows came and however much memory there was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from twinset.documents.long_tables.laid import Laid
+from twinset.documents.long_tables.portions import Portion, together
+from twinset.documents.long_tables.rows import Codes
+from twinset.documents.long_tables.sort import LAID_BYTES, Sorted, Spread, cuts, merged
+from twinset.documents.normalize import hash_values
+from twinset.schema import Places
+
+_PARTITION_SEED = 0x6A09
+_MOST_PARTITIONS, _LEAST_PARTITIONS, _DEEPEST = 256, 8, 3
+_NONE = np.zeros(0, np.int64)
+
+
+@dataclass
+class Grouping:
+    """Takes rows in order and lays down their groups.
+
+    Parameters
+    ----------
+    folder
+        Where scratch files go.
+    room
+        Bytes of rows that may be held; beyond, they go to scratch files.
+    rows
+        About how many rows there will be.
+    bag
+        Whether equal elements of a group count as often as they come.
+    column
+        The column of ``--by``, for messages.
+    refuse
+        Called with the name of a group that is too large, and the reason; it raises, or the group is left out.
+    depth
+        How often what did not fit was taken apart already.
+    """
+
+    folder: Path
+    room: int
+    rows: int
+    bag: bool
+    column: str | None
+    refuse: Callable[[str, str], None]
+    depth: int = 0
+    _held: list[Portion] = field(default_factory=list)
+    _held_bytes: int = 0
+    _spilled: list[Laid] = field(default_factory=list)
+
+    def add(self, portion: Portion) -> None:
+        """Take the next rows."""
+        if not len(portion.codes):
+            return
+        self._held.append(portion)
+        self._held_bytes += portion.nbytes
+        if self._held_bytes > self.room:
+            self._spill()
+
+    def finish(self, spread: Spread) -> Laid:
+        """The groups in the order of their first rows, laid down: id, item, source and by."""
+        out = Laid(self.folder / "groups")
+        self._lay(out, LAID_BYTES, spread)
+        return out
+
+    def _lay(self, out: Laid, piece: int, spread: Spread) -> tuple[Places, Places]:
+        """Lay the groups down, about `piece` bytes together; gives the size and the first row of each."""
+        if self._spilled:
+            self._spill()
+            return self._lay_spilled(out, piece, spread)
+        if not self._held:
+            return _NONE, _NONE
+        whole = together(self._held, self.column)
+        self._held = []
+        found = Sorted(whole, self.bag, spread)
+        out.append(found.batches(cuts(found.sizes, piece), self.refuse))
+        return found.sizes, whole.firsts
+
+    def _lay_spilled(self, out: Laid, piece: int, spread: Spread) -> tuple[Places, Places]:
+        runs, sizes, firsts = [], [_NONE], [_NONE]
+        small = max(2**14, piece // len(self._spilled))
+        for number, laid in enumerate(self._spilled):
+            size = sum(laid.sizes)
+            # One that is too large all the same is taken apart once more; a single group cannot be.
+            deeper = size > 2 * self.room and self.depth < _DEEPEST
+            inside = self.folder / f"part-{number}"
+            room = self.room if deeper else size + 1
+            part = Grouping(inside, room, size // 16, self.bag, self.column, self.refuse, self.depth + 1)
+            for portion in _read_portions(laid):
+                part.add(portion)
+            laid.remove()
+            run = Laid(self.folder / f"groups-{number}")
+            found = part._lay(run, small, spread)
+            if run.rows:
+                runs.append(run)
+                sizes.append(found[0])
+                firsts.append(found[1])
+        every = np.concatenate(firsts)
+        order = np.argsort(every, kind="stable")
+        ordered = np.concatenate(sizes)[order]
+        out.append(merged(runs, ordered, order, [len(one) for one in firsts[1:]], piece))
+        for run in runs:
+            run.remove()
+        return ordered, every[order]
+
+    def _spill(self) -> None:
+        """Write what is held to the scratch files, by the hashes of the groups' names."""
+        if not self._held:
+            return
+        whole = together(self._held, self.column)
+        self._held, self._held_bytes = [], 0
+        if not self._spilled:
+            wanted = 2 * self.rows * 32 // max(1, self.room)
+            count = 1 << min(_MOST_PARTITIONS, max(_LEAST_PARTITIONS, wanted)).bit_length() - 1
+            self._spilled = [Laid(self.folder / f"rows-{number}") for number in range(count)]
+        bits = len(self._spilled).bit_length() - 1
+        of_group = (hash_values(whole.names, _PARTITION_SEED + self.depth) >> np.uint64(64 - bits)).astype(np.uint16)
+        of_row = of_group[whole.codes]
+        rows, groups = np.argsort(of_row, kind="stable"), np.argsort(of_group, kind="stable")
+        row_ends = np.cumsum(np.bincount(of_row, minlength=len(self._spilled)))
+        group_ends = np.cumsum(np.bincount(of_group, minlength=len(self._spilled)))
+        new = np.empty(len(whole.names), np.int32)
+        row_at = group_at = 0
+        for number, laid in enumerate(self._spilled):
+            mine, named = rows[row_at : row_ends[number]], groups[group_at : group_ends[number]]
+            row_at, group_at = int(row_ends[number]), int(group_ends[number])
+            if len(named):
+                new[named] = np.arange(len(named), dtype=np.int32)
+                laid.append(_batches_of(whole, mine, named, new))
+
+
+def _batches_of(whole: Portion, rows: Places, groups: Places, new: Codes) -> list[Any]:
+    """Some groups of a portion and their rows, as two batches."""
+    weights = {} if whole.weights is None else {"weight": whole.weights[rows]}
+    wanted = pa.array(groups)
+    by = {} if whole.by is None else {"by": whole.by.take(wanted)}
+    return [
+        pa.record_batch({"code": new[whole.codes[rows]], "element": whole.elements[rows], **weights}),
+        pa.record_batch(
+            {"name": whole.names.take(wanted), "first": whole.firsts[groups], "source": whole.sources[groups], **by}
+        ),
+    ]
+
+
+def _read_portions(laid: Laid) -> Iterator[Portion]:
+    for number in range(0, len(laid.rows), 2):
+        rows, groups = laid.read(number), laid.read(number + 1)
+        names = rows.schema.names
+        yield Portion(
+            rows["code"].to_numpy(),
+            rows["element"].to_numpy(),
+            rows["weight"].to_numpy() if "weight" in names else None,
+            groups["name"],
+            groups["first"].to_numpy(),
+            groups["source"].to_numpy(),
+            groups["by"] if "by" in groups.schema.names else None,
+        )

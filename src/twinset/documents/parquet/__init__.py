@@ -1,0 +1,1 @@
+"""Parquet files, read and written by Arrow."""

@@ -1,0 +1,269 @@
+"""Parquet files: read by row groups in bounded memory, written back with the same schema and codecs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from twinset.documents.compressed import reading
+from twinset.documents.formats.typed_columns import GROUP_BYTES, ColumnsPart
+from twinset.documents.items.pack import is_text
+from twinset.documents.parquet.long_reading import LongReading
+from twinset.documents.parquet.long_values import long_columns
+from twinset.documents.parquet.write import SourceWriter
+from twinset.documents.parts import LEAST_ROW, Block, Chunk, KeptWriter
+from twinset.options import ReadOptions
+from twinset.wording import counted
+
+_BUFFER = 2**20
+_LOOKED_AT = 1024  # rows read at a time where a dictionary is measured
+_KEPT_PIECES = 8  # pieces of a large row group that wait for the thread that asked for them
+_SMALL_VALUE = 256  # longer values on average, and few of them are coded by a dictionary
+_LARGE = 4  # a row group of more than this many batches is streamed
+
+
+class ParquetPart(ColumnsPart):
+    """A Parquet file."""
+
+    format = "parquet"
+
+    def __init__(self, name: str, source: int, options: ReadOptions, path: Path) -> None:
+        with reading(name, "Parquet file"), pq.ParquetFile(path) as file:
+            self.given, self.metadata = path, file.metadata
+            schema = file.schema_arrow
+        super().__init__(name, source, options, schema, path)
+
+    def open(self, **more: Any) -> Any:
+        """Open the file once more: a reader is not shared between threads."""
+        return pq.ParquetFile(
+            self.path,
+            metadata=self.metadata,
+            pre_buffer=False,
+            page_checksum_verification=True,
+            **more,
+        )
+
+    @cached_property
+    def long_reading(self) -> LongReading:
+        """What reads the columns of long values."""
+        distinct = len(set(self.column_names)) == len(self.column_names)
+        plain = distinct and not any("." in name for name in self.column_names)  # else a name may mean two columns
+        return LongReading(self.given, self.metadata, long_columns(self.metadata, self.schema) if plain else [])
+
+    def assembled(
+        self, columns: list[str] | None, groups: list[int], rest: Callable[[list[str] | None], Any], **how: Any
+    ) -> Any:
+        """Some columns, or all, of some row groups or rows of one, as a table; `rest` reads those that others read."""
+        names = self.column_names if columns is None else columns
+        mine = [name for name in names if name in self.long_reading.columns]
+        read = {name: self.long_reading.read(name, groups, self.schema.field(name).type, **how) for name in mine}
+        others = [name for name in names if read.get(name) is None]
+        if len(others) == len(names):
+            return rest(columns)
+        if others:
+            table = rest(others)
+            read |= {name: table.column(name) for name in others}
+        schema = pa.schema([self.schema.field(name) for name in names], self.schema.metadata)
+        return pa.table([read[name] for name in names], schema=schema)
+
+    @property
+    def coded(self) -> list[str]:
+        """Columns of a long table whose values are read by their codes where they are written so."""
+        return [name for name in self.options.item_columns if is_text(self.schema.field(name).type)]
+
+    def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
+        """Row groups, small ones together, large ones in pieces."""
+        first_row = rows = held = 0
+        groups: list[int] = []
+        # Lists become larger when they are packed, and work on them is spread over threads by chunks.
+        large = 1 if self.options.item_kind == "items" else _LARGE
+        for group in range(self.metadata.num_row_groups):
+            count = self.metadata.row_group(group).num_rows
+            size = max(self._decoded_bytes(group, batch_bytes), count * LEAST_ROW)
+            if groups and held + size > batch_bytes:
+                yield GroupsChunk(self, groups, first_row, rows)
+                first_row, rows, held, groups = first_row + rows, 0, 0, []
+            if size > large * batch_bytes and count > 1:
+                step = max(1, count * batch_bytes * large // (_LARGE * size))
+                yield from self._pieces(group, first_row, count, step)
+                first_row += count
+            elif count:
+                groups.append(group)
+                rows, held = rows + count, held + size
+        if groups:
+            yield GroupsChunk(self, groups, first_row, rows)
+
+    def _pieces(self, group: int, first_row: int, count: int, step: int) -> Iterator[Chunk]:
+        stream = _GroupStream(self, group, step)
+        for number, start in enumerate(range(0, count, step)):
+            yield PieceChunk(self, stream, number, first_row + start, min(step, count - start))
+
+    def _decoded_bytes(self, group: int, batch_bytes: int) -> int:
+        """Bytes of a row group once decoded: a dictionary may make much of little."""
+        about = self.metadata.row_group(group)
+        total = int(about.total_byte_size)
+        for at in range(about.num_columns):
+            column = about.column(at)
+            if self._may_swell(column, batch_bytes):
+                total += self._dictionary_bytes(group, at, batch_bytes)
+        return total
+
+    def _may_swell(self, column: Any, batch_bytes: int) -> bool:
+        """Whether a column is coded by a dictionary and suspiciously small: looking closer is not cheap."""
+        size, count = column.total_uncompressed_size, column.num_values
+        coded = column.physical_type == "BYTE_ARRAY" and column.has_dictionary_page
+        top_level = column.path_in_schema in self.column_names
+        return bool(coded and top_level and size < _SMALL_VALUE * count and size * count > batch_bytes)
+
+    def _dictionary_bytes(self, group: int, leaf: int, enough: int) -> int:
+        """Bytes of the rows that are coded by the column's dictionary; they come first in a row group."""
+        column = self.metadata.row_group(group).column(leaf)
+        name, count = column.path_in_schema, column.num_values
+        with reading(self.name, "Parquet file"):
+            longest = self.long_reading.longest_coded(group, leaf)
+        if longest is not None and longest * count <= enough:
+            return int(longest * count)
+        total, size = 0, -1
+        with (
+            reading(self.name, "Parquet file"),
+            self.open(read_dictionary=[name], buffer_size=_BUFFER) as file,
+        ):
+            for batch in file.iter_batches(_LOOKED_AT, row_groups=[group], columns=[name], use_threads=False):
+                column = batch.column(0)
+                if not pa.types.is_dictionary(column.type):
+                    break
+                if size < 0:
+                    size = len(column.dictionary)
+                    longest = pc.max(pc.binary_length(column.dictionary)).as_py() or 0
+                    if longest * count <= enough:
+                        return int(longest * count)
+                elif len(column.dictionary) != size:
+                    break  # from here on values are written out: they are in the group's size already
+                total += pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
+        return total
+
+    def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
+        """Open the file of kept rows."""
+        # a group in the making takes about three times its size; a quarter of the memory is for them
+        room = getattr(self.options, "memory_bytes", 0) // (12 * GROUP_BYTES)
+        workers = max(1, min(getattr(self.options, "thread_count", 1), room))
+        flags = self.flag_schema if flag else None
+        path = out / "kept" / self.kept_name
+        return SourceWriter(path, self.schema, self.metadata, flags, workers)
+
+    def describe(self) -> dict[str, Any]:
+        """Say what would be read."""
+        return {**super().describe(), "documents": self.metadata.num_rows}
+
+
+class GroupsChunk(Chunk):
+    """One or more whole row groups."""
+
+    def __init__(self, part: ParquetPart, groups: list[int], first_row: int, rows: int) -> None:
+        self._part = part
+        self._groups = groups
+        self.first_row = first_row
+        self.rows = rows
+
+    def read(self, whole: bool = False, texts_only: bool = False) -> Block:
+        """Decode the row groups."""
+        part = self._part
+        columns = None if whole else part.needed(texts_only)
+        coded = {} if whole or part.options.group is None else {"read_dictionary": part.coded}
+
+        def rest(names: list[str] | None) -> Any:
+            with part.open(**coded) as file:
+                return file.read_row_groups(self._groups, columns=names, use_threads=False)
+
+        with reading(part.name, "Parquet file"):
+            table = rest(columns) if coded else part.assembled(columns, self._groups, rest)
+        _check_rows(part, table.num_rows, self.rows)
+        return part.block(table, self.first_row, whole, texts_only)
+
+
+class PieceChunk(Chunk):
+    """Some rows of a large row group."""
+
+    def __init__(self, part: ParquetPart, stream: _GroupStream, number: int, first_row: int, rows: int) -> None:
+        self._part = part
+        self._stream = stream
+        self._number = number
+        self.first_row = first_row
+        self.rows = rows
+
+    def read(self, whole: bool = False, texts_only: bool = False) -> Block:
+        """Decode up to these rows."""
+        part = self._part
+        columns = None if whole else part.needed(texts_only)
+        rows = range(self._number * self._stream.step, self._number * self._stream.step + self.rows)
+        with reading(part.name, "Parquet file"):
+            table = part.assembled(
+                columns,
+                [self._stream.group],
+                lambda names: self._stream.piece(self._number, names),
+                rows=rows,
+                most=self._stream.nbytes // _LARGE,
+            )
+        _check_rows(part, table.num_rows, self.rows)
+        return part.block(table, self.first_row, whole, texts_only)
+
+
+def _check_rows(part: ParquetPart, came: int, expected: int) -> None:
+    if came != expected:
+        with reading(part.name, "Parquet file"):
+            raise pa.ArrowInvalid(f"it announces {counted(expected, 'row')} and has {came:,}")
+
+
+class _GroupStream:
+    """One large row group, decoded in order; any thread may ask for any piece, near ones cheaply."""
+
+    def __init__(self, part: ParquetPart, group: int, step: int) -> None:
+        self._part = part
+        self.group = group
+        self.step = step
+        about = part.metadata.row_group(group)
+        self.nbytes = int(about.total_byte_size) * step // max(1, about.num_rows)
+        """About how many bytes a piece has."""
+        self._lock = threading.Lock()
+        self._columns: list[str] | None = None
+        self._batches: Iterator[Any] | None = None
+        self._next = 0
+        self._left: list[Any] = []
+        self._waiting: dict[int, Any] = {}
+
+    def piece(self, number: int, columns: list[str] | None) -> Any:
+        """The rows of a piece, as a table."""
+        with self._lock:
+            gone = number < self._next and number not in self._waiting
+            if self._batches is None or columns != self._columns or gone:
+                self._start(columns)
+            while self._next <= number:
+                self._waiting[self._next] = self._decode()
+                self._next += 1
+                if len(self._waiting) > _KEPT_PIECES:
+                    del self._waiting[min(self._waiting)]
+            return self._waiting.pop(number)
+
+    def _start(self, columns: list[str] | None) -> None:
+        file = self._part.open(buffer_size=_BUFFER)
+        self._columns = columns
+        self._batches = file.iter_batches(self.step, row_groups=[self.group], columns=columns, use_threads=False)
+        self._next, self._left, self._waiting = 0, [], {}
+
+    def _decode(self) -> Any:
+        """The next piece, of exactly `step` rows unless the group ends; Arrow may give smaller batches."""
+        held = sum(batch.num_rows for batch in self._left)
+        while held < self.step and (batch := next(self._batches or iter(()), None)) is not None:
+            self._left.append(batch)
+            held += batch.num_rows
+        schema = self._left[0].schema if self._left else None
+        table = pa.Table.from_batches(self._left, schema)
+        self._left = table.slice(self.step).to_batches()
+        return table.slice(0, self.step)

@@ -1,0 +1,1 @@
+"""The engine of one machine: threads, a memory budget, scratch files and resumable stages."""

@@ -1,0 +1,1 @@
+"""Measure the recall of a run on a sample of its documents."""

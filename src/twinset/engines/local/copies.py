@@ -1,0 +1,124 @@
+"""From pairs of distinct contents to pairs of documents.
+
+Identical copies have all the pairs of their first appearance.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from twinset.engines.local.sort_pairs import Rows
+from twinset.engines.local.steps.sketch import READ
+from twinset.schema import Bytes, Numbers
+from twinset.system.arrays import ranges
+from twinset.system.spool import Spool
+
+SAME = 0xFFFFFFFF
+"""Stands for the shared count of a pair of identical contents, whose set size may never have been needed."""
+
+_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Documents by content.
+
+    Those with the content of document f are members[starts[f]:starts[f] + counts[f]], f being the first.
+    """
+
+    first: Numbers
+    members: Numbers
+    starts: npt.NDArray[np.int64]
+    counts: Numbers
+
+    @classmethod
+    def of(cls, first: Numbers, status: Bytes) -> "Copies":
+        """Group documents by their first appearance; those without shingles are in no group."""
+        read = np.flatnonzero(status == READ).astype(np.uint32)
+        members = read[np.argsort(first[read], kind="stable")]
+        counts = np.bincount(first[read], minlength=len(first)).astype(np.uint32)
+        starts = np.zeros(len(first) + 1, np.int64)
+        np.cumsum(counts, out=starts[1:])
+        return cls(first, members, starts[:-1], counts)
+
+    @property
+    def identical_pairs(self) -> int:
+        """How many pairs identical documents alone make."""
+        counts = self.counts.astype(np.int64)
+        return int((counts * (counts - 1) // 2).sum())
+
+    def identical_across(self, pairs: Spool, sizes: Numbers) -> int:
+        """How many pairs documents of equal shingle sets on two sides make."""
+        total = 0
+        for rows in pairs.chunks():
+            left, right, shared = rows.T
+            same = (shared == sizes[left]) & (shared == sizes[right])
+            total += int((self.counts[left[same]].astype(np.int64) * self.counts[right[same]]).sum())
+        return total
+
+    @property
+    def extra(self) -> int:
+        """Documents that are not the first of their content."""
+        return int(len(self.members) - np.count_nonzero(self.counts))
+
+
+def expanded(copies: Copies, pairs: Spool, *, link: bool, one_sided: bool) -> Iterator[Rows]:
+    """Rows (left, right, shared) of documents, in no order.
+
+    With `link`, each copy is tied to its first appearance only. With `one_sided` (a source against another) identical
+    documents of one side are no pairs of each other, and with `link` only the copies on the right are left out.
+    """
+    if not one_sided:
+        yield from _identical(copies, link)
+    for record in pairs.chunks():
+        if link and not one_sided:
+            yield record
+            continue
+        left_counts = copies.counts[record[:, 0]].astype(np.int64)
+        lefts = copies.members[ranges(copies.starts[record[:, 0]], left_counts)]
+        rights = np.repeat(record[:, 1], left_counts)
+        counts = np.ones(len(rights), np.int64) if link else copies.counts[rights].astype(np.int64)
+        yield from _exploded(copies, lefts, copies.starts[rights], counts, np.repeat(record[:, 2], left_counts))
+
+
+def _identical(copies: Copies, link: bool) -> Iterator[Rows]:
+    """Pairs of documents of equal content."""
+    if link:
+        later = copies.members[copies.first[copies.members] != copies.members]
+        if len(later):
+            yield np.stack([copies.first[later], later, np.full(len(later), SAME, np.uint32)], axis=1)
+        return
+    groups = np.flatnonzero(copies.counts > 1)
+    places = ranges(copies.starts[groups], copies.counts[groups].astype(np.int64))
+    ends = np.repeat(copies.starts[groups] + copies.counts[groups], copies.counts[groups])
+    shared = np.full(len(places), SAME, np.uint32)
+    yield from _exploded(copies, copies.members[places], places + 1, ends - places - 1, shared)
+
+
+def _exploded(
+    copies: Copies,
+    lefts: Numbers,
+    starts: npt.NDArray[np.int64],
+    counts: npt.NDArray[np.int64],
+    shared: Numbers,
+) -> Iterator[Rows]:
+    """Each left with the members from its start on, so many as its count says; about a million rows at a time."""
+    reach = np.cumsum(counts)
+    at = 0
+    while at < len(lefts):
+        done = int(reach[at - 1]) if at else 0
+        end = max(at + 1, int(np.searchsorted(reach, done + _AT_ONCE, side="right")))
+        rights = copies.members[ranges(starts[at:end], counts[at:end])]
+        left = np.repeat(lefts[at:end], counts[at:end])
+        if len(left):
+            yield np.stack(
+                [
+                    np.minimum(left, rights),
+                    np.maximum(left, rights),
+                    np.repeat(shared[at:end], counts[at:end]),
+                ],
+                axis=1,
+            )
+        at = end

@@ -1,0 +1,86 @@
+"""The ids of all documents, and the columns a keep policy looks at, by document number."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from twinset.errors import ColumnError
+from twinset.system.spool import Spool, packed, unpacked
+
+
+class Names:
+    """One record a block, an Arrow IPC stream; all ids are kept in memory when they fit, else read back as needed."""
+
+    def __init__(self, spool: Spool, hold_bytes: int) -> None:
+        self.spool = spool
+        self._hold_bytes = hold_bytes
+        self._firsts = np.zeros(0, np.int64)
+        self._ids: pa.ChunkedArray | None = None
+        self._recent: tuple[int, pa.Array] = (-1, None)
+
+    def append(self, ids: pa.Array, columns: dict[str, Any]) -> None:
+        """Add a block."""
+        batch = pa.record_batch([ids, *columns.values()], names=["id", *(f"column {name}" for name in columns)])
+        self.spool.append(packed(batch))
+
+    def finish(self, firsts: npt.NDArray[np.int64]) -> None:
+        """All blocks are there; `firsts` are the numbers of their first documents."""
+        self._firsts = firsts
+        if self.spool.nbytes <= self._hold_bytes:
+            blocks = [self._block(index).column("id").cast(pa.large_string()) for index in range(len(firsts))]
+            self._ids = pa.chunked_array(blocks, pa.large_string()).combine_chunks()
+        self.spool.forget()
+
+    def _block(self, index: int) -> pa.RecordBatch:
+        return unpacked(self.spool.read(index))
+
+    def take(self, numbers: npt.NDArray[Any]) -> pa.Array:
+        """The ids of these documents, as strings."""
+        if self._ids is not None:
+            return self._ids.take(pa.array(numbers)).cast(pa.string())
+        if len(numbers) == 0:
+            return pa.array([], pa.string())
+        block_of = np.searchsorted(self._firsts, numbers, side="right") - 1
+        pieces, order = [], np.argsort(block_of, kind="stable")
+        edges = np.flatnonzero(np.diff(block_of[order], prepend=-1))
+        for start, end in zip(edges, [*edges[1:], len(order)], strict=True):
+            index = int(block_of[order[start]])
+            within = numbers[order[start:end]].astype(np.int64) - self._firsts[index]
+            pieces.append(self._recent_ids(index).take(pa.array(within)))
+        back = np.empty(len(order), np.int64)
+        back[order] = np.arange(len(order))
+        return pa.concat_arrays(pieces).take(pa.array(back))
+
+    def _recent_ids(self, index: int) -> pa.Array:
+        number, ids = self._recent  # one look: another thread may put its own block here
+        if number != index:
+            ids = self._block(index).column("id")
+            self._recent = (index, ids)
+        return ids
+
+    def all(self) -> pa.ChunkedArray:
+        """All ids."""
+        if self._ids is not None:
+            return pa.chunked_array([self._ids])
+        return pa.chunked_array([self._block(index).column("id") for index in range(len(self._firsts))], pa.string())
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """A column that was asked for, of all documents."""
+        return column_of([self._block(index).column(f"column {name}") for index in range(len(self._firsts))], name)
+
+
+def column_of(blocks: list[Any], name: str) -> pa.ChunkedArray:
+    """The blocks of a column as one, of one type."""
+    kinds = {block.type for block in blocks if not pa.types.is_null(block.type)}
+    if len(kinds) > 1:
+        numbers = all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds)
+        if not numbers:
+            raise ColumnError(
+                f"column {name!r} is of different types in different places: {', '.join(sorted(map(str, kinds)))}; "
+                "--keep can only order values of one type"
+            )
+        kinds = {pa.float64()}
+    kind = kinds.pop() if kinds else pa.null()
+    return pa.chunked_array([block.cast(kind) for block in blocks], kind)

@@ -1,0 +1,94 @@
+"""Bit codes in memory, joined exactly: every pair within the distance, and no other."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from twinset.candidates.hamming.blocks import choose
+from twinset.candidates.hamming.join import Join
+from twinset.engines.local.in_memory.base import Measured, Scores, Sink
+from twinset.plan.codes import GivenCodes
+from twinset.schema import Bytes, Codes, Numbers, Places
+
+_BYTES_A_CODE = 40  # its numbers, keys and places while it is grouped, beside its words
+_COPIES = 4  # as it came, laid out for the kernels, and grouped on both sides
+_ONES = np.array([number.bit_count() for number in range(256)], np.uint8)
+_SPANS = 8  # a thread, so that none waits long for another
+
+
+class MeasuredCodes(Measured):
+    """Codes of whole words: uint64 (n, words); what a code lacks of its last word is zeros."""
+
+    def _room(self, counts: Numbers) -> None:
+        self.width = int(counts[0]) if len(counts) else 8
+        # Where codes are kept apart by another column, a hash of it is one word more: whoever is of another group
+        # is then far away, however many have the same code.
+        self.words = -(-self.width // 8)
+        self.codes: Codes = np.zeros((len(counts), self.words + (self.groups is not None)), np.uint64)
+
+    def _memory(self, counts: Numbers) -> int:
+        width = int(counts[0]) if len(counts) else 8
+        words = -(-width // 8) + (self.groups is not None)
+        return len(counts) * (_COPIES * 8 * words + _BYTES_A_CODE)
+
+    def _fill(self, places: Places, data: Bytes, starts: Places, ends: Places) -> None:
+        rows = np.zeros((len(places), 8 * self.words), np.uint8)
+        rows[:, : self.width] = data[starts[:, None] + np.arange(self.width)]
+        self.codes[places, : self.words] = rows.view("<u8")
+
+    def _planned(self) -> GivenCodes:
+        if self.groups is not None:
+            self.codes[:, -1] = self.groups
+        join = self._whole()
+        tables = 0
+        if len(join.left) and len(join.right):
+            tables = len(choose(join.left, join.right, join.same, join.distance).blocks)
+        return GivenCodes(8 * self.width, int(self.options.farthest), tables)
+
+    def _whole(self) -> Join:
+        distance = int(min(self.options.farthest, 64 * self.codes.shape[1]))
+        if self.border is None:
+            return Join.within(self.codes, distance)
+        return Join.across(self.codes[: self.border], self.codes[self.border :], distance)
+
+    def _join(self, sink: Sink) -> None:
+        threads, shift = self.work.threads, np.uint32(self.border or 0)
+        self.work.progress.stage("comparing", None, "pairs")
+        for table in self._whole().tables():
+
+            def work(span: tuple[int, int], table=table) -> int:  # type: ignore[no-untyped-def]
+                found = 0
+                for portion in table.pairs(span):
+                    lefts, rights = portion.numbers[:, 0], portion.numbers[:, 1] + shift
+                    sink(lefts, rights, portion.distances.astype(np.uint32))
+                    found += len(portion)
+                return found
+
+            for found in threads.map(work, table.spans(_SPANS * threads.count)):
+                self.candidates += found
+                self.work.progress.advance(found)
+
+    def near_all(self, places: Places) -> Iterator[tuple[Places, Places, Numbers]]:
+        """Compare some codes with all."""
+        for place in places.tolist():
+            codes = self.codes_of(np.full(len(self.codes), place), np.arange(len(self.codes)))
+            rights = np.flatnonzero(codes <= self.options.farthest)
+            yield np.full(len(rights), place), rights, codes[rights]
+
+    def affordable(self, count: int, partners: int) -> int:
+        """None is needed: no pair is ever missed."""
+        return 0
+
+    def codes_of(self, lefts: Places, rights: Places) -> Numbers:
+        """The bits in which the codes of pairs differ."""
+        differing = self.codes[lefts, : self.words] ^ self.codes[rights, : self.words]
+        found: Numbers = _ONES[differing.view(np.uint8)].sum(axis=1, dtype=np.uint32)
+        return found
+
+    def scores_of(self, lefts: Places, rights: Places) -> tuple[Scores, ...]:
+        """The same, as a table has them."""
+        return (self.codes_of(lefts, rights).astype(np.int32),)
+
+    def scores_of_equals(self, count: int) -> tuple[Scores, ...]:
+        """Equal codes differ in no bit."""
+        return (np.zeros(count, np.int32),)

@@ -1,0 +1,89 @@
+"""Pictures held as colour layouts: of each its nearest, all compared with all."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from twinset.engines.local.in_memory.base import Sink
+from twinset.engines.local.in_memory.vectors import MeasuredVectors
+from twinset.options import PairsOptions
+from twinset.pairs.vectors import every_nearest
+from twinset.schema import Numbers
+
+_QUERIES = 256  # looked up at a time
+_BYTES_A_PICTURE = 512  # its vector, once more for the products, and its numbers
+
+
+@dataclass(frozen=True)
+class LayoutPlan:
+    """How the nearest of each are found: exactly.
+
+    Attributes
+    ----------
+    top, distance
+        How many of each, and the greatest distance; None for any.
+
+    Examples
+    --------
+    >>> print(LayoutPlan(10, None))
+    exact, all compared with all: of each picture its 10 nearest
+    """
+
+    top: int
+    distance: float | None
+
+    def __str__(self) -> str:
+        within = "" if self.distance is None else f" within {self.distance:g}"
+        return f"exact, all compared with all: of each picture its {self.top} nearest{within}"
+
+    @property
+    def reached(self) -> float:
+        """The probability that one of the nearest is found."""
+        return 1.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the plan as plain values, ready for JSON."""
+        return {"top": self.top, "distance": self.distance, "reached": 1.0}
+
+
+class MeasuredLayouts(MeasuredVectors):
+    """Colour layouts: float32 (n, 33), of which each finds its nearest."""
+
+    @property
+    def exact(self) -> bool:
+        """All are compared with all."""
+        return True
+
+    def _room(self, counts: Numbers) -> None:
+        super()._room(counts // 4)
+
+    def _memory(self, counts: Numbers) -> int:
+        return len(counts) * _BYTES_A_PICTURE
+
+    def _planned(self) -> LayoutPlan:  # type: ignore[override]
+        options = self.options
+        self._top = (options.top if isinstance(options, PairsOptions) else None) or 1
+        return LayoutPlan(self._top, options.distance)
+
+    def _join(self, sink: Sink) -> None:
+        """Each with its nearest on the other side, or among all but itself."""
+        border = self.border
+        queries = len(self.vectors) if border is None else border
+        others, shift = (self.vectors, 0) if border is None else (self.vectors[border:], border)
+
+        def work(start: int) -> None:
+            rows = np.arange(start, min(start + _QUERIES, queries))
+            numbers, distances, counts = every_nearest(
+                self.vectors[rows], others, self._top + (border is None), "distance"
+            )
+            there = np.arange(numbers.shape[1]) < counts[:, None]
+            lefts = np.broadcast_to(rows[:, None], numbers.shape)[there]
+            rights, scores = numbers[there].astype(np.int64) + shift, distances[there]
+            good = (lefts != rights) & (scores <= self.limit)
+            lefts, rights = np.minimum(lefts, rights)[good], np.maximum(lefts, rights)[good]
+            sink(lefts.astype(np.uint32), rights.astype(np.uint32), self._codes(scores[good]))
+
+        for _ in self.work.threads.map(work, range(0, queries, _QUERIES)):
+            pass
+        self.candidates = queries * len(others) if border is not None else queries * (queries - 1) // 2

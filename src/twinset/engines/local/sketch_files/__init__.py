@@ -1,0 +1,1 @@
+"""Files of sketches and codes: made, opened again, compared."""

@@ -1,0 +1,146 @@
+"""Files of SimHash codes: Parquet that `--codes code` reads, with what the codes are in its metadata."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from twinset.documents.parts import Part
+from twinset.engines.local.sketch_files.files import TableWriter, difference, told_by_name
+from twinset.errors import OptionError, SourceError, StateError
+from twinset.options import ReadOptions
+from twinset.options.sketch import SketchOptions
+from twinset.schema import HASH_SCHEME, Codes, Numbers, codes_schema
+
+METADATA = b"twinset.codes"
+"""The key of the metadata under which a file says how its codes were made."""
+
+VERSION = 1
+_ROWS_TOGETHER = 1 << 17
+
+
+@dataclass(frozen=True)
+class CodeScheme:
+    """How codes were made: those of equal schemes can be compared. `rarity` is a digest of the weights of tf-idf."""
+
+    bits: int
+    weights: str
+    seed: int
+    items: dict[str, Any]
+    rarity: str | None = None
+    sketch: str = "simhash"
+    version: int = VERSION
+    hash_scheme: int = HASH_SCHEME
+
+    @classmethod
+    def of(cls, options: SketchOptions, rarities: Numbers | None = None) -> CodeScheme:
+        """What the codes will be; `rarities` are the weights of tf-idf."""
+        rarity = None if rarities is None else hashlib.blake2b(rarities.data, digest_size=8).hexdigest()
+        return cls(options.code_bits, options.code_weights, options.seed, options.items_meant(), rarity)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of a file."""
+        packed = json.dumps(asdict(self), sort_keys=True, ensure_ascii=False).encode()
+        return codes_schema(self.bits).with_metadata({METADATA: packed})
+
+
+@dataclass(frozen=True)
+class CodeBatch:
+    """Some rows: ids, codes (n, words), and how many shingles there were; without any there is no code."""
+
+    ids: pa.Array
+    codes: Codes
+    shingles: pa.Array
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def empty(self) -> npt.NDArray[np.bool_]:
+        """Which rows have no code."""
+        found: npt.NDArray[np.bool_] = self.shingles.to_numpy(zero_copy_only=False) == 0
+        return found
+
+    def taken(self, rows: npt.NDArray[np.int64]) -> CodeBatch:
+        """Some of the rows, in the order given."""
+        places = pa.array(rows)
+        return CodeBatch(self.ids.take(places), self.codes[rows], self.shingles.take(places))
+
+    def table(self, scheme: CodeScheme) -> pa.Table:
+        """The rows as they are written; the bytes of a code of 128 bits begin with those of the code of 64 bits."""
+        empty = self.empty
+        if scheme.bits == 64:
+            column = pa.array(self.codes[:, 0], pa.uint64(), mask=empty)
+        else:
+            valid = pa.py_buffer(np.packbits(~empty, bitorder="little"))
+            buffers = [valid, pa.py_buffer(self.codes.astype(">u8").tobytes())]
+            column = pa.Array.from_buffers(pa.binary(scheme.bits // 8), len(self), buffers)
+        return pa.table([self.ids, column, self.shingles], schema=scheme.schema)
+
+
+class CodeSource:
+    """Codes that were written to a file."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path, self.name = path, os.fspath(path)
+        with told_by_name(self.name, "codes"), pq.ParquetFile(path) as file:
+            schema, self.rows = file.schema_arrow, file.metadata.num_rows
+        packed = (schema.metadata or {}).get(METADATA)
+        if packed is None:
+            raise SourceError("this is no file of SimHash codes; twinset sketch --sketch simhash makes one", self.name)
+        try:
+            self.scheme = CodeScheme(**json.loads(packed))
+            same = self.scheme.version == VERSION and self.scheme.schema.equals(schema, check_metadata=True)
+        except (ValueError, TypeError, RecursionError):
+            same = False
+        if not same:
+            raise StateError(f"{self.name} is damaged, or of another version of Twinset; sketch again")
+
+    def table(self) -> pa.Table:
+        """All rows."""
+        with told_by_name(self.name, "codes"):
+            return pq.read_table(self.path, memory_map=False, page_checksum_verification=True)
+
+
+def refuse_unlike(parts: Sequence[Part], options: ReadOptions) -> None:
+    """Refuse codes that were made in different ways, as far as their files tell: their bits mean different things."""
+    known: tuple[str, dict[str, Any]] | None = None
+    for part in (inner for one in parts for inner in one.inner) if options.codes == "code" else ():
+        packed = (getattr(getattr(part, "schema", None), "metadata", None) or {}).get(METADATA)
+        if packed is None:
+            continue
+        try:
+            scheme = json.loads(packed)
+            name, other = known or (part.name, scheme)
+            reason = difference(other, scheme)
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise StateError(f"{part.name} is damaged: how its codes were made cannot be read") from error
+        if reason is not None:
+            raise OptionError(
+                f"the codes of {name} and of {part.name} cannot be compared: {reason}; make them again with the same "
+                "options (twinset sketch), by tf-idf all at once"
+            )
+        known = name, other
+
+
+class CodeWriter(TableWriter):
+    """A file of codes being written."""
+
+    def __init__(self, path: Path, scheme: CodeScheme) -> None:
+        super().__init__(path, scheme.schema, _ROWS_TOGETHER)
+        self.scheme = scheme
+
+    def write(self, batch: CodeBatch) -> None:
+        """Add rows."""
+        self.add(batch.table(self.scheme))

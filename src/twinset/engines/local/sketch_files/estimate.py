@@ -1,0 +1,324 @@
+"""Files of sketches to pairs: what the sketches alone say, without the documents they were made of.
+
+Sketches with slots are cut into bands and joined as in any run. Bottom-k sketches are joined by an inverted list of
+their hashes, which misses none. A pair is given if its *estimated* similarity reaches the threshold; nothing is
+verified, because there is nothing left to verify it with.
+"""
+
+import itertools
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from twinset.candidates import banding
+from twinset.candidates.inverted import Inverted, met
+from twinset.documents.normalize import hash_values
+from twinset.engines.local.budget import Budget
+from twinset.engines.local.copies import SAME, Copies
+from twinset.engines.local.corpus import Corpus, Span
+from twinset.engines.local.ids import Names
+from twinset.engines.local.sketch_files.estimate_plan import EstimatePlan, estimate_plan
+from twinset.engines.local.sketch_files.files import SketchBatch, SketchSource, opened
+from twinset.engines.local.sketch_files.make import is_empty
+from twinset.engines.local.sort_pairs import Rows
+from twinset.engines.local.state import State
+from twinset.engines.local.steps import candidates as joining
+from twinset.engines.local.steps.open import temporary_folder
+from twinset.engines.local.steps.sketch import EMPTY, OTHER_SIDE, READ, row_digests
+from twinset.engines.local.threads import Threads
+from twinset.engines.progress import Progress
+from twinset.errors import DuplicateIdError, OptionError
+from twinset.options import PairsOptions
+from twinset.plan import Plan
+from twinset.schema import Numbers
+from twinset.sketches import minhash
+from twinset.sketches import minhash_kernels as sketch_kernels
+from twinset.sketches.bottom_k import BottomK, scores
+from twinset.system.spool import Spool, packed, unpacked
+
+_ALLOWED = (
+    "threshold", "recall", "n_hashes", "n_bands", "rows_per_band", "identical", "top", "audit", "against", "force",
+    "threads", "memory", "scratch", "batch_bytes",
+)  # fmt: skip
+_ID_SEED = 0x1D
+_AT_ONCE = 1 << 14
+_IN_HAND = 1 << 20  # what a thread works on: there are no texts
+
+
+def check_words(options: PairsOptions, words: dict[str, Any]) -> None:
+    """Refuse options that have no meaning where there are sketches and no documents."""
+    for name in words:
+        if name not in _ALLOWED or (name == "audit" and words[name]):
+            flag = dict(options.words())[name].spellings(name)[0]
+            raise OptionError(
+                f"{flag} has no meaning for a file of sketches: the documents are not there, and what the sketches are "
+                "was settled when they were made; leave it out"
+            )
+
+
+class Estimating:
+    """A run over files of sketches. Used with `with`; its steps are called in order.
+
+    After `read`, `corpus` has everything by number but texts; after `join`, `pairs` has (left, right, code).
+    """
+
+    measure = "estimate"
+
+    def __init__(self, sources: tuple[Any, ...], options: PairsOptions, progress: Progress) -> None:
+        self.options, self.progress = options, progress
+        self.sources: list[SketchSource] = opened((*sources, *options.against))
+        self._own = len(sources)
+        self.scheme = self.sources[0].scheme
+        self.plan = self._plan()
+        p = self.plan
+        # A candidate with fewer equal slots cannot reach the threshold, and is not made.
+        self._bands = Plan(p.threshold, p.recall, p.n_hashes, p.n_bands, p.rows_per_band, p.min_matches)
+        self.budget = Budget.of(options.memory_bytes, options.thread_count, _IN_HAND)
+        self._stack = ExitStack()
+        folder = Path(self._stack.enter_context(temporary_folder(options.scratch)))
+        self.state = State(folder / "state", "estimates")
+        self.threads = Threads(options.thread_count)
+        self._slots = Spool(folder / "slots", "u1")
+
+    def __enter__(self) -> "Estimating":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.threads.close()
+        self._slots.close()
+        self.state.close(keep=False)
+        self._stack.close()
+
+    def _plan(self) -> EstimatePlan:
+        options, k = self.options, self.scheme.n_hashes
+        if options.n_hashes not in (None, k):
+            raise OptionError(f"--hashes is {options.n_hashes}, but the sketches have {k}; leave it out")
+        if self.scheme.bottom:
+            if options.n_bands or options.rows_per_band:
+                raise OptionError("--bands and --rows have no meaning for bottom-k sketches: they have no bands")
+            return EstimatePlan(options.threshold, options.recall, k, 0, 0)
+        return estimate_plan(options.threshold, options.recall, k, options.n_bands, options.rows_per_band)
+
+    def read(self) -> None:
+        """Sketches by number: their ids, what is equal, what is empty, and their bands."""
+        spools = {
+            name: self.state.spool(name, *kind)
+            for name, kind in {"names": ("u1", 1), "keys": ("<u8", 1), "bytes": ("u1", 1)}.items()
+        }
+        names = Names(spools["names"], self.budget.names)
+        spans: list[Span] = []
+        status, digests, hashes = [np.zeros(0, np.uint8)], [np.empty((0, 2), np.uint64)], [np.zeros(0, np.uint64)]
+        first, border = 0, None
+        self.progress.stage("reading sketches", sum(source.rows for source in self.sources), "sketches")
+        for number, source in enumerate(self.sources):
+            row, other_side = 0, number >= self._own
+            border = first if number == self._own else border
+            for batch in source.batches():
+                spans.append(Span(number, row, first, len(batch)))
+                status.append(np.where(is_empty(batch), EMPTY, READ).astype(np.uint8))
+                digests.append(_digests(batch) ^ (OTHER_SIDE if other_side else np.uint64(0)))
+                hashes.append(hash_values(batch.ids, _ID_SEED + other_side))
+                names.append(batch.ids, {})
+                self._keep(batch, spools)
+                row, first = row + len(batch), first + len(batch)
+                self.progress.advance(len(batch))
+        names.finish(np.array([span.first for span in spans], np.int64))
+        self._slots.close()
+        pa.default_memory_pool().release_unused()
+        self.corpus = Corpus(
+            [], spans, border, np.concatenate(status), np.zeros(first, np.uint32), np.concatenate(digests), names,
+            spools["keys"], spools["bytes"], self.plan.n_bands, np.zeros(0, np.uint64), np.zeros(0, np.uint32), {}, 0,
+        )  # fmt: skip
+        self._refuse_equal_ids(np.concatenate(hashes))
+
+    def _keep(self, batch: SketchBatch, spools: dict[str, Spool]) -> None:
+        """Sketches for later; bands, and the low bytes by which those that meet in one are compared."""
+        self._slots.append(packed(batch.table(self.scheme).combine_chunks().to_batches()[0]))
+        if self._slots.nbytes > self.budget.sets // 4:
+            self._slots.forget()
+        if isinstance(batch.sketches, BottomK):
+            return
+        slots = np.ascontiguousarray(batch.sketches)
+        low = np.zeros((len(batch), banding.width(self.plan.n_hashes)), np.uint8)
+        if low.shape[1] == self.plan.n_hashes:
+            sketch_kernels.low_bytes(slots, low)
+        else:
+            low[:, : self.plan.n_hashes] = slots & np.uint32(0xFF)
+        spools["keys"].append(banding.band_keys(slots, np.zeros(len(batch), np.uint64), self._bands))
+        spools["bytes"].append(low)
+        for name in ("keys", "bytes"):
+            if spools[name].nbytes > self.budget.sketches // 4:
+                spools[name].forget()
+
+    def _refuse_equal_ids(self, hashes: npt.NDArray[np.uint64]) -> None:
+        ordered = np.sort(hashes)
+        twice = ordered[1:][ordered[1:] == ordered[:-1]]
+        seen: dict[tuple[str, bool], int] = {}
+        suspects = np.flatnonzero(np.isin(hashes, twice)) if len(twice) else np.zeros(0, np.int64)
+        for number, name in zip(suspects.tolist(), self.corpus.take_ids(suspects).to_pylist(), strict=True):
+            other = seen.setdefault((name, number < self.corpus.own), number)
+            if other != number:
+                one, two = self._where(other), self._where(number)
+                raise DuplicateIdError(
+                    f"the id {name!r} appears twice: {one}, and {two} (counted from 0); make one sketch of what has "
+                    "the same id with twinset sketch --merge"
+                )
+
+    def _where(self, number: int) -> str:
+        span = next(span for span in self.corpus.spans if span.first <= number < span.first + span.rows)
+        return f"{self.sources[span.part].name}, row {span.first_row + number - span.first}"
+
+    def join(self, copies: Copies) -> tuple[Spool, int]:
+        """Pairs of first appearances whose estimate reaches the threshold, and how many were compared for them."""
+        pairs = self.state.spool("pairs", "<u4", 3)
+        self._wanted = (copies.first == np.arange(self.corpus.documents)) & (self.corpus.status == READ)
+        compared = self._join_lists(pairs) if self.scheme.bottom else self._join_bands(copies.first, pairs)
+        pairs.close()
+        return pairs, compared
+
+    def _join_bands(self, first: Numbers, pairs: Spool) -> int:
+        work = (self.budget, self.state, self.threads, self.progress)
+        candidates = joining.candidates(self.corpus, first, self._bands, *work)
+        self.progress.stage("counting equal slots", len(candidates), "candidates")
+        blocks = self._blocks()
+        for i, j in itertools.combinations_with_replacement(range(len(blocks)), 2):
+            left = self._held(blocks[i])
+            right = left if i == j else self._held(blocks[j])
+            for record in candidates.chunks():
+                inside = record[_between(record[:, 0], left) & _between(record[:, 1], right)]
+                for start in range(0, len(inside), _AT_ONCE):
+                    some = inside[start : start + _AT_ONCE]
+                    equal = left.slots[some[:, 0] - left.first] == right.slots[some[:, 1] - right.first]
+                    shared = equal.sum(axis=1).astype(np.uint32)
+                    near = shared >= self.plan.min_matches
+                    self.append(pairs, np.column_stack([some, shared])[near])
+                self.progress.advance(len(inside))
+        return len(candidates)
+
+    def _join_lists(self, pairs: Spool) -> int:
+        blocks = self._blocks()
+        count = len(blocks) * (len(blocks) + 1) // 2
+        self.progress.stage("joining sketches", count, "blocks")
+        for i, j in itertools.combinations_with_replacement(range(len(blocks)), 2):
+            for found in self._met(self._held(blocks[i]), None if i == j else self._held(blocks[j])):
+                codes = found[:, 2] << np.uint32(16) | found[:, 3]
+                self.append(pairs, np.column_stack([found[:, :2], codes]))
+            self.progress.advance(1)
+        return len(pairs)
+
+    def _met(self, left: "_Held", right: "_Held | None") -> Iterator[npt.NDArray[np.uint32]]:
+        numbers, values, starts = left.lists(self._wanted)
+        against = self.corpus.border
+        border = None if against is None else int(np.searchsorted(numbers, against))
+        if right is not None:
+            more, others, ends = right.lists(self._wanted)
+            border = len(numbers)
+            numbers = np.concatenate([numbers, more])
+            starts = np.concatenate([starts, ends[1:] + starts[-1]])
+            values = np.concatenate([values, others])
+        if against is not None and not (numbers[:1] < against <= numbers[-1:]).any():
+            return  # all of one side
+        inverted = Inverted.of(self.scheme.n_hashes, self.options.threshold, starts, values)
+        join = lambda part: list(met(inverted, part, border))  # noqa: E731 - one line, used once
+        for found in self.threads.map(join, inverted.slices(8 * self.threads.count)):
+            for rows in found:
+                rows[:, :2] = numbers[rows[:, :2]]
+                yield rows if against is None else rows[(rows[:, 0] < against) & (rows[:, 1] >= against)]
+
+    def identical_across(self, copies: Copies, pairs: Spool) -> int:
+        """How many pairs equal sketches of two sides make."""
+        total = 0
+        for rows in pairs.chunks():
+            left, right = rows[self.scores(*rows.T)[0] == 1.0][:, :2].T
+            total += int((copies.counts[left].astype(np.int64) * copies.counts[right]).sum())
+        return total
+
+    def append(self, pairs: Spool, rows: Rows) -> None:
+        """Add pairs, in memory while they fit."""
+        if len(rows):
+            pairs.append(rows)
+            if pairs.nbytes > self.budget.pairs:
+                pairs.forget()
+
+    def _blocks(self) -> list[range]:
+        """Ranges of spans whose sketches fit in memory, two of them at a time."""
+        limit, blocks = self.budget.sets // 6, []
+        first, size = 0, 0
+        for index in range(len(self.corpus.spans)):
+            own = self._slots.records[index][0]
+            if size and size + own > limit:
+                blocks.append(range(first, index))
+                first, size = index, 0
+            size += own
+        return [*blocks, range(first, len(self.corpus.spans))] if self.corpus.spans else []
+
+    def _held(self, block: range) -> "_Held":
+        source = SketchSource(self.scheme.schema.empty_table())
+        batches = [source.batch(unpacked(self._slots.read(index))) for index in block]
+        return _Held(self.corpus.spans[block[0]].first, batches)
+
+    def scores(self, left: Numbers, right: Numbers, code: Numbers) -> tuple[Any, ...]:
+        """Similarity, standard error, and whether it is an estimate."""
+        k, same = self.scheme.n_hashes, code == SAME
+        if self.scheme.bottom:
+            shared, seen = code >> np.uint32(16), code & np.uint32(0xFFFF)
+            sizes = self._sizes(left) if same.any() else seen
+            found, errors = scores(np.where(same, sizes, shared), np.where(same, sizes, seen), k)
+        else:
+            shared = np.where(same, np.uint32(k), code)
+            found, errors = shared / k, minhash.standard_errors(shared, k)
+        return found, errors, errors > 0
+
+    def _sizes(self, numbers: Numbers) -> npt.NDArray[np.int64]:
+        """How many hashes some bottom-k sketches have."""
+        if not hasattr(self, "_lengths"):
+            records = (self._held(range(index, index + 1)) for index in range(len(self.corpus.spans)))
+            self._lengths = np.concatenate([held.lengths() for held in records])
+        return np.asarray(self._lengths[numbers])
+
+
+class _Held:
+    """Sketches of consecutive numbers, in memory."""
+
+    def __init__(self, first: int, batches: list[SketchBatch]) -> None:
+        self.first, self.batches = first, batches
+        self.rows = sum(map(len, batches))
+        self.slots: Any = None
+        if not isinstance(batches[0].sketches, BottomK):
+            self.slots = np.concatenate([np.asarray(batch.sketches) for batch in batches])
+
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """How many hashes each has."""
+        return np.concatenate([np.diff(batch.sketches.starts) for batch in self.batches])  # type: ignore[union-attr]
+
+    def lists(self, wanted: npt.NDArray[np.bool_]) -> tuple[Numbers, Any, Any]:
+        """The numbers of those that are wanted, their hashes, and where those of each start."""
+        chosen = wanted[self.first : self.first + self.rows]
+        lengths = self.lengths()
+        values = np.concatenate([batch.sketches.values for batch in self.batches])  # type: ignore[union-attr]
+        starts = np.zeros(int(chosen.sum()) + 1, np.int64)
+        np.cumsum(lengths[chosen], out=starts[1:])
+        numbers = (np.flatnonzero(chosen) + self.first).astype(np.uint32)
+        return numbers, values[np.repeat(chosen, lengths)], starts
+
+
+def _between(numbers: Numbers, held: _Held) -> npt.NDArray[np.bool_]:
+    return (numbers >= held.first) & (numbers < held.first + held.rows)
+
+
+def _digests(batch: SketchBatch) -> npt.NDArray[np.uint64]:
+    """128 bits of each sketch."""
+    found = batch.sketches
+    offsets = found.starts * 8 if isinstance(found, BottomK) else np.arange(len(batch) + 1) * found.shape[1] * 4
+    data = np.ascontiguousarray(found.values if isinstance(found, BottomK) else found.reshape(-1))
+    buffers = [None, pa.py_buffer(offsets.astype(np.int64)), pa.py_buffer(data)]
+    rows = pa.Array.from_buffers(pa.large_binary(), len(batch), buffers)
+    return row_digests(rows)

@@ -1,0 +1,49 @@
+"""Pairs of documents in order, without holding more of them than the memory budget allows."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from twinset.system.spool import Spool
+
+Rows = npt.NDArray[np.uint32]
+"""(n, 3): two numbers and a count."""
+
+_IN_HAND = 6  # times the size of the rows themselves, while they are being sorted
+
+
+def sorted_portions(
+    spool: Spool, values: int, limit: int, change: Callable[[Rows], Rows] | None = None
+) -> Iterator[Rows]:
+    """All rows, sorted by their first two columns, in portions.
+
+    Rows that agree in the first column stay in one portion.
+
+    `change` is applied to each record first; afterwards the first column lies below `values`. What does not fit is
+    picked out of the spool range by range, one pass for each.
+    """
+
+    def records() -> Iterator[Rows]:
+        for record in spool.chunks():
+            yield record if change is None else change(record)
+
+    if spool.nbytes * _IN_HAND <= limit or values == 0:
+        yield from _sorted(list(records()))
+        return
+    counts = np.zeros(values, np.int64)
+    for record in records():
+        counts += np.bincount(record[:, 0], minlength=values)
+    range_of = np.cumsum(counts) * 12 * _IN_HAND // max(1, limit)
+    del counts
+    for number in np.unique(range_of):
+        first, last = np.searchsorted(range_of, [number, number + 1])
+        chosen = [record[(record[:, 0] >= first) & (record[:, 0] < last)] for record in records()]
+        yield from _sorted(chosen)
+
+
+def _sorted(pieces: list[Rows]) -> Iterator[Rows]:
+    rows = np.concatenate(pieces) if pieces else np.empty((0, 3), np.uint32)
+    if len(rows):
+        words = (rows[:, 0].astype(np.uint64) << np.uint64(32)) | rows[:, 1]
+        yield rows[np.argsort(words, kind="stable")]

@@ -1,0 +1,133 @@
+"""What a run leaves beside its output while it works, so that a killed run can go on from its last finished stage.
+
+The folder holds one file a kind of record, and `manifest.json`, which names the finished stages, what they found and
+the checksums of their files. It is bound to its run by a fingerprint of the sources, the options and the version;
+anything else starts anew.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy.typing as npt
+
+from twinset.errors import StateError
+from twinset.system.spool import Spool, cannot_write
+
+_MANIFEST = "manifest.json"
+
+
+def fingerprint(facts: dict[str, Any]) -> str:
+    """A digest of everything that decides the result."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+
+
+class State:
+    """The state folder of one run. `close(keep=True)` leaves it for a run that is started again."""
+
+    def __init__(self, folder: Path, mark: str, scratch: Path | None = None) -> None:
+        self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lock = _locked(folder)
+        except OSError as error:
+            raise cannot_write(folder, error) from error
+        self.stages: dict[str, Any] = _finished_stages(folder, mark)
+        self.resumed = sorted(self.stages)
+        if not self.stages:
+            _clear(folder)
+        self._mark = mark
+        self._spools: dict[str, Spool] = {}
+        base = folder if scratch is None else scratch
+        try:
+            base.mkdir(parents=True, exist_ok=True)
+            self.scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=base))
+        except OSError as error:
+            raise cannot_write(base, error) from error
+
+    def spool(self, name: str, dtype: npt.DTypeLike, columns: int = 1) -> Spool:
+        """A new file of records that belongs to the stage being worked on."""
+        self._spools[name] = Spool(self.folder / name, dtype, columns)
+        return self._spools[name]
+
+    def finish(self, stage: str, facts: dict[str, Any], spools: dict[str, Spool]) -> None:
+        """Mark a stage as done, with what it found and its files."""
+        for spool in spools.values():
+            spool.close()
+        files = {
+            name: {"dtype": spool.dtype.str, "columns": spool.columns, "records": spool.records}
+            for name, spool in spools.items()
+        }
+        self.stages[stage] = {"facts": facts, "files": files}
+        self._write_manifest()
+
+    def recall(self, stage: str) -> tuple[dict[str, Any], dict[str, Spool]] | None:
+        """What a stage found in an earlier run, or None."""
+        entry = self.stages.get(stage)
+        if entry is None:
+            return None
+        spools = {
+            name: Spool(self.folder / name, file["dtype"], file["columns"], file["records"])
+            for name, file in entry["files"].items()
+        }
+        return entry["facts"], spools
+
+    def _write_manifest(self) -> None:
+        path = self.folder / _MANIFEST
+        body = json.dumps({"fingerprint": self._mark, "stages": self.stages})
+        checked = json.dumps({"sha256": hashlib.sha256(body.encode()).hexdigest(), "body": body})
+        try:
+            path.with_suffix(".new").write_text(checked, encoding="utf-8")
+            os.replace(path.with_suffix(".new"), path)
+        except OSError as error:
+            raise cannot_write(path, error) from error
+
+    def close(self, keep: bool) -> None:
+        """Let go of the folder, and of its files unless a later run shall go on from them."""
+        for spool in self._spools.values():
+            spool.close()
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        if not (keep and self.stages):
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self._lock.close()
+
+
+def _locked(folder: Path) -> TextIO:
+    lock = open(folder / "lock", "w", encoding="ascii")  # noqa: SIM115 - held as long as the state is open
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        lock.close()
+        raise StateError(f"another run is at work in {folder}; wait for it, or choose another output") from error
+    return lock
+
+
+def _finished_stages(folder: Path, mark: str) -> dict[str, Any]:
+    path = folder / _MANIFEST
+    if not path.exists():
+        return {}
+    try:
+        checked = json.loads(path.read_text(encoding="utf-8"))
+        body = checked["body"]
+        if hashlib.sha256(body.encode()).hexdigest() != checked["sha256"]:
+            raise ValueError("checksum")
+        manifest = json.loads(body)
+        stages: dict[str, Any] = manifest["stages"] if manifest["fingerprint"] == mark else {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise StateError(f"{path} is damaged; remove {folder} and start the run again") from error
+    return stages
+
+
+def _clear(folder: Path) -> None:
+    for entry in folder.iterdir():
+        if entry.name == "lock":
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry, ignore_errors=True)
+        else:
+            entry.unlink()

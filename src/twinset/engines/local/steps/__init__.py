@@ -1,0 +1,1 @@
+"""The steps of a run on one machine, one file each."""

@@ -1,0 +1,65 @@
+"""What is done and said whenever sources are opened, whatever is done with them."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from twinset.documents.compressed import split_codec
+from twinset.documents.files import format_of
+from twinset.documents.parts import Part
+from twinset.engines.progress import Progress
+from twinset.errors import OutputError
+from twinset.options import ReadOptions
+from twinset.system.memory import temporary_folder as temporary_folder
+from twinset.wording import counted
+
+_TOLD = 5
+
+
+def tell_unexpected(skipped: Sequence[tuple[str, str]], parts: Sequence[Part], progress: Progress) -> None:
+    """Say what a person might not expect: files passed over, and tables taken for texts."""
+    for name, reason in skipped[:_TOLD]:
+        progress.note(f"skipped {name}: {reason}")
+    if len(skipped) > _TOLD:
+        progress.note(f"skipped {counted(len(skipped) - _TOLD, 'more file')}, named in the summary")
+    for part in parts:
+        files = [file.path for file in getattr(part, "files", [])]
+        if files and not part.options.images and all(split_codec(path)[0].lower().endswith(".json") for path in files):
+            progress.note(f"{part.name}: .json files are read as one text each; rows are read from JSON lines, .jsonl")
+        tables = [file.id for file in getattr(part, "files", []) if format_of(file.path)[0] != "text"]
+        if tables and not part.options.images:
+            more = ", …" if len(tables) > 1 else ""
+            progress.note(
+                f"{part.name}: {counted(len(tables), 'table')} among texts ({tables[0]!r}{more}), read as one text "
+                "each: to read rows, give tables by name or choose them with --include"
+            )
+
+
+def sketch_pictures(parts: Sequence[Part], options: ReadOptions) -> None:
+    """Say what pictures are read as: perceptual hashes, or colour layouts where the nearest of each are asked for."""
+    if not options.images:
+        return
+    from twinset.documents.items.image_files import ImagePart
+    from twinset.sketches.images import colour_layouts, perceptual_hashes
+
+    for part in parts:
+        if isinstance(part, ImagePart):
+            part.sketch = colour_layouts if options.measure == "distance" else perceptual_hashes
+
+
+def refuse_to_replace(output: Path | None, parts: list[Part]) -> None:
+    """An output takes the place of what is there: that must not be, or hold, a source."""
+    if output is None or not output.exists():
+        return
+    place = os.path.realpath(output)
+    for inner in (one for part in parts for one in part.inner):
+        paths = [file.path for file in getattr(inner, "files", [])] or [inner.path]
+        for path in paths:
+            if path is not None and os.path.commonpath([place, os.path.realpath(path)]) == place:
+                raise OutputError(f"{output} would be replaced, and {path} is read from there; choose another output")
+
+
+def total_rows(parts: list[Part]) -> int | None:
+    """How many documents there are, if every part can tell without being read."""
+    known = [part.describe().get("documents") for part in parts]
+    return None if None in known else sum(int(count) for count in known if count is not None)

@@ -1,0 +1,219 @@
+"""The first stage: every document is read once, shingled and sketched.
+
+Its text is let go unless there is room for it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from twinset.documents.parts import Block, Chunk, Part
+from twinset.engines.local.budget import Budget
+from twinset.engines.local.corpus import Corpus, Span
+from twinset.engines.local.ids import Names
+from twinset.engines.local.state import State
+from twinset.engines.local.steps.open import total_rows
+from twinset.engines.local.steps.sketch import READ, UNREADABLE, Sketched, WorkOptions, sketch_block
+from twinset.engines.local.steps.widths import OF_ONE_WIDTH, settled, width_reason
+from twinset.engines.local.threads import Threads
+from twinset.engines.progress import Progress
+from twinset.errors import DuplicateIdError
+from twinset.options.items import MEASURED
+from twinset.plan import Plan
+from twinset.system.spool import Spool
+
+STAGE = "sketches"
+_NAMED = 1000  # of the documents with replaced bytes; all are counted
+_SPOOLS = {
+    "status": ("u1", 1), "counts": ("<u4", 1), "digests": ("<u8", 2), "keys": ("<u8", 1), "bytes": ("u1", 1),
+    "names": ("u1", 1), "lengths": ("<u8", 1), "sources": ("<u4", 1), "repeats": ("<u4", 1),
+}  # fmt: skip
+
+
+@dataclass
+class Found:
+    """What reading found besides the documents.
+
+    Unreadable rows with reasons, replaced bytes, how much text, and whose ids they are.
+    """
+
+    unreadable: list[tuple[int, str]]
+    replaced: int
+    text_bytes: int
+    own_ids: bool
+    replaced_in: list[int] = field(default_factory=list)
+    """The first documents of those with replaced bytes, by number."""
+    rows: int | None = None
+    """Rows that the documents were made of, where those are groups of rows."""
+
+
+class Reading:
+    """Reads parts into a corpus.
+
+    The parts from `against` on are only compared with, never compared among themselves.
+    """
+
+    def __init__(
+        self, parts: list[Part], against: int, options: WorkOptions, plan: Plan, budget: Budget, state: State,
+        threads: Threads, progress: Progress, *, batch_bytes: int, whole: bool, by_length: bool,
+    ) -> None:  # fmt: skip
+        self.parts, self.against, self.options, self.plan = parts, against, options, plan
+        self.budget, self.state, self.threads, self.progress = budget, state, threads, progress
+        self.batch_bytes, self.whole, self.by_length = batch_bytes, whole, by_length
+        self._held: dict[int, Block] = {}
+        self._holding = True
+        self._held_bytes = self._documents = 0
+
+    def corpus(self) -> tuple[Corpus, Found]:
+        """The corpus: read now, or taken from an earlier run's state."""
+        earlier = self.state.recall(STAGE)
+        if earlier is not None:
+            facts, spools = earlier
+            self.progress.note("going on from an earlier run: documents were read already")
+            return self._assemble(facts, spools), _found(facts)
+        spools = {name: self.state.spool(name, *kind) for name, kind in _SPOOLS.items()}
+        facts = self._read_all(spools)
+        self.state.finish(STAGE, facts, spools)
+        return self._assemble(facts, spools), _found(facts)
+
+    def _read_all(self, spools: dict[str, Spool]) -> dict[str, Any]:
+        id_hashes = Spool(self.state.scratch / "id-hashes", "<u8")
+        names = Names(spools["names"], 0)
+        spans: list[list[int]] = []
+        unreadable: list[tuple[int, str]] = []
+        replaced_in: list[int] = []
+        first, replaced, text_bytes, own_ids = 0, 0, 0, True
+        for part in self.parts:
+            part.prepare(
+                self.threads.map, lambda total: self.progress.stage("grouping", total, "rows"), self.progress.advance
+            )
+        stage = "reading" if self.options.item_kind in MEASURED else "reading and sketching"
+        self.progress.stage(stage, total_rows(self.parts), "documents")
+        for (number, chunk, block), done in self.threads.map(self._sketch, self._chunks()):
+            spans.append([number, chunk.first_row, first, done.rows])
+            self._hold(len(spans) - 1, block)
+            names.append(done.ids, done.columns)
+            for name, array in (
+                ("status", done.status), ("counts", done.counts), ("digests", done.digests), ("keys", done.keys),
+                ("bytes", done.sketches), ("lengths", done.lengths), ("sources", done.sources),
+                ("repeats", done.repeats),
+            ):  # fmt: skip
+                spools[name].append(array)
+            id_hashes.append(done.id_hashes)
+            self._forget((*spools.values(), id_hashes))
+            unreadable += [(first + row, reason) for row, reason in done.unreadable]
+            replaced += len(done.replaced)
+            replaced_in += [first + row for row in done.replaced[: _NAMED - len(replaced_in)]]
+            text_bytes += done.text_bytes
+            own_ids = own_ids and done.own_ids
+            first += done.rows
+            self.progress.advance(done.rows)
+        facts: dict[str, Any] = {
+            "spans": spans, "unreadable": unreadable, "replaced": replaced, "text_bytes": text_bytes,
+            "own_ids": own_ids, "replaced_in": replaced_in,
+            "rows": sum(part.rows_read for part in self.parts[: self.against]),
+        }  # fmt: skip
+        self._refuse_equal_ids(facts, spools, id_hashes)
+        if self.options.item_kind in OF_ONE_WIDTH:
+            self._settle_width(facts, spools)
+        for part in self.parts:
+            part.check_unchanged()
+        return facts
+
+    def _chunks(self) -> Iterator[tuple[int, Chunk]]:
+        for number, part in enumerate(self.parts):
+            for chunk in part.chunks(self.batch_bytes):
+                yield number, chunk
+
+    def _sketch(self, task: tuple[int, Chunk]) -> tuple[tuple[int, Chunk, Block | None], Sketched]:
+        number, chunk = task
+        holding = self._holding
+        block = chunk.read(whole=self.whole and holding)
+        done = sketch_block(block, self.parts[number], self.options, self.plan, number >= self.against, self.by_length)
+        return (number, chunk, block if holding else None), done
+
+    def _hold(self, span: int, block: Block | None) -> None:
+        """Keep texts in memory while all of them fit; once they do not, keep none."""
+        if block is None or not self._holding:
+            return
+        self._held[span] = block
+        self._held_bytes += block.nbytes
+        self._documents += block.rows
+        if self._held_bytes > self.budget.beside(self._documents).texts:
+            self._holding = False
+            self._held.clear()
+
+    def _forget(self, spools: Sequence[Spool]) -> None:
+        """Of many short documents these are more than the documents; then they come back when needed."""
+        if sum(spool.nbytes for spool in spools) > self.budget.records:
+            for spool in spools:
+                spool.forget()
+
+    def _settle_width(self, facts: dict[str, Any], spools: dict[str, Spool]) -> None:
+        """Codes and vectors are all of one width, that of most of them; the others cannot be compared."""
+        width, odd, counts = settled(spools["status"].all(), spools["counts"].all())
+        spans = [Span(*row) for row in facts["spans"]]
+        places = np.searchsorted([span.first for span in spans], odd, side="right") - 1
+        for number, count, place in zip(odd.tolist(), counts[odd].tolist(), places.tolist(), strict=True):
+            span, found = spans[place], list[tuple[int, str]]()
+            reason = width_reason(self.options.item_kind, count, width)
+            self.parts[span.part].bad_row(found, number, span.first_row + number - span.first, reason, lines=False)
+            facts["unreadable"] += found
+        facts["unreadable"].sort()
+        facts["width"] = width
+
+    def _assemble(self, facts: dict[str, Any], spools: dict[str, Spool]) -> Corpus:
+        spans = [Span(*row) for row in facts["spans"]]
+        names = Names(spools["names"], self.budget.beside(self._documents).names)
+        names.finish(np.array([span.first for span in spans], np.int64))
+        own = sum(span.rows for span in spans if span.part < self.against)
+        status, counts = spools["status"].all(), spools["counts"].all()
+        if facts.get("width") is not None:
+            status = np.where((status == READ) & (counts != facts["width"]), UNREADABLE, status).astype(np.uint8)
+        return Corpus(
+            parts=self.parts,
+            spans=spans,
+            border=own if self.against < len(self.parts) else None,
+            status=status,
+            counts=counts,
+            digests=spools["digests"].all().reshape(-1, 2),
+            names=names,
+            keys=spools["keys"],
+            sketches=spools["bytes"],
+            n_bands=self.plan.n_bands,
+            lengths=spools["lengths"].all(),
+            sources=spools["sources"].all(),
+            repeats=spools["repeats"].all() if "repeats" in spools else np.zeros(0, np.uint32),
+            held=self._held if self._holding else {},
+            batch_bytes=self.batch_bytes,
+        )
+
+    def _refuse_equal_ids(self, facts: dict[str, Any], spools: dict[str, Spool], id_hashes: Spool) -> None:
+        """Equal hashes are rare; where there are some, the ids themselves decide."""
+        ordered = np.sort(id_hashes.all())
+        twice = ordered[1:][ordered[1:] == ordered[:-1]]
+        if len(twice) == 0:
+            id_hashes.remove()
+            return
+        hashes = id_hashes.all()
+        corpus = self._assemble(facts, spools)
+        unread = corpus.status == UNREADABLE
+        suspects = np.flatnonzero(np.isin(hashes, twice) & ~unread)
+        seen: dict[tuple[bool, str], int] = {}
+        for number, name in zip(suspects.tolist(), corpus.take_ids(suspects).to_pylist(), strict=True):
+            other = seen.setdefault((number >= corpus.own, name), number)
+            if other != number:
+                raise DuplicateIdError.of(name, self._where(corpus, other), self._where(corpus, number))
+
+    def _where(self, corpus: Corpus, number: int) -> tuple[str, int]:
+        """The part of a document, and its row there."""
+        span = next(span for span in corpus.spans if span.first <= number < span.first + span.rows)
+        return self.parts[span.part].name, span.first_row + number - span.first
+
+
+def _found(facts: dict[str, Any]) -> Found:
+    unreadable = [(number, reason) for number, reason in facts["unreadable"]]
+    counted = (facts["replaced"], facts["text_bytes"], facts["own_ids"])
+    return Found(unreadable, *counted, facts["replaced_in"], facts["rows"] or None)

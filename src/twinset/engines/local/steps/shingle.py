@@ -1,0 +1,102 @@
+"""Items to sets of hashes, whatever the items are: the one way by which every stage shingles."""
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from twinset.documents.items.pack import record_columns
+from twinset.documents.normalize import buffers_of, lengths, normalize
+from twinset.options import Options, ReadOptions, ShingleOptions
+from twinset.options.items import PACKED
+from twinset.schema import Hashes, Places, Shingles
+from twinset.shingles.elements import element_sets, together
+from twinset.shingles.texts import shingle
+
+Mask = npt.NDArray[np.bool_]
+_NONE = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Shingled:
+    """Shingles in portions, to be taken once; the rows whose bytes were replaced; and the bytes there were."""
+
+    portions: Iterator[Shingles]
+    replaced: Places
+    nbytes: int
+    others: Places | None = None
+    """Of texts those that are not ASCII."""
+
+
+def shingled(rows: Any, options: ShingleOptions, seed: int, wanted: Mask | None = None) -> Shingled:
+    """Shingle a batch of items, or the wanted ones of it; a null counts as empty.
+
+    A portion's buffers are used again for the next: copy what is to last.
+    """
+    kind = kind_of(options)
+    if kind == "records":
+        return _records(rows, options, seed, wanted)
+    if kind in PACKED:
+        return _sets(rows, options, seed, wanted)
+    ready = normalize(rows, lowercase=options.lowercase, nfc=options.nfc, wanted=wanted)
+    portions = (portion for texts in ready.texts for portion in shingle(texts, options, seed))
+    others = [texts.rows for texts in ready.texts if not texts.ascii]
+    nbytes = sum(int((texts.ends - texts.starts).sum()) for texts in ready.texts)
+    return Shingled(portions, ready.replaced, nbytes, others[0] if others else _NONE)
+
+
+def kind_of(options: Options) -> str:
+    """What the items are."""
+    return str(getattr(options, "item_kind", "text"))
+
+
+def item_lengths(rows: Any, options: Options, others: Places | None = None) -> Hashes:
+    """How long each item is, 0 for null: characters of texts, elements of sets; `others` as in `Shingled`."""
+    kind = kind_of(options)
+    if kind == "text":
+        return lengths(rows, others)
+    if kind == "records" and isinstance(options, ReadOptions):
+        columns = record_columns(rows, len(options.text_columns))
+        return sum((lengths(column) for column in columns), np.zeros(len(rows), np.uint64))
+    _, offsets = buffers_of(rows)
+    found = (np.diff(offsets) // 8).astype(np.uint64)
+    if rows.null_count:
+        found[np.asarray(rows.is_null())] = 0
+    return found
+
+
+def _sets(rows: Any, options: ShingleOptions, seed: int, wanted: Mask | None) -> Shingled:
+    chosen = np.ones(len(rows), np.bool_) if wanted is None else wanted
+    if rows.null_count:
+        chosen = chosen & ~np.asarray(rows.is_null())
+    data, offsets = buffers_of(rows)
+    numbers = np.flatnonzero(chosen)
+    starts, ends = offsets[numbers], offsets[numbers + 1]
+    portions = element_sets(data, starts, ends, numbers, options.bag, seed)
+    return Shingled(portions, _NONE, int((ends - starts).sum()))
+
+
+def _records(rows: Any, options: ShingleOptions, seed: int, wanted: Mask | None) -> Shingled:
+    if not isinstance(options, ReadOptions):
+        raise TypeError("records need the options that name their columns")
+    replaced, nbytes = [_NONE], 0
+    columns: list[tuple[int, list[Shingles]]] = []
+    texts = record_columns(rows, len(options.text_columns))
+    for column, text in zip(options.text_columns, texts, strict=True):
+        own = column_options(options, column.shingle)
+        done = shingled(text, own, seed, wanted)
+        portions = [dataclasses.replace(one, hashes=one.hashes.copy()) for one in done.portions]
+        columns.append((column.weight, portions))
+        replaced.append(done.replaced)
+        nbytes += done.nbytes
+    numbers = np.arange(len(rows)) if wanted is None else np.flatnonzero(wanted)
+    return Shingled(iter([together(numbers, columns)]), np.unique(np.concatenate(replaced)), nbytes)
+
+
+def column_options(options: ReadOptions, spec: str | None) -> ShingleOptions:
+    """The shingle options of one column of a record."""
+    words = {name: getattr(options, name) for name, _ in ShingleOptions.words()}
+    return ShingleOptions.of(**{**words, "shingle": spec or words["shingle"]})

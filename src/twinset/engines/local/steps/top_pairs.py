@@ -1,0 +1,36 @@
+"""Of each item its most similar ones: pairs seen from both sides, and cut."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from twinset.engines.local.budget import Budget
+from twinset.engines.local.sort_pairs import Rows, sorted_portions
+from twinset.pairs.sets import Shares
+from twinset.system.spool import Spool
+
+
+def most_similar(
+    portions: Iterator[Rows], top: int, similarity: Callable[[Rows], Shares], documents: int, scratch: Path,
+    budget: Budget, *, one_sided: bool,
+) -> Iterator[Rows]:  # fmt: skip
+    """The `top` most similar of each document, the document as left; ties by input order.
+
+    With `one_sided` (a source against another) only documents on the left side have their most similar named.
+    """
+    both = Spool(scratch / "both", "<u4", 3)
+    for rows in portions:
+        both.append(rows)
+        if not one_sided:
+            both.append(rows[:, [1, 0, 2]])
+        if both.nbytes > budget.pairs:
+            both.forget()
+    both.close()
+    for rows in sorted_portions(both, documents, budget.pairs):
+        order = np.lexsort((rows[:, 1], -similarity(rows), rows[:, 0]))
+        rows = rows[order]
+        firsts = np.flatnonzero(np.diff(rows[:, 0], prepend=rows[0, 0] + 1))
+        places = np.arange(len(rows)) - np.repeat(firsts, np.diff(np.append(firsts, len(rows))))
+        yield rows[places < top]
+    both.remove()

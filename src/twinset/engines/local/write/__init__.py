@@ -1,0 +1,1 @@
+"""Write the tables of a result."""

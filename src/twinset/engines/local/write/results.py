@@ -1,0 +1,276 @@
+"""The result folder of a dedup run, written beside its place and moved there whole."""
+
+import json
+import os
+import shutil
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from twinset.documents.parts import Block, KeptWriter
+from twinset.engines.local.copies import SAME, Copies
+from twinset.engines.local.corpus import Corpus, Span
+from twinset.engines.local.sort_pairs import Rows
+from twinset.engines.local.steps.cluster import Clusters
+from twinset.engines.local.steps.cluster_beside_index import Earlier
+from twinset.engines.local.steps.sketch import EMPTY, UNREADABLE
+from twinset.engines.local.threads import Threads
+from twinset.engines.local.write.table_file import TableFile
+from twinset.engines.progress import Progress
+from twinset.errors import OutputError
+from twinset.pairs.sets import Shares, scores
+from twinset.schema import CLUSTERS, DOCUMENTS, SOURCES, Numbers, flags_schema, pairs_schema, removed_schema
+from twinset.schema import EMPTY as EMPTY_SCHEMA
+from twinset.schema import UNREADABLE as UNREADABLE_SCHEMA
+from twinset.system.atomic_files import moved
+from twinset.system.spool import cannot_write
+
+_ROWS = 1 << 17
+Scored = tuple[npt.NDArray[Any], ...]
+
+
+class Scoring(Protocol):
+    """A measure other than Jaccard, and its scores: one array for each column."""
+
+    @property
+    def measure(self) -> str:
+        """The name of the measure."""
+
+    def scores(self, left: Numbers, right: Numbers, found: Numbers) -> Scored:
+        """The scores of pairs of documents; `found` is SAME where they have the same content."""
+
+
+class Results:
+    """Turns document numbers into tables of ids and scores."""
+
+    def __init__(
+        self, corpus: Corpus, copies: Copies, sizes: Numbers, earlier: Earlier | None = None,
+        scoring: Scoring | None = None,
+    ) -> None:  # fmt: skip
+        self.corpus, self.copies, self.sizes, self.earlier = corpus, copies, sizes, earlier
+        self.scoring, self.measure = scoring, scoring.measure if scoring is not None else "jaccard"
+
+    def but(self, sizes: Numbers) -> "Results":
+        """The same, with other set sizes."""
+        return Results(self.corpus, self.copies, sizes, scoring=self.scoring)
+
+    def _scores(self, left: Numbers, right: Numbers, shared: Numbers) -> Scored:
+        return self._shares(left, right, shared) if self.scoring is None else self.scoring.scores(left, right, shared)
+
+    def _shares(self, left: Numbers, right: Numbers, shared: Numbers) -> tuple[Shares, Shares, Shares]:
+        same = shared == SAME
+        lefts, rights = self.sizes[self.copies.first[left]], self.sizes[self.copies.first[right]]
+        ones = np.ones(len(shared), np.uint32)
+        return scores(np.where(same, ones, shared), np.where(same, ones, lefts), np.where(same, ones, rights))
+
+    def similarity(self, rows: Rows) -> Shares:
+        """How similar the two of each pair are; of what has a distance, how little they are apart."""
+        found: Shares = self._scores(rows[:, 0], rows[:, 1], rows[:, 2])[0]
+        return -found.astype(np.float64) if self.measure in ("bits", "distance") else found
+
+    def pairs(self, rows: Rows) -> pa.Table:
+        """The table of some pairs."""
+        left, right = np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1])
+        names = [self.corpus.take_ids(left), self.corpus.take_ids(right)]
+        return pa.table([*names, *self._scores(left, right, rows[:, 2])], schema=pairs_schema(self.measure))
+
+    def write_pairs(self, path: Path, portions: Any) -> int:
+        """Write pairs as they come; returns how many."""
+        with TableFile(path, pairs_schema(self.measure)) as file:
+            for rows in portions:
+                for start in range(0, len(rows), _ROWS):
+                    file.write(self.pairs(rows[start : start + _ROWS]))
+        return file.rows
+
+    def reasons(self, clusters: Clusters, numbers: Numbers) -> tuple[pa.Array, Scored]:
+        """For removed documents: the id of the kept one, and the scores."""
+        because = (numbers, clusters.kept_by[numbers], clusters.shared[numbers])
+        found = self._scores(*because)
+        if self.earlier is not None:
+            found = self.earlier.scored(self._shares(*because), self.copies.first[numbers])
+        return self.kept_ids(clusters, numbers), found
+
+    def kept_ids(self, clusters: Clusters, numbers: Numbers) -> pa.Array:
+        """The ids of the documents that some were removed because of: kept ones, or earlier ones of an index."""
+        names = self.corpus.take_ids(clusters.kept_by[numbers])
+        return names if self.earlier is None else self.earlier.named(names, self.copies.first[numbers])
+
+    def clusters(self, clusters: Clusters) -> int:
+        """How many clusters there are, those of earlier documents of an index among them."""
+        if self.earlier is not None:
+            return self.earlier.clusters(clusters, self.copies)
+        return len(np.unique(clusters.kept_by[clusters.removed]))
+
+    def write_removed(self, path: Path, clusters: Clusters) -> None:
+        """One row for each removed document."""
+        removed = np.flatnonzero(clusters.removed).astype(np.uint32)
+        schema = removed_schema(self.measure)
+        with TableFile(path, schema) as file:
+            for start in range(0, len(removed), _ROWS):
+                numbers = removed[start : start + _ROWS]
+                because, numbers_scores = self.reasons(clusters, numbers)
+                file.write(pa.table([self.corpus.take_ids(numbers), because, *numbers_scores], schema=schema))
+
+    def write_clusters(self, path: Path, clusters: Clusters) -> None:
+        """One row for each document that was read: its cluster is named after the kept document."""
+        members = np.flatnonzero(clusters.kept | clusters.removed).astype(np.uint32)
+        with TableFile(path, CLUSTERS) as file:
+            for start in range(0, len(members), _ROWS):
+                numbers = members[start : start + _ROWS]
+                names = [self.corpus.take_ids(numbers), self.kept_ids(clusters, numbers)]
+                file.write(pa.table([*names, pa.array(clusters.kept[numbers])], schema=CLUSTERS))
+
+    def write_documents(self, path: Path) -> None:
+        """One row for each document, by its number: where it stands and what became of it."""
+        corpus = self.corpus
+        with TableFile(path, DOCUMENTS) as file:
+            for span in corpus.spans:
+                numbers = np.arange(span.first, span.first + span.rows, dtype=np.uint32)
+                columns = [
+                    np.full(span.rows, span.part, np.uint32),
+                    np.arange(span.first_row, span.first_row + span.rows, dtype=np.uint64),
+                    corpus.sources[numbers],
+                    corpus.status[numbers],
+                    self.copies.first[numbers],
+                    corpus.lengths[numbers],
+                    corpus.counts[numbers],
+                ]
+                file.write(pa.table([corpus.take_ids(numbers), *map(pa.array, columns)], schema=DOCUMENTS))
+
+    def write_left_out(self, folder: Path, unreadable: list[tuple[int, str]]) -> None:
+        """Name the empty documents and the unreadable rows of the sources."""
+        own = np.arange(self.corpus.documents) < self.corpus.own
+        empty = np.flatnonzero((self.corpus.status == EMPTY) & own).astype(np.uint32)
+        with TableFile(folder / "empty.parquet", EMPTY_SCHEMA) as file:
+            for start in range(0, len(empty), _ROWS):
+                file.write(pa.table([self.corpus.take_ids(empty[start : start + _ROWS])], schema=EMPTY_SCHEMA))
+        mine = [(number, reason) for number, reason in unreadable if number < self.corpus.own]
+        with TableFile(folder / "unreadable.parquet", UNREADABLE_SCHEMA) as file:
+            names = self.corpus.take_ids(np.array([number for number, _ in mine], np.uint32))
+            file.write(
+                pa.table([names, pa.array([reason for _, reason in mine], pa.string())], schema=UNREADABLE_SCHEMA)
+            )
+
+    def flags(self, clusters: Clusters, span: Span) -> pa.Table:
+        """The columns of --flag for a block of rows."""
+        numbers = np.arange(span.first, span.first + span.rows, dtype=np.uint32)
+        read = self.corpus.status[numbers] != UNREADABLE
+        removed = clusters.removed[numbers]
+        because, (score, *_) = self.reasons(clusters, numbers)
+        nothing = pa.scalar(None, pa.string())
+        return pa.table(
+            [
+                pa.compute.if_else(pa.array(read), because, nothing),
+                pa.compute.if_else(pa.array(removed), because, nothing),
+                pa.array(score, mask=~removed),
+            ],
+            schema=flags_schema(self.measure),
+        )
+
+
+def write_kept(
+    results: Results,
+    clusters: Clusters,
+    out: Path,
+    threads: Threads,
+    progress: Progress,
+    *,
+    flag: bool,
+    copy: bool,
+) -> None:
+    """Write the kept rows of every part in the part's own format."""
+    corpus = results.corpus
+    mask: npt.NDArray[np.bool_] = clusters.kept | clusters.removed if flag else clusters.kept
+    progress.stage("writing", corpus.own, "documents")
+    (out / "kept").mkdir()
+    for number, part in enumerate(corpus.parts):
+        if corpus.border is not None and _first(corpus, number) >= corpus.border:
+            continue
+        writer: KeptWriter = part.open_writer(out, flag=flag, copy=copy)
+        try:
+
+            def ready(span: Span, block: Block) -> tuple[Block, pa.Table | None]:
+                return block, results.flags(clusters, span) if flag else None
+
+            for span, (block, flags) in corpus.read(threads, ready, whole=True, parts=range(number, number + 1)):
+                writer.write(block, mask[span.first : span.first + span.rows], flags)
+                progress.advance(span.rows)
+            writer.close()
+        except OSError as error:
+            writer.abort()
+            raise cannot_write(out, error) from error
+        except BaseException:
+            writer.abort()
+            raise
+
+
+def _first(corpus: Corpus, part: int) -> int:
+    return next((span.first for span in corpus.spans if span.part == part), 0)
+
+
+def write_sources(corpus: Corpus, path: Path, against: int, digests: "list[Future[str] | None]") -> None:
+    """Name every source with its size and digest."""
+    rows = [0] * len(corpus.parts)
+    for span in corpus.spans:
+        rows[span.part] += span.rows
+    listed = []
+    for number, (part, digest) in enumerate(zip(corpus.parts, digests, strict=True)):
+        listed.append(
+            {
+                "path": part.name,
+                "format": part.format,
+                "documents": rows[number],
+                "bytes": part.size if digest is not None else None,
+                "sha256": digest.result() if digest is not None else None,
+                "role": "against" if number >= against else "source",
+            }
+        )
+    with TableFile(path, SOURCES) as file:
+        file.write(pa.Table.from_pylist(listed, schema=SOURCES))
+
+
+def write_summary(path: Path, summary: dict[str, Any]) -> None:
+    """Write the summary, flushed to the disk."""
+    try:
+        with open(path, "wb") as file:
+            file.write(_as_json(summary))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def _as_json(summary: dict[str, Any]) -> bytes:
+    try:
+        return (json.dumps(summary, indent=2, ensure_ascii=False) + "\n").encode()
+    except UnicodeEncodeError:  # the path of a source need not be valid text; escaped, it can be read back
+        return (json.dumps(summary, indent=2, ensure_ascii=True) + "\n").encode()
+
+
+def check_place(place: Path | None, force: bool) -> None:
+    """Refuse to write a result where something else is."""
+    if place is None:
+        return
+    if place.exists() and not force:
+        raise OutputError(f"{place} exists; choose another output, or replace it with --force")
+    if place.exists() and not place.is_dir():
+        raise OutputError(f"{place} is a file, and the output is a folder; choose another output")
+    if place.exists() and any(place.iterdir()) and not (place / "summary.json").is_file():
+        raise OutputError(
+            f"{place} is no result of an earlier run, so --force does not replace it; choose another output"
+        )
+
+
+def put_in_place(made: Path, place: Path, aside: Path) -> None:
+    """Move what was made to its place; what was there before goes aside first."""
+    try:
+        if place.exists():
+            shutil.rmtree(aside, ignore_errors=True)  # a run that was killed here left it
+            os.replace(place, aside)
+        moved(made, place)
+    except OSError as error:
+        raise cannot_write(place, error) from error

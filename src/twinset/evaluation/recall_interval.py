@@ -1,0 +1,228 @@
+"""What an audit says about all pairs: the recall it saw, and a 95 % interval for the recall of the run.
+
+The documents of the sample are drawn at random; pairs are not, they come along with their documents, and those of one
+document are often found or missed together. So the interval rests on how much the sums differ from document to document
+(the usual variance of a ratio under sampling without replacement) and turns that into a number of independent
+observations worth as much, for which the interval of Clopper and Pearson is taken, as Korn and Graubard do for surveys.
+What was not seen is not taken for absent: while nothing, or little, was missed, pairs of one document count as one
+observation.
+"""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from twinset.engines.local.write.results import Results
+
+if TYPE_CHECKING:
+    from twinset.engines.local.audit.run import Audited
+
+LEVEL = 0.95
+NAMED = 1000
+"""Missed pairs that a summary names."""
+
+_ENOUGH = 15.0
+"""Documents with missed pairs, by which their spread is believed half."""
+
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Pairs of some documents, drawn from `population`: document i has pairs_of[i], of which missed_of[i] were missed.
+
+    `pairs` and `missed` count every pair once. With `one_sided` only one document of a pair could be drawn.
+    """
+
+    population: int
+    pairs_of: Counts
+    missed_of: Counts
+    pairs: int
+    missed: int
+    one_sided: bool = False
+
+
+def summary_of(audited: "Audited", results: Results) -> dict[str, Any]:
+    """What a summary says of an audit: documents, pairs, found, recall, low, high; and, if there are some, `missed`."""
+    found = Sampled(
+        audited.population, audited.pairs_of, audited.missed_of, audited.pairs, audited.missed, audited.one_sided
+    )
+    recall, low, high = recall_of(found)
+    summary: dict[str, Any] = {
+        "documents": len(audited.sample),
+        "pairs": audited.pairs,
+        "found": audited.pairs - audited.missed,
+        "recall": recall,
+        "low": low,
+        "high": high,
+    }
+    if audited.missed:
+        summary["missed"] = []
+        for rows in audited.missed_rows():
+            room = NAMED - len(summary["missed"])
+            summary["missed"] += _with_sizes(audited, results).pairs(rows[:room]).to_pylist()
+            if len(summary["missed"]) >= NAMED:
+                break
+    return summary
+
+
+def write_missed(path: Path, audited: "Audited", results: Results) -> None:
+    """Write the missed pairs, if there are some."""
+    if audited.missed:
+        _with_sizes(audited, results).write_pairs(path, audited.missed_rows())
+
+
+def _with_sizes(audited: "Audited", results: Results) -> Results:
+    """Results that know the set sizes of documents which only the audit has met."""
+    return results.but(audited.sizes)
+
+
+def recall_of(sampled: Sampled) -> tuple[float, float, float] | tuple[None, None, None]:
+    """The recall seen, and the least and the most that the recall of all pairs may be; None where no pair was seen.
+
+    Where every document was drawn, recall is known and the three are equal.
+
+    Examples
+    --------
+    >>> ten = Sampled(1000, np.full(10, 3), np.array([1, 0, 0, 0, 0, 0, 0, 0, 0, 0]), 30, 1)
+    >>> [round(one, 3) for one in recall_of(ten)]
+    [0.967, 0.627, 1.0]
+    >>> recall_of(Sampled(1000, np.zeros(10, int), np.zeros(10, int), 0, 0))
+    (None, None, None)
+    """
+    if sampled.pairs == 0:
+        return None, None, None
+    recall = (sampled.pairs - sampled.missed) / sampled.pairs
+    worth = observations(sampled)
+    if math.isinf(worth):
+        return recall, recall, recall
+    low, high = exact_interval(sampled.missed / sampled.pairs * worth, worth)
+    return recall, min(recall, 1.0 - high), max(recall, 1.0 - low)
+
+
+def observations(sampled: Sampled) -> float:
+    """How many independent observations the pairs are worth; infinite where every document was drawn."""
+    rate = sampled.missed / sampled.pairs
+    binomial = rate * (1.0 - rate)
+    grouped = _spread(sampled, sampled.pairs_of.astype(np.float64), float(sampled.pairs))
+    if grouped == 0.0:
+        return math.inf
+    whole = sampled.pairs**2 / grouped  # as if the pairs of a document were all found or all missed
+    if binomial == 0.0:
+        return whole
+    apart = _apart(sampled, rate)
+    spread = _spread(sampled, apart, binomial * sampled.pairs)
+    if spread == 0.0:  # all miss alike, as far as so few can tell
+        return whole
+    seen = binomial * sampled.pairs**2 / spread
+    seen /= (_student(_freedom(apart)) / _student(math.inf)) ** 2
+    if seen <= whole:
+        return seen
+    # How misses are spread over documents is known as well as documents with misses were seen, each counted by how
+    # many it has; while these are few, what they say is drawn towards the worst.
+    missing = float(sampled.missed_of.sum()) ** 2 / float((sampled.missed_of.astype(np.float64) ** 2).sum())
+    trust = missing / (missing + _ENOUGH)
+    return float(seen**trust * whole ** (1.0 - trust))
+
+
+def _apart(sampled: Sampled, rate: float) -> npt.NDArray[np.float64]:
+    """How many pairs more than its share each document misses.
+
+    A document with many pairs has drawn the rate towards itself: it is measured without it, as the jackknife does.
+    """
+    weight = np.minimum(sampled.pairs_of / sampled.pairs_of.sum(), 0.5)
+    apart: npt.NDArray[np.float64] = (sampled.missed_of - rate * sampled.pairs_of) / (1.0 - weight)
+    return apart
+
+
+def _freedom(apart: npt.NDArray[np.float64]) -> float:
+    """The degrees of freedom of a sum of squares (Satterthwaite): few where a few documents make most of it."""
+    squares, fourths = float((apart**2).sum()), float((apart**4).sum())
+    over = fourths - squares**2 / len(apart)
+    most = max(1.0, len(apart) - 1.0)
+    return most if over <= 0.0 else min(most, max(1.0, 2.0 * squares**2 / over))
+
+
+def _student(freedom: float) -> float:
+    """The quantile of Student's distribution that the level asks for on each side."""
+    if math.isinf(freedom):
+        return 1.959963984540054
+    x = beta_quantile(1.0 - LEVEL, freedom / 2.0, 0.5)
+    return math.sqrt(freedom * (1.0 - x) / x)
+
+
+def _spread(sampled: Sampled, of_document: npt.NDArray[np.float64], squares: float) -> float:
+    """The variance of a sum over the pairs that the sample meets.
+
+    `of_document` is the sum over the pairs of each drawn document, `squares` the sum of squares over the pairs met.
+    With a share f of the documents drawn, one of two is met with 1 - (1-f)²; that two pairs of one document are both
+    not met has (1-f)³, and the rest follows.
+    """
+    share = len(sampled.pairs_of) / sampled.population
+    rest = 1.0 - share
+    by_document = float((of_document**2).sum())
+    if sampled.one_sided:
+        return rest * by_document
+    return rest**3 * by_document + rest**2 * share**2 * squares / (1.0 - rest**2)
+
+
+def exact_interval(hits: float, trials: float) -> tuple[float, float]:
+    """The interval of Clopper and Pearson for a share; hits and trials need not be whole.
+
+    Examples
+    --------
+    >>> [round(one, 4) for one in exact_interval(0, 10)]
+    [0.0, 0.3085]
+    >>> [round(one, 4) for one in exact_interval(5, 10)]
+    [0.1871, 0.8129]
+    """
+    tail = (1.0 - LEVEL) / 2.0
+    low = beta_quantile(tail, hits, trials - hits + 1.0) if hits > 0 else 0.0
+    high = beta_quantile(1.0 - tail, hits + 1.0, trials - hits) if hits < trials else 1.0
+    return low, high
+
+
+def beta_quantile(share: float, a: float, b: float) -> float:
+    """Where the beta distribution of a and b reaches `share`."""
+    low, high = 0.0, 1.0
+    for _ in range(100):
+        middle = (low + high) / 2.0
+        if beta_share(middle, a, b) < share:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2.0
+
+
+def beta_share(x: float, a: float, b: float) -> float:
+    """The regularised incomplete beta function, by its continued fraction (Lentz's method).
+
+    Examples
+    --------
+    >>> round(beta_share(0.5, 2.0, 3.0), 6)
+    0.6875
+    """
+    if x <= 0.0 or x >= 1.0:
+        return 0.0 if x <= 0.0 else 1.0
+    if x > (a + 1.0) / (a + b + 2.0):
+        return 1.0 - beta_share(1.0 - x, b, a)
+    front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    tiny = 1e-300
+    c, d = 1.0, 1.0 / max(tiny, 1.0 - (a + b) * x / (a + 1.0))
+    value = d
+    for m in range(1, 10_000):
+        even = m * (b - m) * x / ((a + 2 * m - 1.0) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1.0))
+        for term in (even, odd):
+            d = 1.0 + term * d
+            c = 1.0 + term / c
+            d = 1.0 / (d if abs(d) > tiny else tiny)
+            c = c if abs(c) > tiny else tiny
+            value *= c * d
+        if abs(c * d - 1.0) < 1e-14:
+            break
+    return math.exp(front) * value / a

@@ -1,0 +1,223 @@
+"""A sample of a collection: some pieces of it, chosen over the whole, and how often what is in them counts.
+
+Pieces are of about 1 MiB. Every piece of the sources is passed by, so that the documents are counted, but only the
+chosen ones are read. Two documents of one piece are in the sample together whenever that piece is; two of different
+pieces only if both are. Pairs therefore count differently, and the estimates lean to neither side even where copies
+stand next to each other.
+"""
+
+import heapq
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from twinset.documents.normalize import hash_values
+from twinset.documents.parts import Chunk
+from twinset.engines.local.run import Local
+from twinset.engines.local.steps.shingle import shingled
+from twinset.engines.local.steps.sketch import READ, sketch_block
+from twinset.errors import SourceError
+from twinset.options import ShingleOptions
+from twinset.pairs.sets import Sets
+from twinset.plan import Plan
+from twinset.schema import Hashes, Numbers, Shingles
+
+PIECE = 2**20
+MOST_DOCUMENTS = 30_000
+MOST_SHINGLES = 16_000_000
+
+Flags = npt.NDArray[np.bool_]
+Shares = npt.NDArray[np.float64]
+
+_SMALLEST = Plan(1.0, 0.5, 8, 1, 8, 8)  # nothing is looked up by its bands: only contents are told apart
+_BY_SEED = 0xB1
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Distinct contents of some pieces of a collection, in an order of chance.
+
+    Attributes
+    ----------
+    documents, own
+        Documents of the whole collection, and of its sources without those compared against.
+    drawn, read, empty
+        Documents in the pieces that were read, those of them in the sample, and how many have no token.
+    text_bytes
+        Text of the whole collection, extrapolated.
+    texts, counts, salts
+        A text for each content, its shingles with repeats, and a number that differs where rows are not compared.
+    pieces, others, copies
+        For each content the piece it stands in, whether it is of the source compared against, and how many documents
+        of the sample have it.
+    n_pieces, chosen_pieces
+        Pieces of the collection, and how many were read.
+    """
+
+    documents: int
+    own: int
+    drawn: int
+    read: int
+    empty: int
+    text_bytes: int
+    texts: pa.Array
+    counts: Numbers
+    salts: Hashes
+    pieces: Numbers
+    others: Flags
+    copies: Numbers
+    n_pieces: int
+    chosen_pieces: int
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def share(self) -> float:
+        """How likely a document of the collection was to be in the sample."""
+        return self.chosen_pieces / max(1, self.n_pieces) * self.read / max(1, self.drawn)
+
+    def weights(self, lefts: Numbers, rights: Numbers, of: int) -> Shares:
+        """For each pair among the first `of` contents, how many pairs of the collection it stands for."""
+        apart = self.stands_for(of)
+        # Pieces come and go as wholes: what stands in one is met as often as the piece is.
+        together = apart * max(1, self.chosen_pieces - 1) / max(1, self.n_pieces - 1)
+        same = self.pieces[lefts] == self.pieces[rights]
+        rare = self._rarity(np.union1d(lefts, rights))
+        often = (self.copies[lefts] > 1) | (self.copies[rights] > 1)
+        # A content with copies in many pieces is met on its own account, wherever its first copy stands.
+        alone = rare[lefts] * rare[rights] / self.share**2 * _pairs(len(self)) / _pairs(of)
+        found: Shares = np.where(often, alone, np.where(same, together, apart) * rare[lefts] * rare[rights])
+        return np.maximum(found, 1.0)
+
+    def stands_for(self, of: int) -> float:
+        """How many pairs of the collection a pair of different pieces among the first `of` contents stands for."""
+        whole, some = self.n_pieces, self.chosen_pieces
+        apart = whole * (whole - 1) / (some * (some - 1)) if some > 1 else whole / some
+        return apart * _pairs(self.drawn) / _pairs(self.read) * _pairs(len(self)) / _pairs(of)
+
+    def _rarity(self, members: Numbers) -> Shares:
+        """For each content, how much less likely a single document was to be met than this content was.
+
+        A content met c > 1 times in a share f of the documents is taken to be there c/f times, so that it would have
+        been met almost surely. Of those met once some have a copy that was not: for each content met twice, a content
+        that is there twice is met once 2(1-f)/f times. That share is taken from the contents at hand, the `members`.
+        """
+        share = float(np.clip(self.share, 1e-12, 1 - 1e-12))
+        met = -np.expm1(self.copies / share * np.log1p(-share))
+        once, twice = (int(np.count_nonzero(self.copies[members] == count)) for count in (1, 2))
+        doubled = min(1.0, twice * 2 * (1 - share) / share / max(1, once))
+        found: Shares = np.where(self.copies > 1, self.share / met, 1 - doubled / 2)
+        return found
+
+    def sets(self, options: ShingleOptions, seed: int, of: int) -> Sets:
+        """Shingle sets of the first `of` contents; those that are never compared have no shingle in common."""
+        pieces: list[Shingles] = []
+        for portion in shingled(self.texts.slice(0, of), options, seed).portions:
+            salted = portion.hashes ^ np.repeat(self.salts[portion.rows], np.diff(portion.offsets))
+            salted[salted == 0] = 1  # zero marks a free place in hash tables
+            pieces.append(Shingles(portion.rows, portion.offsets, salted))
+        counts = np.zeros(of, np.int64)
+        for portion in pieces:
+            counts[portion.rows] = np.diff(portion.offsets)
+        made = Sets.with_room(counts)
+        for portion in pieces:
+            made.fill(portion, np.arange(len(portion.rows)), portion.rows)
+        return made
+
+
+def draw(run: Local, pieces: int, seed: int) -> Sample:
+    """Read some pieces of the sources of a run, chosen by the seed."""
+    dice = random.Random(seed)
+    chosen: list[tuple[float, int, int, Chunk]] = []
+    documents = own = n_pieces = 0
+    for number, chunk in _pieces(run):
+        documents += chunk.rows
+        own += chunk.rows if number < run.against else 0
+        # The pieces of the highest marks stay; a mark is drawn for each, whether it stays or not.
+        entry = (dice.random(), -n_pieces, number, chunk)
+        if len(chosen) < pieces:
+            heapq.heappush(chosen, entry)
+        else:
+            heapq.heappushpop(chosen, entry)
+        n_pieces += 1
+    if not documents:
+        raise SourceError("there is no document in the sources; name one that has some")
+    rows = _Rows(run)
+    for _, place, number, chunk in sorted(chosen, key=lambda one: -one[1]):
+        rows.add(-place, number, chunk)
+    return rows.sample(documents, own, n_pieces, len(chosen), seed)
+
+
+def _pieces(run: Local) -> Iterator[tuple[int, Chunk]]:
+    for number, part in enumerate(run.parts):
+        for chunk in part.chunks(PIECE):
+            yield number, chunk
+            run.progress.advance(chunk.rows)
+
+
+class _Rows:
+    """Rows gathered from pieces."""
+
+    def __init__(self, run: Local) -> None:
+        self.run = run
+        self.texts: list[pa.Array] = []
+        self.columns: list[tuple[Numbers, Hashes, Hashes, Numbers, Flags]] = []
+        self.empty = self.text_bytes = self.rows = 0
+
+    def add(self, place: int, number: int, chunk: Chunk) -> None:
+        """Read a piece; rows without shingles are only counted."""
+        run, other = self.run, number >= self.run.against
+        block = chunk.read()
+        done = sketch_block(block, run.parts[number], run.options, _SMALLEST, other, False)
+        good = np.flatnonzero(done.status == READ)
+        by = run.options.by
+        salts = np.zeros(block.rows, np.uint64) if by is None else hash_values(block.by, _BY_SEED)
+        texts = block.texts.combine_chunks() if isinstance(block.texts, pa.ChunkedArray) else block.texts
+        self.texts.append(texts.take(pa.array(good)).cast(pa.large_binary()))
+        self.columns.append(
+            (
+                done.counts[good],
+                done.digests[good],
+                salts[good],
+                np.full(len(good), place, np.uint32),
+                np.full(len(good), other, np.bool_),
+            )
+        )
+        self.rows += block.rows
+        self.empty += block.rows - len(good)
+        self.text_bytes += done.text_bytes
+
+    def sample(self, documents: int, own: int, n_pieces: int, chosen: int, seed: int) -> Sample:
+        """Put the rows into an order of chance, keep as many as there is room for, and tell contents apart."""
+        counts, digests, salts, pieces, others = (np.concatenate(column) for column in zip(*self.columns, strict=True))
+        order = np.random.default_rng(seed).permutation(len(counts))
+        reach = np.cumsum(counts[order], dtype=np.int64)
+        kept = order[: max(1, min(MOST_DOCUMENTS, int(np.searchsorted(reach, MOST_SHINGLES, side="right"))))]
+        _, first, copies = np.unique(digests[kept], axis=0, return_index=True, return_counts=True)
+        by_chance = np.argsort(first)
+        contents = kept[first[by_chance]]
+        return Sample(
+            documents=documents,
+            own=own,
+            drawn=len(counts),
+            read=len(kept),
+            empty=self.empty,
+            text_bytes=round(self.text_bytes / max(1, self.rows) * documents),
+            texts=pa.concat_arrays(self.texts).take(pa.array(contents)),
+            counts=counts[contents],
+            salts=salts[contents],
+            pieces=pieces[contents],
+            others=others[contents],
+            copies=copies[by_chance].astype(np.uint32),
+            n_pieces=n_pieces,
+            chosen_pieces=chosen,
+        )
+
+
+def _pairs(count: int) -> float:
+    return max(1.0, count * (count - 1) / 2)

@@ -1,0 +1,82 @@
+"""How long a shingle must be: what two unrelated documents of a collection have in common by chance."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from twinset.evaluation.sample import Sample
+from twinset.options import ShingleOptions
+from twinset.options.survey import SurveyOptions
+from twinset.pairs.sets import overlaps, scores
+
+WORDS, CHARACTERS = range(1, 11), range(3, 16)
+ENOUGH = 0.01
+"""Two unrelated documents should not seem more similar than this on average."""
+
+_DOCUMENTS = 200
+_MOST_SHINGLES = 400_000
+_RELATED = 0.2
+
+
+@dataclass(frozen=True)
+class Length:
+    """A length of shingles.
+
+    Attributes
+    ----------
+    shingle
+        The kind and the length, such as ``word:5``.
+    chance
+        The mean similarity of two unrelated documents of the sample.
+    highest
+        The similarity that only one in a hundred such pairs exceeds.
+    pairs
+        How many pairs were compared.
+    """
+
+    shingle: str
+    chance: float
+    highest: float
+    pairs: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the values as plain ones, ready for JSON."""
+        return dataclasses.asdict(self)
+
+
+def chance_by_length(sample: Sample, options: SurveyOptions) -> list[Length]:
+    """Give what unrelated documents have in common, for shingles of each length of the kind asked for.
+
+    All pairs of some two hundred contents are compared. Those that share a fifth or more even at the greatest length
+    are related, and left out. Nothing is given where no unrelated pair is left.
+    """
+    reach = np.cumsum(sample.counts, dtype=np.int64)
+    few = min(len(sample), _DOCUMENTS, max(2, int(np.searchsorted(reach, _MOST_SHINGLES, side="right"))))
+    lefts, rights = (side.astype(np.uint32) for side in np.triu_indices(few, 1))
+    same_group = sample.salts[lefts] == sample.salts[rights]
+    lefts, rights = lefts[same_group], rights[same_group]
+    lengths = WORDS if options.kind == "word" else CHARACTERS
+    similarities = {}
+    for length in reversed(lengths):
+        spec = f"{options.kind}:{length}"
+        names = [field.name for field in dataclasses.fields(ShingleOptions)]
+        one = ShingleOptions.of(**{**{name: getattr(options, name) for name in names}, "shingle": spec})
+        sets = sample.sets(one, options.seed, few)
+        shared = overlaps(sets, lefts, rights, 0.0)
+        similarities[spec] = scores(shared, sets.sizes[lefts], sets.sizes[rights])[0]
+        if length == lengths[-1]:
+            unrelated = similarities[spec] < _RELATED
+            lefts, rights, similarities[spec] = lefts[unrelated], rights[unrelated], similarities[spec][unrelated]
+    if not len(lefts):
+        return []
+    return [
+        Length(spec, float(found.mean()), float(np.quantile(found, 0.99)), len(found))
+        for spec, found in reversed(similarities.items())
+    ]
+
+
+def least_length(lengths: list[Length]) -> Length | None:
+    """Give the shortest of the lengths at which chance alone makes no one seem similar; None if none is."""
+    return next((one for one in lengths if one.chance <= ENOUGH), None)

@@ -1,0 +1,205 @@
+"""The contract: what a home of an index does. SQLite and PostgreSQL keep it; one suite of tests runs over both.
+
+Five tables, the same in every home, named after the nouns:
+
+    settings   name, value                  what the index was made with
+    documents  number, id, text             the documents; text is null where it is not kept
+    shingles   document, hashes             their shingle hashes, where those are kept instead
+    sketches   document, shingles, slots    how many shingles, and the sketch
+    bands      key, document                one row a band: who shares a key is a candidate
+
+A code or a vector is its own sketch: `slots` has its bytes, `shingles` is 1, and nothing else of it is kept.
+
+Numbers count up from 1 in the order of adding and are never used for two documents at a time. A home knows nothing of
+texts, hashing or similarity.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from twinset.errors import DamagedError
+from twinset.index.kinds.text_entries import Entries, Keys
+from twinset.schema import Numbers, Sketches
+
+Whole = npt.NDArray[np.int64]
+"""Document numbers and keys, as a database takes them."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Sketches of some documents, in the order of their numbers."""
+
+    numbers: Whole
+    shingles: Numbers
+    slots: Sketches
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, int, bytes]], where: str) -> Kept:
+        """From rows of the table `sketches`; what cannot be sketches of one plan raises `DamagedError`."""
+        if not rows:
+            return cls(np.zeros(0, np.int64), np.zeros(0, np.uint32), np.zeros((0, 0), np.uint32))
+        numbers, shingles, slots = zip(*rows, strict=True)
+        try:
+            width, whole = len(slots[0]), bytearray().join(slots)
+            counts = np.array(shingles, np.int64)
+            if len(whole) != width * len(rows):
+                width, slots = _filled_up(counts.tolist(), slots)
+                whole = bytearray().join(slots)
+        except (TypeError, ValueError, OverflowError):  # a database may hold what its tables do not allow
+            raise DamagedError(f"{where} is damaged: sketches of documents are not as they were written") from None
+        if width % 4 or any(len(one) != width for one in slots) or counts.min() < 0 or counts.max() >= 2**32:
+            raise DamagedError(f"{where} is damaged: sketches of documents are not as they were written")
+        return cls(
+            np.array(numbers, np.int64),
+            counts.astype(np.uint32),
+            np.frombuffer(whole, np.uint32).reshape(len(rows), -1) if width else np.zeros((len(rows), 0), np.uint32),
+        )
+
+    def fitted(self, slots: int) -> Kept:
+        """The same at so many slots, where all are empty and were written before it was known how many there are."""
+        if self.slots.shape[1] == slots or self.slots.shape[1] or self.shingles.any():
+            return self
+        return Kept(self.numbers, self.shingles, np.zeros((len(self.numbers), slots), np.uint32))
+
+
+def _filled_up(counts: Sequence[int], slots: Sequence[bytes]) -> tuple[int, tuple[bytes, ...]]:
+    """The width of sketches, and the sketches: empty ones are of no width if they came before all others."""
+    width = max(map(len, slots))
+    return width, tuple(one or (b"" if count else bytes(width)) for count, one in zip(counts, slots, strict=True))
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document as it is kept: `content` is its packed text or its shingle hashes, or nothing."""
+
+    number: int
+    id: str
+    content: bytes | None
+
+
+class Home(ABC):
+    """Where an index lives. Reads see what was committed; several of them inside `snapshot` see the same state."""
+
+    name: str
+    """The path or address, without secrets: for messages."""
+    read_only: bool
+    most_number: int = 2**32 - 1
+    """The greatest number that a document can have here."""
+
+    def files(self) -> list[str]:
+        """The files that the index is kept in, where it is kept in files: they are no documents of any folder."""
+        return []
+
+    @abstractmethod
+    def settings(self, only: str | None = None) -> dict[str, str]:
+        """The rows of the table `settings`, or only the one of this name."""
+
+    @abstractmethod
+    def change_settings(self, rows: dict[str, str]) -> None:
+        """Put rows into the table `settings`; within `transaction` only."""
+
+    @abstractmethod
+    def snapshot(self) -> AbstractContextManager[None]:
+        """All reads inside see one state of the index, whatever writers do meanwhile."""
+
+    @abstractmethod
+    def writer(self, timeout: float, doing: str) -> AbstractContextManager[None]:
+        """Be the only writer; after `timeout` seconds of waiting raise `BusyError`, which says who is.
+
+        May be entered again by whoever is inside.
+        """
+
+    @abstractmethod
+    def transaction(self) -> AbstractContextManager[None]:
+        """All writes inside are committed together, durably, or none of them; within `writer` only."""
+
+    @abstractmethod
+    def flush(self) -> None:
+        """Write what the transaction has so far, uncommitted: where there is no room for it, that shows now."""
+
+    @abstractmethod
+    def count(self) -> int:
+        """The number of documents."""
+
+    @abstractmethod
+    def last_number(self) -> int:
+        """The greatest number in use, 0 if there is none."""
+
+    @abstractmethod
+    def numbers(self, ids: Sequence[str]) -> dict[str, int]:
+        """The numbers of those ids that are there."""
+
+    @abstractmethod
+    def postings(self, keys: Whole) -> tuple[Whole, Whole]:
+        """Every row of `bands` with one of these keys (ascending, distinct): keys and documents."""
+
+    @abstractmethod
+    def sketches(self, numbers: Whole) -> Kept:
+        """The sketches of those of these documents (ascending) that are there."""
+
+    @abstractmethod
+    def sketch_page(self, after: int, most: int) -> Kept:
+        """The sketches of at most so many documents beyond `after`, ascending."""
+
+    @abstractmethod
+    def documents(self, numbers: Whole, *, contents: bool) -> list[Document]:
+        """Those of these documents (ascending) that are there, in order, with or without what is kept of them."""
+
+    @abstractmethod
+    def page(self, after: int, most: int) -> Whole:
+        """Numbers of at most so many documents beyond `after`, ascending."""
+
+    @abstractmethod
+    def insert(self, numbers: Whole, entries: Entries) -> None:
+        """Write new documents, but for their bands; within `transaction` only."""
+
+    @abstractmethod
+    def insert_bands(self, numbers: Whole, keys: Keys) -> None:
+        """Write the bands of new documents, keys (n, bands); within `transaction` only.
+
+        Keys fall everywhere in their table, so many at a time are written much faster than few.
+        """
+
+    @abstractmethod
+    def delete(self, numbers: Whole, keys: Keys) -> None:
+        """Delete documents, with their band keys (n, bands); within `transaction` only."""
+
+    @abstractmethod
+    def band_rows(self) -> Iterator[tuple[Whole, Whole]]:
+        """Every row of `bands`, keys and documents, portion by portion."""
+
+    @abstractmethod
+    def strays(self) -> dict[str, int]:
+        """How many rows of shingles and sketches belong to no document, and how many documents have no sketch."""
+
+    @abstractmethod
+    def damage(self) -> list[str]:
+        """What the database itself finds wrong with its files."""
+
+    @abstractmethod
+    def compact(self) -> None:
+        """Give space of removed documents back; within `writer` only."""
+
+    @abstractmethod
+    def sizes(self) -> dict[str, int]:
+        """Bytes on disk, in all and by table."""
+
+    @abstractmethod
+    def migrate(self) -> None:
+        """Bring the tables of an older format up to date; within `transaction` only."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of everything."""
+
+    def facts(self) -> dict[str, Any]:
+        """What else there is to say about this kind of home, in plain values."""
+        return {}

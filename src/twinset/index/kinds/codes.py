@@ -1,0 +1,383 @@
+"""Bit codes in an index, and pictures, which are codes of 64 bits: every code within a distance is found.
+
+Some bits of a code are cut into blocks, and a code is filed under each of them (multi-index hashing: Norouzi, Punjani,
+Fleet, CVPR 2012). Two codes that differ in at most d bits differ, in one of m blocks at least, in no more bits than its
+radius, if radii plus one each add up to d + 1. So a query looks under its own blocks and those that differ in so few
+bits; where that would be more work than comparing it with every code, it is. The k nearest are looked for within
+greater and greater distances, until k are there and nothing nearer can have been missed.
+
+The bits of a block lie far apart: where codes have zeros in front, as small numbers do, no block is all zeros.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from twinset.candidates.hamming.query import radii_of
+from twinset.documents.formats.arrays import check_array
+from twinset.documents.items.codes import code_of, holds_codes, packed_codes
+from twinset.errors import OptionError, SourceError
+from twinset.index.backend import Home, Kept, Whole
+from twinset.index.kinds import kernels
+from twinset.index.kinds.base import OfOneWidth, one_by_one
+from twinset.index.kinds.text_entries import Keys, Sketched
+from twinset.index.query import Answering, Ask, Scored, Scores, Shares, met
+from twinset.index.settings import Settings
+from twinset.options.index import QueryOptions, SourceOptions
+from twinset.plan.codes import GivenCodes
+from twinset.schema import Codes, Sketches
+
+_SEEK, _FETCH, _ROW, _COMPARE = 1.0, 2.0, 0.5, 0.002
+"""Microseconds, about, of a look-up, of a candidate, and of a code that is read and compared with all others. Only how
+answers are found rests on them, never what they are."""
+_PLANNED = 1_000_000  # codes that the number of blocks is chosen for
+_BLOCK = 3.0  # what one more block is worth in microseconds of a query: its row is written and kept
+_MOST_BLOCKS, _WIDEST = 64, 32
+_QUERIES, _KEYS = 1024, 2**19  # asked, and looked up, together
+_MEETINGS = 2**19
+_SKETCHES = 2**24
+_PAGE = 2**10  # codes read at a time: many more take three times as long each
+_FILED = 2**14
+
+
+@lru_cache(maxsize=64)
+def blocks(bits: int, tables: int) -> tuple[npt.NDArray[np.int64], ...]:
+    """The bits of each block, counted from the first of a code; all blocks have as many, and 32 at most.
+
+    Examples
+    --------
+    >>> [block.tolist() for block in blocks(8, 3)]
+    [[0, 4], [1, 5], [2, 6]]
+    """
+    width = min(_WIDEST, bits // tables)
+    places = np.arange(width * tables) * bits // (width * tables)
+    return tuple(places[block::tables] for block in range(tables))
+
+
+def planned(bits: int, distance: int) -> GivenCodes:
+    """How many blocks make a query within a distance cheapest.
+
+    Examples
+    --------
+    >>> planned(64, 3).tables, planned(128, 3).tables, planned(64, 6).tables
+    (3, 4, 3)
+    """
+
+    def cost(tables: int) -> float:
+        width = min(_WIDEST, bits // tables)
+        probes = sum(_within(width, int(radius)) for radius in radii_of(min(distance, bits), tables))
+        return float(_SEEK * probes + _FETCH * probes * _PLANNED / 2**width + _BLOCK * tables)
+
+    return GivenCodes(bits, distance, min(range(1, min(bits, _MOST_BLOCKS) + 1), key=cost))
+
+
+def _within(width: int, radius: int) -> int:
+    return sum(comb(width, size) for size in range(min(width, radius) + 1))
+
+
+@lru_cache(maxsize=128)
+def _turns(width: int, radius: int) -> npt.NDArray[np.int32]:
+    """What turns so many bits of a block: every way to do it."""
+    if radius == 0:
+        return np.zeros(1, np.int32)
+    chosen = np.array(list(combinations(range(width), radius)), np.int64)
+    found: npt.NDArray[np.int32] = (np.int64(1) << chosen).sum(axis=1).astype(np.uint32).view(np.int32)
+    return found
+
+
+class CodeKind(OfOneWidth):
+    """Bit codes, all of as many bits."""
+
+    name = "code"
+    empty = "code"
+
+    def settled(self, rows: pa.Array) -> Settings:
+        """All codes have as many bits as the first."""
+        bits = 8 * (self.width or next(iter(self._sizes(rows)[self._sizes(rows) > 0].tolist()), 0))
+        if self.is_settled or not bits:
+            return self.settings
+        options = self.settings.options
+        options = options if options.images else dataclasses.replace(options, bits=bits)
+        return dataclasses.replace(self.settings, options=options, plan=planned(bits, int(options.reach)))
+
+    @property
+    def width(self) -> int | None:
+        """Bytes of a code."""
+        bits = self.settings.options.bits
+        return None if bits is None else bits // 8
+
+    def size(self, width: int) -> str:
+        """In bits."""
+        return f"{8 * width} bits"
+
+    @property
+    def slots(self) -> int:
+        """Whole words of 64 bits."""
+        return 2 * -(-(self.width or 0) // 8) if self.is_settled else 0
+
+    @property
+    def plan(self) -> GivenCodes:
+        """The blocks."""
+        if not isinstance(self.settings.plan, GivenCodes):
+            raise ValueError("nothing is known of the codes yet")
+        return self.settings.plan
+
+    def of_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
+        """Nothing stands behind the last bit of a code."""
+        return ~np.asarray(np.ascontiguousarray(slots).view(np.uint8)[:, self.width or 0 :].any(axis=1))
+
+    def columns(self, options: SourceOptions) -> dict[str, Any]:
+        """The column of codes."""
+        if options.item_kind not in ("text", "codes"):
+            raise OptionError(f"{options.item_flag} says what a document is, but the index holds codes; leave it out")
+        return {"codes": options.codes or self.settings.options.codes}
+
+    def is_one(self, what: Any) -> bool:
+        """A whole number, bytes, or hexadecimal digits."""
+        return isinstance(what, (str, bytes, bytearray, int, np.integer)) and not isinstance(what, bool)
+
+    def given(self, values: Any) -> pa.Array:
+        """Whole numbers, bytes or hexadecimal digits: lists of them, arrays of NumPy or Arrow."""
+        if isinstance(values, (pa.Array, pa.ChunkedArray)):
+            column = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+            if not (holds_codes(column.type) or pa.types.is_null(column.type)):
+                raise SourceError(f"codes are whole numbers, bytes or hexadecimal digits, these are {column.type}")
+            rows, bad = packed_codes(column)
+        elif isinstance(values, np.ndarray):
+            check_array(values, "codes", SourceOptions.of(codes="code"))
+            rows, bad = packed_codes(pa.array(values))
+        else:
+            rows, bad = _listed(values)
+        if bad:
+            raise SourceError(f"code number {bad[0][0]} cannot be read: {bad[0][1]}")
+        return rows
+
+    def keys(self, slots: Sketches) -> Keys:
+        """The bits of each block as one number, the blocks told apart."""
+        if not self.is_settled:
+            return np.zeros((len(slots), 0), np.int32)
+        cut = blocks(self.plan.bits, self.plan.tables)
+        keys = np.zeros((len(slots), len(cut)), np.uint32)
+        for start in range(0, len(slots), _FILED):
+            some = np.ascontiguousarray(slots[start : start + _FILED])
+            bits = np.unpackbits(some.view(np.uint8), axis=1)
+            for number, places in enumerate(cut):
+                here = np.zeros((len(some), _WIDEST), np.uint8)
+                here[:, : len(places)] = bits[:, places]
+                whole = np.packbits(here, axis=1, bitorder="little").view("<u4")[:, 0]
+                keys[start : start + _FILED, number] = whole ^ np.uint32(number * 0x9E3779B1 % 2**32)
+        return keys.view(np.int32)
+
+    def ask(self, asked: QueryOptions) -> Ask:
+        """Within the distance of the index, unless another is asked for; the k nearest however far."""
+        if asked.threshold is not None:
+            raise OptionError(f"threshold has no meaning for an index of {self.name}s; give a distance (--distance)")
+        if asked.distance is not None and asked.distance % 1:
+            raise OptionError(f"distance is {asked.distance:g}; codes differ in a whole number of bits")
+        reach = self.settings.options.reach if asked.k is None else np.inf
+        return Ask(reach if asked.distance is None else asked.distance, asked.k)
+
+    def asking(self, home: Home) -> Answering:
+        """By blocks."""
+        return _CodeAsking(home, self)
+
+
+class PictureKind(CodeKind):
+    """Pictures: the codes are their perceptual hashes."""
+
+    name = "picture"
+    empty = "picture"
+
+    @property
+    def width(self) -> int | None:
+        """The hash has 64 bits."""
+        return 8
+
+    def columns(self, options: SourceOptions) -> dict[str, Any]:
+        """Files."""
+        if options.item_kind not in ("text", "images"):
+            raise OptionError(f"{options.item_flag} says what a document is, but the index holds pictures")
+        return {"images": True}
+
+    def is_one(self, what: Any) -> bool:
+        """A picture is read from a file, and a file is a source."""
+        return False
+
+    def given(self, values: Any) -> pa.Array:
+        """Pictures are files."""
+        raise SourceError(
+            "pictures are read from files: give their folder, or a tuple of paths, in place of ids and texts"
+        )
+
+
+class _CodeAsking(Answering):
+    """Answers queries from an index of codes: distances in bits."""
+
+    def __init__(self, home: Home, kind: CodeKind) -> None:
+        super().__init__(home, kind.settings)
+        self.kind = kind
+
+    def recall(self, scores: Scores, ask: Ask) -> Shares:
+        """Nothing is missed."""
+        return np.ones(len(scores))
+
+    def scored(self, queries: Sketched, ask: Ask, without: int | None = None) -> list[Scored]:
+        """The answers in portions."""
+        rows = np.flatnonzero(queries.shingles)
+        if not len(rows) or not self.kind.is_settled:
+            return []
+        most = int(min(ask.threshold, self.kind.plan.bits))
+        parts: list[Scored] = []
+        for part in self._found(_words(queries.slots), rows, most, ask.k and ask.k + (without is not None)):
+            if without is not None:
+                other = part.numbers != without
+                part = Scored(part.queries[other], part.numbers[other], (part.scores[0][other],))
+            parts.append(part.best(ask, falling=False))
+        return parts
+
+    def _found(self, codes: Codes, rows: Whole, most: int, k: int | None) -> Iterator[Scored]:
+        """What is near queries, those of one query in one portion."""
+        probes = self._probes(most)
+        scan = k is None and probes * len(rows) * _SEEK > self._scan_cost(len(rows))
+        at_once = _QUERIES if scan or k is not None else max(1, min(_QUERIES, _KEYS // probes))
+        for start in range(0, len(rows), at_once):
+            some = rows[start : start + at_once]
+            if scan:
+                yield self._scanned(codes, some, most, None)
+            elif k is None:
+                yield from self._within(codes, some, most)
+            else:
+                yield from self._nearest(codes, some, most, k)
+
+    def _probes(self, most: int) -> int:
+        width, tables = len(self._blocks[0]), len(self._blocks)
+        return sum(_within(width, int(radius)) for radius in radii_of(most, tables))
+
+    @property
+    def _blocks(self) -> tuple[npt.NDArray[np.int64], ...]:
+        return blocks(self.kind.plan.bits, self.kind.plan.tables)
+
+    def _scan_cost(self, queries: int) -> float:
+        return self.home.last_number() * (_ROW * -(-queries // _QUERIES) + _COMPARE * queries)
+
+    def _filed(self, codes: Codes, rows: Whole) -> Keys:
+        return self.kind.keys(codes[rows].view(np.uint32))
+
+    def _within(self, codes: Codes, rows: Whole, most: int) -> Iterator[Scored]:
+        """Everything within a distance."""
+        radii = radii_of(most, len(self._blocks)).tolist()
+        steps = [(block, size) for block, radius in enumerate(radii) for size in range(radius + 1)]
+        for asked, numbers in met(self.home, rows, self._tried(self._filed(codes, rows), steps), _MEETINGS):
+            yield self._verified(codes, asked, numbers, most)
+
+    def _tried(self, filed: Keys, steps: list[tuple[int, int]]) -> Keys:
+        """The keys of blocks with so many bits turned."""
+        width = len(self._blocks[0])
+        tried = [filed[:, block, None] ^ _turns(width, size) for block, size in steps if size <= width]
+        return np.concatenate([np.zeros((len(filed), 0), np.int32), *tried], axis=1)
+
+    def _verified(self, codes: Codes, asked: Whole, numbers: Whole, most: int) -> Scored:
+        parts: list[Scored] = []
+        for chosen, places, kept in self.with_sketches(asked, numbers, self.kind.slots, _SKETCHES):
+            bits = np.empty(len(chosen), np.uint32)
+            kernels.differing_bits(codes, _words(kept.slots), asked[chosen], places, bits)
+            near = bits <= most
+            parts.append(Scored(asked[chosen[near]], numbers[chosen[near]], (bits[near].astype(np.int64),)))
+        return Scored.joined(parts, 1)
+
+    def _nearest(self, codes: Codes, rows: Whole, most: int, k: int) -> Iterator[Scored]:
+        """The k nearest within a distance: farther and farther, until they are proven to be the nearest."""
+        found = Scored.joined([], 1)
+        seen = np.zeros(0, np.uint64)
+        active = rows
+        for proven, steps in self._steps(most):
+            keys = self._tried(self._filed(codes, active), steps)
+            if keys.size * _SEEK > self._scan_cost(len(active)):
+                break
+            for asked, numbers in met(self.home, active, keys, _MEETINGS):
+                pairs = (asked.astype(np.uint64) << np.uint64(32)) | numbers.astype(np.uint64)
+                new = ~np.isin(pairs, seen)
+                seen = np.concatenate([seen, pairs[new]])
+                found = Scored.joined([found, self._verified(codes, asked[new], numbers[new], most)], 1)
+            near = np.bincount(found.queries[found.scores[0] <= proven], minlength=len(codes))
+            done = active[(near[active] >= k) | (proven >= most)]
+            mine = np.isin(found.queries, done)
+            yield Scored(found.queries[mine], found.numbers[mine], (found.scores[0][mine],))
+            found = Scored(found.queries[~mine], found.numbers[~mine], (found.scores[0][~mine],))
+            active = np.setdiff1d(active, done)
+            if not len(active):
+                return
+        yield self._scanned(codes, active, most, k)
+
+    def _steps(self, most: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+        """Blocks and bits to turn in them, and the distance within which nothing is missed after that."""
+        tables = len(self._blocks)
+        for radius in range(2):
+            yield min(most, (radius + 1) * tables - 1), [(block, radius) for block in range(tables)]
+            if (radius + 1) * tables > most:
+                return
+        for distance in range(2 * tables, most + 1):
+            yield distance, [(distance % tables, distance // tables)]
+
+    def _scanned(self, codes: Codes, rows: Whole, most: int, k: int | None) -> Scored:
+        """Compare queries with every code."""
+        limits = dict.fromkeys(rows.tolist(), most)
+        found: dict[int, list[tuple[Whole, Whole]]] = {row: [] for row in limits}
+        places, bits = np.empty(_PAGE, np.int64), np.empty(_PAGE, np.uint32)
+        after = 0
+        while len((page := self.home.sketch_page(after, _PAGE)).numbers):
+            after = int(page.numbers[-1])
+            numbers, theirs = self._codes_of(page)
+            for row, limit in limits.items():
+                if limit < 0:
+                    continue
+                count = kernels.within_bits(codes[row], theirs, limit, places, bits)
+                found[row].append((numbers[places[:count]], bits[:count].astype(np.int64)))
+                if k is not None:
+                    limits[row] = _keep_nearest(found[row], k, limit)
+        parts = [
+            Scored(np.full(len(numbers), row), numbers, (distances,))
+            for row, some in found.items()
+            for numbers, distances in some
+        ]
+        return Scored.joined(parts, 1)
+
+    def _codes_of(self, page: Kept) -> tuple[Whole, Codes]:
+        fitted = page.fitted(self.kind.slots)
+        if fitted.slots.shape[1] != self.kind.slots:
+            raise self.damaged("has no sketch, or not one of this plan")
+        some = fitted.shingles > 0
+        return fitted.numbers[some], _words(fitted.slots[some])
+
+
+def _keep_nearest(found: list[tuple[Whole, Whole]], k: int, limit: int) -> int:
+    """Keep the k nearest so far, of equally near ones the first, and say how near the next must be to count."""
+    numbers, distances = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.lexsort((numbers, distances))[:k]
+    found[:] = [(numbers[order], distances[order])]
+    return limit if len(order) < k else int(distances[order[-1]]) - 1
+
+
+def _words(slots: Sketches) -> Codes:
+    return np.ascontiguousarray(slots).view(np.uint64)
+
+
+def _listed(values: Any) -> tuple[pa.Array, list[tuple[int, str]]]:
+    """Codes one by one."""
+    alone = isinstance(values, (str, bytes, bytearray, int))
+    codes: list[bytes | None] = []
+    for place, value in enumerate([values] if alone else one_by_one(values)):
+        try:
+            codes.append(None if value is None else code_of(value))
+        except ValueError as error:
+            return pa.nulls(0), [(place, str(error))]
+    return packed_codes(pa.array(codes, pa.large_binary()))

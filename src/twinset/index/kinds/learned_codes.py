@@ -1,0 +1,219 @@
+"""Learned codes in an index of vectors: bit codes, fitted on a sample, by which the k nearest are ranked first.
+
+A code stands behind its vector, in `slots`. For a query the codes of all documents, which are held in memory once they
+were needed, are ranked by the bits in which they differ from its own; the best hundredth of them is then compared
+exactly, together with what the tables lead to. Whoever changes the index writes down another state, by which those who
+hold codes see that they must read them again. What was learned is plain numbers, in a row of `settings`.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+import pyarrow as pa
+
+from twinset.engines.progress import Silent
+from twinset.errors import DamagedError, OptionError, StateError
+from twinset.index.backend import Home, Whole
+from twinset.index.kinds import kernels
+from twinset.index.kinds.base import STATE, kind_of, reading
+from twinset.index.kinds.text_entries import Sketched
+from twinset.index.kinds.vectors import VectorAsking, VectorKind
+from twinset.index.query import Answering, Ask, Scores, Shares
+from twinset.index.read_batches import Incoming
+from twinset.index.settings import Settings
+from twinset.pairs.vectors import every_nearest
+from twinset.schema import Codes, Sketches, Vectors
+from twinset.sketches.vectors import learned
+from twinset.system.vectors import unit_vectors
+
+BITS = 64
+_SHARE, _TIMES = 100, 20
+"""Compared exactly are a hundredth of all, and twenty times as many as are asked for at least."""
+_ASKED, _NEAREST = 200, 10  # vectors of the sample that are asked for, and how many of their nearest
+_MOST = 50_000  # vectors of a sample that are fitted on
+_PAGE = 2**10
+
+
+def fitted(settings: Settings, sample: tuple[object, ...]) -> Settings:
+    """The settings of a new index, with codes that were fitted on a sample, and how well they did there."""
+    if not sample:
+        raise OptionError("learned codes are fitted on a sample; name one with --sample SOURCE")
+    kind = kind_of(settings)
+    if not isinstance(kind, LearnedKind):
+        raise OptionError("learned codes need vectors; name them with --vectors")
+    source = sample[0] if len(sample) == 1 else tuple(sample)
+    incoming = Incoming(source, reading(kind, {}), Silent(), [])
+    pieces = list(incoming.batches(lambda batch: batch.texts.cast(pa.large_binary()), "reading the sample"))
+    rows = pa.concat_arrays([pa.nulls(0, pa.large_binary()), *pieces]).drop_null()[:_MOST]
+    settled = kind.settled(rows)
+    if settled.plan is None:
+        raise OptionError("the sample holds no vectors; learned codes need some thousands")
+    options = dataclasses.replace(settled.options, bits=settled.options.bits or BITS)
+    width = 4 * (options.dimensions or 0)
+    whole = b"".join(one for one in rows.to_pylist() if len(one) == width)
+    vectors = np.frombuffer(whole, "<f4").reshape(-1, width // 4).astype(np.float32, copy=False)
+    hashed = unit_vectors(vectors)[0] if options.measure == "cosine" else vectors
+    made = learned.fit(hashed, int(options.bits or BITS), str(options.learned), settings.seed)
+    arrays = {
+        name: {"type": array.dtype.str, "shape": array.shape, "data": base64.b64encode(array.tobytes()).decode()}
+        for name, array in made.arrays().items()
+    }
+    told = {"recall": _measured(vectors, learned.codes(hashed, made), options.measure), "arrays": arrays}
+    return dataclasses.replace(settled, options=options, learned=orjson.dumps(told).decode())
+
+
+def _measured(vectors: Vectors, codes: Codes, measure: str) -> float:
+    """Which share of the nearest of some vectors of the sample is in the best hundredth by their codes."""
+    asked = np.unique(np.linspace(0, len(vectors) - 1, _ASKED).astype(np.int64))
+    nearest, _, counts = every_nearest(vectors[asked], vectors, _NEAREST + 1, measure)
+    few = max(_NEAREST, len(vectors) // _SHARE) + 1  # itself among them
+    found = total = 0
+    for place, row in enumerate(asked.tolist()):
+        true = set(nearest[place, : counts[place]].tolist()) - {row}
+        found += len(true & set(_best(codes[row], codes, few).tolist()))
+        total += len(true)
+    return found / max(1, total)
+
+
+def _best(query: npt.NDArray[np.uint64], codes: Codes, count: int) -> Whole:
+    """The places of so many codes that differ least from a query, of equal ones the first."""
+    places, bits = np.empty(len(codes), np.int64), np.empty(len(codes), np.uint32)
+    kernels.within_bits(query, codes, 64 * codes.shape[1], places, bits)
+    if count >= len(codes):
+        return places
+    limit = np.partition(bits, count - 1)[count - 1]
+    nearer = np.flatnonzero(bits < limit)
+    return np.concatenate([nearer, np.flatnonzero(bits == limit)[: count - len(nearer)]])
+
+
+class LearnedKind(VectorKind):
+    """Vectors with learned codes behind them."""
+
+    tells_state = True
+
+    @cached_property
+    def _learned(self) -> tuple[learned.LearnedCodes, float]:
+        try:
+            told = orjson.loads(self.settings.learned or "")
+            arrays = {
+                name: np.frombuffer(base64.b64decode(one["data"]), one["type"]).reshape(one["shape"]).copy()
+                for name, one in told["arrays"].items()
+            }
+            made, recall = learned.from_arrays(arrays), float(told["recall"])
+        except (ValueError, TypeError, KeyError, StateError) as error:
+            raise DamagedError(f"the settings of the index are damaged: no learned codes ({error})") from error
+        options = self.settings.options
+        if made.bits != options.bits or len(made.mean) != options.dimensions or not 0 <= recall <= 1:
+            raise DamagedError("the settings of the index are damaged: learned codes of another size")
+        return made, recall
+
+    def facts(self) -> dict[str, Any]:
+        """How well the codes did on the sample."""
+        return {"recall_on_sample": self.measured}
+
+    @property
+    def measured(self) -> float:
+        """The share of the nearest that codes found on the sample."""
+        return self._learned[1]
+
+    @property
+    def slots(self) -> int:
+        """The numbers of a vector, and the words of its code."""
+        return super().slots + 2 * -(-int(self.settings.options.bits or BITS) // 64) if self.is_settled else 0
+
+    def codes_of(self, vectors: Vectors) -> Codes:
+        """The codes of some vectors."""
+        hashed = unit_vectors(vectors)[0] if self.settings.options.measure == "cosine" else vectors
+        return learned.codes(hashed, self._learned[0])
+
+    def behind(self, slots: Sketches) -> Codes:
+        """The codes that stand behind vectors."""
+        return np.ascontiguousarray(slots[:, super().slots :]).view(np.uint64)
+
+    def sketched(self, rows: pa.Array) -> Sketched:
+        """Vectors with their codes."""
+        made = super().sketched(rows)
+        there = np.flatnonzero(made.shingles)
+        codes = self.codes_of(self.vectors_of(made.slots[there]))
+        made.slots[there, super().slots :] = codes.view(np.uint32)
+        return made
+
+    def of_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
+        """Vectors, and the codes that they have."""
+        right = super().of_slots(slots)
+        good = np.flatnonzero(right)
+        right[good] = (self.codes_of(self.vectors_of(slots[good])) == self.behind(slots[good])).all(axis=1)
+        return right
+
+    def asking(self, home: Home) -> Answering:
+        """By tables, and for the k nearest by codes."""
+        return _LearnedAsking(home, self)
+
+
+@dataclass(frozen=True)
+class _Held:
+    """The codes of all documents as they were at some state."""
+
+    state: str | None
+    numbers: Whole
+    codes: Codes
+
+
+_HELD: WeakKeyDictionary[Home, _Held] = WeakKeyDictionary()
+
+
+class _LearnedAsking(VectorAsking):
+    """Answers queries from an index of vectors with learned codes."""
+
+    kind: LearnedKind
+
+    def _ranks(self, ask: Ask) -> bool:
+        return ask.k is not None
+
+    def recall(self, scores: Scores, ask: Ask) -> Shares:
+        """For the k nearest, what was measured on the sample, where the tables do not promise more."""
+        by_tables = super().recall(scores, ask)
+        return np.maximum(by_tables, self.kind.measured) if ask.k is not None else by_tables
+
+    def _met(self, vectors: Vectors, rows: Whole, ask: Ask) -> Iterator[tuple[Whole, Whole]]:
+        if ask.k is None:
+            yield from super()._met(vectors, rows, ask)
+            return
+        held, asked = self._held(), self.kind.codes_of(vectors)
+        count = max(_TIMES * ask.k, len(held.numbers) // _SHARE)
+        for row in rows.tolist():
+            ranked = held.numbers[_best(asked[row], held.codes, count)] if len(held.numbers) else held.numbers
+            met = super()._met(vectors, np.array([row]), ask) if self.kind.plan.tables else iter(())
+            numbers = np.unique(np.concatenate([ranked, *(numbers for _, numbers in met)]))
+            yield np.full(len(numbers), row), numbers
+
+    def _held(self) -> _Held:
+        """The codes of all documents, read again where the index has changed."""
+        state = self.home.settings(STATE).get(STATE)
+        held = _HELD.get(self.home)
+        if held is None or held.state != state:
+            pages = list(self._pages())
+            numbers = np.concatenate([np.zeros(0, np.int64), *(numbers for numbers, _ in pages)])
+            words = -(-int(self.settings.options.bits or BITS) // 64)
+            codes = np.concatenate([np.zeros((0, words), np.uint64), *(codes for _, codes in pages)])
+            held = _HELD[self.home] = _Held(state, numbers, codes)
+        return held
+
+    def _pages(self) -> Iterator[tuple[Whole, Codes]]:
+        after = 0
+        while len((page := self.home.sketch_page(after, _PAGE).fitted(self.kind.slots)).numbers):
+            if page.slots.shape[1] != self.kind.slots:
+                raise self.damaged("has no sketch, or not one of this plan")
+            after = int(page.numbers[-1])
+            some = page.shingles > 0
+            yield page.numbers[some], self.kind.behind(page.slots[some])

@@ -1,0 +1,325 @@
+"""Vectors in an index: filed under the keys of several hash tables, found by trying a few more in each.
+
+The keys are those of `twinset.sketches.vectors.keys`, of a plan in which only the query looks for others (`sides` is
+1); of each table one is kept, with the table's number mixed in. What is met is verified exactly, by the same functions
+as pairs. So everything that is answered is right, and whatever is within the limit that the index was planned for is
+found with the recall that was asked for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from twinset.candidates import probing
+from twinset.documents.items.vectors import holds_vectors, packed_rows, packed_vectors, read_vector
+from twinset.errors import OptionError, PlanWarning, SourceError
+from twinset.index.backend import Home, Kept, Whole
+from twinset.index.kinds.base import OfOneWidth, one_by_one
+from twinset.index.kinds.text_entries import Keys, Sketched
+from twinset.index.query import Answering, Ask, Scored, Scores, Shares, met
+from twinset.index.settings import Settings
+from twinset.options.index import IndexOptions, QueryOptions, SourceOptions
+from twinset.pairs.vectors import near, similar
+from twinset.plan.vectors import VectorPlan, vector_plan
+from twinset.schema import Hashes, Sketches, Vectors
+from twinset.sketches.vectors import keys as vector_keys
+from twinset.system.vectors import check_vectors, squares, unit_vectors
+
+_PLANNED = 1_000_000  # vectors that keys are chosen for
+_PROBES, _MORE = 32, 128
+"""Keys tried in a table besides the own. Each table is a row a vector, to be written and kept: few tables in which many
+keys are tried are better here than in memory."""
+_MANY_TABLES, _MOST_TABLES = 32, 256  # beyond the one more keys are tried, beyond the other all are compared
+_FARTHEST = 1e30  # a distance beyond which no tables are made
+_SAMPLED = 2000  # pairs of the first vectors, which tell what meets by chance
+_HASHED = 4096
+_QUERIES, _KEYS, _MEETINGS = 1024, 2**19, 2**19
+_SKETCHES = 2**25
+_PAIRS = 2**20  # compared at a time, where all are
+_GRID, _STEPS, _FAR = 20, 4, 8.0
+"""Steps in which the recall of answers is told: of the cosine, and of a doubling of the distance; and the distance, in
+limits, beyond which nothing is promised."""
+_MIX, _TURN = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+
+
+class VectorKind(OfOneWidth):
+    """Vectors, all of as many dimensions."""
+
+    name = "vector"
+    empty = "direction"
+
+    def settled(self, rows: pa.Array) -> Settings:
+        """All vectors have as many dimensions as the first; how alike unrelated ones are tells the plan."""
+        sizes = self._sizes(rows)
+        width = self.width or next(iter(sizes[sizes > 0].tolist()), 0)
+        if self.is_settled or not (sizes == width).any() or not width:
+            return self.settings
+        options = dataclasses.replace(self.settings.options, dimensions=width // 4)
+        data = [one for one in rows.to_pylist() if one is not None and len(one) == width]
+        vectors = np.frombuffer(b"".join(data), "<f4").reshape(-1, width // 4).astype(np.float32, copy=False)
+        plan = _planned(options, _unrelated(vectors, options.measure, self.settings.seed))
+        return dataclasses.replace(self.settings, options=options, plan=plan)
+
+    @property
+    def width(self) -> int | None:
+        """Bytes of a vector."""
+        dimensions = self.settings.options.dimensions
+        return None if dimensions is None else 4 * dimensions
+
+    def size(self, width: int) -> str:
+        """In dimensions."""
+        return f"{width // 4} dimensions"
+
+    @property
+    def plan(self) -> VectorPlan:
+        """The tables."""
+        if not isinstance(self.settings.plan, VectorPlan):
+            raise ValueError("nothing is known of the vectors yet")
+        return self.settings.plan
+
+    @cached_property
+    def drawn(self) -> vector_keys.Drawn:
+        """What the tables of the plan were drawn from the seed."""
+        return vector_keys.draw(self.plan, self.settings.seed)
+
+    def of_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
+        """Finite numbers; for cosines, not all of them zeros."""
+        vectors = self.vectors_of(slots)
+        right = np.asarray(np.isfinite(vectors).all(axis=1))
+        return right & vectors.any(axis=1) if self.settings.options.measure == "cosine" else right
+
+    def vectors_of(self, slots: Sketches) -> Vectors:
+        """The vectors themselves."""
+        return np.ascontiguousarray(slots[:, : (self.width or 0) // 4]).view(np.float32)
+
+    def columns(self, options: SourceOptions) -> dict[str, Any]:
+        """The column of vectors, and whether those without a direction are empty."""
+        ours = self.settings.options
+        if options.item_kind not in ("text", "vectors"):
+            raise OptionError(f"{options.item_flag} says what a document is, but the index holds vectors; leave it out")
+        return {"vectors": options.vectors if options.vectors is not None else ours.vectors, "distance": ours.distance}
+
+    def is_one(self, what: Any) -> bool:
+        """Numbers in a row: a list, an array of one dimension, or written in a string."""
+        if isinstance(what, np.ndarray):
+            return what.ndim == 1 and what.dtype.kind in "fiu"
+        if isinstance(what, (list, tuple)):
+            return bool(what) and all(isinstance(one, (int, float, np.number)) for one in what)
+        return isinstance(what, str)
+
+    def given(self, values: Any) -> pa.Array:
+        """Vectors: an array of two dimensions, a list of lists, or a column of Arrow."""
+        directions = self.settings.options.measure == "cosine"
+        within = self.settings.options.distance
+        if isinstance(values, (pa.Array, pa.ChunkedArray)):
+            column = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+            if not (holds_vectors(column.type) or pa.types.is_null(column.type)):
+                raise SourceError(f"vectors are lists of numbers, these are {column.type}")
+            rows, bad = packed_vectors(column, directions, within)
+        elif isinstance(values, np.ndarray) and values.dtype != object:
+            check_vectors(values)
+            starts = np.arange(len(values) + 1, dtype=np.int64) * values.shape[1]
+            rows, bad = packed_rows(values.reshape(-1), starts, np.zeros(len(values), np.bool_), directions, within)
+        else:
+            rows, bad = _listed(values, directions, within)
+        if bad:
+            raise SourceError(f"vector number {bad[0][0]} cannot be read: {bad[0][1]}")
+        return rows
+
+    def keys(self, slots: Sketches) -> Keys:
+        """One for each table."""
+        if not self.is_settled:
+            return np.zeros((len(slots), 0), np.int32)
+        return self.tried(self.vectors_of(slots), 0)
+
+    def tried(self, vectors: Vectors, probes: int) -> Keys:
+        """The keys that vectors try: in each table the own, and so many more; (n, tables × (1 + probes))."""
+        tables = range(self.plan.tables)
+        keys = np.zeros((len(vectors), len(tables), probes + 1), np.uint32)
+        for start in range(0, len(vectors) if tables else 0, _HASHED):
+            some = np.ascontiguousarray(vectors[start : start + _HASHED])
+            hashed = unit_vectors(some)[0] if self.plan.measure == "cosine" else some
+            for table, moves in enumerate(vector_keys.moves(hashed, self.drawn, tables, probes)):
+                tried = probing.next_keys(moves, probes) if probes else moves.keys[:, None]
+                keys[start : start + _HASHED, table] = _mixed(tried, table)
+        return keys.reshape(len(vectors), -1).view(np.int32)
+
+    def ask(self, asked: QueryOptions) -> Ask:
+        """Within the limit of the index, unless something else is asked; the k nearest however far."""
+        ours = self.settings.options
+        by_cosine = ours.measure == "cosine"
+        name, other = ("threshold", "distance") if by_cosine else ("distance", "threshold")
+        if getattr(asked, other) is not None:
+            raise OptionError(f"{other} has no meaning for this index, which goes by {name}; give --{name}")
+        planned = float(getattr(ours, name))
+        limit = getattr(asked, name)
+        if limit is None:
+            return Ask(planned if asked.k is None else -2.0 if by_cosine else np.inf, asked.k)
+        if (limit < planned if by_cosine else limit > planned) and not asked.force:
+            chance = f"{self.recall(float(limit)):.4f}" if self.is_settled else "less than was promised"
+            raise OptionError(
+                f"{name} is {limit:g}, and the index was planned for {planned:g}: a vector at {limit:g} would be "
+                f"found with probability {chance} only; ask {'from' if by_cosine else 'up to'} {planned:g}"
+                f"{' on' if by_cosine else ''}, ask for the k nearest, or take what is found with force (--force)"
+            )
+        return Ask(float(limit), asked.k)
+
+    def recall(self, likeness: float) -> float:
+        """The least probability with which a vector of this cosine, or at this distance, is found."""
+        return _recall(self.plan, likeness)
+
+    def asking(self, home: Home) -> Answering:
+        """By tables."""
+        return VectorAsking(home, self)
+
+
+class VectorAsking(Answering):
+    """Answers queries from an index of vectors: cosines or distances."""
+
+    def __init__(self, home: Home, kind: VectorKind) -> None:
+        super().__init__(home, kind.settings)
+        self.kind = kind
+        self.by_cosine = kind.settings.options.measure == "cosine"
+
+    def recall(self, scores: Scores, ask: Ask) -> Shares:
+        """By the plan, in steps that are never too much."""
+        values, places = np.unique(scores, return_inverse=True)
+        found: Shares = np.array([self.kind.recall(value) for value in values.tolist()], np.float64)[places]
+        return found
+
+    def scored(self, queries: Sketched, ask: Ask, without: int | None = None) -> list[Scored]:
+        """The answers in portions."""
+        rows = np.flatnonzero(queries.shingles)
+        if not len(rows) or not self.kind.is_settled:
+            return []
+        vectors = self.kind.vectors_of(queries.slots)
+        if not self.kind.plan.tables and not self._ranks(ask):
+            found = Scored.joined(list(self._compared(vectors, rows, ask, without)), 1)
+            return [found.best(ask, falling=self.by_cosine)]
+        parts: list[Scored] = []
+        for asked, numbers in self._met(vectors, rows, ask):
+            if without is not None:
+                other = numbers != without
+                asked, numbers = asked[other], numbers[other]
+            near_by = [
+                self._scored(vectors, asked[chosen], places, kept, ask)
+                for chosen, places, kept in self.with_sketches(asked, numbers, self.kind.slots, _SKETCHES)
+            ]
+            parts.append(Scored.joined(near_by, 1).best(ask, falling=self.by_cosine))
+        return parts
+
+    def _ranks(self, ask: Ask) -> bool:
+        """Whether candidates are found by ranking all documents, and not in tables alone."""
+        return False
+
+    def _met(self, vectors: Vectors, rows: Whole, ask: Ask) -> Iterator[tuple[Whole, Whole]]:
+        """Pairs of query and document, those of a query in one portion."""
+        plan = self.kind.plan
+        at_once = max(1, min(_QUERIES, _KEYS // (plan.tables * (1 + plan.probes))))
+        for start in range(0, len(rows), at_once):
+            some = rows[start : start + at_once]
+            yield from met(self.home, some, self.kind.tried(vectors[some], plan.probes), _MEETINGS)
+
+    def _compared(self, vectors: Vectors, rows: Whole, ask: Ask, without: int | None) -> Iterator[Scored]:
+        """Compare queries with every vector, where there are no tables."""
+        after, most = 0, max(1, min(_PAIRS // len(rows), _SKETCHES // (4 * self.kind.slots)))
+        while len((page := self.home.sketch_page(after, most).fitted(self.kind.slots)).numbers):
+            if page.slots.shape[1] != self.kind.slots:
+                raise self.damaged("has no sketch, or not one of this plan")
+            after = int(page.numbers[-1])
+            places = np.flatnonzero((page.shingles > 0) & (page.numbers != (without or 0)))
+            asked, others = np.repeat(rows, len(places)), np.tile(places, len(rows))
+            yield self._scored(vectors, asked, others, page, ask).best(ask, falling=self.by_cosine)
+
+    def _scored(self, vectors: Vectors, asked: Whole, places: Whole, kept: Kept, ask: Ask) -> Scored:
+        """Those pairs of a query and one of some documents that are within the limit, exactly."""
+        theirs = self.kind.vectors_of(kept.slots)
+        lefts, rights = asked.astype(np.uint32), places.astype(np.uint32)
+        if self.by_cosine:
+            lengths = squares(vectors), squares(theirs)
+            found, scores = similar(lefts, rights, ask.threshold, vectors, lengths[0], theirs, lengths[1])
+        else:
+            found, scores = near(lefts, rights, ask.threshold, vectors, theirs)
+        return Scored(asked[found], kept.numbers[places[found]], (scores,))
+
+
+def _planned(options: IndexOptions, others: list[float] | None) -> VectorPlan:
+    """Tables for a limit and a recall: few of them, or none at all where so many would be needed that all are compared.
+
+    Fewer vectors than were planned for have more keys than they need, which costs little.
+    """
+    limit = options.threshold if options.distance is None else options.distance
+    words: dict[str, Any] = {
+        "dimensions": options.dimensions, "measure": options.measure, "vectors": _PLANNED, "others": others, "sides": 1,
+    }  # fmt: skip
+    if options.measure == "distance" and limit >= _FARTHEST:
+        return vector_plan(limit, options.recall, method="exact", **words)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlanWarning)  # what cannot be reached by tables is reached without any
+        plan = vector_plan(limit, options.recall, probes=_PROBES, **words)
+        if plan.tables > _MANY_TABLES:
+            plan = min(plan, vector_plan(limit, options.recall, probes=_MORE, **words), key=lambda one: one.tables)
+    if plan.tables > _MOST_TABLES or plan.reached < options.recall:
+        return vector_plan(limit, options.recall, method="exact", **words)
+    return plan
+
+
+@lru_cache(maxsize=4096)
+def _recall(plan: VectorPlan, likeness: float) -> float:
+    """At the next worse of some steps, so that few are simulated; within the limit no less than there."""
+    if plan.method == "exact":
+        return 1.0
+    if plan.measure == "cosine":
+        near_by, step = likeness >= plan.threshold, max(0.0, math.floor(likeness * _GRID) / _GRID)
+    else:
+        near_by, ratio = likeness <= plan.threshold, max(0.25, likeness / plan.threshold)
+        if ratio > _FAR:
+            return 0.0
+        step = 2 ** (math.ceil(math.log2(ratio) * _STEPS) / _STEPS) * plan.threshold
+    found = plan.p_least(step)
+    return max(found, plan.p_least(plan.threshold)) if near_by else found
+
+
+def _mixed(keys: Hashes, table: int) -> npt.NDArray[np.uint32]:
+    """Keys of one table as 32 bits, which those of other tables do not share by more than chance."""
+    mixed: Hashes = (keys ^ np.uint64(table + 1)) * _MIX
+    mixed = (mixed ^ (mixed >> np.uint64(29)) ^ np.uint64(table << 40)) * _TURN
+    mixed ^= mixed >> np.uint64(32)
+    return mixed.astype(np.uint32)
+
+
+def _unrelated(vectors: Vectors, measure: str, seed: int) -> list[float] | None:
+    """Cosines or distances of some pairs of vectors, those that are all but equal left out."""
+    if len(vectors) < 2:
+        return None
+    few = np.random.default_rng(seed).integers(0, len(vectors), (2, _SAMPLED)).astype(np.uint32)
+    lefts, rights = (np.ascontiguousarray(side) for side in few[:, few[0] != few[1]])
+    if measure == "cosine":
+        scores = similar(lefts, rights, -2.0, vectors, squares(vectors))[1]
+        return [float(one) for one in scores[scores < 1 - 1e-6]] or None
+    scores = near(lefts, rights, np.inf, vectors)[1]
+    return [float(one) for one in scores[scores > 0]] or None
+
+
+def _listed(values: Any, directions: bool, within: float | None) -> tuple[pa.Array, list[tuple[int, str]]]:
+    """Vectors one by one."""
+    listed: list[npt.NDArray[Any] | None] = []
+    for place, value in enumerate([values] if isinstance(values, str) else one_by_one(values)):
+        try:
+            vector = None if value is None else read_vector(value) if isinstance(value, str) else value
+            made = None if vector is None else np.asarray(vector, np.float64)
+        except (TypeError, ValueError) as error:
+            return pa.nulls(0), [(place, str(error))]
+        if made is not None and made.ndim != 1:
+            return pa.nulls(0), [(place, f"a vector must be a list of numbers, this is {type(value).__name__}")]
+        listed.append(made)
+    return packed_vectors(pa.array(listed, pa.large_list(pa.float64())), directions, within)

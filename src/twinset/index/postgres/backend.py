@@ -1,0 +1,400 @@
+"""A home on a server: the tables of an index in one schema of a PostgreSQL database."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any, cast
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+
+import numpy as np
+
+from twinset.errors import BusyError, DamagedError, MissingError, OptionError, OutputError, StateError
+from twinset.index.backend import Document, Home, Kept, Whole
+from twinset.index.kinds.text_entries import Entries, Keys, packed_bands
+from twinset.index.postgres import tables
+from twinset.index.settings import FORMAT
+
+try:
+    import psycopg
+    from psycopg import errors, sql
+except ImportError as error:
+    raise MissingError.of("psycopg[binary]", extra="postgres") from error
+
+SCHEMA = "twinset"
+_LOCK = 0x5457_534E
+_PAUSE = 0.05
+_COPY_HEAD, _COPY_END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
+_BAND = np.dtype([("n", ">i2"), ("a", ">i4"), ("key", ">i4"), ("b", ">i4"), ("document", ">i4")])
+# PostgreSQL's text holds no NUL; an id may. U+FFFF, which is no character, stands before what it replaces.
+_MARK = "\uffff"
+
+
+class PostgresHome(Home):
+    """An index in a database. The URL's parameter `schema` says where; without it in the schema twinset."""
+
+    most_number = 2**31 - 1
+
+    def __init__(self, url: str, *, read_only: bool = False) -> None:
+        address, self.schema, self.name = _parsed(url)
+        self.read_only = read_only
+        self._depth = 0
+        with self._told():
+            self._db = _connected(address)
+            try:
+                self._run("SELECT set_config('search_path', quote_ident(%s), false)", self.schema)
+                self._recognise()
+                if read_only:  # not before: views that show an older format as the newest are made, if only for us
+                    self._run("SET default_transaction_read_only = on")
+            except BaseException:
+                self._db.close()
+                raise
+
+    @classmethod
+    def create(cls, url: str, settings: dict[str, str], format: int = FORMAT) -> PostgresHome:
+        """Make the schema and its tables; an index that is there already is left alone."""
+        address, schema, name = _parsed(url)
+        with _told(name), _connected(address) as db, db.transaction():
+            if db.execute("SELECT to_regnamespace(%s)", (_quoted(schema),)).fetchone() == (None,):
+                # Not asked for where it is there: that would need the right to make schemas all the same.
+                db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
+            db.execute("SELECT set_config('search_path', quote_ident(%s), true)", (schema,))
+            there = db.execute(tables.THERE, (_quoted(schema), list(tables.NAMES))).fetchall()
+            if there:
+                raise OutputError(
+                    f"{name}: the schema holds the table {there[0][0]!r} already; open the index that is there, or "
+                    "name another schema with ?schema=NAME"
+                )
+            for statement in (*tables.TABLES[format].values(), *tables.STORAGE):
+                db.execute(statement)
+            for pair in settings.items():
+                db.execute("INSERT INTO settings VALUES (%s, %s)", pair)
+        return cls(url)
+
+    def _recognise(self) -> None:
+        there = set(self._rows(tables.THERE, _quoted(self.schema), list(tables.NAMES)))
+        if there and not self._rows("SELECT has_schema_privilege(%s, 'USAGE')", self.schema)[0][0]:
+            raise StateError(
+                f"{self.name}: you may not use the schema {self.schema!r}; its owner can GRANT USAGE on it, and SELECT "
+                "on its tables"
+            )
+        if not there:
+            raise StateError(f"{self.name}: there is no index here; create one with twinset index create")
+        formats = [format for format, columns in tables.COLUMNS.items() if columns == there]
+        if not formats:
+            raise DamagedError(f"{self.name}: the tables that are here are damaged, or not those of an index")
+        self.format = formats[0]
+        for older in range(self.format, FORMAT):
+            for statement in tables.AS_NEW[older]:
+                self._run(statement.replace("{schema}", _quoted(self.schema)))
+
+    def _told(self) -> AbstractContextManager[None]:
+        return _told(self.name)
+
+    def _run(self, statement: str, *values: Any) -> Any:
+        with self._told():
+            cursor = self._db.cursor(binary=True)
+            return cursor.execute(statement, values or None)
+
+    def _rows(self, statement: str, *values: Any) -> list[Any]:
+        with self._told():
+            return cast("list[Any]", self._run(statement, *values).fetchall())
+
+    def _number(self, statement: str, *values: Any) -> int:
+        return int(self._rows(statement, *values)[0][0])
+
+    def settings(self, only: str | None = None) -> dict[str, str]:
+        return dict(self._rows("SELECT name, value FROM settings WHERE name = coalesce(%s, name)", only))
+
+    def change_settings(self, rows: dict[str, str]) -> None:
+        for pair in rows.items():
+            self._run(
+                "INSERT INTO settings VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value", *pair
+            )
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        if self._db.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            yield
+            return
+        self._run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try:
+            yield
+        finally:
+            if not self._db.closed:
+                self._run("ROLLBACK")
+
+    @contextmanager
+    def writer(self, timeout: float, doing: str) -> Iterator[None]:
+        if self._depth == 0:
+            self._acquire(timeout, doing)
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+            if self._depth == 0 and not self._db.closed:
+                with suppress(psycopg.Error):  # a lost connection has lost its lock too
+                    self._run("SELECT pg_advisory_unlock(%s, %s)", _LOCK, self._lock)
+
+    @property
+    def _lock(self) -> int:
+        """The number of the schema's lock; a lock is the database's own already."""
+        return int.from_bytes(zlib.crc32(self.schema.encode()).to_bytes(4, "big"), "big", signed=True)
+
+    def _acquire(self, timeout: float, doing: str) -> None:
+        until = time.monotonic() + timeout
+        while not self._rows("SELECT pg_try_advisory_lock(%s, %s)", _LOCK, self._lock)[0][0]:
+            if time.monotonic() >= until:
+                found = self._rows(tables.HOLDER, _LOCK, self._lock)
+                who = (
+                    f"{found[0][0]}, from {found[0][1] or 'the same machine'}, connected {found[0][2]}" if found else ""
+                )
+                raise BusyError(
+                    f"{self.name}: another writer holds the index ({who or 'it has just let go'}); waited {timeout:g} "
+                    "s: wait longer with --timeout, or end that one"
+                )
+            time.sleep(_PAUSE)
+        said = f"twinset, {doing}, process {os.getpid()} on {socket.gethostname()}"
+        self._run("SELECT set_config('application_name', %s, false)", said[:63])
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        self._run("BEGIN")
+        try:
+            yield
+            self._run("COMMIT")
+        except BaseException:
+            if not self._db.closed:
+                with suppress(psycopg.Error):
+                    self._db.execute("ROLLBACK")
+            raise
+
+    def flush(self) -> None:
+        return  # the server has all that was sent
+
+    def count(self) -> int:
+        return self._number("SELECT count(*) FROM documents")
+
+    def last_number(self) -> int:
+        return self._number("SELECT coalesce(max(number), 0) FROM documents")
+
+    def numbers(self, ids: Sequence[str]) -> dict[str, int]:
+        escaped = [_escaped(id) for id in ids]
+        rows = self._rows("SELECT id, number FROM documents WHERE id = ANY(%s::text[])", escaped) if ids else []
+        return {_unescaped(id): number for id, number in rows}
+
+    def postings(self, keys: Whole) -> tuple[Whole, Whole]:
+        rows = self._rows(tables.LOOK_UP, keys.tolist()) if len(keys) else []
+        found = np.array(rows, np.int64).reshape(-1, 2)
+        return found[:, 0], found[:, 1]
+
+    def sketches(self, numbers: Whole) -> Kept:
+        statement = (
+            "SELECT document, shingles, slots FROM sketches WHERE document = ANY(%s::integer[]) ORDER BY document"
+        )
+        return Kept.of(self._rows(statement, numbers.tolist()) if len(numbers) else [], self.name)
+
+    def sketch_page(self, after: int, most: int) -> Kept:
+        return Kept.of(self._rows(tables.SKETCH_PAGE, after, most), self.name)
+
+    def documents(self, numbers: Whole, *, contents: bool) -> list[Document]:
+        kept = "coalesce(d.text, h.hashes)" if contents else "NULL"
+        beside = "LEFT JOIN shingles AS h ON h.document = d.number" if contents else ""
+        statement = (
+            f"SELECT d.number, d.id, {kept} FROM documents AS d {beside} WHERE d.number = ANY(%s::integer[]) "
+            "ORDER BY d.number"
+        )
+        rows = self._rows(statement, numbers.tolist()) if len(numbers) else []
+        return [Document(number, _unescaped(id), content) for number, id, content in rows]
+
+    def page(self, after: int, most: int) -> Whole:
+        rows = self._rows("SELECT number FROM documents WHERE number > %s ORDER BY number LIMIT %s", after, most)
+        return np.array(rows, np.int64).reshape(-1)
+
+    def insert(self, numbers: Whole, entries: Entries) -> None:
+        listed, done, store = numbers.tolist(), entries.sketched, entries.contents
+        texts = store if entries.are_texts and store is not None else None
+        ids = [_escaped(id).encode() for id in entries.ids]
+        rows = [
+            _field_head(3, number) + struct.pack(">i", len(id)) + id + _bytea(texts[at] if texts else None)
+            for at, (number, id) in enumerate(zip(listed, ids, strict=True))
+        ]
+        self._copy("COPY documents (number, id, text) FROM STDIN (FORMAT binary)", b"".join(rows))
+        if store is not None and texts is None:
+            rows = [_field_head(2, number) + _bytea(one) for number, one in zip(listed, store, strict=True)]
+            self._copy("COPY shingles (document, hashes) FROM STDIN (FORMAT binary)", b"".join(rows))
+        width = 4 * done.slots.shape[1]
+        row = np.dtype(
+            [("n", ">i2"), ("a", ">i4"), ("document", ">i4"), ("b", ">i4"), ("shingles", ">i4"), ("c", ">i4"),
+             ("slots", f"V{width}")]
+        )  # fmt: skip
+        made = np.zeros(len(listed), row)
+        made["n"], made["a"], made["b"], made["c"] = 3, 4, 4, width
+        made["document"], made["shingles"] = numbers, done.shingles
+        made["slots"] = np.ascontiguousarray(done.slots).view(f"V{width}").reshape(-1) if width else b""
+        self._copy("COPY sketches (document, shingles, slots) FROM STDIN (FORMAT binary)", made.tobytes())
+
+    def insert_bands(self, numbers: Whole, keys: Keys) -> None:
+        # In the order of the table: neighbours are written together. Equal keys of one document are one row.
+        packed = packed_bands(numbers, keys)
+        made = np.zeros(len(packed), _BAND)
+        made["n"], made["a"], made["b"] = 2, 4, 4
+        made["key"], made["document"] = packed >> 32, packed & 0xFFFFFFFF
+        self._copy("COPY bands (key, document) FROM STDIN (FORMAT binary)", made.tobytes())
+
+    def _copy(self, statement: str, rows: bytes) -> None:
+        with self._told(), self._db.cursor().copy(statement) as copy:
+            copy.write(_COPY_HEAD)
+            copy.write(rows)
+            copy.write(_COPY_END)
+
+    def delete(self, numbers: Whole, keys: Keys) -> None:
+        if not len(numbers):
+            return
+        documents = np.repeat(numbers, keys.shape[1]) if keys.size else numbers[:0]
+        self._run(
+            "DELETE FROM bands AS b USING unnest(%s::integer[], %s::integer[]) AS w(key, document) "
+            "WHERE b.key = w.key AND b.document = w.document",
+            keys.ravel().tolist(),
+            documents.tolist(),
+        )
+        for table, column in (("sketches", "document"), ("shingles", "document"), ("documents", "number")):
+            self._run(f"DELETE FROM {table} WHERE {column} = ANY(%s::integer[])", numbers.tolist())
+
+    def band_rows(self) -> Iterator[tuple[Whole, Whole]]:
+        held, head = bytearray(), len(_COPY_HEAD)
+        with self._told(), self._db.cursor().copy("COPY bands (key, document) TO STDOUT (FORMAT binary)") as copy:
+            for piece in copy:  # a row each: they are gathered in place, not joined again and again
+                held += piece
+                if len(held) < 2**20:
+                    continue
+                rows = (len(held) - head) // _BAND.itemsize
+                found = np.frombuffer(held, _BAND, rows, head)
+                held, head = held[head + rows * _BAND.itemsize :], 0
+                yield found["key"].astype(np.int64), found["document"].astype(np.int64)
+        rows = (len(held) - head) // _BAND.itemsize  # two bytes that say the end are left over
+        found = np.frombuffer(held, _BAND, max(rows, 0), head)
+        yield found["key"].astype(np.int64), found["document"].astype(np.int64)
+
+    def strays(self) -> dict[str, int]:
+        return {name: self._number(statement) for name, statement in tables.STRAYS.items()}
+
+    def damage(self) -> list[str]:
+        try:
+            for table in tables.NAMES:
+                self._number(f"SELECT count(*) FROM {_quoted(self.schema)}.{table}")
+        except DamagedError as error:
+            return [str(error)]
+        return []
+
+    def compact(self) -> None:
+        for table in tables.NAMES:
+            self._run(f"VACUUM (FULL, ANALYZE) {_quoted(self.schema)}.{table}")
+
+    def sizes(self) -> dict[str, int]:
+        each = {
+            table: self._number("SELECT pg_total_relation_size(%s::regclass)", f"{_quoted(self.schema)}.{table}")
+            for table in tables.NAMES
+        }
+        return {"total": sum(each.values()), **each}
+
+    def migrate(self) -> None:
+        for older in range(self.format, FORMAT):
+            for statement in tables.UP[older]:
+                self._run(statement.replace("{schema}", _quoted(self.schema)))
+        self.format = FORMAT
+
+    def facts(self) -> dict[str, Any]:
+        return {"home": "PostgreSQL", "server": self._rows("SHOW server_version")[0][0], "schema": self.schema}
+
+    def close(self) -> None:
+        self._db.close()
+
+
+def _field_head(fields: int, number: int) -> bytes:
+    """The start of a row of COPY, up to its first field, a document's number."""
+    return struct.pack(">hii", fields, 4, number)
+
+
+def _bytea(value: bytes | None) -> bytes:
+    return b"\xff\xff\xff\xff" if value is None else struct.pack(">i", len(value)) + value
+
+
+def _escaped(id: str) -> str:
+    return id.replace(_MARK, _MARK + "1").replace("\0", _MARK + "0") if _MARK in id or "\0" in id else id
+
+
+def _unescaped(id: str) -> str:
+    return id.replace(_MARK + "0", "\0").replace(_MARK + "1", _MARK) if _MARK in id else id
+
+
+def _quoted(schema: str) -> str:
+    """A schema's name as SQL writes it."""
+    return '"' + schema.replace('"', '""') + '"'
+
+
+def _parsed(url: str) -> tuple[str, str, str]:
+    """The address for psycopg, the schema, and the name to show: without user and password."""
+    try:
+        parts = urlsplit(url)
+        words = parse_qsl(parts.query, keep_blank_values=True)
+        shown_at = f"{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}"
+    except ValueError as error:
+        raise OptionError(f"the address of the index cannot be read: {error}") from error
+    schema = dict(words).get("schema", SCHEMA)
+    if not schema or "\0" in schema or len(schema.encode()) > 63 or schema.startswith(("pg_", "$user")):
+        raise OptionError(
+            f"schema is {schema!r}; allowed is a name of 1 to 63 bytes that does not begin with pg_ or $user, which "
+            "PostgreSQL keeps for itself"
+        )
+    rest = urlencode([(name, value) for name, value in words if name != "schema"], quote_via=quote)
+    address = urlunsplit((parts.scheme, parts.netloc, parts.path, rest, ""))
+    return address, schema, f"postgresql://{shown_at}{parts.path}?schema={quote(schema)}"
+
+
+def _connected(address: str) -> psycopg.Connection[Any]:
+    said = f"twinset, process {os.getpid()} on {socket.gethostname()}"[:63]
+    db = psycopg.connect(address, autocommit=True, application_name=said, client_encoding="utf8")
+    db.execute("SET synchronous_commit = on")  # what was committed lasts, whatever the server's default is
+    db.execute("SET enable_seqscan = off")  # fresh tables have no statistics yet, and every look-up has its index
+    db.execute("SET jit = off")  # every statement here is short
+    # A writer that was killed gives its lock up within a second, whatever the server is doing for it. New in 14.
+    db.execute(
+        "SELECT set_config(name, '1s', false) FROM pg_settings WHERE name = 'client_connection_check_interval'"
+    )
+    return db
+
+
+@contextmanager
+def _told(name: str) -> Iterator[None]:
+    """Say what PostgreSQL says in our words."""
+    try:
+        yield
+    except (errors.DiskFull, errors.OutOfMemory) as error:
+        raise OutputError(f"{name}: {_first(error)}; what was committed before is safe") from error
+    except (errors.DataCorrupted, errors.IndexCorrupted) as error:
+        raise DamagedError(f"{name} is damaged: {_first(error)}; put a back-up in its place") from error
+    except errors.ReadOnlySqlTransaction as error:
+        raise OutputError(f"{name} cannot be written to: {_first(error)}") from error
+    except errors.InsufficientPrivilege as error:
+        raise OutputError(f"{name}: the rights for this are missing: {_first(error)}") from error
+    except (errors.LockNotAvailable, errors.DependentObjectsStillExist) as error:  # readers of old formats
+        raise BusyError(f"{name}: another program holds the tables: {_first(error)}; try again later") from error
+    except (errors.UndefinedTable, errors.UndefinedColumn, errors.DuplicateTable, errors.DuplicateSchema) as error:
+        raise StateError(f"{name}: {_first(error)}; someone else is making or changing these tables") from error
+    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        raise StateError(f"{name}: the server cannot be reached, or has gone: {_first(error)}") from error
+    except psycopg.Error as error:
+        raise DamagedError(f"{name} cannot be used: {_first(error)}") from error
+
+
+def _first(error: Exception) -> str:
+    """The first line of a message: psycopg adds the statement."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

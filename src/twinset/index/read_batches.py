@@ -1,0 +1,199 @@
+"""Documents on their way into an index, or queries on their way to one: read in batches, prepared in threads."""
+
+from __future__ import annotations
+
+import dataclasses
+import glob
+import os
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from numbers import Integral
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import orjson
+import pyarrow as pa
+
+from twinset.documents.items.pack import held_values
+from twinset.documents.normalize import buffers_of
+from twinset.documents.parts import MAX_ROW_BYTES, Chunk, Part
+from twinset.documents.sources import open_sources
+from twinset.engines.local.steps.open import sketch_pictures, tell_unexpected, temporary_folder, total_rows
+from twinset.engines.local.threads import Threads
+from twinset.engines.progress import Progress
+from twinset.errors import RowError, SourceError
+from twinset.options.index import SourceOptions
+from twinset.schema import Places
+from twinset.wording import at_row
+
+MOST_ID_BYTES = 1024
+NAMED = 1000
+"""Unreadable rows that are named; the others are counted."""
+
+_Made = TypeVar("_Made")
+
+
+@dataclass
+class Batch:
+    """Some documents: ids, texts (strings or bytes, null for empty), and where they come from.
+
+    `unreadable` are rows that were left out, each with the reason; `undecoded` counts texts that held bytes of another
+    encoding.
+    """
+
+    ids: list[str]
+    texts: Any
+    where: str
+    first_row: int = 0
+    unreadable: list[tuple[str, str]] = field(default_factory=list)
+    undecoded: int = 0
+    on_error: str = "replace"
+    rows: Sequence[int] | None = None
+    """Their rows, counted from `first_row` on, where some are left out."""
+
+    def row_of(self, place: int) -> int:
+        """The row of a document in its source."""
+        return self.first_row + (place if self.rows is None else self.rows[place])
+
+    def note(self, replaced: Places) -> None:
+        """Count the rows whose bytes were not UTF-8, or refuse them."""
+        self.undecoded += len(replaced)
+        if self.on_error == "stop" and self.undecoded:
+            row = int(replaced[0]) + self.first_row if len(replaced) else self.first_row
+            raise RowError(
+                "the text holds bytes that are not UTF-8; name its encoding with --encoding, or let them be replaced "
+                "(--on-error replace)",
+                where=at_row(self.where, row),
+            )
+
+
+class Incoming:
+    """Sources on their way to an index: opened, and read in batches that are prepared in threads.
+
+    `own` are files of the index itself: a folder that they lie in is read without them.
+    """
+
+    def __init__(self, source: Any, options: SourceOptions, progress: Progress, own: Sequence[str]) -> None:
+        several = isinstance(source, tuple) and all(isinstance(one, (str, os.PathLike)) for one in source)
+        self.sources: tuple[Any, ...] = source if several else (source,)
+        self.options = without(options, self.sources, own)
+        self.progress = progress
+        self.skipped: list[tuple[str, str]] = []
+
+    def batches(self, prepare: Callable[[Batch], _Made], doing: str) -> Generator[_Made, None, None]:
+        """Read everything and prepare each batch in a thread; in order. Who may leave earlier closes it."""
+
+        def prepared(task: tuple[Part, Chunk]) -> _Made:
+            made = prepare(_batch(*task))
+            pa.default_memory_pool().release_unused()  # of each thread's heap, which holds several times what it needs
+            return made
+
+        options = self.options
+        with closing(Threads(options.thread_count)) as threads, temporary_folder(options.scratch) as scratch:
+            found = open_sources(self.sources, options, scratch=Path(scratch))
+            sketch_pictures(found.parts, options)
+            self.skipped = found.skipped
+            tell_unexpected(found.skipped, found.parts, self.progress)
+            self.progress.stage(doing, total_rows(found.parts), "documents")
+            work = ((part, chunk) for part in found.parts for chunk in part.chunks(options.batch_bytes))
+            yield from threads.map(prepared, work)
+            for part in found.parts:
+                part.check_unchanged()
+
+
+def without(options: SourceOptions, sources: Sequence[Any], own: Sequence[str]) -> SourceOptions:
+    """Options with patterns that keep files of ours from being read as documents."""
+    patterns: list[str] = []
+    for source in sources:
+        if not isinstance(source, (str, os.PathLike)) or source == "-":
+            continue
+        if os.path.isdir(source):
+            inside = [os.path.relpath(os.path.abspath(one), os.path.abspath(source)) for one in own]
+            patterns += [glob.escape(one) for one in inside if one != ".." and not one.startswith("../")]
+        elif not os.path.exists(source):
+            patterns += [glob.escape(os.path.basename(one)) for one in own]
+    every = tuple(dict.fromkeys((*options.exclude, *patterns)))
+    return dataclasses.replace(options, exclude=every) if patterns else options
+
+
+def _batch(part: Part, chunk: Chunk) -> Batch:
+    block = chunk.read()
+    ids, texts = part.row_ids(block), block.texts
+    unreadable: list[tuple[str, str]] = []
+    stay: list[int] | None = None
+    if block.unreadable:
+        unreadable = [(f"{part.name}:{block.first_row + row}", reason) for row, reason in block.unreadable]
+        wrong = {row for row, _ in block.unreadable}
+        stay = [row for row in range(block.rows) if row not in wrong]
+        rows = pa.array(stay, pa.int64())
+        ids, texts = ids.take(rows), texts.take(rows)
+    names = checked_ids(ids.to_pylist())
+    return Batch(names, texts, part.name, block.first_row, unreadable, len(block.replaced), part.options.on_error, stay)
+
+
+def checked_ids(ids: Any) -> list[str]:
+    """Ids as strings that an index can hold."""
+    listed = ids.to_pylist() if hasattr(ids, "to_pylist") else list(ids) if not isinstance(ids, str) else [ids]
+    for place, id in enumerate(listed):
+        if isinstance(id, Integral) and not isinstance(id, bool):  # also those of NumPy and pandas
+            listed[place] = id = str(int(id))
+        if not isinstance(id, str):
+            raise SourceError(f"ids are strings or whole numbers, this is {type(id).__name__}: {id!r}")
+        try:
+            size = len(id.encode())
+        except UnicodeEncodeError as error:
+            raise SourceError(f"the id {id!r} holds half of a surrogate pair, which no UTF-8 can hold") from error
+        if size > MOST_ID_BYTES:
+            raise SourceError(f"the id {id[:40]!r}… has {size} bytes; an id has {MOST_ID_BYTES} at most")
+    return listed
+
+
+def texts_array(texts: Any, *, sets: bool = False) -> pa.Array:
+    """Texts as an Arrow array; null counts as empty. Of an index of sets, lists of elements are texts too."""
+    if sets:
+        texts = _written(texts)
+    if isinstance(texts, (pa.Array, pa.ChunkedArray)):
+        whole = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+        kind = whole.type
+        if not any(is_kind(kind) for is_kind in _TEXTS):
+            raise SourceError(f"texts are strings, these are {kind}")
+        return _not_too_long(whole)
+    listed: Sequence[Any] = [texts] if isinstance(texts, str) else list(texts)
+    for place, text in enumerate(listed):
+        if text is not None and not isinstance(text, str):
+            raise SourceError(f"texts are strings, number {place} is {type(text).__name__}")
+    try:
+        return _not_too_long(pa.array(listed, pa.large_string()))
+    except UnicodeEncodeError as error:
+        raise SourceError.half_a_pair("a text", error) from error
+
+
+def _written(sets: Any) -> Any:
+    """Sets that a program holds, as an index of sets keeps them."""
+    if isinstance(sets, (str, pa.Array, pa.ChunkedArray)):
+        return sets
+    options = SourceOptions.of(items="items")
+    found = []
+    for one in sets:
+        values = [one] if one is None or isinstance(one, str) else held_values(options, one)
+        if isinstance(values, str):
+            raise SourceError(values)
+        found.append(values[0] if not isinstance(values[0], list) else orjson.dumps(values[0]).decode())
+    return found
+
+
+def _not_too_long(texts: pa.Array) -> pa.Array:
+    """The same texts, if each is one that could be read from a file, too."""
+    if texts.nbytes > MAX_ROW_BYTES:
+        longest = int(np.diff(buffers_of(texts)[1]).max())
+        if longest > MAX_ROW_BYTES:
+            raise SourceError(f"a text has {longest:,} bytes; a document has {MAX_ROW_BYTES:,} at most")
+    return texts
+
+
+_TEXTS = (
+    pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary,
+    pa.types.is_string_view, pa.types.is_binary_view, pa.types.is_dictionary, pa.types.is_null,
+)  # fmt: skip

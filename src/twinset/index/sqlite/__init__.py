@@ -1,0 +1,1 @@
+"""The back end of an index in a SQLite file."""

@@ -1,0 +1,383 @@
+"""The default home: one SQLite file.
+
+Every page carries a checksum that is proved when it is read (SQLite's own `cksumvfs`), so that a damaged page is
+refused and never answers. The file is otherwise an ordinary database: any SQLite reads it. Arrays go in and out as
+arrays (`carray`). Both need the package apsw, which brings a SQLite that has them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import quote
+
+import apsw
+import apsw.sqlite_extra
+import numpy as np
+
+from twinset.errors import BusyError, DamagedError, OutputError, StateError
+from twinset.index.backend import Document, Home, Kept, Whole
+from twinset.index.kinds.text_entries import Entries, Keys, packed_bands
+from twinset.index.settings import FORMAT
+from twinset.index.sqlite import tables
+from twinset.index.sqlite.errors import told
+from twinset.index.sqlite.log import CHANGES, WAIT, Log
+from twinset.system.locks import WriterLock
+
+_PORTION = 65536
+_CACHE = 48 * 1024
+"""Pages kept in memory by one connection, in KiB; the operating system keeps the rest."""
+_VFS = "cksmvfs"
+
+
+def _register() -> None:
+    """Make pages with checksums known to SQLite: once a process."""
+    if _VFS not in apsw.vfs_names():
+        boot = apsw.Connection(":memory:")
+        apsw.sqlite_extra.load(boot, "cksumvfs")
+        boot.close()
+
+
+class SqliteHome(Home):
+    """An index in one file. `create` makes the file, the constructor opens it."""
+
+    def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
+        self.name = os.fspath(path)
+        self.read_only = read_only
+        # One file has one lock and one log, by whatever name it is opened and wherever the process goes.
+        self._path = os.path.realpath(self.name)
+        self._lock = WriterLock(self._path + "-lock", self.name)
+        self._log = Log(self._path, self._lock)
+        self._still: tuple[int, int] | None = None
+        self._closed = False
+        self.format = FORMAT
+        if not os.path.isfile(self.name):
+            raise StateError(
+                f"{self.name}: {'not a file' if os.path.exists(self.name) else 'there is no such index'}; "
+                "create one with twinset index create"
+            )
+        with self._told():
+            self._db = self._connected()
+            self._db.set_busy_timeout(round(1000 * WAIT))
+            self._log.keep(self._db)
+            try:
+                tables.configure(self._db, _CACHE)
+                with self.snapshot():  # someone else may bring the tables up to date, but not between our looks at them
+                    self.format = tables.recognised(self._db, self.name)
+                    tables.show_as_new(self._db, self.format)
+                self._log.check(self._db)
+            except BaseException:
+                self._db.close()
+                raise
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], settings: dict[str, str]) -> SqliteHome:
+        """Make a file that holds nothing yet; one that is there already is left alone."""
+        name = os.fspath(path)
+        if os.path.lexists(name):
+            raise OutputError(f"{name} is there already; open it, or choose another name")
+        if not os.path.isdir(folder := os.path.dirname(name) or "."):
+            raise OutputError(f"{name} cannot be made: there is no folder {folder}")
+        made = f"{name}-{os.getpid()}.new"
+        _register()
+        try:
+            with told(name):
+                try:
+                    tables.create(made, _VFS, settings)
+                except (apsw.CantOpenError, apsw.PermissionsError, apsw.ReadOnlyError) as error:
+                    raise OutputError(f"{name} cannot be made: the folder {folder} cannot be written to") from error
+            _put_in_place(made, name)
+            _sync_folder(Path(name).absolute().parent)
+        except FileExistsError:
+            raise OutputError(f"{name} is there already; open it, or choose another name") from None
+        except OSError as error:
+            raise OutputError(f"{name} cannot be made: {error.strerror or error}") from error
+        finally:
+            for ending in ("", "-wal", "-shm", "-journal"):
+                with suppress(OSError):
+                    os.unlink(made + ending)
+        return cls(name)
+
+    def _connected(self) -> apsw.Connection:
+        _register()
+        if not self.read_only:
+            return apsw.Connection(self._path, apsw.SQLITE_OPEN_READWRITE, vfs=_VFS)
+        # In a folder that cannot be written to there is no place for SQLite's notes on who reads what; none are needed
+        # while nobody else writes either, which is looked at after every reading.
+        still = not os.access(os.path.dirname(self._path), os.W_OK) and not self._logged()
+        self._still = self._stamp() if still else None
+        address = f"file:{quote(os.fsencode(self._path))}?mode=ro" + ("&immutable=1" if still else "")
+        return apsw.Connection(address, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, vfs=_VFS)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            with told(self.name):
+                yield
+        except DamagedError as error:
+            with suppress(apsw.Error):  # where nothing at all can be read, the damage is what there is to say
+                if self.format < FORMAT and self._db.pragma("user_version") != self.format:
+                    raise self._changed() from error
+            raise
+
+    def _changed(self) -> StateError:
+        return StateError(f"{self.name} was changed by someone else in the meantime; open it again")
+
+    def _rows(self, statement: str, *values: Any) -> list[Any]:
+        with self._told():
+            try:
+                rows = cast("list[Any]", self._db.execute(statement, values).fetchall())
+            except UnicodeDecodeError as error:
+                raise self._odd() from error
+        if self._still and (self._logged() or self._stamp() != self._still):
+            raise self._changed()
+        return rows
+
+    def _odd(self) -> DamagedError:
+        """What a file may hold although its tables do not allow it, if it was made by someone else."""
+        return DamagedError(f"{self.name} is damaged: its tables hold what cannot be in them; {tables.RESTORE}")
+
+    def _logged(self) -> bool:
+        """Whether something is in the log; an empty one is left behind where closing may not remove it."""
+        with suppress(FileNotFoundError):
+            return os.path.getsize(self._path + "-wal") > 0
+        return False
+
+    def _stamp(self) -> tuple[int, int]:
+        about = os.stat(self._path)
+        return about.st_size, about.st_mtime_ns
+
+    def files(self) -> list[str]:
+        return [self._path + ending for ending in ("", "-wal", "-shm", "-lock")]
+
+    def settings(self, only: str | None = None) -> dict[str, str]:
+        statement = "SELECT name, value FROM settings WHERE name <> ? AND name = coalesce(?, name)"
+        return dict(self._rows(statement, CHANGES, only))
+
+    def change_settings(self, rows: dict[str, str]) -> None:
+        with self._told():
+            self._db.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", rows.items())
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        if self._db.in_transaction:
+            yield
+            return
+        with self._told():
+            self._db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            with self._told():
+                if self._db.in_transaction:  # an error of reading has ended it, and says more than a failed end
+                    self._db.execute("COMMIT")
+
+    def writer(self, timeout: float, doing: str) -> AbstractContextManager[None]:
+        return self._lock.held(timeout, doing)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        with self._told():
+            self._db.execute("BEGIN IMMEDIATE")
+            before = self._db.total_changes()
+            try:
+                yield
+                if self._db.total_changes() != before:
+                    self._log.count(self._db)
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+            self._log.move(self._db)
+
+    def flush(self) -> None:
+        try:
+            self._db.cache_flush()
+        except (apsw.FullError, apsw.IOError) as error:  # of which SQLite says nothing in words here
+            raise OutputError(f"{self.name}: there is no room for what is added; what was committed is safe") from error
+
+    def count(self) -> int:
+        return int(self._rows("SELECT count(*) FROM documents")[0][0])
+
+    def last_number(self) -> int:
+        return int(self._rows("SELECT coalesce(max(number), 0) FROM documents")[0][0])
+
+    def numbers(self, ids: Sequence[str]) -> dict[str, int]:
+        if not ids:
+            return {}
+        statement = (
+            "SELECT d.id, d.number FROM carray(?) AS w CROSS JOIN documents AS d ON d.id = CAST(w.value AS TEXT)"
+        )
+        # As bytes: a string in carray ends at its first NUL, and an id may hold one.
+        return dict(self._rows(statement, apsw.carray(tuple(id.encode() for id in ids))))
+
+    def postings(self, keys: Whole) -> tuple[Whole, Whole]:
+        if not len(keys):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        portions = list(self._pairs(tables.LOOK_UP, apsw.carray(keys)))
+        found = portions[0] if len(portions) == 1 else np.concatenate([np.zeros((0, 2), np.int64), *portions])
+        if len(found) and not 0 <= found[:, 1].min() <= found[:, 1].max() <= self.most_number:
+            raise self._odd()
+        return found[:, 0], found[:, 1]
+
+    def _pairs(self, statement: str, *values: Any) -> Iterator[Whole]:
+        """Rows of two numbers, (n, 2), portion by portion: as Python's own numbers they take ten times the memory."""
+        with self._told():
+            cursor = self._db.execute(statement, values)
+            try:
+                while rows := list(islice(cursor, _PORTION)):
+                    yield np.fromiter(chain.from_iterable(rows), np.int64, 2 * len(rows)).reshape(-1, 2)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise self._odd() from error
+
+    def sketches(self, numbers: Whole) -> Kept:
+        statement = (
+            "SELECT s.document, s.shingles, s.slots FROM carray(?) AS w CROSS JOIN sketches AS s "
+            "ON s.document = w.value"
+        )
+        return Kept.of(self._rows(statement, apsw.carray(numbers)) if len(numbers) else [], self.name)
+
+    def sketch_page(self, after: int, most: int) -> Kept:
+        return Kept.of(self._rows(tables.SKETCH_PAGE, after, most), self.name)
+
+    def documents(self, numbers: Whole, *, contents: bool) -> list[Document]:
+        if not len(numbers):
+            return []
+        kept = "coalesce(d.text, h.hashes)" if contents else "NULL"
+        beside = "LEFT JOIN shingles AS h ON h.document = d.number" if contents else ""
+        statement = (
+            f"SELECT d.number, d.id, {kept} FROM carray(?) AS w "
+            f"CROSS JOIN documents AS d ON d.number = w.value {beside}"
+        )
+        rows = self._rows(statement, apsw.carray(numbers))
+        if not all(type(id) is str and (content is None or type(content) is bytes) for _, id, content in rows):
+            raise self._odd()
+        return [Document(*row) for row in rows]
+
+    def page(self, after: int, most: int) -> Whole:
+        rows = self._rows("SELECT number FROM documents WHERE number > ? ORDER BY number LIMIT ?", after, most)
+        return np.array(rows, np.int64).reshape(-1)
+
+    def insert(self, numbers: Whole, entries: Entries) -> None:
+        listed, done, store = numbers.tolist(), entries.sketched, entries.contents
+        width = 4 * done.slots.shape[1]
+        slots = memoryview(done.slots.tobytes())
+        texts: Sequence[bytes | None] | None = store if entries.are_texts else None
+        with self._told():
+            self._db.executemany(
+                "INSERT INTO documents VALUES (?, ?, ?)",
+                zip(listed, entries.ids, texts or [None] * len(listed), strict=True),
+            )
+            if store is not None and texts is None:
+                self._db.executemany("INSERT INTO shingles VALUES (?, ?)", zip(listed, store, strict=True))
+            self._db.executemany(
+                "INSERT INTO sketches VALUES (?, ?, ?)",
+                (
+                    (number, count, slots[at * width : (at + 1) * width])
+                    for at, (number, count) in enumerate(zip(listed, done.shingles.tolist(), strict=True))
+                ),
+            )
+
+    def insert_bands(self, numbers: Whole, keys: Keys) -> None:
+        packed = packed_bands(numbers, keys)
+        if len(packed):
+            with self._told():
+                self._db.execute(
+                    "INSERT INTO bands SELECT value >> 32, value & 4294967295 FROM carray(?)", (apsw.carray(packed),)
+                )
+
+    def delete(self, numbers: Whole, keys: Keys) -> None:
+        if not len(numbers):
+            return
+        packed = packed_bands(numbers, keys)
+        with self._told():
+            self._db.executemany(
+                "DELETE FROM bands WHERE key = ? AND document = ?",
+                zip((packed >> 32).tolist(), (packed & 0xFFFFFFFF).tolist(), strict=True),
+            )
+            for table, column in (("sketches", "document"), ("shingles", "document"), ("documents", "number")):
+                statement = f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM carray(?))"
+                self._db.execute(statement, (apsw.carray(numbers),))
+
+    def band_rows(self) -> Iterator[tuple[Whole, Whole]]:
+        for found in self._pairs("SELECT key, document FROM bands"):
+            yield found[:, 0], found[:, 1]
+
+    def strays(self) -> dict[str, int]:
+        return {name: int(self._rows(statement)[0][0]) for name, statement in tables.STRAYS.items()}
+
+    def damage(self) -> list[str]:
+        try:
+            found = [str(row[0]) for row in self._rows("PRAGMA integrity_check")]
+        except DamagedError as error:
+            return [str(error)]
+        return [] if found == ["ok"] else found
+
+    def compact(self) -> None:
+        with self._told():
+            self._db.execute("VACUUM")
+            self._log.count(self._db)
+            self._log.empty(self._db)
+
+    def sizes(self) -> dict[str, int]:
+        by_table = dict(self._rows("SELECT name, sum(pgsize) FROM dbstat WHERE aggregate = TRUE GROUP BY name"))
+        beside = os.path.getsize(self._path + "-wal") if os.path.exists(self._path + "-wal") else 0
+        total = self._db.pragma("page_count") * self._db.pragma("page_size")
+        free = self._db.pragma("freelist_count") * self._db.pragma("page_size")
+        known = {name: int(by_table.get(name, 0)) for name in tables.NAMES}
+        ids = int(by_table.get("sqlite_autoindex_documents_1", 0))
+        return {"total": int(total), "log": beside, "free": int(free), **known, "ids": ids}
+
+    def migrate(self) -> None:
+        with self._told():
+            tables.migrate(self._db, self.format)
+        self.format = FORMAT
+
+    def facts(self) -> dict[str, Any]:
+        return {"home": "SQLite", "sqlite": apsw.sqlite_lib_version(), "page_size": self._db.pragma("page_size")}
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        with self._told():
+            try:
+                if not self.read_only and not self._db.in_transaction:
+                    self._tidy_up()
+            finally:
+                self._db.close()
+
+    def _tidy_up(self) -> None:
+        """Leave one file and no log, unless someone else is at work, who then will."""
+        if not self._log.is_empty():
+            self._db.set_busy_timeout(0)
+            with suppress(BusyError, OutputError), self._lock.held(0, "closing"):
+                self._log.empty(self._db)
+        if self._log.is_empty():
+            self._log.keep(self._db, kept=False)
+
+
+def _put_in_place(made: str, name: str) -> None:
+    """Give a new file its name; what an earlier one of that name left beside it is not for this one."""
+    lock = WriterLock(name + "-lock", name)
+    with lock.held(WAIT, "creating"):
+        if os.path.lexists(name):
+            raise FileExistsError
+        for ending in ("-wal", "-shm", "-journal"):
+            with suppress(FileNotFoundError):
+                os.unlink(name + ending)
+        lock.note(b"")
+        os.link(made, name)  # unlike a renaming, this never replaces a file that came in between
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

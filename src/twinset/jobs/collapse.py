@@ -1,0 +1,314 @@
+"""Search results with near-duplicates folded: a ranked list in, the same ranking out, each result with its count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from twinset.candidates import prefix
+from twinset.clusters.collapse import Ranked, fold
+from twinset.documents.formats.typed_columns import text_array, without_views
+from twinset.documents.normalize import normalize
+from twinset.documents.parts import MAX_ROW_BYTES
+from twinset.errors import ColumnError, OptionError, RowError, SourceError
+from twinset.options.collapse import CollapseOptions
+from twinset.pairs.sets import Sets, scores
+from twinset.schema import Numbers
+from twinset.shingles.texts import shingle
+
+ADDED = pa.schema(
+    [
+        pa.field("count", pa.int64(), nullable=False),
+        pa.field(
+            "folded",
+            pa.list_(pa.struct([pa.field("place", pa.int64()), pa.field("similarity", pa.float64())])),
+            nullable=False,
+        ),
+    ]
+)
+"""The columns that a table of results is given."""
+
+_TEXTS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+
+
+@dataclass(frozen=True)
+class Folded:
+    """A result that is folded under another: its place in the ranking, from 0, and the exact similarity of the two."""
+
+    item: Any
+    place: int
+    similarity: float
+
+
+@dataclass(frozen=True)
+class Group:
+    """A result that is shown, its place in the ranking, from 0, and what is folded under it, in the same order."""
+
+    first: Any
+    place: int
+    folded: tuple[Folded, ...]
+
+    @property
+    def count(self) -> int:
+        """How many results it stands for, itself included."""
+        return 1 + len(self.folded)
+
+
+class Collapsed:
+    """A ranking with near-duplicates folded. Iteration and `len` are over its groups.
+
+    Attributes
+    ----------
+    results
+        What is shown: the same objects in the same order. Of a table, those rows as an Arrow table with the columns
+        `count` and `folded`, a list of `place` and `similarity`.
+    counts
+        For each of them how many results it stands for, itself included; they sum up to all that were given.
+    groups
+        For each of them a `Group`: `.first`, `.folded` and `.count`. Items of a table are dictionaries.
+    """
+
+    def __init__(self, items: list[Any] | pa.Table, leader: Numbers, similarity: npt.NDArray[np.float64]) -> None:
+        self._items, self._leader, self._similarity = items, leader, similarity
+        places = np.arange(len(leader), dtype=np.uint32)
+        self._heads = np.flatnonzero(leader == places)
+        self._folded = np.flatnonzero(leader != places)
+
+    @cached_property
+    def results(self) -> Any:
+        """What is shown."""
+        if not isinstance(self._items, pa.Table):
+            return [self._items[place] for place in self._heads.tolist()]
+        order = self._folded[np.argsort(self._leader[self._folded], kind="stable")]
+        ends = np.cumsum(np.array(self.counts, np.int32) - 1, dtype=np.int32)
+        pairs = pa.StructArray.from_arrays(
+            [pa.array(order.astype(np.int64)), pa.array(self._similarity[order])], fields=list(ADDED[1].type.value_type)
+        )
+        folded = pa.ListArray.from_arrays(pa.array(np.append(np.int32(0), ends)), pairs).cast(ADDED[1].type)
+        table = without_views(self._items).take(pa.array(self._heads))
+        return table.append_column(ADDED[0], pa.array(self.counts, pa.int64())).append_column(ADDED[1], folded)
+
+    @cached_property
+    def counts(self) -> list[int]:
+        """How many results each stands for."""
+        found: list[int] = np.bincount(self._leader, minlength=len(self._leader))[self._heads].tolist()
+        return found
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """Each result that is shown, with those folded under it."""
+        items = self._items.to_pylist() if isinstance(self._items, pa.Table) else self._items
+        under: dict[int, list[Folded]] = {place: [] for place in self._heads.tolist()}
+        for place in self._folded.tolist():
+            folded = Folded(items[place], place, float(self._similarity[place]))
+            under[int(self._leader[place])].append(folded)
+        return [Group(items[place], place, tuple(folded)) for place, folded in under.items()]
+
+    def __len__(self) -> int:
+        return len(self._heads)
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(self.groups)
+
+    def __repr__(self) -> str:
+        return f"<Collapsed: {len(self._heads):,} of {len(self._leader):,} results shown, {len(self._folded):,} folded>"
+
+
+def collapse(results: Any, **words: Any) -> Collapsed:
+    """Fold near-duplicates of a ranked list under their first appearance, and count them.
+
+    A result is folded under the first result of the ranking that is not folded itself and whose text is at least as
+    similar as the threshold, exactly. Empty texts are never folded.
+
+    Parameters
+    ----------
+    results
+        The ranking, best first: strings, mappings, objects of any kind (with a function as `text`), or a table with
+        Arrow's PyCapsule interface, as pandas and Polars have.
+    **words
+        `text`: the key or column that holds the text, or a function that takes a result and gives it; not looked at for
+        strings. `threshold`: least similarity of what is folded, 0.8. `seed`. And what is compared, by the words of
+        every other function: `shingle`, `bag`, `lowercase`, `nfc`, `squeeze`, `split`.
+
+    Returns
+    -------
+    Collapsed
+        With `.results`, `.counts` and `.groups`.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> rose = "a rose is a rose is a rose in any garden of the town"
+    >>> found = [{"body": rose}, {"body": "something else"}, {"body": rose + " hall"}]
+    >>> shown = twinset.collapse(found, text="body", shingle="word:3")
+    >>> [(group.first["body"][:6], group.count) for group in shown]
+    [('a rose', 2), ('someth', 1)]
+    >>> shown.groups[0].folded[0].place, round(shown.groups[0].folded[0].similarity, 2)
+    (2, 0.9)
+    """
+    options = CollapseOptions.of(**words)
+    table = _table_of(results, options)
+    items = _items_of(results) if table is None else table
+    texts = _texts_of(items, options) if table is None else _column_of(table, options)
+    sets = _sets_of(texts, options)
+    leader, shared = fold(_ranked(sets, options.threshold), options.threshold)
+    folded = np.flatnonzero(shared)
+    similarity = np.ones(len(leader))
+    similarity[folded] = scores(shared[folded], sets.sizes[folded], sets.sizes[leader[folded]])[0]
+    return Collapsed(items, leader, similarity)
+
+
+def _items_of(results: Any) -> list[Any]:
+    if isinstance(results, (str, bytes, Mapping)) or not isinstance(results, Iterable):
+        raise SourceError(
+            f"a {type(results).__name__} is no ranking: give a list of strings, of mappings or of other results, or a "
+            "table with Arrow's stream (pandas, Polars, DuckDB, pyarrow)"
+        )
+    return list(results)
+
+
+def _table_of(results: Any, options: CollapseOptions) -> pa.Table | None:
+    """The results as a table, if they are one; a series is a table of one column."""
+    if not (hasattr(results, "__arrow_c_stream__") or hasattr(results, "__arrow_c_array__")):
+        return None
+    if not isinstance(options.text, str):
+        raise OptionError("text is a function, and these results are a table; allowed is the name of a column")
+    if isinstance(results, (pa.Array, pa.ChunkedArray)):
+        return pa.table({options.text: results})
+    try:
+        return pa.table(results)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        try:
+            return pa.table({options.text: pa.chunked_array(results)})
+        except (pa.ArrowException, TypeError, ValueError):
+            raise SourceError(f"the table cannot be read: {error}", where="results") from error
+
+
+def _column_of(table: pa.Table, options: CollapseOptions) -> pa.Array:
+    """The texts of a table."""
+    names = table.column_names
+    if names.count(options.text) != 1:
+        known = ", ".join(repr(name) for name in names[:30]) + (", …" if len(names) > 30 else "")
+        much = "no" if options.text not in names else "more than one"
+        raise ColumnError(
+            f"there is {much} column {options.text!r}; the columns are {known or 'none'}: name one with text=",
+            where="results",
+        )
+    for name in ADDED.names:
+        if name in names:
+            raise ColumnError(f"there is a column {name!r}, which collapse adds; rename it", where="results")
+    texts = text_array(table.column(options.text))
+    if texts.type not in _TEXTS:
+        raise ColumnError(
+            f"the column {options.text!r} must hold text, it holds {table.schema.field(options.text).type}; name "
+            "another with text=",
+            where="results",
+        )
+    return _short_enough(texts)
+
+
+def _texts_of(items: list[Any], options: CollapseOptions) -> pa.Array:
+    """The texts of results that are Python's."""
+    text = options.text
+    if callable(text):
+        values = [text(item) for item in items]
+    else:
+        values = [
+            item if isinstance(item, str) else _value(item, place, text) for place, item in enumerate(items)
+        ]
+    try:
+        return _short_enough(pa.array(values, pa.large_string()))
+    except (pa.ArrowException, UnicodeEncodeError):
+        encoded = [_encoded(value, place) for place, value in enumerate(values)]
+        return _short_enough(pa.array(encoded, pa.large_binary()))
+
+
+def _value(item: Any, place: int, key: str) -> Any:
+    if item is None or isinstance(item, bytes):
+        return item
+    if not isinstance(item, Mapping):
+        raise SourceError(
+            f"a {type(item).__name__} is neither a string nor a mapping; say how its text is found with a function, "
+            "such as text=lambda result: result.body",
+            where=f"results[{place}]",
+        )
+    if key not in item:
+        known = ", ".join(repr(name) for name in list(item)[:30]) + (", …" if len(item) > 30 else "")
+        raise ColumnError(
+            f"there is no key {key!r}; the keys are {known or 'none'}: name one with text=",
+            where=f"results[{place}]",
+        )
+    return item[key]
+
+
+def _encoded(value: Any, place: int) -> bytes | None:
+    """A text as bytes; the error says which is none."""
+    if value is None or isinstance(value, bytes):
+        return value
+    if not isinstance(value, str):
+        raise ColumnError(
+            f"the text must be a string, it is {type(value).__name__}; name another key with text=, or give a function",
+            where=f"results[{place}]",
+        )
+    try:
+        return value.encode()
+    except UnicodeEncodeError as error:
+        raise SourceError(
+            f"the text holds half of a surrogate pair ({value[error.start]!r} at {error.start}), which no UTF-8 can "
+            "hold; take it out, or decode the text another way",
+            where=f"results[{place}]",
+        ) from error
+
+
+def _short_enough(texts: pa.Array) -> pa.Array:
+    if texts.nbytes > MAX_ROW_BYTES:
+        lengths = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False)
+        if lengths.max(initial=0) > MAX_ROW_BYTES:
+            raise RowError(
+                f"the text is longer than {MAX_ROW_BYTES // 2**20} MiB, the most that is compared",
+                where=f"results[{int(np.argmax(lengths))}]",
+            )
+    return texts
+
+
+def _sets_of(texts: pa.Array, options: CollapseOptions) -> Sets:
+    """The shingle sets of the texts, in their order."""
+    starts, sizes = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.uint32)
+    hashes = [np.empty(0, np.uint64)]
+    total = 0
+    for ready in normalize(texts, lowercase=options.lowercase, nfc=options.nfc).texts:
+        for portion in shingle(ready, options, options.seed):
+            sets = Sets.with_room(np.diff(portion.offsets))
+            places = np.arange(len(portion.rows))
+            sets.fill(portion, places, places)
+            starts[portion.rows] = sets.starts[:-1] + total
+            sizes[portion.rows] = sets.sizes
+            hashes.append(sets.hashes)
+            total += len(sets.hashes)
+    return Sets(np.concatenate(hashes), starts, sizes)
+
+
+def _ranked(sets: Sets, threshold: float) -> Ranked:
+    """The sets with their prefixes and bitmaps."""
+    hashes, starts, sizes = sets.hashes, sets.starts, sets.sizes
+    apart = np.zeros(len(sizes), np.uint64)
+    frequencies = prefix.Frequencies.for_tokens(len(hashes))
+    frequencies.add(hashes, starts, sizes, apart)
+    alone, counts, _, keys = prefix.prefixes(frequencies, hashes, starts, sizes, apart, threshold)
+    return Ranked(
+        hashes=hashes,
+        starts=starts,
+        sizes=sizes,
+        alone=alone,
+        offsets=prefix.offsets_of(counts),
+        keys=keys,
+        bit_offsets=prefix.offsets_of(prefix.bitmap_words(sizes, threshold)),
+        bits=prefix.bitmaps(hashes, starts, sizes, threshold),
+    )

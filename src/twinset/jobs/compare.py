@@ -1,0 +1,92 @@
+"""Two texts, exactly, and what a sketch would have said of them."""
+
+import errno
+import os
+from pathlib import PurePosixPath
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from twinset.documents.encodings import decode
+from twinset.documents.files import format_of, why_not_text
+from twinset.documents.formats.text_files import TextFile, file_bytes
+from twinset.engines.local.steps.sketch import shingle_sets
+from twinset.errors import SourceError
+from twinset.jobs.result import Comparison
+from twinset.options import CompareOptions, ReadOptions
+from twinset.pairs.sets import Sets, overlaps
+from twinset.schema import Shingles
+from twinset.sketches.minhash import estimate, sketch, standard_error
+
+
+def compare(left: str, right: str, **words: Any) -> Comparison:
+    """Compare two texts exactly.
+
+    Parameters
+    ----------
+    left, right
+        The texts.
+    **words
+        The options of `twinset compare`, by the same words.
+
+    Returns
+    -------
+    Comparison
+        Exact Jaccard similarity, containment both ways, the estimate of a sketch, and shingle counts.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> twinset.compare("Nadal", "Nadia", shingle="char:2").similarity
+    0.3333333333333333
+    """
+    options = CompareOptions.of(**words)
+    try:
+        texts = pa.array([left, right], pa.large_string())
+    except UnicodeEncodeError as error:
+        raise SourceError.half_a_pair("a text to compare", error) from error
+    ours, theirs = shingle_sets(texts, options, options.seed)
+    hashes = np.concatenate([ours, theirs])
+    both = Shingles(np.arange(2), np.array([0, len(ours), len(hashes)]), hashes)
+    sets = Sets.with_room(np.diff(both.offsets))
+    sets.fill(both, np.arange(2), np.arange(2))
+    shared = int(overlaps(sets, np.array([0], np.uint32), np.array([1], np.uint32), 0.0)[0])
+    sketches = sketch(both, options.sketch, options.n_hashes, options.seed)
+    n_left, n_right = sets.sizes.tolist()
+    union = n_left + n_right - shared
+    similarity = shared / union if union else 0.0
+    return Comparison(
+        similarity=similarity,
+        distance=1.0 - similarity,
+        left_in_right=shared / n_left if n_left else 0.0,
+        right_in_left=shared / n_right if n_right else 0.0,
+        estimate=estimate(sketches[0], sketches[1]),
+        standard_error=standard_error(similarity, options.n_hashes),
+        shared=shared,
+        left_shingles=n_left,
+        right_shingles=n_right,
+        shingle=options.shingle,
+        n_hashes=options.n_hashes,
+    )
+
+
+def text_of_file(path: str, encoding: str = "utf-8") -> str:
+    """Read a file as one text, as a run reads the files of a folder.
+
+    It is unpacked where it is compressed, its byte-order mark is dropped, bytes that do not decode are replaced; what
+    is no text is refused.
+    """
+    try:
+        size = os.stat(path).st_size
+        if os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    except OSError as error:
+        said = (error.strerror or str(error)).lower()
+        raise SourceError(f"{said}; allowed is the path of a file that can be read", where=path) from error
+    kind, codec = format_of(path)
+    if reason := why_not_text(path, path, codec, ReadOptions.of(encoding=encoding)):
+        table = f"a {kind} table, and two texts are compared"
+        raise SourceError(f"not a text: {table if kind != 'text' and 'table' in reason else reason}", where=path)
+    data = file_bytes(TextFile(path, path, PurePosixPath(path), 0, codec, size, 0))
+    return decode(data, encoding)[0]

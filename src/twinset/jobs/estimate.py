@@ -1,0 +1,151 @@
+"""Pairs of sketches that were made before: estimates, without the documents."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from twinset.engines.local.budget import peak_bytes
+from twinset.engines.local.copies import Copies, expanded
+from twinset.engines.local.run import MOST_IDENTICAL
+from twinset.engines.local.sketch_files.estimate import Estimating, check_words
+from twinset.engines.local.sort_pairs import Rows, sorted_portions
+from twinset.engines.local.steps import candidates
+from twinset.engines.local.steps.sketch import EMPTY
+from twinset.engines.local.steps.top_pairs import most_similar
+from twinset.engines.local.write.results import Results
+from twinset.engines.local.write.table_file import check_ending
+from twinset.engines.progress import Progress, Silent
+from twinset.errors import OptionError, OutputError
+from twinset.jobs.result import PairsResult
+from twinset.options import PairsOptions
+from twinset.options.checks import new_file
+from twinset.options.sketch import holds_sketches
+from twinset.schema import HASH_SCHEME
+from twinset.system.atomic_files import placed
+from twinset.system.spool import Spool
+
+
+def are_sketches(sources: tuple[object, ...]) -> bool:
+    """Whether the sources are files of sketches; some of each is an error.
+
+    Examples
+    --------
+    >>> are_sketches((["a text"], "nothing-there.jsonl"))
+    False
+    """
+    found = [holds_sketches(one) for one in sources]
+    if any(found) and not all(found):
+        one, other = found.index(True), found.index(False)
+        raise OptionError(
+            f"SOURCE {one + 1} is a file of sketches and SOURCE {other + 1} is not; sketch the documents first "
+            "(twinset sketch), or give the documents of both"
+        )
+    return any(found)
+
+
+def find_estimated(
+    sources: tuple[object, ...], words: dict[str, Any], output: Path | None, version: str, progress: Progress
+) -> PairsResult:
+    """Find every pair of sketches whose estimated similarity reaches the threshold."""
+    started = time.perf_counter()
+    are_sketches(sources)
+    options = PairsOptions.of(**words)
+    _check(options, words)
+    if output is not None:
+        check_ending(output)
+        new_file(output, options.force)
+        for one in (*sources, *options.against):
+            if isinstance(one, (str, os.PathLike)) and output.exists() and os.path.samefile(one, output):
+                raise OutputError(f"{output} would be replaced, and is read from; choose another output")
+    with ExitStack() as stack:
+        run = stack.enter_context(Estimating(sources, options, progress))
+        progress.note(f"plan: {run.plan}")
+        run.read()
+        corpus = run.corpus
+        copies = Copies.of(candidates.first_appearances(corpus), corpus.status)
+        if corpus.border is None:
+            _refuse_flood(copies.identical_pairs, options)
+        pairs, compared = run.join(copies)
+        if corpus.border is not None:
+            _refuse_flood(run.identical_across(copies, pairs), options)
+        results = Results(corpus, copies, np.zeros(0, np.uint32), scoring=run)
+        progress.stage("writing", None, "pairs")
+        made = run.state.folder / "out.parquet" if output is None else stack.enter_context(placed(output))
+        count = results.write_pairs(made, _ordered(run, results, copies, pairs))
+        summary = {
+            "documents": corpus.own,
+            "against": corpus.documents - corpus.own,
+            "empty": int(np.count_nonzero(corpus.status == EMPTY)),
+            "identical": copies.extra,
+            "pairs": count,
+            "candidates": compared,
+            "estimate": True,
+            "audit": None,
+            "sketch": run.scheme.sketch,
+            "n_hashes": run.scheme.n_hashes,
+            "options": options.to_dict(),
+            "plan": run.plan.to_dict(),
+            "timings": {
+                "seconds": {"total": round(time.perf_counter() - started, 3)},
+                "threads": run.threads.count,
+                "memory": run.budget.total,
+                "peak_resident": peak_bytes(),
+            },
+            "version": version,
+            "hash_scheme": HASH_SCHEME,
+        }
+        table = None if output is not None else pq.read_table(made)
+    return PairsResult(summary, run.plan, output, table, "estimate")
+
+
+def outlined(sources: tuple[object, ...], options: PairsOptions, words: dict[str, Any]) -> dict[str, Any]:
+    """Say what would be read and planned, and read nothing but footers."""
+    are_sketches(sources)
+    _check(options, words)
+    with Estimating(sources, options, Silent()) as run:
+        return {
+            "sketches": {source.name: source.rows for source in run.sources},
+            "made": {"sketch": run.scheme.sketch, "hashes": run.scheme.n_hashes, **run.scheme.items},
+            "plan": run.plan.to_dict(),
+            "threads": run.threads.count,
+            "memory": run.budget.total,
+        }
+
+
+def _ordered(run: Estimating, results: Results, copies: Copies, pairs: Spool) -> Iterator[Rows]:
+    """Pairs of all rows, in their order; those of identical sketches too."""
+    every = Spool(run.state.scratch / "every", "<u4", 3)
+    one_sided = run.corpus.border is not None
+    for rows in expanded(copies, pairs, link=run.options.identical == "link", one_sided=one_sided):
+        run.append(every, rows)
+    every.close()
+    found = sorted_portions(every, run.corpus.documents, run.budget.pairs)
+    if run.options.top is None:
+        return found
+    work = (run.corpus.documents, run.state.scratch, run.budget)
+    return most_similar(found, run.options.top, results.similarity, *work, one_sided=one_sided)
+
+
+def _check(options: PairsOptions, words: dict[str, Any]) -> None:
+    check_words(options, words)
+    if not all(map(holds_sketches, options.against)):
+        raise OptionError(
+            "the sources are files of sketches and --against is not; sketch those documents too (twinset sketch), with "
+            "the same options"
+        )
+
+
+def _refuse_flood(identical: int, options: PairsOptions) -> None:
+    if options.identical == "all" and identical > MOST_IDENTICAL:
+        raise OptionError(
+            f"identical sketches alone make {identical:,} pairs, more than {MOST_IDENTICAL:,}; "
+            "--identical link ties each copy to its first appearance only"
+        )

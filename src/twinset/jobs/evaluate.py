@@ -1,0 +1,260 @@
+"""An evaluation: one run at the lowest threshold, its pairs laid over the truth, and the result written down."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import twinset
+from twinset.clusters.group import components
+from twinset.engines.local.copies import SAME, Copies, expanded
+from twinset.engines.local.corpus import Corpus
+from twinset.engines.local.in_memory.base import Measured
+from twinset.engines.local.run import Local
+from twinset.engines.local.steps.candidates_exact import Joining
+from twinset.engines.local.steps.sketch import READ, UNREADABLE
+from twinset.engines.local.steps.verify import Verifying
+from twinset.engines.local.write import results as outputs
+from twinset.engines.progress import Progress, Silent
+from twinset.errors import OptionError, OutputError
+from twinset.evaluation import sweep
+from twinset.evaluation.read_truth import Truth, read_truth, resolved
+from twinset.evaluation.result import Evaluation, best_of, definitions, write_files
+from twinset.evaluation.true_pairs import (
+    MOST_SAMPLED,
+    Known,
+    KnownScored,
+    Scored,
+    among,
+    each_once,
+    pair_keys,
+    unpaired,
+)
+from twinset.options import DedupOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions
+from twinset.options.checks import shown_size
+from twinset.options.evaluate import EvaluateOptions
+from twinset.options.items import MEASURED
+from twinset.pairs.sets import Shares, scores
+from twinset.plan import Plan, exact_plan, plan
+from twinset.report.evaluation_plots import evaluation_figures
+from twinset.report.plots import check_figure
+from twinset.schema import Numbers
+from twinset.system.spool import Spool
+
+_PAIR_BYTES = 96  # memory that a pair takes while it is sorted and measured
+
+
+def evaluate(*sources: object, output: Any = None, progress: Progress | None = None, **words: Any) -> Evaluation:
+    """Measure how well near-duplicates are found, against a truth or against the exact join.
+
+    Parameters
+    ----------
+    *sources
+        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface.
+    output
+        A folder for the measures and their plots; without it they are handed over only.
+    progress
+        Told how the work goes.
+    **words
+        The options of `twinset evaluate`, by the same words. `truth` may also be a list of pairs of ids, a mapping
+        from id to cluster, or a table with Arrow's stream interface.
+
+    Returns
+    -------
+    Evaluation
+        With `.measures` and `.shares` (Arrow tables), `.best`, `.summary` and `.plan`.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> rose = "a rose is a rose is a rose in any garden of the town"
+    >>> texts = {"a": rose, "b": rose + " hall", "c": "something else"}
+    >>> done = twinset.evaluate(texts, truth=[("a", "b"), ("a", "c")], shingle="word:3")
+    >>> done.best["precision"], done.best["recall"]
+    (1.0, 0.5)
+    """
+    options = EvaluateOptions.of(**words)
+    if "threshold" in words and options.sweep is not None:
+        raise OptionError(f"threshold {options.threshold:g} and sweep {options.sweep} do not go together; give one")
+    place = Path(output) if output is not None else None
+    _check_place(place, options)
+    truth = None if options.exact else read_truth(options.truth)
+    searching = _searching(options)
+    with Local(sources, searching, _sketched(searching), place, twinset.__version__, progress or Silent()) as run:
+        corpus, _ = run.read(whole=False)
+        copies = run.collapse(corpus)
+        candidates, pairs, verifying = _near(run, corpus, copies)
+        found = _scored(run, copies, pairs, verifying)
+        known, facts = _known(run, options, truth, corpus, copies, verifying)
+        sampled = _sampled(run, known, corpus, copies, candidates, verifying)
+        summary = _summary(run, options, corpus, copies, found, known, facts, sampled)
+        if place is not None:
+            made = run.room_for_output("out")
+            write_files(summary, made)
+            if options.plots != "none":
+                run.progress.stage("drawing", None, "plots")
+                curve = sweep.curves(found, known, options.thresholds[0])
+                evaluation_figures(summary, curve, run.plan, made, options.plots, options.by_distance)
+            outputs.put_in_place(made, place, run.state.folder / "old")
+    return Evaluation(summary, run.plan, place)
+
+
+def _sketched(searching: DedupOptions) -> Plan:
+    """The plan of the sketches; what has a measure of its own has none, and plans when it is in memory."""
+    if searching.item_kind in MEASURED:
+        return exact_plan(searching.threshold)
+    words = (searching.threshold, searching.recall, searching.n_hashes, searching.n_bands, searching.rows_per_band)
+    return plan(*words)
+
+
+def _near(run: Local, corpus: Corpus, copies: Copies) -> tuple[Spool, Spool, Verifying | Measured]:
+    """What was compared, what of it is a pair, and what can say more of them."""
+    if run.options.item_kind in MEASURED:
+        pairs, held = run.compare(corpus, copies)
+        return pairs, pairs, held
+    candidates = run.candidates(corpus, copies)
+    return candidates, *run.verify(corpus, candidates)
+
+
+def _check_place(place: Path | None, options: EvaluateOptions) -> None:
+    if place is None:
+        return
+    if options.plots != "none":
+        check_figure(place / f"f1.{options.plots}")
+    if place.exists() and not options.force:
+        raise OutputError(f"{place} exists; choose another output, or replace it with --force")
+    if place.exists() and not place.is_dir():
+        raise OutputError(f"{place} is a file, and the output is a folder; choose another output")
+    if place.exists() and any(place.iterdir()) and not (place / "evaluation.json").is_file():
+        raise OutputError(f"{place} is no earlier evaluation, so --force does not replace it; choose another output")
+
+
+def _searching(options: EvaluateOptions) -> DedupOptions:
+    """The options of the one run: those of a dedup at the lowest threshold."""
+    groups = (RunOptions, PlanOptions, ShingleOptions, ReadOptions)
+    shared = {field.name: getattr(options, field.name) for group in groups for field in dataclasses.fields(group)}
+    lowest = options.thresholds[0] if options.measure in ("jaccard", "cosine") else options.threshold
+    return DedupOptions(**{**shared, "threshold": lowest, "cluster": options.cluster})
+
+
+def _scored(run: Local, copies: Copies, pairs: Spool, verifying: Verifying | Measured) -> Scored:
+    """Every pair of documents, identical ones included, with its similarity."""
+    count = copies.identical_pairs
+    for rows in pairs.chunks():
+        count += int((copies.counts[rows[:, 0]].astype(np.int64) * copies.counts[rows[:, 1]]).sum())
+    if count * _PAIR_BYTES > run.budget.total:
+        raise OptionError(
+            f"{count:,} pairs take {shown_size(count * _PAIR_BYTES)} of memory to be measured, more than the "
+            f"{shown_size(run.budget.total)} of --memory; raise the lowest threshold or the memory, or measure a sample"
+        )
+    rows = np.concatenate([np.empty((0, 3), np.uint32), *expanded(copies, pairs, link=False, one_sided=False)])
+    left, right = np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1])
+    return Scored.of(left, right, _similarity(rows, copies.first, verifying))
+
+
+def _similarity(rows: Numbers, first: Numbers, verifying: Verifying | Measured) -> Shares:
+    if isinstance(verifying, Measured):
+        return verifying.similarity(rows)
+    sizes = verifying.sizes
+    shared = np.ascontiguousarray(rows[:, 2])
+    same = shared == SAME
+    ours, theirs = (np.where(same, np.uint32(1), sizes[first[rows[:, side]]]) for side in (0, 1))
+    return scores(np.where(same, np.uint32(1), shared), ours, theirs)[0]
+
+
+def _known(
+    run: Local,
+    options: EvaluateOptions,
+    truth: Truth | None,
+    corpus: Corpus,
+    copies: Copies,
+    verifying: Verifying | Measured,
+) -> tuple[Known, dict[str, Any]]:
+    """The truth by document number, and what is to be said about it."""
+    if truth is not None:
+        ids = pa.concat_arrays([pa.array([], pa.large_string()), *corpus.names.all().cast(pa.large_string()).chunks])
+        return resolved(truth, ids, corpus.status != UNREADABLE)
+    since = time.perf_counter()
+    if isinstance(verifying, Measured):
+        every = Spool(run.state.scratch / "exact-pairs", "<u4", 3)
+        verifying.join_all(every)
+        run.timed("exact", since)
+        return KnownScored(corpus.documents, _scored(run, copies, every, verifying), options.cluster), {"kind": "exact"}
+    work = (run.budget, run.state, run.threads, run.progress)
+    candidates = Spool(run.state.scratch / "exact", "<u4", 2)
+    for few in Joining(corpus, copies.first, run.options, *work).candidates():
+        candidates.append(few)
+    pairs = Spool(run.state.scratch / "exact-pairs", "<u4", 3)
+    verifying.verify(candidates, run.options.threshold, pairs)
+    run.timed("exact", since)
+    scored = _scored(run, copies, pairs, verifying)
+    return KnownScored(corpus.documents, scored, options.cluster), {"kind": "exact"}
+
+
+def _sampled(
+    run: Local, known: Known, corpus: Corpus, copies: Copies, candidates: Spool, verifying: Verifying | Measured
+) -> sweep.Sampled:
+    """The exact similarity of true pairs, also of those missed, and which of them became candidates."""
+    left, right = (copies.first[numbers] for numbers in known.sample())
+    left, right = unpaired(each_once(left, right))
+    read = (corpus.status[left] == READ) & (corpus.status[right] == READ)
+    wanted = Spool(run.state.scratch / "true", "<u4", 2)
+    wanted.append(np.stack([left[read], right[read]], axis=1))
+    scored = Spool(run.state.scratch / "true-pairs", "<u4", 3)
+    verifying.verify(wanted, 0.0, scored)
+    rows = np.concatenate([np.empty((0, 3), np.uint32), *scored.chunks()])
+    ordered = np.sort(pair_keys(rows[:, 0], rows[:, 1]))
+    met = np.zeros(len(ordered), np.bool_)
+    for chunk in candidates.chunks():
+        theirs = pair_keys(np.ascontiguousarray(chunk[:, 0]), np.ascontiguousarray(chunk[:, 1]))
+        met[np.searchsorted(ordered, theirs[among(theirs, ordered)])] = True
+    found = met[np.searchsorted(ordered, pair_keys(rows[:, 0], rows[:, 1]))]
+    # A document without a token is like no other.
+    nothing = np.zeros(int(np.count_nonzero(~read)))
+    similarity = np.concatenate([_similarity(rows, copies.first, verifying), nothing])
+    family = components(corpus.documents, [rows, np.stack([left, right], axis=1)])
+    return sweep.Sampled(
+        similarity,
+        np.concatenate([found, nothing.astype(np.bool_)]),
+        family[np.concatenate([rows[:, 0], left[~read]])],
+    )
+
+
+def _summary(
+    run: Local,
+    options: EvaluateOptions,
+    corpus: Corpus,
+    copies: Copies,
+    found: Scored,
+    known: Known,
+    facts: dict[str, Any],
+    sampled: sweep.Sampled,
+) -> dict[str, Any]:
+    since = time.perf_counter()
+    run.progress.stage("measuring", len(options.thresholds), "thresholds")
+    readable = corpus.status != UNREADABLE
+    rows = sweep.measures(found, known, options.thresholds, options.cluster, readable)
+    run.progress.advance(len(rows))
+    best = best_of(rows)
+    verified = options.item_kind in MEASURED
+    shares = [] if options.by_distance else sweep.shares(sampled, run.plan, options.thresholds[0], verified)
+    true = known.count(options.thresholds[0])
+    run.timed("measure", since)
+    return {
+        "documents": int(np.count_nonzero(readable)),
+        "unreadable": int(np.count_nonzero(~readable)),
+        "identical": copies.extra,
+        "truth": facts,
+        "best": {"threshold": abs(best["threshold"]), "f1": best["f1"]} if best else None,
+        "measures": [{**row, "threshold": abs(row["threshold"])} for row in rows],
+        "shares": shares,
+        "sampled": {"true_pairs": true, "looked_at": min(true, MOST_SAMPLED)},
+        "definitions": definitions(facts["kind"]),
+        **run.facts(),
+        "options": options.to_dict(),
+    }

@@ -1,0 +1,79 @@
+"""An index and files: queries read from sources, answers written to a table."""
+
+import glob
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from twinset.engines.local.write.table_file import TableFile, check_ending
+from twinset.engines.progress import Progress
+from twinset.errors import OptionError, OutputError
+from twinset.index.asked import Asked
+from twinset.index.index import Index
+from twinset.index.query import many
+from twinset.index.read_batches import without
+from twinset.options.checks import new_file
+from twinset.options.index import AskOptions, QueryOptions, SourceOptions
+from twinset.system.spool import cannot_write
+
+
+def query_to_file(
+    index: Index, sources: Sequence[str], output: str | os.PathLike[str], options: AskOptions, progress: Progress
+) -> Asked:
+    """Ask for every document of some sources, and write the answers to a file as they come."""
+    place = _place(output, options.force)
+    for source in sources:
+        for path in glob.glob(source, recursive=True) if glob.has_magic(source) else [source]:
+            if place.exists() and os.path.isfile(path) and os.path.samefile(path, place):
+                raise OutputError(f"{place} would be replaced, and is read as a source; choose another output")
+    words = {name: getattr(options, name) for name, _ in SourceOptions.words()}
+    words["exclude"] = without(SourceOptions.of(**words), sources, [str(place)]).exclude
+    asked = Asked()
+    with closing(index.each_query(tuple(sources), progress=progress, asked=asked, **_ask(options), **words)) as found:
+        _write(place, found, many(index.answers))
+    return asked
+
+
+def query_one_to_file(
+    index: Index, output: str | os.PathLike[str], options: AskOptions, *, text: str | None = None, id: str | None = None
+) -> Asked:
+    """Ask for one text, or for what is like a document of the index, and write the answers to a file."""
+    place = _place(output, options.force)
+    if index.settings.options.images and id is None:
+        raise OptionError("--string has no meaning for pictures; give the file as a source")
+    found = index.similar_to(id, **_ask(options)) if id is not None else index.query(text or "", **_ask(options))
+    _write(place, [found], index.answers)
+    asked = Asked(queries=1, answered=min(1, found.num_rows))
+    asked.count_answers(found)
+    return asked
+
+
+def _ask(options: AskOptions) -> dict[str, Any]:
+    return {name: getattr(options, name) for name, _ in QueryOptions.words()}
+
+
+def _place(output: str | os.PathLike[str], force: bool) -> Path:
+    place = Path(output)
+    check_ending(place)
+    new_file(place, force)
+    return place
+
+
+def _write(place: Path, portions: Iterable[pa.Table], schema: pa.Schema) -> None:
+    """Write a table portion by portion; the file is there whole or not at all."""
+    # Hidden, so that it is not taken for a source where the output lies in a folder that is read.
+    made = place.with_name(f".{place.name}-{os.getpid()}{place.suffix}")
+    try:
+        with TableFile(made, schema) as file:
+            for portion in portions:
+                file.write(portion)
+        try:
+            os.replace(made, place)
+        except OSError as error:
+            raise cannot_write(place, error) from error
+    finally:
+        made.unlink(missing_ok=True)

@@ -1,0 +1,337 @@
+"""What a run hands over: objects that answer questions.
+
+What answers them is imported when one is asked: a run that only makes a result does not wait for it.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from twinset.engines.progress import Progress, Silent
+from twinset.errors import StateError
+from twinset.results.stored import Recorded
+from twinset.schema import pairs_schema
+from twinset.wording import counted
+
+if TYPE_CHECKING:
+    from twinset.pairs.explain.codes_and_vectors import CodesApart as CodesApart
+    from twinset.pairs.explain.codes_and_vectors import VectorsApart as VectorsApart
+    from twinset.pairs.explain.shared import Explanation as Explanation
+    from twinset.pairs.explain.words import Part as Part
+    from twinset.results.explain import Account as Account
+
+_LAZY = {
+    "Account": "results.explain", "CodesApart": "pairs.explain.codes_and_vectors",
+    "VectorsApart": "pairs.explain.codes_and_vectors", "Part": "pairs.explain.words",
+    "Explanation": "pairs.explain.shared",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(f"twinset.{_LAZY[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class PairsResult:
+    """Pairs of similar documents: `.pairs` (an Arrow table), `.summary` (plain numbers) and `.plan`."""
+
+    def __init__(
+        self, summary: dict[str, Any], plan: Any, path: Path | None, pairs: pa.Table | None, measure: str = "jaccard"
+    ) -> None:
+        self.summary, self.plan, self.path = summary, plan, path
+        self._pairs, self._schema = pairs, pairs_schema(measure)
+
+    @cached_property
+    def pairs(self) -> pa.Table:
+        """All pairs, read from the output file if there is one."""
+        if self._pairs is not None:
+            return self._pairs
+        if self.path is None:
+            return self._schema.empty_table()
+        if self.path.suffix == ".csv":
+            kinds = pa.csv.ConvertOptions(column_types=self._schema, strings_can_be_null=False)
+            return pa.csv.read_csv(self.path, convert_options=kinds)
+        if self.path.suffix in (".jsonl", ".ndjson"):
+            return _json_lines(self.path, self._schema)
+        return pq.read_table(self.path)
+
+    def __repr__(self) -> str:
+        pairs, documents = (counted(self.summary[f"{name}s"], name) for name in ("pair", "document"))
+        return f"<PairsResult: {pairs} of {documents}>"
+
+
+def _json_lines(path: Path, schema: pa.Schema) -> pa.Table:
+    from pyarrow import json
+
+    if path.stat().st_size == 0:
+        return schema.empty_table()
+    options = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
+    return json.read_json(path, parse_options=options)
+
+
+class DedupResult:
+    """A clean collection: `.kept`, `.removed`, `.clusters`, `.pairs` (Arrow tables), `.summary` and `.plan`."""
+
+    def __init__(self, summary: dict[str, Any], plan: Any, path: Path | None) -> None:
+        self.summary, self.plan, self.path = summary, plan, path
+        self._tables: dict[str, pa.Table] = {}
+        self._recorded: Recorded | None = None
+        self._rows: Callable[[], pa.Table] | None = None
+
+    def load(self, folder: Path, kept: pa.Table, sources: tuple[object, ...]) -> None:
+        """Take the tables out of a folder that will not last; the sources are what another cut reads again."""
+        for path in folder.glob("*.parquet"):
+            self._tables[path.stem] = pq.read_table(path, memory_map=False)
+        self._recorded = Recorded.held(self.summary, dict(self._tables), sources)
+        self._recorded.earlier_texts = _earlier_texts
+        self._tables["kept"] = kept
+
+    def _table(self, name: str) -> pa.Table:
+        if name not in self._tables and self._recorded is not None:
+            self._tables[name] = self._recorded.table(name)
+        elif name not in self._tables and self.path is not None:
+            self._tables[name] = pq.read_table(self.path / f"{name}.parquet")
+        return self._tables[name]
+
+    @property
+    def recorded(self) -> Recorded:
+        """What was recorded of the run: documents by number, and their texts out of the sources."""
+        if self._recorded is None:
+            if self.path is None:
+                raise StateError("this result has no tables and no folder; run dedup again")
+            self._recorded = Recorded(self.path)
+            self._recorded.earlier_texts = _earlier_texts
+        return self._recorded
+
+    def rethreshold(
+        self, threshold: float | None = None, *, output: Any = None, progress: Progress | None = None, **words: Any
+    ) -> "DedupResult":
+        """Cut the same scored pairs at another threshold, or by another policy: what a fresh run would give.
+
+        Nothing is compared again. Without `output`, the new tables are in memory and no text is read, but for
+        `cluster="components"` and for policies that name a column; `.kept` has ids where this result is a folder,
+        else the rows, read out of the same objects or files when it is asked for.
+
+        Parameters
+        ----------
+        threshold
+            Not below the floor of this result; its own threshold if it is left out. Where items have a distance, the
+            word `distance` says it, up to the floor.
+        output
+            A folder for the new result, as `dedup` would write it.
+        progress
+            Told how the work goes.
+        **words
+            The options of `twinset recut`, by the same words: `keep`, `cluster`, `rows`, `source`, `force`, …
+
+        Returns
+        -------
+        DedupResult
+
+        Examples
+        --------
+        >>> import twinset
+        >>> rose = "a rose is a rose is a rose in any garden of the town"
+        >>> done = twinset.dedup([rose, rose + " hall", "something else"], shingle="word:3", threshold=0.7)
+        >>> done.summary["kept"], done.rethreshold(0.95).summary["kept"]
+        (2, 3)
+        """
+        from twinset.options.results import RecutOptions
+        from twinset.results.recut import Recutting, kept_tables
+
+        options = RecutOptions.of(threshold=threshold, **words)
+        recorded = self.recorded.but(moved=options.source)
+        place = Path(output) if output is not None else None
+        with Recutting(recorded, options, place, progress or Silent()) as cutting:
+            clusters, reasons = cutting.cut()
+            made, summary = cutting.write(clusters, reasons)
+            result = DedupResult(summary, self.plan, place)
+            if place is None:
+                tables = {name: pq.read_table(made / f"{name}.parquet") for name in ("removed", "clusters")}
+                result._recorded = recorded.but(summary=summary, tables=tables)
+                if recorded.in_memory:
+                    result._rows = lambda: DedupResult.joined(kept_tables(recorded, clusters.kept))
+            cutting.finish(made)
+        return result
+
+    def explain(self, id: str, other: str | None = None, *, source: Sequence[object] = ()) -> "Account":
+        """Say why a document was removed or kept, what else is in its cluster, and where it differs.
+
+        Parameters
+        ----------
+        id
+            The document.
+        other
+            A document to compare it with; without it the kept one of its cluster, or the least similar removed one.
+        source
+            Where the sources are now, in their order, if they have moved.
+
+        Returns
+        -------
+        Account
+            With `.state`, `.cluster`, `.members`, and `.explanation` of the two texts.
+
+        Examples
+        --------
+        >>> import twinset
+        >>> rose = "a rose is a rose is a rose in any garden of the town"
+        >>> found = twinset.dedup({"a": rose, "b": rose + " hall"}, shingle="word:3").explain("b")
+        >>> found.state, found.cluster, found.explanation.left_only
+        ('removed', 'a', ('the town hall',))
+        """
+        from twinset.results.explain import account
+
+        return account(self.recorded.but(moved=source), id, other)
+
+    def report(self, path: Any, **words: Any) -> Path:
+        """Write one self-contained HTML page of the result, to look at, to search in and to hand on.
+
+        Parameters
+        ----------
+        path
+            A file that ends in .html.
+        **words
+            The options of `twinset report`, by the same words: `clusters`, `rows`, `texts`, `source`, `force`.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Examples
+        --------
+        >>> import twinset
+        >>> rose = "a rose is a rose is a rose in any garden of the town"
+        >>> done = twinset.dedup({"a": rose, "b": rose + " hall"}, shingle="word:3")
+        >>> done.report("roses.html").name
+        'roses.html'
+        """
+        from twinset.options.results import ReportOptions
+        from twinset.report.page import write_report
+
+        options = ReportOptions.of(**words)
+        return write_report(self.recorded.but(moved=options.source), path, options)
+
+    @property
+    def pairs(self) -> pa.Table:
+        """Pairs of distinct contents, and one row for each identical copy."""
+        return self._table("pairs")
+
+    @property
+    def removed(self) -> pa.Table:
+        """Each removed document with the kept one it resembles, and how much."""
+        return self._table("removed")
+
+    @property
+    def clusters(self) -> pa.Table:
+        """The cluster of each document, named after the kept one."""
+        return self._table("clusters")
+
+    @property
+    def empty(self) -> pa.Table:
+        """Documents without any token; they are kept."""
+        return self._table("empty")
+
+    @property
+    def unreadable(self) -> pa.Table:
+        """Rows that could not be read, with the reason."""
+        return self._table("unreadable")
+
+    @property
+    def kept(self) -> pa.Table:
+        """The kept rows with their columns.
+
+        Ids only where the result is a folder on disk (the rows are in its kept/).
+        """
+        if "kept" not in self._tables and self._rows is not None:
+            self._tables["kept"] = self._rows()
+        if "kept" not in self._tables:
+            self._tables["kept"] = self.clusters.filter(pc.field("kept")).select(["id"])
+        return self._tables["kept"]
+
+    @staticmethod
+    def joined(tables: list[pa.Table]) -> pa.Table:
+        """Tables as one: with all columns where they agree, else with those that all have."""
+        if not tables:
+            return pa.table({"id": pa.array([], pa.string()), "text": pa.array([], pa.string())})
+        if all(table.schema.equals(tables[0].schema) for table in tables):
+            return pa.concat_tables(tables)
+        common = [name for name in tables[0].column_names if all(name in table.column_names for table in tables)]
+        return pa.concat_tables([table.select(common) for table in tables], promote_options="permissive")
+
+    def __repr__(self) -> str:
+        summary = self.summary
+        return f"<DedupResult: {summary['kept']:,} of {counted(summary['documents'], 'document')} kept>"
+
+
+def _earlier_texts(recorded: Recorded, ids: list[str]) -> list[str | None]:
+    """The texts of documents that others were removed because of, as the index of the run has them now."""
+    from twinset.index.index import Index  # a database, which few need
+
+    place, folder = str(recorded.options.index), recorded.summary["timings"].get("folder")
+    if "://" not in place and folder and os.path.exists(os.path.join(folder, place)):
+        place = os.path.join(folder, place)
+    with Index.open(place, read_only=True) as index:
+        there = [id for id in ids if id in index] if index.settings.options.store == "text" else []
+        texts = dict(zip(there, index.texts(there), strict=True)) if there else {}
+    return [texts.get(id) for id in ids]
+
+
+def open_result(folder: Any, source: Sequence[object] = ()) -> DedupResult:
+    """Open the result folder of an earlier `dedup` or `recut`.
+
+    Parameters
+    ----------
+    folder
+        The folder. Its files are held against the digests that it has of them; damage is a `StateError`.
+    source
+        Where the sources are now, in their order, if they have moved. They are needed for what asks for texts.
+
+    Returns
+    -------
+    DedupResult
+
+    Examples
+    --------
+    >>> import twinset
+    >>> rose = "a rose is a rose is a rose in any garden of the town"
+    >>> made = twinset.dedup([rose, rose + " hall", "something else"], shingle="word:3", output="OUT")
+    >>> twinset.open_result("OUT").removed["because_of"].to_pylist()
+    ['0']
+    """
+    recorded = Recorded(Path(folder), source)
+    recorded.earlier_texts = _earlier_texts
+    result = DedupResult(recorded.summary, recorded.plan, recorded.folder)
+    result._recorded = recorded
+    return result
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two texts compared exactly, and what a sketch would have estimated."""
+
+    similarity: float
+    distance: float
+    left_in_right: float
+    right_in_left: float
+    estimate: float
+    standard_error: float
+    shared: int
+    left_shingles: int
+    right_shingles: int
+    shingle: str
+    n_hashes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as plain values."""
+        return asdict(self)

@@ -1,0 +1,292 @@
+"""Sketches as a step of their own: made once, kept, merged, and compared without the documents; and SimHash codes."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any, Literal, overload
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import twinset
+from twinset.documents.parts import Chunk, Part
+from twinset.documents.sources import open_sources
+from twinset.engines.local.budget import Budget, batch_within, peak_bytes
+from twinset.engines.local.run import without_outputs
+from twinset.engines.local.sketch_files.code_files import CodeScheme
+from twinset.engines.local.sketch_files.files import Scheme, SketchSource, opened
+from twinset.engines.local.sketch_files.make import NAMED, Made, Making, Portion, read_sketches, scheme_of, sketched
+from twinset.engines.local.sketch_files.make_codes import coded, rarities, reading_options
+from twinset.engines.local.steps.open import refuse_to_replace, tell_unexpected, temporary_folder, total_rows
+from twinset.engines.local.threads import Threads
+from twinset.engines.progress import Progress, Silent
+from twinset.errors import OptionError, OutputError
+from twinset.jobs.codes import Estimate, Kept, SimHashes
+from twinset.jobs.estimate import are_sketches
+from twinset.options.checks import new_file
+from twinset.options.sketch import SketchOptions
+from twinset.schema import HASH_SCHEME
+from twinset.sketches import minhash
+from twinset.sketches.bottom_k import BottomK, estimates
+from twinset.system.atomic_files import placed
+
+_MAKING = ("sketch", "n_hashes", "seed", "shingle", "bag", "lowercase", "nfc", "squeeze", "split")
+_TAKING = ("merge", "force", "threads", "memory", "scratch", "batch_bytes")
+
+
+class Sketches(Kept):
+    """Sketches by id: `.table` (Arrow: id, sketch, shingles), `.summary`, `.path`; made by `twinset.sketch`.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> made = twinset.sketch({"a": "one two three", "b": "two three four"}, shingle="word:1", sketch="bottom-k")
+    >>> made
+    <Sketches: 2 of bottom-128>
+    >>> made.estimate("a", "b")
+    Estimate(similarity=0.5, standard_error=0.0, exact=True)
+    """
+
+    scheme: Scheme
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Sketches:
+        """Open a file that was written by `twinset.sketch` or ``twinset sketch``.
+
+        Examples
+        --------
+        >>> import twinset
+        >>> made = twinset.sketch(["one text", "another"], output="few.parquet")
+        >>> len(twinset.Sketches.open("few.parquet"))
+        2
+        """
+        source = SketchSource(path)
+        return cls(source.scheme, {"sketches": source.rows}, Path(path), None)
+
+    def _read(self) -> pa.Table:
+        """All rows, proved to be what was written."""
+        source = SketchSource(self.path)
+        tables = [batch.table(source.scheme) for batch in source.batches()]
+        return pa.concat_tables(tables) if tables else source.scheme.schema.empty_table()
+
+    def estimate(self, left: str, right: str) -> Estimate:
+        """Estimate the Jaccard similarity of the sets behind two sketches.
+
+        Parameters
+        ----------
+        left, right
+            Their ids.
+
+        Returns
+        -------
+        Estimate
+            The similarity, its standard error, and whether it is exact: bottom-k sketches hold small sets whole.
+
+        Examples
+        --------
+        >>> import twinset
+        >>> made = twinset.sketch({"a": "one two three four", "b": "one two three"}, shingle="word:1")
+        >>> found = made.estimate("a", "b")
+        >>> abs(found.similarity - 0.75) < 3 * found.standard_error
+        True
+        """
+        both = self._rows(left, right)
+        if isinstance(both, BottomK):
+            pair = np.array([0], np.uint32), np.array([1], np.uint32)
+            similarity, errors = (float(found[0]) for found in estimates(both, *pair))
+            return Estimate(similarity, errors, errors == 0.0)
+        similarity = minhash.estimate(both[0], both[1])
+        shared = np.array([round(similarity * self.scheme.n_hashes)], np.uint32)
+        return Estimate(similarity, float(minhash.standard_errors(shared, self.scheme.n_hashes)[0]), False)
+
+    def _rows(self, *ids: str) -> Any:
+        return SketchSource(self.scheme.schema.empty_table()).batch(self._few(*ids).to_batches()[0]).sketches
+
+    def merge(self, *others: Any, output: Any = None, **words: Any) -> Sketches:
+        """Merge with other sketches of the same options: what has the same id becomes the sketch of the union.
+
+        Parameters
+        ----------
+        *others
+            Other `Sketches`, or paths of their files.
+        output
+            A file for the result; without it the result is kept in memory.
+        **words
+            ``force``, ``threads``, ``memory``, ``scratch``.
+
+        Returns
+        -------
+        Sketches
+
+        Examples
+        --------
+        >>> import twinset
+        >>> monday = twinset.sketch({"ann": "one two"}, shingle="word:1", sketch="bottom-k")
+        >>> tuesday = twinset.sketch({"ann": "two three", "ben": "three"}, shingle="word:1", sketch="bottom-k")
+        >>> both = monday.merge(tuesday)
+        >>> both.ids, both.estimate("ann", "ben").similarity
+        (['ann', 'ben'], 0.3333333333333333)
+        """
+        found: Sketches = sketch(self, *others, output=output, merge=True, **words)
+        return found
+
+    def __repr__(self) -> str:
+        kind = (
+            f"bottom-{self.scheme.n_hashes}" if self.scheme.bottom else f"{self.scheme.sketch}, {self.scheme.n_hashes}"
+        )
+        return f"<Sketches: {len(self):,} of {kind}>"
+
+
+@overload
+def sketch(
+    *sources: object,
+    sketch: Literal["simhash"],
+    output: Any = None,
+    progress: Progress | None = None,
+    **words: Any,
+) -> SimHashes: ...
+
+
+@overload
+def sketch(*sources: object, output: Any = None, progress: Progress | None = None, **words: Any) -> Sketches: ...
+
+
+def sketch(
+    *sources: object, output: Any = None, progress: Progress | None = None, **words: Any
+) -> Sketches | SimHashes:
+    """Sketch documents, and keep the sketches: to compare them later, elsewhere, or merged. Or make SimHash codes.
+
+    Parameters
+    ----------
+    *sources
+        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface. Or else sketches
+        that were made before, which are put together.
+    output
+        A file that ends in .parquet; without it the sketches are kept in memory.
+    progress
+        Told how the work goes.
+    **words
+        The options of `twinset sketch`, by the same words.
+
+    Returns
+    -------
+    Sketches
+        With `.table`, `.estimate(left, right)` and `.merge(other)`; `twinset.find_pairs` takes them as a source. With
+        ``sketch="simhash"`` it is `SimHashes`, which `find_pairs` and `dedup` take with ``codes="code"``.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> rose = "a rose is a rose is a rose in any garden of the town"
+    >>> made = twinset.sketch({"a": rose, "b": rose + " hall", "c": "something else"}, shingle="word:3")
+    >>> twinset.find_pairs(made).pairs.select(["left", "right", "estimate"]).to_pylist()
+    [{'left': 'a', 'right': 'b', 'estimate': True}]
+    """
+    started = time.perf_counter()
+    options = SketchOptions.of(**words)
+    place = Path(output) if output is not None else None
+    _check_place(place, options, sources)
+    told = progress or Silent()
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(temporary_folder(options.scratch)))
+        scheme: Scheme | CodeScheme
+        made_at = scratch / "out.parquet" if place is None else stack.enter_context(placed(place))
+        if are_sketches(sources):
+            scheme, made = _put_together(sources, options, words, made_at, scratch, told)
+        else:
+            scheme, made = _sketched(sources, options, place, made_at, scratch, told)
+        summary = {
+            "documents": made.documents,
+            "sketches": made.sketches,
+            "empty": made.empty,
+            "unreadable": len(made.unreadable),
+            "replaced": made.replaced,
+            "named": {"unreadable": made.unreadable[:NAMED], "empty": made.named_empty},
+            "options": options.to_dict(),
+            "timings": {"seconds": {"total": round(time.perf_counter() - started, 3)}, "peak_resident": peak_bytes()},
+            "version": twinset.__version__,
+            "hash_scheme": HASH_SCHEME,
+        }
+        table = pq.read_table(made_at, memory_map=False) if place is None else None
+    if isinstance(scheme, CodeScheme):
+        return SimHashes(scheme, summary, place, table)
+    return Sketches(scheme, summary, place, table)
+
+
+def _check_place(place: Path | None, options: SketchOptions, sources: tuple[object, ...]) -> None:
+    if place is None:
+        return
+    if place.suffix != ".parquet":
+        raise OptionError(f"the output is {str(place)!r}; allowed is a name that ends in .parquet")
+    new_file(place, options.force)
+    for one in sources:
+        if (
+            isinstance(one, (str, os.PathLike))
+            and place.exists()
+            and os.path.exists(one)
+            and os.path.samefile(one, place)
+        ):
+            raise OutputError(f"{place} would be replaced, and is read from; choose another output")
+
+
+def _sketched(
+    sources: tuple[object, ...],
+    options: SketchOptions,
+    place: Path | None,
+    made_at: Path,
+    scratch: Path,
+    told: Progress,
+) -> tuple[Scheme | CodeScheme, Made]:
+    reading, _ = without_outputs(options, [place] if place else [], sources)
+    batch = batch_within(options.batch_bytes, options.memory_bytes, options.thread_count)
+    simhash = options.sketch == "simhash"
+    found = open_sources(sources, reading_options(options, reading) if simhash else reading, scratch=scratch)
+    refuse_to_replace(place, found.parts)
+    tell_unexpected(found.skipped, found.parts, told)
+    budget = Budget.of(options.memory_bytes, options.thread_count, batch)
+    total = total_rows(found.parts)
+    with closing(Threads(options.thread_count)) as threads:
+
+        def work() -> Iterator[tuple[Part, Chunk]]:
+            return ((part, chunk) for part in found.parts for chunk in part.chunks(batch))
+
+        weights = None
+        if simhash and options.code_weights == "tf-idf":
+            told.stage("counting", total, "documents")
+            weights = rarities(work(), options, threads, budget, told.advance)
+        scheme = CodeScheme.of(options, weights) if simhash else scheme_of(options)
+        told.stage("sketching", total, "documents")
+
+        def one(task: tuple[Part, Chunk]) -> Portion:
+            return coded(*task, options, weights) if simhash else sketched(*task, options)
+
+        making = Making(scheme, options.merge, scratch, budget)
+        made = making.write(threads.map(one, work()), made_at, told.advance)
+        for part in found.parts:
+            part.check_unchanged()
+    return scheme, made
+
+
+def _put_together(
+    sources: tuple[object, ...], options: SketchOptions, words: dict[str, Any], made_at: Path, scratch: Path,
+    told: Progress,
+) -> tuple[Scheme, Made]:  # fmt: skip
+    """Files of sketches as one."""
+    given = opened(sources)
+    scheme = given[0].scheme
+    own = {**{name: getattr(scheme, name) for name in ("sketch", "n_hashes", "seed")}, **scheme.items}
+    for name in words:
+        if name not in _TAKING and not (name in _MAKING and own.get(name) == getattr(options, name)):
+            flag = dict(options.words())[name].spellings(name)[0]
+            raise OptionError(
+                f"{flag} cannot change sketches that were made before; leave it out, or sketch the documents again"
+            )
+    budget = Budget.of(options.memory_bytes, options.thread_count, 1 << 20)
+    told.stage("putting together", sum(one.rows for one in given), "sketches")
+    making = Making(scheme, options.merge, scratch, budget)
+    return scheme, making.write(read_sketches(given), made_at, told.advance)

@@ -1,0 +1,105 @@
+"""What every group of options does: check its values, name its words, and say itself in plain values."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import inspect
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+from twinset.errors import OptionError
+from twinset.options.checks import Check, Word
+
+
+def option(default: Any, help: str, check: Check, metavar: str | None = None, **more: Any) -> Any:
+    """Write one option down: a dataclass field with all that is said about it."""
+    return field(default=default, metadata={"word": Word(help, check, metavar, **more)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """A group of options: checked when made, never changed afterwards."""
+
+    title: ClassVar[str] = "Options"
+    _given: ClassVar[frozenset[str]] = frozenset()
+
+    def __post_init__(self) -> None:
+        for name, word in self.words():
+            object.__setattr__(self, name, word.check(name, getattr(self, name)))
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """Refuse options that are right one by one but not together."""
+
+    @classmethod
+    def of(cls, **words: Any) -> Self:
+        """Make the options from keyword words; wrong names and values raise `OptionError`.
+
+        Examples
+        --------
+        >>> from twinset.options import PlanOptions
+        >>> PlanOptions.of(threshold=0.7).threshold
+        0.7
+        >>> PlanOptions.of(treshold=0.7)
+        Traceback (most recent call last):
+        twinset.errors.OptionError: there is no option 'treshold'; did you mean 'threshold'?
+        """
+        known = dict(cls.words())
+        for name in words:
+            if name not in known:
+                raise OptionError(_unknown(name, known))
+        made = cls(**words)
+        object.__setattr__(made, "_given", frozenset(words))
+        return made
+
+    def was_given(self, name: str) -> bool:
+        """Whether an option was given by its word, be it with the value of its default."""
+        return name in self._given or getattr(self, name) != self.defaults()[name]
+
+    @classmethod
+    def words(cls) -> Iterator[tuple[str, Word]]:
+        """Give each option's name with what is said about it, in the order of the help page."""
+        for one in dataclasses.fields(cls):
+            yield one.name, one.metadata["word"]
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """Give the default of every option."""
+        return {one.name: one.default for one in dataclasses.fields(cls)}
+
+    @classmethod
+    def group_of(cls, name: str) -> str:
+        """Name the group under which the help page shows an option."""
+        owner = next(base for base in cls.__mro__ if name in inspect.get_annotations(base))
+        return str(owner.__dict__.get("title", cls.title))
+
+    def to_dict(self, result_only: bool = True) -> dict[str, Any]:
+        """Give the options as plain values, ready for JSON.
+
+        With `result_only`, those that cannot change a result (threads, memory, scratch, batch, force) are
+        left out, so that two runs with equal dictionaries on equal sources have equal results.
+        """
+        return {
+            name: _plain(getattr(self, name)) for name, word in self.words() if word.result or not result_only
+        }
+
+
+def _unknown(name: str, known: Mapping[str, Word]) -> str:
+    """Say that there is no such option, and guess what was meant."""
+    names = {key: key for key in known}
+    for key, word in known.items():
+        names.update((flag.strip("-").replace("-", "_"), key) for flag in word.spellings(key))
+    near = difflib.get_close_matches(name, names, n=1)
+    guess = f"did you mean {names[near[0]]!r}?" if near else f"the options are {', '.join(known)}"
+    return f"there is no option {name!r}; {guess}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    return os.fspath(value) if isinstance(value, os.PathLike) else f"<{type(value).__name__}>"

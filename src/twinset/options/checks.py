@@ -1,0 +1,338 @@
+"""What can be said about one option, and how its value is checked.
+
+A check takes the option's name and the value that came. It returns the value in its one form (a size in
+bytes, a shingle as ``word:5``) or raises `OptionError`, which says the value and what is allowed. `allowed`
+words the bounds for the error, the help page and the documentation alike.
+"""
+
+from __future__ import annotations
+
+import codecs
+import math
+import operator
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from twinset.errors import OptionError, OutputError
+
+SHINGLE_ALLOWED = "word:K or char:K, K consecutive words or characters, K from 1 to 10000"
+KEEP_ALLOWED = (
+    "first, longest, source, newest:COLUMN, highest:COLUMN, or several of these, such as source,longest"
+)
+SIZE_ALLOWED = "bytes, or a number with kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (of 1024)"
+PAIRS_ENDINGS = (".parquet", ".csv", ".jsonl", ".ndjson")
+
+_UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_RULES = {"first": False, "longest": False, "source": False, "newest": True, "highest": True}
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check of a value, with its bounds in words and the type the command line should expect."""
+
+    run: Callable[[Any], Any]
+    allowed: str
+    type: type = str
+    choices: tuple[str, ...] = ()
+    multiple: bool = False
+    told: bool = True  # whether the help page needs the words of `allowed`
+    brief: str = ""  # shorter words for the help page
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """Give the value in its one form, or raise `OptionError`."""
+        try:
+            return self.run(value)
+        except OptionError:
+            raise  # it says more than the general words below
+        except (ValueError, TypeError, OverflowError, LookupError) as error:
+            raise OptionError(f"{name} is {_shown(value)}; allowed is {self.allowed}") from error
+
+    def parse(self, name: str, text: str) -> Any:
+        """Read the value from the text of a command line."""
+        try:
+            return self(name, self.type(text))
+        except (ValueError, OverflowError) as error:
+            if isinstance(error, OptionError):
+                raise
+            raise OptionError(f"{name} is {_shown(text)}; allowed is {self.allowed}") from error
+
+
+@dataclass(frozen=True)
+class Word:
+    """What is written about one option, in the one place where it is written."""
+
+    help: str
+    check: Check
+    metavar: str | None = None
+    flags: tuple[str, ...] = ()
+    default_words: str = ""
+    off_help: str = ""
+    bare: str | None = None  # what a flag that stands without a value means
+    result: bool = True
+
+    @property
+    def allowed(self) -> str:
+        """The bounds, in words."""
+        return self.check.allowed
+
+    def spellings(self, name: str) -> tuple[str, ...]:
+        """Give the flags of the command line; what is on by default is spelled as turning it off."""
+        if self.off_help:
+            return (f"--no-{name.replace('_', '-')}",)
+        return self.flags or (f"--{name.replace('_', '-')}",)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def _or_none(run: Callable[[Any], Any], none: bool) -> Callable[[Any], Any]:
+    return (lambda value: None if value is None else run(value)) if none else run
+
+
+def optional(check: Check) -> Check:
+    """The same check, for an option that may be left out."""
+    return replace(check, run=_or_none(check.run, none=True))
+
+
+def whole(least: int, most: int, none: bool = False) -> Check:
+    """Check a whole number between two bounds, both inclusive."""
+
+    def run(value: Any) -> int:
+        got = operator.index(value)
+        if isinstance(value, bool) or not least <= got <= most:
+            raise ValueError
+        return got
+
+    return Check(_or_none(run, none), f"a whole number from {least} to {most}", int)
+
+
+def number(above: float, most: float | None = None, below: float | None = None) -> Check:
+    """Check a number above one bound and up to (`most`) or below (`below`) another; never NaN."""
+
+    def run(value: Any) -> float:
+        if isinstance(value, (bool, str)):
+            raise TypeError
+        got = float(value)
+        if not above < got or math.isinf(got):
+            raise ValueError
+        if (most is not None and got > most) or (below is not None and got >= below):
+            raise ValueError
+        return got
+
+    end = f"up to {most:g}" if most is not None else f"below {below:g}"
+    return Check(run, f"a number above {above:g} and {end}", float)
+
+
+def length() -> Check:
+    """Check a distance: a number from 0 on, or nothing; never NaN."""
+
+    def run(value: Any) -> float:
+        if isinstance(value, (bool, str)):
+            raise TypeError
+        got = float(value)
+        if not 0.0 <= got < math.inf:
+            raise ValueError
+        return got
+
+    return Check(_or_none(run, none=True), "a number from 0 on", float)
+
+
+def choice(*choices: str) -> Check:
+    """Check one of a few words."""
+
+    def run(value: Any) -> str:
+        if value not in choices:
+            raise ValueError
+        return str(value)
+
+    return Check(run, f"{', '.join(choices[:-1])} or {choices[-1]}", str, choices)
+
+
+def column(none: bool = False) -> Check:
+    """Check the name of a column."""
+
+    def run(value: Any) -> str:
+        if not isinstance(value, str) or not value:
+            raise TypeError
+        return value
+
+    return Check(_or_none(run, none), "the name of a column", told=False)
+
+
+def items(kind: type) -> Check:
+    """Check several values; one alone stands for itself."""
+
+    def run(value: Any) -> tuple[Any, ...]:
+        if value is None:
+            return ()
+        several = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+        if not all(isinstance(one, kind) and one is not None for one in several):
+            raise TypeError
+        return several
+
+    noun = "pattern" if kind is str else "source"
+    return Check(run, f"one {noun} or a list of them", multiple=True, told=False)
+
+
+def size(least: int, most: int, none: bool = False) -> Check:
+    """Check a size in bytes."""
+
+    def run(value: Any) -> int:
+        try:
+            got = parse_size(value)
+        except OptionError as error:
+            raise ValueError from error  # the words below name the option and its bounds
+        if not least <= got <= most:
+            raise ValueError
+        return got
+
+    bounds = f"at least {shown_size(least)}, at most {shown_size(most)}"
+    return Check(_or_none(run, none), f"{SIZE_ALLOWED}; {bounds}", brief=bounds)
+
+
+def parse_size(value: int | str) -> int:
+    """Read a size in bytes.
+
+    Examples
+    --------
+    >>> parse_size("2GB"), parse_size("512MiB"), parse_size("1.5G"), parse_size(4096)
+    (2000000000, 536870912, 1500000000, 4096)
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    found = re.fullmatch(r"(?aix) \s* (\d+(?:\.\d*)?|\.\d+) \s* ([kmgt]?) (i?) b? \s*", str(value))
+    if not found or isinstance(value, bool) or (found[3] and not found[2]):
+        raise OptionError(f"{_shown(value)} is no size; allowed is {SIZE_ALLOWED}")
+    return int(float(found[1]) * (1024 if found[3] else 1000) ** _UNITS[found[2].lower()])
+
+
+def shown_size(size: int) -> str:
+    """Write a size to be read.
+
+    Examples
+    --------
+    >>> shown_size(1024), shown_size(16 * 2**20), shown_size(256_000_000), shown_size(1_234_567)
+    ('1 KiB', '16 MiB', '256 MB', '1.2 MB')
+    """
+    for base, units in ((1024, "KiB MiB GiB TiB PiB EiB"), (1000, "kB MB GB TB PB")):
+        for power, unit in reversed(list(enumerate(units.split(), start=1))):
+            if base**power <= size < 1000 * base**power and size % base**power == 0:
+                return f"{size // base**power} {unit}"
+    shown, unit = float(size), "bytes"
+    for unit in ("bytes", "kB", "MB", "GB", "TB", "PB"):
+        if shown < 1000 or unit == "PB":
+            break
+        shown /= 1000
+    return f"{shown:.0f} bytes" if unit == "bytes" else f"{shown:.1f} {unit}"
+
+
+def parse_shingle(spec: str) -> tuple[str, int]:
+    """Read what a shingle is: its kind and its number of tokens.
+
+    Examples
+    --------
+    >>> parse_shingle("word:5"), parse_shingle("char:9")
+    (('word', 5), ('char', 9))
+    """
+    found = re.fullmatch(r"(word|char):(\d{1,5})", spec, re.ASCII) if isinstance(spec, str) else None
+    if not found or not 1 <= int(found[2]) <= 10000:
+        raise OptionError(f"shingle is {_shown(spec)}; allowed is {SHINGLE_ALLOWED}")
+    return found[1], int(found[2])
+
+
+def parse_keep(chain: str) -> tuple[tuple[str, str | None], ...]:
+    """Read a keep policy: its rules in order, each with the column it needs.
+
+    Examples
+    --------
+    >>> parse_keep("source,newest:date,longest")
+    (('source', None), ('newest', 'date'), ('longest', None))
+    """
+    rules: list[tuple[str, str | None]] = []
+    for part in chain.split(","):
+        rule, colon, name = part.strip().partition(":")
+        if rule not in _RULES:
+            raise OptionError(f"keep is {_shown(chain)}: {rule!r} is no rule; allowed is {KEEP_ALLOWED}")
+        if _RULES[rule] and not name:
+            raise OptionError(f"keep is {_shown(chain)}: {rule} needs a column, such as {rule}:date")
+        if colon and not _RULES[rule]:
+            raise OptionError(f"keep is {_shown(chain)}: {rule} takes no column; allowed is {KEEP_ALLOWED}")
+        if (rule, name or None) in rules:
+            raise OptionError(f"keep is {_shown(chain)}: {part.strip()!r} stands in it twice; leave one out")
+        if rules and rules[-1][0] == "first":
+            raise OptionError(f"keep is {_shown(chain)}: nothing can follow first, which leaves no ties")
+        rules.append((rule, name or None))
+    return tuple(rules)
+
+
+def pairs_file(value: str) -> str:
+    """Check the name of a file for pairs, whose ending chooses its format.
+
+    Examples
+    --------
+    >>> pairs_file("pairs.parquet")
+    'pairs.parquet'
+    """
+    if os.path.splitext(value)[1].lower() not in PAIRS_ENDINGS:
+        endings = ", ".join(PAIRS_ENDINGS)
+        raise OptionError(f"the output is {_shown(value)}; allowed is a name that ends in one of {endings}")
+    return value
+
+
+def new_file(place: str | os.PathLike[str], force: bool) -> None:
+    """Refuse to write a file where something is, unless a file may be replaced."""
+    if os.path.isdir(place):
+        raise OutputError(f"{os.fspath(place)} is a folder, and the output is a file; choose another output")
+    if os.path.lexists(place) and not force:
+        raise OutputError(f"{os.fspath(place)} exists; choose another output, or replace it with --force")
+
+
+def _switch(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _path(value: Any) -> str | None:
+    return None if value is None else os.fsdecode(value)
+
+
+def _index(value: Any) -> Any:
+    """A path or URL as text; an open index as it is."""
+    if value is None or not isinstance(value, (str, bytes, os.PathLike)):
+        return value
+    place = os.fsdecode(value)
+    if not place:
+        raise ValueError
+    return place
+
+
+def _encoding(value: Any) -> str:
+    # Encoding a letter refuses codecs that do not make bytes of text, such as hex and rot13.
+    name = codecs.lookup(value).name
+    "a".encode(name)
+    return name
+
+
+def _shingle(value: Any) -> str:
+    kind, count = parse_shingle(value)
+    return f"{kind}:{count}"
+
+
+def _keep(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return ",".join(f"{rule}:{name}" if name else rule for rule, name in parse_keep(value))
+
+
+switch = Check(_switch, "True or False", bool, told=False)
+path = Check(_path, "the path of a folder", told=False)
+index_place = Check(_index, "the path of an index, its URL (postgresql://…), or an open twinset.Index", told=False)
+encoding_name = Check(_encoding, "an encoding of text that Python knows, such as utf-8, latin-1 or gb18030")
+shingle_spec = Check(_shingle, SHINGLE_ALLOWED)
+keep_chain = Check(_keep, KEEP_ALLOWED)

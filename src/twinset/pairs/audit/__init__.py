@@ -1,0 +1,1 @@
+"""Compare sampled documents with all others, exactly."""

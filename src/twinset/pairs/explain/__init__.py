@@ -1,0 +1,1 @@
+"""What two items share, and where they differ."""

@@ -1,0 +1,324 @@
+"""Why two texts are similar, or are not: the shingles they share, those they do not, and the words that differ."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from twinset.options import ShingleOptions
+from twinset.pairs.explain.words import Difference, Hunk, Words, brought_to_form
+from twinset.textbook import squeeze
+from twinset.wording import share
+
+_One = TypeVar("_One", str, tuple[str, str])
+
+
+def shingle_texts(text: str, options: ShingleOptions) -> list[str]:
+    """The shingles of a text as texts, in order, repeated ones included; words are joined by a space.
+
+    Words hold no space, so that two shingles are the same text if and only if they are the same shingle.
+
+    Examples
+    --------
+    >>> shingle_texts("A rose, is a ROSE", ShingleOptions.of(shingle="word:3"))
+    ['a rose is', 'rose is a', 'is a rose']
+    """
+    size = options.size
+    if options.kind == "word":
+        words = Words(text, options).keys
+        return [" ".join(words[i : i + size]) for i in range(max(len(words) - size + 1, min(len(words), 1)))]
+    form = brought_to_form(text, options)
+    form = squeeze(form) if options.squeeze else form
+    return [form[i : i + size] for i in range(max(len(form) - size + 1, min(len(form), 1)))]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Two texts, compared so that a person can follow.
+
+    Attributes
+    ----------
+    similarity, left_in_right, right_in_left
+        Exact Jaccard similarity, and the share of each that is in the other: the numbers of a run.
+    shared, left_only, right_only
+        Shingles as texts, in the order of the text; with `bag` as often as they count.
+    left_words, right_words
+        How many words each text has.
+    shingle
+        What was compared, such as ``word:5``.
+    """
+
+    similarity: float
+    left_in_right: float
+    right_in_left: float
+    shared: tuple[str, ...]
+    left_only: tuple[str, ...]
+    right_only: tuple[str, ...]
+    left: str
+    right: str
+    options: ShingleOptions
+
+    @property
+    def shingle(self) -> str:
+        """What was compared."""
+        return self.options.shingle
+
+    @property
+    def unit(self) -> str:
+        """What one of the things is called that are shared or not."""
+        return "shingle"
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the shares are by weight, and not by number."""
+        return False
+
+    @cached_property
+    def difference(self) -> Difference:
+        """The word-level difference."""
+        return Difference(self.left, self.right, self.options)
+
+    @property
+    def left_words(self) -> int:
+        """The number of words of the left text."""
+        return len(self.difference.left)
+
+    @property
+    def right_words(self) -> int:
+        """The number of words of the right text."""
+        return len(self.difference.right)
+
+    def hunks(self, context: int | None = 6) -> list[Hunk]:
+        """The changes with some equal words around each; None folds nothing."""
+        return self.difference.hunks(context)
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.shared):,} shared, {len(self.left_only):,} and {len(self.right_only):,} not"
+        return f"<Explanation: similarity {share(self.similarity)}; {counts}>"
+
+    def to_dict(self, context: int | None = 6) -> dict[str, Any]:
+        """The explanation as plain values, ready for JSON."""
+        return {
+            "similarity": self.similarity,
+            "left_in_right": self.left_in_right,
+            "right_in_left": self.right_in_left,
+            "shingle": self.shingle,
+            "shared": list(self.shared),
+            "left_only": list(self.left_only),
+            "right_only": list(self.right_only),
+            "left_words": self.left_words,
+            "right_words": self.right_words,
+            "equal_words": self.difference.equal_words,
+            "difference": [
+                {
+                    "folded": hunk.folded,
+                    "parts": [{"equal": part.words > 0, "left": part.left, "right": part.right} for part in hunk.parts],
+                }
+                for hunk in self.hunks(context)
+            ],
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class SetExplanation(Explanation):
+    """Two sets, compared so that a person can follow: what they share and what they do not are elements.
+
+    There are no words to tell apart, so that there are no hunks either.
+    """
+
+    @property
+    def shingle(self) -> str:
+        """What was compared."""
+        return "elements"
+
+    @property
+    def unit(self) -> str:
+        """What one of the things is called that are shared or not."""
+        return "element"
+
+    def hunks(self, context: int | None = 6) -> list[Hunk]:
+        """None: sets have no order in which something could differ."""
+        return []
+
+    def to_dict(self, context: int | None = 6) -> dict[str, Any]:
+        """The explanation as plain values, ready for JSON."""
+        return {
+            "similarity": self.similarity,
+            "left_in_right": self.left_in_right,
+            "right_in_left": self.right_in_left,
+            "shared": list(self.shared),
+            "left_only": list(self.left_only),
+            "right_only": list(self.right_only),
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class WeightedExplanation(SetExplanation):
+    """Two weighted sets, compared so that a person can follow: elements are named with how much they count.
+
+    Attributes
+    ----------
+    weights
+        Each element with its weight on the left and on the right: first those of both, then those of the left alone,
+        then those of the right, and of each of these first what counts most.
+    """
+
+    weights: tuple[tuple[str, float, float], ...] = ()
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the shares are by weight, and not by number."""
+        return True
+
+    def to_dict(self, context: int | None = 6) -> dict[str, Any]:
+        """The explanation as plain values, ready for JSON."""
+        return {**super().to_dict(context), "weights": [list(one) for one in self.weights]}
+
+
+def explain_sets(left: Sequence[str], right: Sequence[str], *, bag: bool = False) -> SetExplanation:
+    """Explain the similarity of two sets, or bags.
+
+    Examples
+    --------
+    >>> found = explain_sets(["chair", "desk", "rug", "keyboard", "mouse"], ["chair", "rug", "keyboard"])
+    >>> found.similarity, found.shared, found.left_only
+    (0.6, ('chair', 'rug', 'keyboard'), ('desk', 'mouse'))
+    """
+    ours, theirs = (list(one) if bag else list(dict.fromkeys(one)) for one in (left, right))
+    return SetExplanation(**_compared(ours, theirs), left="", right="", options=ShingleOptions.of())
+
+
+def explain_weighted(left: Mapping[str, float], right: Mapping[str, float]) -> WeightedExplanation:
+    """Explain the similarity of two weighted sets: each element is named with how much it counts, left and right.
+
+    Examples
+    --------
+    >>> found = explain_weighted({"bread": 2, "milk": 0.5}, {"bread": 1, "milk": 0.5, "salt": 0.5})
+    >>> found.similarity, found.shared, found.right_only
+    (0.5, ('bread (2 and 1)', 'milk (0.5 and 0.5)'), ('salt (0.5)',))
+    >>> found.weights
+    (('bread', 2, 1), ('milk', 0.5, 0.5), ('salt', 0.0, 0.5))
+    """
+    # What tells most comes first: of both what they share most of, else what weighs most.
+    both = sorted((name for name in left if name in right), key=lambda name: -min(left[name], right[name]))
+    mine, other = (
+        sorted((name for name in one if name not in two), key=lambda name: -one[name])
+        for one, two in ((left, right), (right, left))
+    )
+    least = math.fsum(min(left[name], right[name]) for name in both)
+    ours, theirs = math.fsum(left.values()), math.fsum(right.values())
+    most = math.fsum(max(left.get(name, 0.0), right.get(name, 0.0)) for name in {**left, **right})
+    return WeightedExplanation(
+        similarity=least / most if most else 0.0,
+        left_in_right=least / ours if ours else 0.0,
+        right_in_left=least / theirs if theirs else 0.0,
+        shared=tuple(f"{name} ({left[name]:g} and {right[name]:g})" for name in both),
+        left_only=tuple(f"{name} ({left[name]:g})" for name in mine),
+        right_only=tuple(f"{name} ({right[name]:g})" for name in other),
+        left="",
+        right="",
+        options=ShingleOptions.of(),
+        weights=tuple((name, left.get(name, 0.0), right.get(name, 0.0)) for name in (*both, *mine, *other)),
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class RecordExplanation(Explanation):
+    """Two records, compared so that a person can follow: shingles are named with their column."""
+
+    @property
+    def shingle(self) -> str:
+        """What was compared."""
+        return "columns"
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the shares are by weight, and not by number."""
+        return True
+
+
+def explain_records(
+    left: Mapping[str, str], right: Mapping[str, str], columns: Mapping[str, tuple[ShingleOptions, int]]
+) -> RecordExplanation:
+    """Explain the similarity of two records; each column has its own shingles, and counts as much as its weight says.
+
+    Examples
+    --------
+    >>> columns = {"name": (ShingleOptions.of(shingle="word:1"), 2), "city": (ShingleOptions.of(shingle="word:1"), 1)}
+    >>> found = explain_records({"name": "Ann Hill", "city": "York"}, {"name": "Ann Hall", "city": "York"}, columns)
+    >>> found.similarity, found.shared, found.left_only
+    (0.42857142857142855, ('name: ann', 'city: york'), ('name: hill',))
+    """
+    ours, theirs = (_record_shingles(one, columns) for one in (left, right))
+    weights = {name: weight for name, (_, weight) in columns.items()}
+    both, left_only = _parted(ours, theirs)
+    right_only = _parted(theirs, ours)[1]
+    shared, mine, other = (sum(weights[name] for name, _ in some) for some in (both, left_only, right_only))
+    every = shared + mine + other
+    return RecordExplanation(
+        similarity=shared / every if every else 0.0,
+        left_in_right=shared / (shared + mine) if shared + mine else 0.0,
+        right_in_left=shared / (shared + other) if shared + other else 0.0,
+        shared=tuple(map(": ".join, both)),
+        left_only=tuple(map(": ".join, left_only)),
+        right_only=tuple(map(": ".join, right_only)),
+        left="\n".join(f"{name}: {left.get(name, '')}" for name in columns),
+        right="\n".join(f"{name}: {right.get(name, '')}" for name in columns),
+        options=next(iter(columns.values()))[0],
+    )
+
+
+def _record_shingles(
+    record: Mapping[str, str], columns: Mapping[str, tuple[ShingleOptions, int]]
+) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for name, (options, _) in columns.items():
+        shingles = shingle_texts(record.get(name, ""), options)
+        found += [(name, one) for one in (shingles if options.bag else dict.fromkeys(shingles))]
+    return found
+
+
+def explain_texts(left: str, right: str, options: ShingleOptions) -> Explanation:
+    """Explain the similarity of two texts.
+
+    Examples
+    --------
+    >>> found = explain_texts("Nadal", "Nadia", ShingleOptions.of(shingle="char:2"))
+    >>> found.similarity, found.shared, found.left_only, found.right_only
+    (0.3333333333333333, ('na', 'ad'), ('da', 'al'), ('di', 'ia'))
+    """
+    ours, theirs = shingle_texts(left, options), shingle_texts(right, options)
+    if not options.bag:
+        ours, theirs = list(dict.fromkeys(ours)), list(dict.fromkeys(theirs))
+    return Explanation(**_compared(ours, theirs), left=left, right=right, options=options)
+
+
+def _compared(ours: list[str], theirs: list[str]) -> dict[str, Any]:
+    """The numbers of an explanation, and what is shared and what is not."""
+    shared, left_only = _parted(ours, theirs)
+    _, right_only = _parted(theirs, ours)
+    union = len(ours) + len(theirs) - len(shared)
+    return {
+        "similarity": len(shared) / union if union else 0.0,
+        "left_in_right": len(shared) / len(ours) if ours else 0.0,
+        "right_in_left": len(shared) / len(theirs) if theirs else 0.0,
+        "shared": shared,
+        "left_only": left_only,
+        "right_only": right_only,
+    }
+
+
+def _parted(ours: list[_One], theirs: list[_One]) -> tuple[tuple[_One, ...], tuple[_One, ...]]:
+    """Those of ours that the other has too, and the rest."""
+    left_over = Counter(theirs)
+    shared: list[_One] = []
+    alone: list[_One] = []
+    for one in ours:
+        found = left_over[one] > 0
+        (shared if found else alone).append(one)
+        left_over[one] -= found
+    return tuple(shared), tuple(alone)

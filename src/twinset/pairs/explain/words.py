@@ -1,0 +1,295 @@
+"""Where two texts differ, word by word.
+
+Texts are cut into the words that shingles are made of; words are equal if they are equal to a run. Words that stand
+once in both texts hold the two together (the patience method), what lies between is matched by the shortest edit
+script (Myers, 1986), and a limit keeps hostile texts from taking for ever: what is beyond it counts as changed.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from twinset.compiled.bytes_kernels import SINGLE, WORD
+from twinset.options import ShingleOptions
+from twinset.unicode import classes
+
+MOST_EDITS = 600
+"""Edits after which a stretch without a word that stands once is no longer searched for the shortest script."""
+
+INCIDENTAL = 3
+"""Fewer equal words than this between two larger changes are part of the change: a lone "the" explains nothing."""
+
+Block = tuple[int, int, int]
+"""Equal words: the place in the left text, the place in the right one, and how many."""
+
+
+def brought_to_form(text: str, options: ShingleOptions) -> str:
+    """The text in the form in which it is compared, by the same library as in a run."""
+    if options.nfc:
+        text = pc.utf8_normalize(pa.scalar(text, pa.large_string()), form="NFC").as_py()
+    return pc.utf8_lower(pa.scalar(text, pa.large_string())).as_py() if options.lowercase else text
+
+
+class Words:
+    """The words of a text: `keys` as they are compared, and the stretches of the text they stand in.
+
+    Examples
+    --------
+    >>> words = Words("The Fox, again.", ShingleOptions())
+    >>> words.keys, words.stretch(1, 2)
+    (['the', 'fox', 'again'], 'Fox, ')
+    """
+
+    def __init__(self, text: str, options: ShingleOptions) -> None:
+        # Lower case is made code point by code point, so that places in `form` are places in the text.
+        self.text = brought_to_form(text, _only_nfc(options))
+        form = brought_to_form(self.text, options)
+        points = np.frombuffer(form.encode("utf-32-le"), np.uint32)
+        bits = classes()[points]
+        single = (bits & SINGLE).astype(np.bool_) if options.split else np.zeros(len(bits), np.bool_)
+        inside = (bits & WORD).astype(np.bool_) & ~single
+        before = np.concatenate([[False], inside[:-1]]) if len(inside) else inside
+        after = np.concatenate([inside[1:], [False]]) if len(inside) else inside
+        starts = np.flatnonzero((inside & ~before) | single).tolist()
+        ends = np.flatnonzero((inside & ~after) | single).tolist()
+        self.keys = [form[start : end + 1] for start, end in zip(starts, ends, strict=True)]
+        self._cuts = [0, *starts[1:], len(self.text)]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def stretch(self, first: int, stop: int) -> str:
+        """The text of some words, each with what stands between it and the next."""
+        return self.text[self._cuts[first] : self._cuts[stop]] if stop > first else ""
+
+
+def _only_nfc(options: ShingleOptions) -> ShingleOptions:
+    return ShingleOptions(lowercase=False, nfc=options.nfc)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A stretch of both texts: `words` equal words, or a change (then 0), where one side may be empty."""
+
+    words: int
+    left: str
+    right: str
+
+
+@dataclass(frozen=True)
+class Hunk:
+    """Some parts, after `folded` equal words that are not shown. The last hunk may have no parts."""
+
+    folded: int
+    parts: tuple[Part, ...]
+
+
+class Difference:
+    """The word-level difference of two texts.
+
+    Examples
+    --------
+    >>> found = Difference("The quick brown fox", "the slow brown fox!", ShingleOptions())
+    >>> [(part.words, part.left, part.right) for part in found.parts()]
+    [(1, 'The ', 'the '), (0, 'quick ', 'slow '), (2, 'brown fox', 'brown fox!')]
+    """
+
+    def __init__(self, left: str, right: str, options: ShingleOptions) -> None:
+        self.left, self.right = Words(left, options), Words(right, options)
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """The equal words, in order."""
+        numbers: dict[str, int] = {}
+        ours, theirs = (
+            [numbers.setdefault(key, len(numbers)) for key in side.keys] for side in (self.left, self.right)
+        )
+        return _without_incidental(equal_blocks(ours, theirs), len(ours), len(theirs))
+
+    @property
+    def equal_words(self) -> int:
+        """How many words are equal."""
+        return sum(count for _, _, count in self.blocks)
+
+    def parts(self) -> list[Part]:
+        """Equal and changed stretches by turns; joined, they are the two texts."""
+        return [self._part(*span) for span in self._spans()]
+
+    def hunks(self, context: int | None) -> list[Hunk]:
+        """The changes, each with `context` equal words around it; longer equal stretches are folded."""
+        if context is None:
+            return [Hunk(0, tuple(self.parts()))]
+        hunks: list[Hunk] = []
+        parts: list[Part] = []
+        folded = 0
+        spans = list(self._spans())
+        for place, (i, j, k, m, equal) in enumerate(spans):
+            head = context if place > 0 else 0
+            tail = context if place + 1 < len(spans) else 0
+            if not equal or j - i <= head + tail + 1:  # a fold of a single word would save nothing
+                parts.append(self._part(i, j, k, m, equal))
+                continue
+            if head:
+                parts.append(self._part(i, i + head, k, k + head, True))
+            if parts or folded:
+                hunks.append(Hunk(folded, tuple(parts)))
+            folded = j - i - head - tail
+            parts = [self._part(j - tail, j, m - tail, m, True)] if tail else []
+        hunks.append(Hunk(folded, tuple(parts)))
+        return hunks
+
+    def _part(self, i: int, j: int, k: int, m: int, equal: bool) -> Part:
+        # A text without any word is one stretch all the same.
+        left = self.left.stretch(i, j) if len(self.left) else self.left.text
+        right = self.right.stretch(k, m) if len(self.right) else self.right.text
+        return Part(j - i if equal else 0, left, right)
+
+    def _spans(self) -> Iterator[tuple[int, int, int, int, bool]]:
+        i = k = 0
+        for left, right, count in self.blocks:
+            if left > i or right > k:
+                yield i, left, k, right, False
+            yield left, left + count, right, right + count, True
+            i, k = left + count, right + count
+        bare = not self.blocks and (self.left.text or self.right.text)
+        if len(self.left) > i or len(self.right) > k or bare:
+            yield i, len(self.left), k, len(self.right), False
+
+
+def equal_blocks(left: Sequence[int], right: Sequence[int]) -> list[Block]:
+    """Match two sequences: blocks of equal items, in order in both, and as long as they can be.
+
+    Examples
+    --------
+    >>> equal_blocks([1, 2, 3, 4], [1, 9, 3, 4, 5])
+    [(0, 0, 1), (2, 2, 2)]
+    """
+    pairs: list[tuple[int, int]] = []
+    regions = [(0, len(left), 0, len(right))]
+    while regions:
+        i, j, k, m = regions.pop()
+        while i < j and k < m and left[i] == right[k]:
+            pairs.append((i, k))
+            i, k = i + 1, k + 1
+        while i < j and k < m and left[j - 1] == right[m - 1]:
+            j, m = j - 1, m - 1
+            pairs.append((j, m))
+        if i == j or k == m:
+            continue
+        anchors = _anchors(left[i:j], right[k:m], once=True)
+        if not anchors:
+            script = shortest_script(left[i:j], right[k:m])
+            if script is not None:
+                pairs += ((i + a, k + b) for a, b in script)
+                continue
+            anchors = _anchors(left[i:j], right[k:m], once=False)
+        last_i, last_k = i, k
+        for a, b in anchors:
+            pairs.append((i + a, k + b))
+            regions.append((last_i, i + a, last_k, k + b))
+            last_i, last_k = i + a + 1, k + b + 1
+        if anchors:
+            regions.append((last_i, j, last_k, m))
+    return _joined(sorted(pairs))
+
+
+def _joined(pairs: Sequence[tuple[int, int]]) -> list[Block]:
+    blocks: list[Block] = []
+    for i, k in pairs:
+        if blocks and (blocks[-1][0] + blocks[-1][2], blocks[-1][1] + blocks[-1][2]) == (i, k):
+            blocks[-1] = (*blocks[-1][:2], blocks[-1][2] + 1)
+        else:
+            blocks.append((i, k, 1))
+    return blocks
+
+
+def _anchors(left: Sequence[int], right: Sequence[int], once: bool) -> list[tuple[int, int]]:
+    """Items that stand once in both (or equally often, matched in order), thinned to those in order in both."""
+    ours, theirs = Counter(left), Counter(right)
+    fit = {item for item, count in ours.items() if theirs[item] == count and (count == 1 or not once)}
+    places: dict[int, list[int]] = {}
+    for k, item in enumerate(right):
+        if item in fit:
+            places.setdefault(item, []).append(k)
+    for found in places.values():
+        found.reverse()
+    return _rising([(i, places[item].pop()) for i, item in enumerate(left) if item in fit])
+
+
+def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest run of pairs that rises in both numbers; the first already does."""
+    ends: list[int] = []
+    tops: list[int] = []
+    below: list[int] = []
+    for number, (_, k) in enumerate(pairs):
+        pile = bisect.bisect_left(ends, k)
+        below.append(tops[pile - 1] if pile else -1)
+        if pile == len(ends):
+            ends.append(k)
+            tops.append(number)
+        else:
+            ends[pile], tops[pile] = k, number
+    chain: list[tuple[int, int]] = []
+    at = tops[-1] if tops else -1
+    while at >= 0:
+        chain.append(pairs[at])
+        at = below[at]
+    return chain[::-1]
+
+
+def shortest_script(left: Sequence[int], right: Sequence[int]) -> list[tuple[int, int]] | None:
+    """The equal items of the shortest edit script; None if it has more than `MOST_EDITS` edits."""
+    n, m = len(left), len(right)
+    if not set(left) & set(right):
+        return []
+    reach = {1: 0}
+    trail: list[dict[int, int]] = []
+    for edits in range(min(n + m, MOST_EDITS) + 1):
+        trail.append(dict(reach))
+        for diagonal in range(-edits, edits + 1, 2):
+            down = diagonal == -edits or (diagonal != edits and reach[diagonal - 1] < reach[diagonal + 1])
+            x = reach[diagonal + 1] if down else reach[diagonal - 1] + 1
+            y = x - diagonal
+            while x < n and y < m and left[x] == right[y]:
+                x, y = x + 1, y + 1
+            reach[diagonal] = x
+            if x >= n and y >= m:
+                return _walked_back(trail, n, m)
+    return None
+
+
+def _walked_back(trail: Sequence[dict[int, int]], x: int, y: int) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for edits in range(len(trail) - 1, -1, -1):
+        reach, diagonal = trail[edits], x - y
+        down = diagonal == -edits or (diagonal != edits and reach[diagonal - 1] < reach[diagonal + 1])
+        before = diagonal + 1 if down else diagonal - 1
+        start = reach[before]
+        while x > max(start, 0) and y > max(start - before, 0):
+            x, y = x - 1, y - 1
+            found.append((x, y))
+        x, y = start, start - before
+    return found[::-1]
+
+
+def _without_incidental(blocks: Sequence[Block], n: int, m: int) -> list[Block]:
+    """Drop the few equal words between two changes that are larger than they are."""
+    kept: list[Block] = []
+    i = k = 0
+    for place, (left, right, count) in enumerate(blocks):
+        after = blocks[place + 1] if place + 1 < len(blocks) else (n, m, 0)
+        change_before = max(left - i, right - k)
+        change_after = max(after[0] - left - count, after[1] - right - count)
+        if count < INCIDENTAL and min(change_before, change_after) > count:
+            continue
+        kept.append((left, right, count))
+        i, k = left + count, right + count
+    return kept

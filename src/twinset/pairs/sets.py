@@ -1,0 +1,175 @@
+"""Candidates to pairs: nothing is reported that was not counted exactly on both documents' full shingle sets."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from twinset.pairs import sets_kernels
+from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles
+
+MOST = 1 << 18
+"""Shingles that are compared at once by `compared`."""
+
+
+class _Scratch(threading.local):
+    places: Hashes = np.empty(0, np.uint64)
+    owners: Numbers = np.empty(0, np.uint32)
+    filled: Numbers = np.empty(0, np.uint32)
+
+    def fit(self, longest: int) -> Hashes:
+        size = 1 << max(3, (2 * longest).bit_length())
+        if len(self.places) < size or len(self.places) > 1024 * size:
+            self.places = np.empty(size, np.uint64)
+        return self.places
+
+    def fit_table(self, most: int) -> tuple[Hashes, Numbers, Numbers]:
+        places = self.fit(most - 1)
+        if len(self.owners) < len(places):
+            self.owners, self.filled = np.empty(len(places), np.uint32), np.empty(len(places), np.uint32)
+        return places, self.owners, self.filled
+
+
+_scratch = _Scratch()
+
+
+class Room(threading.local):
+    """Memory for shingles and texts, of each thread its own, used again: fresh memory costs more than filling it."""
+
+    hashes: Hashes = np.empty(0, np.uint64)
+    texts: Bytes = np.empty(0, np.uint8)
+
+    def fit(self, size: int) -> Hashes:
+        """At least `size` places."""
+        if len(self.hashes) < size:
+            self.hashes = np.empty(size, np.uint64)
+        return self.hashes
+
+    def fit_texts(self, size: int) -> Bytes:
+        """At least `size` bytes."""
+        if len(self.texts) < size:
+            self.texts = np.empty(size, np.uint8)
+        return self.texts
+
+
+@dataclass(frozen=True)
+class Sets:
+    """Shingle sets of some documents: set j is hashes[starts[j]:starts[j]+sizes[j]].
+
+    Room is made first, then `fill` is called.
+    """
+
+    hashes: Hashes
+    starts: Places
+    sizes: Numbers
+
+    @classmethod
+    def with_room(cls, counts: npt.NDArray[np.integer], room: "Room | None" = None) -> "Sets":
+        """Room for sets of at most `counts` shingles each; with `room`, until the same thread asks for more of it."""
+        starts = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=starts[1:])
+        hashes = np.empty(starts[-1], np.uint64) if room is None else room.fit(int(starts[-1]))
+        return cls(hashes, starts, np.zeros(len(counts), np.uint32))
+
+    def fill(self, shingles: Shingles, chosen: Places, sets: Places) -> None:
+        """Make the sets `sets` of the rows shingles.rows[chosen]; repeats are dropped.
+
+        Different sets may be filled by different threads.
+        """
+        lengths = np.diff(shingles.offsets)[chosen]
+        places = _scratch.fit(int(lengths.max(initial=0)))
+        sizes = np.empty(len(chosen), np.uint32)
+        sets_kernels.distinct(shingles.hashes, shingles.offsets, chosen, self.hashes, self.starts[sets], sizes, places)
+        self.sizes[sets] = sizes
+
+
+def overlaps(sets: Sets, lefts: Numbers, rights: Numbers, threshold: float) -> Numbers:
+    """Shared shingles of each pair of sets, 0 where Jaccard similarity is below the threshold.
+
+    Quickest with equal `lefts` together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> three = Sets.with_room(np.array([4, 4]))
+    >>> both = Shingles(np.arange(2), np.array([0, 4, 8]), np.array([1, 2, 3, 3, 2, 3, 4, 2], np.uint64))
+    >>> three.fill(both, np.arange(2), np.arange(2))
+    >>> overlaps(three, np.array([0], np.uint32), np.array([1], np.uint32), 0.5).tolist()
+    [2]
+
+    """
+    shared = np.empty(len(lefts), np.uint32)
+    longest = int(sets.sizes.max(initial=0))
+    sets_kernels.overlaps(lefts, rights, sets.hashes, sets.starts, sets.sizes, threshold, _scratch.fit(longest), shared)
+    return shared
+
+
+@dataclass(frozen=True)
+class Bags:
+    """Shingles of some documents with their repeats: those of document j are hashes[starts[j]:starts[j+1]]."""
+
+    hashes: Hashes
+    starts: Places
+
+    @classmethod
+    def with_room(cls, counts: npt.NDArray[np.integer], room: Room) -> "Bags":
+        """Room for so many shingles each, until the same thread asks for more of it."""
+        starts = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=starts[1:])
+        return cls(room.fit(int(starts[-1])), starts)
+
+    def fill(self, shingles: Shingles, documents: Places) -> None:
+        """Put in the rows of `shingles` as those of `documents`."""
+        sets_kernels.lay(shingles.hashes, shingles.offsets, documents, self.starts, self.hashes)
+
+
+def compared(bags: Bags, lefts: Numbers, rights: Numbers, threshold: float) -> tuple[Numbers, Numbers]:
+    """As `overlaps`, and the sizes of the sets: of documents that have a pair, and up to MOST shingles with any other.
+
+    Quickest with documents that hang together side by side.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> both = Shingles(np.arange(2), np.array([0, 4, 8]), np.array([1, 2, 3, 3, 2, 3, 4, 2], np.uint64))
+    >>> bags = Bags.with_room(np.array([4, 4]), Room())
+    >>> bags.fill(both, np.arange(2))
+    >>> shared, sizes = compared(bags, np.array([0], np.uint32), np.array([1], np.uint32), 0.5)
+    >>> shared.tolist(), sizes.tolist()
+    ([2], [3, 3])
+
+    """
+    documents = len(bags.starts) - 1
+    numbers, sizes = np.zeros(documents, np.uint32), np.zeros(documents, np.uint32)
+    shared = np.empty(len(lefts), np.uint32)
+    table = _scratch.fit_table(MOST)
+    members = np.empty(sets_kernels.TOGETHER, np.int64)
+    hashes, starts = bags.hashes, bags.starts
+    sets_kernels.compare(lefts, rights, hashes, starts, threshold, MOST, *table, numbers, members, sizes, shared)
+    return shared, sizes
+
+
+def gathered(pieces: Sequence[tuple[Bytes, Places, Places]], room: Room) -> tuple[Bytes, Places]:
+    """Texts out of several batches, one after another: each is data[start:end]. The bytes, and the texts' offsets.
+
+    The bytes are used again when the same thread asks for more.
+    """
+    offsets = np.zeros(sum(len(starts) for _, starts, _ in pieces) + 1, np.int64)
+    np.cumsum(np.concatenate([ends - starts for _, starts, ends in pieces]), out=offsets[1:])
+    out, at = room.fit_texts(int(offsets[-1])), 0
+    for data, starts, ends in pieces:
+        sets_kernels.gather(data, starts, ends, out[offsets[at] :])
+        at += len(starts)
+    return out[: offsets[-1]], offsets
+
+
+Shares = npt.NDArray[np.float64]
+
+
+def scores(shared: Numbers, left: Numbers, right: Numbers) -> tuple[Shares, Shares, Shares]:
+    """Jaccard similarity, containment of left in right, and of right in left, from an overlap and two set sizes."""
+    common = shared.astype(np.float64)
+    union = left.astype(np.float64) + right.astype(np.float64) - common
+    return common / union, common / left, common / right

@@ -1,0 +1,37 @@
+"""Plans of every kind of item, out of the plain values that a summary has of them."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from twinset.options.items import ItemOptions
+from twinset.plan.bands import Plan
+from twinset.plan.codes import GivenCodes
+
+if TYPE_CHECKING:
+    from twinset.plan.vectors import VectorPlan
+
+__all__ = ["AnyPlan", "told_plan"]
+
+AnyPlan: TypeAlias = "Plan | GivenCodes | VectorPlan"
+
+
+def told_plan(options: ItemOptions, values: dict[str, Any]) -> AnyPlan:
+    """The plan of a run with these options, as its summary tells it; raises `KeyError` where something is missing.
+
+    Examples
+    --------
+    >>> from twinset.options import DedupOptions
+    >>> print(told_plan(DedupOptions.of(codes="code"), {"bits": 64, "distance": 3, "tables": 4}))
+    exact, 4 tables: every pair of 64-bit codes that differ in at most 3 bits is found
+    """
+    kinds: dict[str, Any] = {"codes": GivenCodes, "images": GivenCodes}
+    kind = kinds.get(options.item_kind, Plan)
+    if options.item_kind == "vectors":
+        from twinset.plan.vectors import VectorPlan  # with it come kernels, for which others need not wait
+
+        kind = VectorPlan
+    told = {one.name: values[one.name] for one in fields(kind)}
+    made: AnyPlan = kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in told.items()})
+    return made

@@ -1,0 +1,215 @@
+"""What of the documents themselves a report shows: lists of ids, excerpts, and differences of chosen clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from twinset.options.results import ReportOptions
+from twinset.pairs.explain.words import Difference, Part
+from twinset.report import item_differences
+from twinset.report.item_differences import MOST
+from twinset.report.numbers import Numbers, Whole, scaled
+from twinset.results.explain import apart_of, kept_numbers
+from twinset.results.stored import Recorded
+
+MEMBERS = 6
+"""Removed documents of a cluster that are shown with their difference: the least similar ones."""
+
+EXCERPTS, EXCERPT = 20_000, 160
+"""Documents that are listed with the beginning of their text, and how much of it."""
+
+READ = 200_000_000
+"""Characters of texts read for excerpts; documents beyond are listed without one."""
+
+LONGEST, COMPARED = 500_000, 20_000_000
+"""Characters of a text that is compared at all, and of all texts compared together."""
+
+CONTEXT = 10
+
+
+def lists(numbers: Numbers, options: ReportOptions) -> dict[str, Any]:
+    """The data of the page: clusters, removed documents, excerpts and differences."""
+    recorded = numbers.recorded
+    largest, doubtful = numbers.largest(options.clusters), numbers.doubtful(options.clusters)
+    chosen = sorted({*largest, *doubtful})
+    members = {cluster: _least_similar(numbers, cluster) for cluster in chosen}
+    rows = _rows(numbers, options.rows, [row for found in members.values() for row in found])
+    clusters = _clusters(numbers, options.rows, chosen)
+    place_of_cluster = np.full(numbers.clusters, -1, np.int64)
+    place_of_cluster[clusters] = np.arange(len(clusters))
+    removed = recorded.removed.take(pa.array(rows))
+    data: dict[str, Any] = {
+        "clusters": {
+            "id": numbers.kept_ids.take(pa.array(clusters)).to_pylist(),
+            "size": numbers.sizes[clusters].tolist(),
+            "least": scaled(numbers.least[clusters]),
+            **({"distance": numbers.farthest[clusters].tolist()} if numbers.by_distance else {}),
+            "total": numbers.clusters,
+        },
+        "removed": {
+            "id": removed["id"].to_pylist(),
+            "cluster": place_of_cluster[numbers.cluster_of[rows]].tolist(),
+            "similarity": scaled(numbers.similarity[rows]),
+            **{name: scaled(np.asarray(removed[name])) for name in removed.column_names[3:]},
+            **({"distance": numbers.scores[rows].tolist()} if numbers.by_distance else {}),
+            "total": len(numbers.cluster_of),
+        },
+        "excerpts": {"kept": {}, "removed": {}},
+        "differences": {},
+    }
+    # A removed document whose cluster is not listed still names the kept one.
+    unlisted = [place for place, cluster in enumerate(data["removed"]["cluster"]) if cluster < 0]
+    names = recorded.removed["because_of"].take(pa.array(rows[unlisted])) if unlisted else pa.array([], pa.string())
+    data["removed"]["kept"] = dict(zip(map(str, unlisted), names.to_pylist(), strict=True))
+    if options.texts and recorded.options.images:
+        from twinset.report.thumbnails import add_pictures  # with it come kernels, for which others need not wait
+
+        add_pictures(data, numbers, rows, clusters, members)
+    elif options.texts and recorded.options.item_kind in ("text", "records", "items", "groups", "weighted"):
+        _add_texts(data, numbers, rows, clusters, members)
+    elif options.texts and recorded.options.item_kind in ("codes", "vectors") and recorded.sources.lasting:
+        _add_items(data, numbers, rows, members)
+    return data
+
+
+def _least_similar(numbers: Numbers, cluster: int) -> list[int]:
+    inside = np.flatnonzero(numbers.cluster_of == cluster)
+    found: list[int] = inside[np.argsort(numbers.similarity[inside], kind="stable")[:MEMBERS]].tolist()
+    return found
+
+
+def _rows(numbers: Numbers, most: int, needed: list[int]) -> Whole:
+    """The removed documents that are listed: the first ones, and those that are shown with their difference."""
+    first = np.arange(min(most, len(numbers.cluster_of)))
+    return np.union1d(first, np.array(needed, np.int64))
+
+
+def _clusters(numbers: Numbers, most: int, needed: list[int]) -> Whole:
+    """The clusters that are listed: the largest ones, and those that are shown; in their own order."""
+    return np.union1d(np.array(numbers.largest(most), np.int64), np.array(needed, np.int64))
+
+
+def _add_texts(
+    data: dict[str, Any], numbers: Numbers, rows: Whole, clusters: Whole, members: dict[int, list[int]]
+) -> None:
+    """Add excerpts and differences. All texts are read at once: each reading goes through the sources anew."""
+    recorded = numbers.recorded
+    compared = np.array([row for found in members.values() for row in found], np.int64)
+    beside = np.array([cluster for cluster, found in members.items() for _ in found], np.int64)
+    gone, kept = _removed_numbers(numbers, compared), _kept_numbers(numbers, beside)
+    short = _short_enough(np.maximum(_lengths(recorded, gone), _lengths(recorded, kept)))
+    compared, gone, kept = compared[short], gone[short], kept[short]
+    # The lists show the first removed documents first, and the largest clusters.
+    listed = np.union1d(rows[:EXCERPTS], compared)
+    led = np.union1d(np.array(numbers.largest(EXCERPTS), np.int64), beside)
+    led = led[np.isin(led, clusters)]
+    ends = _removed_numbers(numbers, listed), _kept_numbers(numbers, led)
+    wanted = np.unique(np.concatenate([gone, kept, *(_within(recorded, one) for one in ends)]))
+    texts = dict(zip(wanted.tolist(), recorded.texts(wanted.tolist()), strict=True))
+    kind = recorded.options.item_kind
+    for name, places, found in (
+        ("removed", np.searchsorted(rows, listed), ends[0]),
+        ("kept", np.searchsorted(clusters, led), ends[1]),
+    ):
+        both = zip(places.tolist(), found.tolist(), strict=True)
+        data["excerpts"][name] = {
+            str(place): _excerpt(text if kind == "text" else item_differences.listed(text, kind))
+            for place, number in both
+            if (text := texts.get(number))
+        }
+    for place, ours, theirs in zip(np.searchsorted(rows, compared).tolist(), kept.tolist(), gone.tolist(), strict=True):
+        if texts[ours] is not None or ours < len(recorded.ids):  # an index need not have the text
+            data["differences"][str(place)] = _differing(kind, texts[ours] or "", texts[theirs] or "", recorded)
+
+
+def _differing(kind: str, left: str, right: str, recorded: Recorded) -> dict[str, Any]:
+    if kind == "text":
+        return _difference(left, right, recorded)
+    if kind == "records":
+        return _difference(item_differences.lines(left), item_differences.lines(right), recorded)
+    if kind == "weighted":
+        return item_differences.weights_apart(left, right)
+    return item_differences.sets_apart(left, right, recorded.options.bag)
+
+
+def _add_items(data: dict[str, Any], numbers: Numbers, rows: Whole, members: dict[int, list[int]]) -> None:
+    """Add the differences of codes and vectors, which are read all at once."""
+    recorded = numbers.recorded
+    compared = np.array([row for found in members.values() for row in found], np.int64)
+    beside = np.array([cluster for cluster, found in members.items() for _ in found], np.int64)
+    gone, kept = _removed_numbers(numbers, compared), _kept_numbers(numbers, beside)
+    wanted = np.unique(np.concatenate([gone, kept])).tolist()
+    items = dict(zip(wanted, recorded.packed(wanted), strict=True))
+    for place, ours, theirs in zip(np.searchsorted(rows, compared).tolist(), kept.tolist(), gone.tolist(), strict=True):
+        found = apart_of(recorded.options.item_kind, items[ours], items[theirs])
+        if found is not None:
+            data["differences"][str(place)] = item_differences.apart(found)
+
+
+def _removed_numbers(numbers: Numbers, rows: Whole) -> Whole:
+    found: Whole = numbers.recorded.numbers_of(numbers.recorded.removed["id"].take(pa.array(rows)))
+    return found
+
+
+def _kept_numbers(numbers: Numbers, clusters: Whole) -> Whole:
+    names = pa.chunked_array([numbers.kept_ids.take(pa.array(clusters))])
+    found: Whole = kept_numbers(numbers.recorded, names)
+    return found
+
+
+def _short_enough(lengths: Whole) -> npt.NDArray[np.bool_]:
+    """Which of some texts are compared: none that is too long, and no more than there is time for."""
+    short = lengths <= LONGEST
+    short[short] = np.cumsum(lengths[short]) <= COMPARED
+    return short
+
+
+def _within(recorded: Recorded, wanted: Whole) -> Whole:
+    """As many of the documents as may be read."""
+    return wanted[: int(np.searchsorted(np.cumsum(_lengths(recorded, wanted)), READ, side="right"))]
+
+
+def _lengths(recorded: Recorded, wanted: Whole) -> Whole:
+    lengths = np.asarray(recorded.documents["length"]).astype(np.int64)
+    # Texts of an index are not looked at beforehand; they are about as long as what was removed because of them.
+    beyond = np.full(len(recorded.earlier_ids), int(lengths.mean()) if len(lengths) else 0)
+    found: Whole = np.concatenate([lengths, beyond])[wanted]
+    return found
+
+
+def _excerpt(text: str) -> str:
+    squeezed = " ".join(text[: 4 * EXCERPT].split())
+    return squeezed if len(squeezed) <= EXCERPT else squeezed[:EXCERPT] + "…"
+
+
+def _difference(left: str, right: str, recorded: Recorded) -> dict[str, Any]:
+    """The hunks of a difference: folded words, then parts, as far as there is room."""
+    found = Difference(left, right, recorded.options)
+    hunks: list[list[Any]] = []
+    room = MOST
+    every = found.hunks(CONTEXT)
+    for hunk in every:
+        if room <= 0:
+            break
+        parts = []
+        for part in hunk.parts:
+            parts.append(_plain(part, max(room, 0)))
+            room -= len(part.left) + (len(part.right) if part.left != part.right else 0)
+        hunks.append([hunk.folded, parts])
+    return {
+        "hunks": hunks,
+        "same": all(part.words for hunk in every for part in hunk.parts),
+        "equal": left == right,
+        "cut": room < 0 or len(hunks) < len(every),
+    }
+
+
+def _plain(part: Part, room: int) -> list[Any]:
+    left, right = part.left[:room], part.right[:room]
+    if part.words:
+        return [1, left] if left == right else [1, left, right]
+    return [0, left, right]

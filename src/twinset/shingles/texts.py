@@ -1,0 +1,111 @@
+"""Texts to shingle hashes, a few documents at a time.
+
+`word:5` (runs of five words) is the default, `char:9` runs of nine code points. A document with fewer tokens than that
+has one shingle, all of it; a document without any token has none.
+"""
+
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+
+from twinset.options import ShingleOptions
+from twinset.schema import Bytes, Hashes, Numbers, Shingles, Texts
+from twinset.shingles.texts_kernels import SHORT, count_repeats, shingle_hashes
+from twinset.shingles.words_kernels import AT_ONCE
+from twinset.unicode import classes
+
+PORTION = 512 * 1024
+"""Bytes of text shingled at once, twice that for words, of which there are fewer: their hashes stay in the processor's
+cache until they are used."""
+
+_REMEMBERED = 1 << 14  # shingles: they stay in the processor's own cache
+_FEW_CHARACTERS = 4  # a shingle of more, or of two words, seldom comes twice in a text
+
+
+def _bit_places(byte: int) -> int:
+    """The places of the set bits of a byte, the lowest first, each in a byte of its own."""
+    return sum(place << (8 * at) for at, place in enumerate(bit for bit in range(8) if byte >> bit & 1))
+
+
+BIT_PLACES = np.array([_bit_places(byte) for byte in range(256)], np.uint64)
+
+
+class _Scratch(threading.local):
+    """Working memory of one thread, grown when a longer text comes, and let go when it is exceptional."""
+
+    text: Bytes = np.empty(0, np.uint8)
+    borders: "np.ndarray[tuple[int], np.dtype[np.int32]]" = np.empty(0, np.int32)
+    keys: Hashes = np.empty(0, np.uint64)
+    counts: "np.ndarray[tuple[int], np.dtype[np.int32]]" = np.empty(0, np.int32)
+    hashes: Hashes = np.empty(0, np.uint64)
+
+    def __init__(self) -> None:
+        self.high, self.listed = np.empty(AT_ONCE, np.uint64), np.empty(SHORT, np.uint64)
+        self.spaces = np.empty(SHORT, np.uint8)
+
+    def fit(self, longest: int, total: int, bag: bool) -> None:
+        if len(self.text) < longest + 80 or len(self.text) > 64 * (longest + PORTION):
+            self.text = np.empty(longest + 80, np.uint8)
+            self.borders = np.empty(2 * longest + 80, np.int32)
+        if len(self.hashes) < total + 5 or len(self.hashes) > 64 * (total + PORTION):
+            self.hashes = np.empty(total + 5, np.uint64)
+        places = 1 << max(3, (2 * longest).bit_length())
+        if bag and len(self.keys) < places:
+            self.keys = np.empty(places, np.uint64)
+            self.counts = np.empty(places, np.int32)
+
+
+_scratch = _Scratch()
+
+
+def shingle(texts: Texts, options: ShingleOptions, seed: int) -> Iterator[Shingles]:
+    """Shingle hashes of the texts, in portions. A portion's buffers are used again for the next: copy what is to last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> data = np.frombuffer(b"a rose is a rose is a rose", np.uint8)
+    >>> texts = Texts(data, np.array([0]), np.array([len(data)]), np.array([0]), ascii=True)
+    >>> [portion] = shingle(texts, ShingleOptions.of(shingle="word:4"), seed=1)
+    >>> len(portion.hashes), len(set(portion.hashes.tolist()))
+    (5, 3)
+    """
+    lengths = texts.ends - texts.starts
+    reach = np.cumsum(lengths)
+    first, count = 0, len(lengths)
+    portion = PORTION << (options.kind == "word")
+    while first < count:
+        done = int(reach[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(reach, done + portion, side="right")))
+        total = int(reach[last - 1]) - done
+        _scratch.fit(int(lengths[first:last].max()), total, options.bag)
+        offsets = np.empty(last - first + 1, np.int64)
+        shingle_hashes(
+            texts.data, texts.starts[first:last], texts.ends[first:last],
+            options.kind == "word", texts.ascii, options.lowercase, options.split, options.squeeze, options.bag,
+            options.size, np.uint64(seed), classes(), BIT_PLACES,
+            _scratch.text, _scratch.borders, _scratch.high, _scratch.listed, _scratch.spaces,
+            _scratch.keys, _scratch.counts, _scratch.hashes, offsets,
+        )  # fmt: skip
+        yield Shingles(texts.rows[first:last], offsets, _scratch.hashes[: offsets[-1]])
+        first = last
+
+
+def repeat_often(options: ShingleOptions) -> bool:
+    """Whether shingles are so short that a text has many of them more than once, and has them counted so."""
+    return options.size <= (_FEW_CHARACTERS if options.kind == "char" else 1) and not options.bag
+
+
+def repeats(shingles: Shingles) -> Numbers:
+    """How many shingles of each row have come before in the row: nearly all of these, and never more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> repeats(Shingles(np.arange(2), np.array([0, 4, 6]), np.array([7, 8, 7, 7, 7, 9], np.uint64))).tolist()
+    [2, 0]
+    """
+    found = np.empty(len(shingles.rows), np.uint32)
+    count_repeats(shingles.hashes, shingles.offsets, np.zeros(_REMEMBERED, np.uint64), found)
+    return found

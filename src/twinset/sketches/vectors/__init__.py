@@ -1,0 +1,1 @@
+"""Sketches of vectors: hyperplanes, cross-polytopes, p-stable projections and learned codes."""

@@ -1,0 +1,148 @@
+"""Vectors to keys by cross-polytopes: which of the 2·width points ±e_j is nearest to the rotated vector.
+
+For vectors on the sphere its exponent is the best there can be (Andoni, Indyk, Laarhoven, Razenshteyn, Schmidt, NIPS
+2015): at a distance τ two vectors agree with probability exp(-τ²/(4-τ²) · ln(width)), up to lower terms, where
+hyperplanes with as many buckets agree less. The random rotation is three rounds of random signs and a Walsh–Hadamard
+transform, d log d instead of d² operations, the coordinates changing places in between. The vectors are padded with
+zeros to a power of two, 64 at least: with fewer coordinates there would be too few different rotations.
+
+A function looks at `width` of the rotated coordinates, a power of two up to all of them; one rotation serves as many
+functions as fit. Only directions matter: give vectors of length 1 (`twinset.system.vectors.unit_vectors`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from twinset.errors import OptionError
+from twinset.plan.vector_chances import MOST_ALTERNATIVES
+from twinset.schema import Hashes, Moves, Places, Vectors
+from twinset.sketches.vectors import rotation_kernels as kernels
+
+LEAST_SIZE = 64
+
+
+@dataclass(frozen=True)
+class Rotations:
+    """Random rotations: signs float32 (count, 3, size), each 1 or -1, and orders int64 (count, size)."""
+
+    signs: Vectors
+    orders: Places
+
+    @property
+    def size(self) -> int:
+        """Coordinates of a padded vector."""
+        return int(self.signs.shape[2])
+
+
+@dataclass(frozen=True)
+class CrossPolytopes:
+    """Rotations for `tables` hash tables of `functions` functions of `width` coordinates."""
+
+    dimensions: int
+    functions: int
+    width: int
+    tables: int
+    seed: int
+    rotations: Rotations
+
+    @property
+    def bits(self) -> int:
+        """Bits of a key that one function gives."""
+        return self.width.bit_length()
+
+
+def padded_size(dimensions: int) -> int:
+    """Give the number of coordinates that are rotated: a power of two, at least 64.
+
+    Examples
+    --------
+    >>> padded_size(2), padded_size(128), padded_size(300)
+    (64, 128, 512)
+    """
+    return max(LEAST_SIZE, 1 << (dimensions - 1).bit_length())
+
+
+def cross_polytopes(dimensions: int, functions: int, width: int, tables: int, seed: int) -> CrossPolytopes:
+    """Draw rotations; those of the first tables are the same however many tables there are.
+
+    Examples
+    --------
+    >>> cross_polytopes(dimensions=100, functions=2, width=64, tables=3, seed=1).rotations.signs.shape
+    (3, 3, 128)
+    """
+    size = padded_size(dimensions)
+    if width < 2 or width > size or width & (width - 1):
+        raise OptionError(f"width is {width}; allowed is a power of two from 2 to {size}, the padded dimensions")
+    if not 1 <= functions * width.bit_length() <= 64:
+        raise OptionError(
+            f"{functions} functions of width {width} give keys of {functions * width.bit_length()} bits; allowed is 64"
+        )
+    count = -(-tables * functions * width // size)
+    return CrossPolytopes(dimensions, functions, width, tables, seed, random_rotations(count, size, seed))
+
+
+def random_rotations(count: int, size: int, seed: int) -> Rotations:
+    """Draw rotations of `size` coordinates, by SplitMix64 from the seed; the first are the same however many.
+
+    Examples
+    --------
+    >>> random_rotations(count=2, size=64, seed=1).signs[0, 0, :8].astype(int).tolist()
+    [1, -1, -1, 1, 1, 1, -1, 1]
+    """
+    words = _random_words(count * 3 * (size // 64), 2 * seed)
+    bits = (words[:, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
+    signs = (1.0 - 2.0 * bits.astype(np.float32)).reshape(count, 3, size)
+    keys = _random_words(count * size, 2 * seed + 1).reshape(count, size)
+    return Rotations(signs.astype(np.float32), np.argsort(keys, axis=1, kind="stable").astype(np.int64))
+
+
+def _random_words(count: int, seed: int) -> Hashes:
+    salt = np.uint64(seed * 0xD6E8FEB86659FD93 % 2**64)
+    state: Hashes = (np.arange(1, count + 1, dtype=np.uint64) + salt) * np.uint64(0x9E3779B97F4A7C15)
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state ^ (state >> np.uint64(31))
+
+
+def moves(vectors: Vectors, polytopes: CrossPolytopes, tables: range, probes: int = 0) -> list[Moves]:
+    """Give the keys of some vectors in some tables, and what the next nearest corners cost.
+
+    Parameters
+    ----------
+    vectors
+        float32 (n, dimensions), of length 1.
+    polytopes, tables
+        The rotations, and for which of their tables; several at once are quicker, because they share rotations.
+    probes
+        How many further keys will be tried; without any, no moves are given.
+
+    Returns
+    -------
+    list of Moves
+        One for each table. A key holds for each function the nearest corner, 2j or 2j+1 for plus or minus axis j. A
+        move goes to the next nearest corner of one function; it costs the square of the difference of the two
+        coordinates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> polytopes = cross_polytopes(dimensions=64, functions=2, width=64, tables=2, seed=1)
+    >>> (here,) = moves(np.eye(3, 64, dtype=np.float32), polytopes, range(1), probes=4)
+    >>> here.keys.shape, here.costs.shape, here.groups.tolist()
+    ((3,), (3, 8), [0, 0, 0, 0, 1, 1, 1, 1])
+    """
+    functions, width, size = polytopes.functions, polytopes.width, polytopes.rotations.size
+    alternatives = min(probes, width - 1, MOST_ALTERNATIVES)
+    shape = (len(tables), len(vectors), functions * alternatives)
+    keys, costs, turns = np.empty(shape[:2], np.uint64), np.empty(shape, np.float32), np.empty(shape, np.uint64)
+    first, last = tables.start * functions, tables.stop * functions
+    start = first * width // size
+    used = slice(start, -(-last * width // size))
+    signs, orders = polytopes.rotations.signs[used], polytopes.rotations.orders[used]
+    first -= start * (size // width)
+    kernels.corners(vectors, signs, orders, first, functions, width, polytopes.bits, keys, costs, turns)
+    groups = np.repeat(np.arange(functions, dtype=np.uint8), alternatives)
+    return [Moves(keys[t], costs[t], turns[t], groups) for t in range(len(tables))]

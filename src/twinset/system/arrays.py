@@ -1,0 +1,37 @@
+"""Many short ranges as one array of places, and two numbers as one word: what gathering and looking up begin with."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from twinset.schema import Hashes, Places
+
+__all__ = ["pair_words", "ranges"]
+
+
+def ranges(starts: npt.NDArray[np.integer], counts: npt.NDArray[np.integer]) -> Places:
+    """Give the numbers starts[i], starts[i] + 1, … (counts[i] of them), one range after another.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ranges(np.array([5, 0, 8]), np.array([3, 0, 2])).tolist()
+    [5, 6, 7, 8, 9]
+    """
+    before = np.cumsum(counts) - counts
+    found: Places = np.arange(int(counts.sum())) - np.repeat(before - starts, counts)
+    return found
+
+
+def pair_words(high: npt.NDArray[np.integer], low: npt.NDArray[np.integer]) -> Hashes:
+    """Give each pair of numbers below 2^32 as one, by which pairs are in order of the first and then the second.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pair_words(np.array([0, 1]), np.array([7, 2], np.uint32)).tolist()
+    [7, 4294967298]
+    """
+    words: Hashes = (high.astype(np.uint64) << np.uint64(32)) | low.astype(np.uint64)
+    return words
