@@ -79,7 +79,8 @@ def close() -> None:
 
 def _serve(address: str) -> None:
     """Answer calls until stdin ends."""
-    for name in ("jobs.evaluate", "jobs.query_files", "pipeline", *(f"cli.{command}" for command in COMMANDS)):
+    jobs = (f"jobs.{name}" for name in ("dedup", "evaluate", "pairs", "query_files"))
+    for name in (*jobs, *(f"cli.{command}" for command in COMMANDS)):
         import_module(f"twinset.{name}")
     gc.freeze()
     atexit.unregister(close)
