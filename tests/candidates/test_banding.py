@@ -134,7 +134,7 @@ def test_more_pairs_than_room(border: int | None, cuts: list[int]) -> None:
 
 def test_room_that_ends_at_every_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """The least room there may be: as many pairs as documents. Every bucket is left and taken up again many times."""
-    monkeypatch.setattr(banding, "_LEAST_ROOM", 1)
+    monkeypatch.setattr(banding, "_ROOM", 1)
     slots = hot(90, 3)
     plan, salts = plan_of(8, 4, 2, least=2), np.zeros(90, np.uint64)
     for border in (None, 31):
