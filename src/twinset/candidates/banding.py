@@ -68,8 +68,9 @@ class Partitions:
         """Partition keys; positions of the right side begin at `offset`."""
         count = len(left) + len(right)
         bits = min(_MOST_BITS, max(1, (count // _PARTITION).bit_length()))
-        bucket_bits = max(1, (count >> bits).bit_length())
-        mask = np.uint64((1 << max(len(left), len(right) + offset).bit_length()) - 1)
+        position_bits = max(len(left), len(right) + offset).bit_length()
+        bucket_bits = min(max(1, (count >> bits).bit_length()), 64 - bits - position_bits)
+        mask = np.uint64((1 << position_bits) - 1)
         words, middles, ends = np.empty(count, np.uint64), np.zeros(1 << bits, np.int64), np.zeros(1 << bits, np.int64)
         banding_kernels.partition(left, right, offset, mask, np.uint64(64 - bits), middles, ends, words)
         largest = int(np.diff(ends, prepend=0).max())
@@ -92,7 +93,7 @@ def across(left: Banded, right: Banded, band: int, plan: Plan, border: int | Non
     """As `within`, between two blocks of which `left` has the lesser numbers."""
     below, above = len(left.numbers), 0
     if border is not None:
-        below, above = int(np.searchsorted(left.numbers, border)), int(np.searchsorted(right.numbers, border))
+        below, above = (int(np.searchsorted(block.numbers, np.uint32(border))) for block in (left, right))
     if below and above < len(right.numbers):
         partitions = Partitions.of(left.keys[band, :below], right.keys[band, above:], above)
         yield from _joined(left, right, partitions, False, band, plan)

@@ -104,10 +104,12 @@ class Corpus:
             np.empty((len(numbers), width), np.uint8),
         )
 
+        # In the dtype of the numbers: else every search would make a copy of them all.
+        places = np.searchsorted(numbers, np.array([self.spans[index].first for index in block], np.uint32))
+
         def fill(index: int) -> None:
-            span = self.spans[index]
+            span, at = self.spans[index], int(places[index - block.start])
             chosen = np.flatnonzero(wanted[span.first : span.first + span.rows])
-            at = int(np.searchsorted(numbers, span.first))
             keys = self.keys.read(index).reshape(self.n_bands, span.rows)
             for band in range(self.n_bands):
                 np.take(keys[band], chosen, out=banded.keys[band, at : at + len(chosen)], mode="clip")
