@@ -30,9 +30,9 @@ from twinset.engines.progress import Progress
 from twinset.errors import TwinsetError
 from twinset.pairs.audit.inverted import Inverted
 from twinset.pairs.audit.screen import LEAST_COUNT, Screen, first_parts, saves
-from twinset.pairs.sets import Room, Sets
+from twinset.pairs.sets import Sets
 from twinset.schema import Numbers, Places, Shingles
-from twinset.system.arrays import pair_words
+from twinset.system.arrays import Room, pair_words
 from twinset.system.spool import Spool
 from twinset.wording import counted
 
