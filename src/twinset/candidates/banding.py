@@ -13,7 +13,6 @@ import numpy.typing as npt
 from twinset.candidates import banding_kernels
 from twinset.plan import Plan
 from twinset.schema import Bytes, Hashes, Numbers, Places, Sketches
-from twinset.system.arrays import Room
 
 CandidatePairs = npt.NDArray[np.uint32]
 """(n, 2): document numbers, the lesser first."""
@@ -65,44 +64,38 @@ class Partitions:
     shift: np.uint64
 
     @classmethod
-    def of(cls, left: Hashes, right: Hashes, offset: int = 0, room: Room | None = None) -> "Partitions":
+    def of(cls, left: Hashes, right: Hashes, offset: int = 0) -> "Partitions":
         """Partition keys; positions of the right side begin at `offset`."""
-        room = room or Room()
         count = len(left) + len(right)
         bits = min(_MOST_BITS, max(1, (count // _PARTITION).bit_length()))
         position_bits = max(len(left), len(right) + offset).bit_length()
         bucket_bits = min(max(1, (count >> bits).bit_length()), 64 - bits - position_bits)
         mask = np.uint64((1 << position_bits) - 1)
-        words, middles, ends = room.fit(count)[:count], np.zeros(1 << bits, np.int64), np.zeros(1 << bits, np.int64)
+        words, middles, ends = np.empty(count, np.uint64), np.zeros(1 << bits, np.int64), np.zeros(1 << bits, np.int64)
         banding_kernels.partition(left, right, offset, mask, np.uint64(64 - bits), middles, ends, words)
         largest = int(np.diff(ends, prepend=0).max())
         heads, before = np.empty(1 << bucket_bits, np.uint32), np.empty(largest, np.uint32)
         return cls(words, middles, ends, mask, heads, before, np.uint64(64 - bits - bucket_bits))
 
 
-def within(
-    block: Banded, band: int, plan: Plan, border: int | None = None, room: Room | None = None
-) -> Iterator[CandidatePairs]:
+def within(block: Banded, band: int, plan: Plan, border: int | None = None) -> Iterator[CandidatePairs]:
     """Candidates that `band` is the first to bring together.
 
-    With `border`, only pairs from both sides of that document number. `room` is in use until the last were taken.
+    With `border`, only pairs from both sides of that document number.
     """
     if border is not None:
-        yield from across(block, block, band, plan, border, room)
+        yield from across(block, block, band, plan, border)
     else:
-        partitions = Partitions.of(block.keys[band], block.keys[band, :0], room=room)
-        yield from _joined(block, block, partitions, True, band, plan)
+        yield from _joined(block, block, Partitions.of(block.keys[band], block.keys[band, :0]), True, band, plan)
 
 
-def across(
-    left: Banded, right: Banded, band: int, plan: Plan, border: int | None = None, room: Room | None = None
-) -> Iterator[CandidatePairs]:
+def across(left: Banded, right: Banded, band: int, plan: Plan, border: int | None = None) -> Iterator[CandidatePairs]:
     """As `within`, between two blocks of which `left` has the lesser numbers."""
     below, above = len(left.numbers), 0
     if border is not None:
         below, above = (int(np.searchsorted(block.numbers, np.uint32(border))) for block in (left, right))
     if below and above < len(right.numbers):
-        partitions = Partitions.of(left.keys[band, :below], right.keys[band, above:], above, room)
+        partitions = Partitions.of(left.keys[band, :below], right.keys[band, above:], above)
         yield from _joined(left, right, partitions, False, band, plan)
 
 

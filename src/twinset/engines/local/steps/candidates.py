@@ -16,7 +16,6 @@ from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.plan import Plan
 from twinset.schema import Numbers
-from twinset.system.arrays import Room
 from twinset.system.spool import Spool
 
 STAGE = "candidates"
@@ -82,25 +81,22 @@ def _joined(
     progress: Progress,
 ) -> Iterator[npt.NDArray[np.uint32]]:
     """Each block with itself and with each later one."""
-    bands, room = range(plan.n_bands), Room()
+    bands = range(plan.n_bands)
     for i, left_spans in enumerate(blocks):
         left = corpus.banded(left_spans, wanted, threads)
-        inside = partial(_found_within, left, plan, corpus.border, room)
+        inside = partial(_found_within, left, plan, corpus.border)
         for right_spans in [None, *blocks[i + 1 :]]:
             join = inside
             if right_spans is not None:
-                right = corpus.banded(right_spans, wanted, threads)
-                join = partial(_found_across, left, right, plan, corpus.border, room)
+                join = partial(_found_across, left, corpus.banded(right_spans, wanted, threads), plan, corpus.border)
             for found in threads.map(join, bands):
                 progress.advance(1)
                 yield from found
 
 
-def _found_within(block: Banded, plan: Plan, border: int | None, room: Room, band: int) -> list[CandidatePairs]:
-    return list(banding.within(block, band, plan, border, room))
+def _found_within(block: Banded, plan: Plan, border: int | None, band: int) -> list[CandidatePairs]:
+    return list(banding.within(block, band, plan, border))
 
 
-def _found_across(
-    left: Banded, right: Banded, plan: Plan, border: int | None, room: Room, band: int
-) -> list[CandidatePairs]:
-    return list(banding.across(left, right, band, plan, border, room))
+def _found_across(left: Banded, right: Banded, plan: Plan, border: int | None, band: int) -> list[CandidatePairs]:
+    return list(banding.across(left, right, band, plan, border))
