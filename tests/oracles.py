@@ -181,6 +181,16 @@ def candidates(
     return found
 
 
+def partitions(left: Sequence[int], right: Sequence[int], offset: int, bits: int, kept: int) -> list[list[list[int]]]:
+    """For each partition of keys, chosen by `bits` of them, the words of each side: `kept` bits and a position."""
+    found: list[list[list[int]]] = [[[], []] for _ in range(1 << bits)]
+    for side, keys, first in ((0, left, 0), (1, right, offset)):
+        for position, key in enumerate(keys, first):
+            mixed = key * SLOT_MIX & BITS_64
+            found[mixed >> (64 - bits)][side].append(mixed >> (64 - kept) << (64 - kept) | position)
+    return found
+
+
 def prefixes(
     sets: Sequence[Sequence[int]], salts: Sequence[int], threshold: float, places: int
 ) -> list[tuple[int, list[int]]]:

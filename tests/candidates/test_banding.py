@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from itertools import chain, pairwise
 
 import numpy as np
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 from tests import oracles
 from twinset import textbook
 from twinset.candidates import banding
-from twinset.candidates.banding import Banded, across, band_keys, first_of_equals, within
+from twinset.candidates.banding import Banded, Partitions, across, band_keys, first_of_equals, within
 from twinset.plan import Plan
 from twinset.schema import Hashes, Sketches
 from twinset.sketches import minhash_kernels as sketch_kernels
@@ -66,6 +68,49 @@ def collections(draw: st.DrawFn) -> tuple[Sketches, Hashes, Plan, list[int], int
     cuts = draw(st.lists(st.integers(0, documents), max_size=4))
     border = draw(st.none() | st.integers(0, documents))
     return slots, salts, plan_of(k, bands, rows, draw(st.integers(0, k))), cuts, border
+
+
+@contextmanager
+def sizes(keys: int, bits: int, room: int = 1 << 16) -> Iterator[None]:
+    """Partitions of so many keys, chosen by so many bits at most, and room for so many pairs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(banding, "_PARTITION", keys)
+        patch.setattr(banding, "_MOST_BITS", bits)
+        patch.setattr(banding, "_ROOM", room)
+        yield
+
+
+few_keys = st.builds(sizes, st.integers(1, 9), st.integers(1, 6), st.integers(1, 9))
+
+
+@given(collections(), few_keys)
+def test_partitions_of_any_size_give_the_same_pairs(
+    given_collection: tuple[Sketches, Hashes, Plan, list[int], int | None], small: AbstractContextManager[None]
+) -> None:
+    slots, salts, plan, cuts, border = given_collection
+    expected = joined(slots, salts, plan, cuts, border)
+    with small:
+        assert joined(slots, salts, plan, cuts, border) == expected
+        assert joined(slots, salts, plan, [], border) == expected
+
+
+hashes = st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 3), max_size=30)
+
+
+@given(hashes, hashes, st.integers(0, 2**20), st.integers(1, 9), st.integers(1, 6))
+def test_partitions_are_the_oracles(left: list[int], right: list[int], offset: int, keys: int, bits: int) -> None:
+    with sizes(keys, bits):
+        found = Partitions.of(np.array(left, np.uint64), np.array(right, np.uint64), offset)
+    count = len(found.ends)
+    assert count == min(2**bits, max(2, 2 ** ((len(left) + len(right)) // keys).bit_length()))
+    kept = 64 - max(len(left), len(right) + offset).bit_length()
+    starts = [0, *found.ends.tolist()]
+    words = [
+        [found.words[start:middle].tolist(), found.words[middle:end].tolist()]
+        for (start, end), middle in zip(pairwise(starts), found.middles.tolist(), strict=True)
+    ]
+    assert words == oracles.partitions(left, right, offset, count.bit_length() - 1, kept)
+    assert len(found.before) == max(len(ours) + len(theirs) for ours, theirs in words)
 
 
 @given(collections())
@@ -133,8 +178,8 @@ def test_more_pairs_than_room(border: int | None, cuts: list[int]) -> None:
 
 
 def test_room_that_ends_at_every_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The least room there may be: as many pairs as documents. Every bucket is left and taken up again many times."""
-    monkeypatch.setattr(banding, "_LEAST_ROOM", 1)
+    """The least room there may be: one pair. Every bucket is left and resumed many times."""
+    monkeypatch.setattr(banding, "_ROOM", 1)
     slots = hot(90, 3)
     plan, salts = plan_of(8, 4, 2, least=2), np.zeros(90, np.uint64)
     for border in (None, 31):
@@ -192,6 +237,16 @@ def test_first_of_equals(digests: list[tuple[int, int]]) -> None:
     scattered = [(first * 0x9E3779B97F4A7C15 % 2**64, second) for first, second in digests]
     array = np.array(scattered, np.uint64).reshape(-1, 2)
     assert first_of_equals(array).tolist() == [scattered.index(one) for one in scattered]
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 1)), max_size=60), few_keys)
+def test_first_of_equals_in_partitions_of_any_size(
+    digests: list[tuple[int, int]], small: AbstractContextManager[None]
+) -> None:
+    scattered = [(first * 0x9E3779B97F4A7C15 % 2**64, second) for first, second in digests]
+    with small:
+        found = first_of_equals(np.array(scattered, np.uint64).reshape(-1, 2))
+    assert found.tolist() == [scattered.index(one) for one in scattered]
 
 
 @given(st.lists(st.integers(0, 9), max_size=40))

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twinset.pairs import sets as verify
-from twinset.pairs.sets import Bags, Room, Sets, compared, gathered, overlaps, scores
+from twinset.pairs.sets import Bags, Sets, compared, gathered, overlaps, scores
 from twinset.schema import Shingles
+from twinset.system.arrays import Room
 
 # Few values, some of them equal in their low bits, so that places in the hash table are fought for.
 hashes = st.one_of(st.integers(1, 12), st.integers(1, 40).map(lambda n: n << 40), st.integers(1, 2**64 - 1))

@@ -12,12 +12,14 @@ import numpy.typing as npt
 
 from twinset.candidates import banding_kernels
 from twinset.plan import Plan
-from twinset.schema import Bytes, Hashes, Numbers, Sketches
+from twinset.schema import Bytes, Hashes, Numbers, Places, Sketches
 
 CandidatePairs = npt.NDArray[np.uint32]
 """(n, 2): document numbers, the lesser first."""
 
-_LEAST_ROOM = 1 << 16
+_ROOM = 1 << 16  # pairs found before they are handed on
+_PARTITION = 1 << 15  # keys: with their buckets they fit the second level of the cache
+_MOST_BITS = 10  # of a key that choose its partition: writing to more places at once is slower
 
 
 @dataclass(frozen=True)
@@ -45,10 +47,35 @@ def band_keys(sketches: Sketches, salts: Hashes, plan: Plan) -> Hashes:
     return keys
 
 
-def _buckets(count: int) -> tuple[np.uint64, Numbers, Numbers]:
-    """Empty buckets for so many keys: the shift from a key to its bucket, the buckets, and room for what is in them."""
-    bits = max(1, (count - 1).bit_length())
-    return np.uint64(64 - bits), np.zeros(1 << bits, np.uint32), np.empty(count, np.uint32)
+@dataclass(frozen=True)
+class Partitions:
+    """Keys of two sides grouped by their high bits, and the tables to join one partition at a time.
+
+    words, middles, ends, mask: as `banding_kernels.partition` leaves them. heads uint32, before uint32, shift: room
+    that `banding_kernels.join` files a partition in.
+    """
+
+    words: Hashes
+    middles: Places
+    ends: Places
+    mask: np.uint64
+    heads: Numbers
+    before: Numbers
+    shift: np.uint64
+
+    @classmethod
+    def of(cls, left: Hashes, right: Hashes, offset: int = 0) -> "Partitions":
+        """Partition keys; positions of the right side begin at `offset`."""
+        count = len(left) + len(right)
+        bits = min(_MOST_BITS, max(1, (count // _PARTITION).bit_length()))
+        position_bits = max(len(left), len(right) + offset).bit_length()
+        bucket_bits = min(max(1, (count >> bits).bit_length()), 64 - bits - position_bits)
+        mask = np.uint64((1 << position_bits) - 1)
+        words, middles, ends = np.empty(count, np.uint64), np.zeros(1 << bits, np.int64), np.zeros(1 << bits, np.int64)
+        banding_kernels.partition(left, right, offset, mask, np.uint64(64 - bits), middles, ends, words)
+        largest = int(np.diff(ends, prepend=0).max())
+        heads, before = np.empty(1 << bucket_bits, np.uint32), np.empty(largest, np.uint32)
+        return cls(words, middles, ends, mask, heads, before, np.uint64(64 - bits - bucket_bits))
 
 
 def within(block: Banded, band: int, plan: Plan, border: int | None = None) -> Iterator[CandidatePairs]:
@@ -56,51 +83,37 @@ def within(block: Banded, band: int, plan: Plan, border: int | None = None) -> I
 
     With `border`, only pairs from both sides of that document number.
     """
-    place = -1 if border is None else int(np.searchsorted(block.numbers, border))
-    shift, heads, before = _buckets(len(block.numbers))
-    banding_kernels.chain(block.keys[band], place, shift, heads, before)
-    state = np.array([max(0, place), -1])
-    lefts, rights = np.empty(_LEAST_ROOM, np.uint32), np.empty(_LEAST_ROOM, np.uint32)
-    least = plan.min_matches + block.sketches.shape[1] - plan.n_hashes
-    while state[0] >= 0:
-        count = banding_kernels.join_within(before, state, block.keys, block.sketches, band, least, lefts, rights)
-        if count:
-            yield np.stack([block.numbers[lefts[:count]], block.numbers[rights[:count]]], axis=1)
+    if border is not None:
+        yield from across(block, block, band, plan, border)
+    else:
+        yield from _joined(block, block, Partitions.of(block.keys[band], block.keys[band, :0]), True, band, plan)
 
 
 def across(left: Banded, right: Banded, band: int, plan: Plan, border: int | None = None) -> Iterator[CandidatePairs]:
     """As `within`, between two blocks of which `left` has the lesser numbers."""
-    left, right = _sides(left, right, border)
-    if not len(left.numbers) or not len(right.numbers):
-        return
-    bits = np.uint64((1 << max(1, max(len(left.numbers), len(right.numbers)).bit_length())) - 1)
-    words = []
-    for block in (left, right):
-        one: Hashes = (block.keys[band] & ~bits) | np.arange(len(block.numbers), dtype=np.uint64)
-        one.sort()
-        words.append(one)
-    state = np.zeros(2, np.int64)
-    room = max(_LEAST_ROOM, len(words[1]))
-    lefts, rights = np.empty(room, np.uint32), np.empty(room, np.uint32)
+    below, above = len(left.numbers), 0
+    if border is not None:
+        below, above = (int(np.searchsorted(block.numbers, np.uint32(border))) for block in (left, right))
+    if below and above < len(right.numbers):
+        partitions = Partitions.of(left.keys[band, :below], right.keys[band, above:], above)
+        yield from _joined(left, right, partitions, False, band, plan)
+
+
+def _joined(
+    left: Banded, right: Banded, partitions: Partitions, inside: bool, band: int, plan: Plan
+) -> Iterator[CandidatePairs]:
+    """Pairs of each right word with left words, or, `inside` one block, of each word with those before it."""
+    state = np.array([0, -1, -1])
+    lefts, rights = np.empty(_ROOM, np.uint32), np.empty(_ROOM, np.uint32)
     least = plan.min_matches + left.sketches.shape[1] - plan.n_hashes
     while state[0] >= 0:
-        count = banding_kernels.join_across(
-            words[0], words[1], state, bits, left.keys, right.keys, left.sketches, right.sketches,
+        count = banding_kernels.join(
+            partitions.words, partitions.middles, partitions.ends, inside, state, partitions.mask, partitions.shift,
+            partitions.heads, partitions.before, left.keys, right.keys, left.sketches, right.sketches,
             band, least, lefts, rights,
         )  # fmt: skip
         if count:
             yield np.stack([left.numbers[lefts[:count]], right.numbers[rights[:count]]], axis=1)
-
-
-def _sides(left: Banded, right: Banded, border: int | None) -> tuple[Banded, Banded]:
-    """With a border: the documents of the left block below it, those of the right block from it on."""
-    if border is None:
-        return left, right
-    below, above = int(np.searchsorted(left.numbers, border)), int(np.searchsorted(right.numbers, border))
-    return (
-        Banded(left.numbers[:below], np.ascontiguousarray(left.keys[:, :below]), left.sketches[:below]),
-        Banded(right.numbers[above:], np.ascontiguousarray(right.keys[:, above:]), right.sketches[above:]),
-    )
 
 
 def first_of_equals(digests: Hashes) -> Numbers:
@@ -109,5 +122,6 @@ def first_of_equals(digests: Hashes) -> Numbers:
     Identical contents, collapsed before any pairing.
     """
     first = np.empty(len(digests), np.uint32)
-    banding_kernels.first_of_equals(digests, *_buckets(len(digests)), first)
+    one = Partitions.of(digests[:, 0], digests[:0, 0])
+    banding_kernels.first_of_equals(one.words, one.ends, one.mask, one.shift, one.heads, one.before, digests, first)
     return first

@@ -1,9 +1,9 @@
-"""Sketches to candidates: band keys, and the joins that find documents with an equal key.
+"""Sketches to candidates: band keys, and the join that finds documents with an equal key.
 
-Within a block, documents are filed by their keys: each leads to the last one before it in the same bucket. Keys of two
-blocks are joined by sorting: a sorted word holds the high bits of a key above the document's position, so that a plain
-sort of numbers does the work. What shares a bucket or those high bits is compared in full, so nothing rests on them.
-Candidates are compared by their sketches where they are found, before they take any room.
+Keys are first grouped into partitions by their high bits, so that all that is touched while a partition is joined stays
+in the processor's cache. A word stands for a key: its high bits above the position of its document. Within a partition
+each word leads to the last one before it in the same bucket. Words of equal high bits are compared by their whole keys,
+so nothing rests on these bits. Candidates are compared by their sketches where they are found, before they take room.
 """
 
 import numpy as np
@@ -56,121 +56,127 @@ def met_before(left_keys, right_keys, left, right, band):  # type: ignore[no-unt
     return False
 
 
-@kernel("void(uint64[::1], int64, uint64, uint32[::1], uint32[::1])")
-def chain(keys, border, shift, heads, before):  # type: ignore[no-untyped-def]
-    """before[i]: one more than the last earlier position of the same bucket as position i, or 0.
+@kernel("void(uint64[:], uint64[:], int64, uint64, uint64, int64[::1], int64[::1], uint64[::1])")
+def partition(left, right, offset, mask, shift, middles, ends, words):  # type: ignore[no-untyped-def]
+    """Group the keys of two sides by their high bits; the positions of the right side begin at `offset`.
 
-    heads uint32: one a bucket, a power of two of which 64 - shift is the exponent, zero. Only positions below `border`
-    are in buckets (border < 0: all).
+    left, right uint64: keys. middles, ends int64 (partitions), zero; partitions are 2 to the power of 64 - shift. words
+    uint64 (len(left) + len(right)): key * SLOT_MIX & ~mask | position. Partition p ends at ends[p], where the next one
+    begins; its words from middles[p] on are of the right side. Each side is in the order of its positions.
     """
-    for i in range(len(keys)):
-        bucket = (keys[i] * SLOT_MIX) >> shift
+    for i in range(len(left)):
+        middles[(left[i] * SLOT_MIX) >> shift] += 1
+    for i in range(len(right)):
+        ends[(right[i] * SLOT_MIX) >> shift] += 1
+    start = 0
+    for p in range(len(ends)):  # from here on they are where the next word of each side goes
+        middle = start + middles[p]
+        start, middles[p], ends[p] = middle + ends[p], start, middle
+    for i in range(len(left)):
+        mixed = left[i] * SLOT_MIX
+        words[middles[mixed >> shift]] = (mixed & ~mask) | U(i)
+        middles[mixed >> shift] += 1
+    for i in range(len(right)):
+        mixed = right[i] * SLOT_MIX
+        words[ends[mixed >> shift]] = (mixed & ~mask) | U(i + offset)
+        ends[mixed >> shift] += 1
+
+
+@inlined
+def bucket_of(word, shift, heads):  # type: ignore[no-untyped-def]
+    """The bucket of a word: the bits below those that all words of its partition share."""
+    return (word >> shift) & U(len(heads) - 1)
+
+
+@inlined
+def chain(words, filed, shift, heads, before):  # type: ignore[no-untyped-def]
+    """before[i]: one more than the last of the first `filed` words before i that shares its bucket, or 0."""
+    heads[:] = 0
+    for i in range(len(words)):
+        bucket = bucket_of(words[i], shift, heads)
         before[i] = heads[bucket]
-        if border < 0 or i < border:
+        if i < filed:
             heads[bucket] = i + 1
-
-
-@kernel("int64(uint32[::1], int64[::1], uint64[:, ::1], uint8[:, ::1], int64, int64, uint32[::1], uint32[::1])")
-def join_within(before, state, keys, sketches, band, least, lefts, rights):  # type: ignore[no-untyped-def]
-    """Pairs of positions of one block that share a key of `band` and agree in at least `least` sketch bytes.
-
-    before uint32: from `chain`. Fills lefts and rights and returns how many; when they are full, state holds [position,
-    what it is to be paired with next] to go on from, else state[0] is -1. At first it is [0, -1]; with a border of the
-    chain, whose positions below it pair only with those from it on, [border, -1].
-    """
-    count = 0
-    right, other = state[0], state[1]
-    own = keys[band]
-    while right < len(before):
-        if other < 0:
-            other = np.int64(before[right])
-        row = sketches[right]
-        while other > 0:
-            left = other - 1
-            if (
-                own[left] == own[right]
-                and equal_bytes(row, sketches[left]) >= least
-                and not met_before(keys, keys, U(left), U(right), band)
-            ):
-                if count == len(lefts):
-                    state[0] = right
-                    state[1] = other
-                    return count
-                lefts[count] = left
-                rights[count] = right
-                count += 1
-            other = np.int64(before[left])
-        other = -1
-        right += 1
-    state[0] = -1
-    return count
 
 
 @kernel(
-    "int64(uint64[::1], uint64[::1], int64[::1], uint64, uint64[:, ::1], uint64[:, ::1], uint8[:, ::1], uint8[:, ::1],"
-    "int64, int64, uint32[::1], uint32[::1])"
+    "int64(uint64[::1], int64[::1], int64[::1], boolean, int64[::1], uint64, uint64, uint32[::1], uint32[::1],"
+    "uint64[:, ::1], uint64[:, ::1], uint8[:, ::1], uint8[:, ::1], int64, int64, uint32[::1], uint32[::1])"
 )
-def join_across(
-    left_words, right_words, state, mask, left_keys, right_keys, left_sketches, right_sketches, band, least,
-    lefts, rights,
+def join(
+    words, middles, ends, inside, state, mask, shift, heads, before,
+    left_keys, right_keys, left_sketches, right_sketches, band, least, lefts, rights,
 ):  # type: ignore[no-untyped-def]  # fmt: skip
-    """As `join_within` for two blocks: positions in the left block with positions in the right block.
+    """Pairs of positions that share a key of `band` and agree in at least `least` sketch bytes.
 
-    left_words, right_words uint64, sorted: key & ~mask | position. lefts and rights are longer than any run of equal
-    keys; state holds the places in the words.
+    words, middles, ends: from `partition`. A word of the right side is paired with words of the left side; with
+    `inside` every word with those before it. heads uint32: a power of two of buckets, to which `shift` moves a word.
+    before uint32: as long as the largest partition. Fills lefts and rights and returns how many; when they are full,
+    state holds [partition, word, what it is to be paired with next] to resume from, else state[0] is -1. At first it is
+    [0, -1, -1].
     """
     count = 0
-    i, j = state[0], state[1]
-    while i < len(left_words) and j < len(right_words):
-        a = left_words[i] & ~mask
-        b = right_words[j] & ~mask
-        if a < b:
-            i += 1
-        elif b < a:
-            j += 1
-        else:
-            end = j
-            while end < len(right_words) and right_words[end] & ~mask == a:
-                end += 1
-            if count + (end - j) > len(lefts):
-                state[0] = i
-                state[1] = j
-                return count
-            left = left_words[i] & mask
-            row = left_sketches[left]
-            for other in range(j, end):
-                right = right_words[other] & mask
-                if (
-                    equal_bytes(row, right_sketches[right]) < least
-                    or left_keys[U(band), left] != right_keys[U(band), right]
-                ):
-                    continue
-                if met_before(left_keys, right_keys, left, right, band):
-                    continue
-                lefts[count] = left
-                rights[count] = right
-                count += 1
-            i += 1  # j stays: the next left word may share the same run
+    part, right, other = state[0], state[1], state[2]
+    while part < len(ends):
+        start = ends[part - 1] if part > 0 else 0
+        own = words[start : ends[part]]
+        if right < 0:
+            filed = len(own) if inside else middles[part] - start
+            chain(own, filed, shift, heads, before)
+            right = 0 if inside else filed
+        while right < len(own):
+            if other < 0:
+                other = np.int64(before[right])
+            while other > 0:
+                if own[other - 1] ^ own[right] <= mask:
+                    a, b = own[other - 1] & mask, own[right] & mask
+                    if (
+                        left_keys[U(band), a] == right_keys[U(band), b]
+                        and equal_bytes(left_sketches[a], right_sketches[b]) >= least
+                        and not met_before(left_keys, right_keys, a, b, band)
+                    ):
+                        if count == len(lefts):
+                            state[0], state[1], state[2] = part, right, other
+                            return count
+                        lefts[count], rights[count] = a, b
+                        count += 1
+                other = np.int64(before[other - 1])
+            other = -1
+            right += 1
+        right = -1
+        part += 1
     state[0] = -1
     return count
 
 
-@kernel("void(uint64[:, ::1], uint64, uint32[::1], uint32[::1], uint32[::1])")
-def first_of_equals(digests, shift, heads, before, first):  # type: ignore[no-untyped-def]
+@kernel("void(uint64[::1], int64[::1], uint64, uint64, uint32[::1], uint32[::1], uint64[:, ::1], uint32[::1])")
+def first_of_equals(words, ends, mask, shift, heads, before, digests, first):  # type: ignore[no-untyped-def]
     """first[i]: the least position whose digest (both halves) equals that of position i.
 
-    shift, heads and before as for `chain`; only first positions are in buckets.
+    words, ends: from `partition`, of the first halves alone. shift, heads and before as for `join`; only first
+    positions are in buckets.
     """
-    for i in range(len(first)):
-        bucket = (digests[i, 0] * SLOT_MIX) >> shift
-        other = heads[bucket]
-        while other > 0:
-            if digests[other - 1, 0] == digests[i, 0] and digests[other - 1, 1] == digests[i, 1]:
-                break
-            other = before[other - 1]
-        if other > 0:
-            first[i] = other - 1
-        else:
-            first[i] = i
-            before[i] = heads[bucket]
-            heads[bucket] = i + 1
+    start = 0
+    for end in ends:
+        own = words[start:end]
+        heads[:] = 0
+        for i in range(len(own)):
+            bucket = bucket_of(own[i], shift, heads)
+            position = own[i] & mask
+            other = heads[bucket]
+            while other > 0:
+                a = own[other - 1] & mask
+                if (
+                    own[other - 1] ^ own[i] <= mask
+                    and digests[a, 0] == digests[position, 0]
+                    and digests[a, 1] == digests[position, 1]
+                ):
+                    break
+                other = before[other - 1]
+            if other > 0:
+                first[position] = own[other - 1] & mask
+            else:
+                first[position] = position
+                before[i] = heads[bucket]
+                heads[bucket] = i + 1
+        start = end

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from twinset.pairs import sets_kernels
 from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles
+from twinset.system.arrays import Room
 
 MOST = 1 << 18
 """Shingles that are compared at once by `compared`."""
@@ -33,25 +34,6 @@ class _Scratch(threading.local):
 
 
 _scratch = _Scratch()
-
-
-class Room(threading.local):
-    """Memory for shingles and texts, of each thread its own, used again: fresh memory costs more than filling it."""
-
-    hashes: Hashes = np.empty(0, np.uint64)
-    texts: Bytes = np.empty(0, np.uint8)
-
-    def fit(self, size: int) -> Hashes:
-        """At least `size` places."""
-        if len(self.hashes) < size:
-            self.hashes = np.empty(size, np.uint64)
-        return self.hashes
-
-    def fit_texts(self, size: int) -> Bytes:
-        """At least `size` bytes."""
-        if len(self.texts) < size:
-            self.texts = np.empty(size, np.uint8)
-        return self.texts
 
 
 @dataclass(frozen=True)
@@ -158,7 +140,7 @@ def gathered(pieces: Sequence[tuple[Bytes, Places, Places]], room: Room) -> tupl
     """
     offsets = np.zeros(sum(len(starts) for _, starts, _ in pieces) + 1, np.int64)
     np.cumsum(np.concatenate([ends - starts for _, starts, ends in pieces]), out=offsets[1:])
-    out, at = room.fit_texts(int(offsets[-1])), 0
+    out, at = room.fit_bytes(int(offsets[-1])), 0
     for data, starts, ends in pieces:
         sets_kernels.gather(data, starts, ends, out[offsets[at] :])
         at += len(starts)

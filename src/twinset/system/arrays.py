@@ -1,13 +1,15 @@
-"""Many short ranges as one array of places, and two numbers as one word: what gathering and looking up begin with."""
+"""Many short ranges as one array of places, two numbers as one word, and memory that is used again."""
 
 from __future__ import annotations
+
+import threading
 
 import numpy as np
 import numpy.typing as npt
 
-from twinset.schema import Hashes, Places
+from twinset.schema import Bytes, Hashes, Places
 
-__all__ = ["pair_words", "ranges"]
+__all__ = ["Room", "pair_words", "ranges"]
 
 
 def ranges(starts: npt.NDArray[np.integer], counts: npt.NDArray[np.integer]) -> Places:
@@ -35,3 +37,22 @@ def pair_words(high: npt.NDArray[np.integer], low: npt.NDArray[np.integer]) -> H
     """
     words: Hashes = (high.astype(np.uint64) << np.uint64(32)) | low.astype(np.uint64)
     return words
+
+
+class Room(threading.local):
+    """Memory of each thread, used again: fresh memory costs more than filling it."""
+
+    hashes: Hashes = np.empty(0, np.uint64)
+    bytes: Bytes = np.empty(0, np.uint8)
+
+    def fit(self, size: int) -> Hashes:
+        """At least `size` places."""
+        if len(self.hashes) < size:
+            self.hashes = np.empty(size, np.uint64)
+        return self.hashes
+
+    def fit_bytes(self, size: int) -> Bytes:
+        """At least `size` bytes."""
+        if len(self.bytes) < size:
+            self.bytes = np.empty(size, np.uint8)
+        return self.bytes

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from twinset.errors import OutputError, StateError
+from twinset.system.arrays import Room
 
 Array = Any
 """A NumPy array of whichever dtype a spool has."""
@@ -90,12 +91,12 @@ class Spool:
         """Let go of the records in memory; from now on they are read from the file."""
         self._held = None
 
-    def read(self, record: int) -> Array:
-        """One record, flat if there is one column."""
+    def read(self, record: int, room: Room | None = None) -> Array:
+        """One record, flat if there is one column; in `room`, it lasts until the same thread uses that again."""
         if self._held is not None and record in self._held:
             return self._held[record]
         size, checksum = self.records[record]
-        raw: Any = np.empty(size, np.uint8)
+        raw: Any = np.empty(size, np.uint8) if room is None else room.fit_bytes(size)[:size]
         try:
             with open(self.path, "rb", buffering=0) as file:
                 file.seek(self._offsets[record])

@@ -37,10 +37,16 @@ class Copies:
     def of(cls, first: Numbers, status: Bytes) -> "Copies":
         """Group documents by their first appearance; those without shingles are in no group."""
         read = np.flatnonzero(status == READ).astype(np.uint32)
-        members = read[np.argsort(first[read], kind="stable")]
         counts = np.bincount(first[read], minlength=len(first)).astype(np.uint32)
         starts = np.zeros(len(first) + 1, np.int64)
         np.cumsum(counts, out=starts[1:])
+        # Each group begins with its first member; only the others have to be sorted into the places between.
+        own = first[read] == read
+        later = read[~own]
+        members, between = np.empty(len(read), np.uint32), np.ones(len(read), np.bool_)
+        members[starts[read[own]]] = read[own]
+        between[starts[read[own]]] = False
+        members[between] = later[np.argsort(first[later], kind="stable")]
         return cls(first, members, starts[:-1], counts)
 
     @property

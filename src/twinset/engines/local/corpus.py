@@ -18,6 +18,7 @@ from twinset.documents.parts import Block, Part
 from twinset.engines.local.ids import Names
 from twinset.engines.local.threads import Threads
 from twinset.schema import Bytes, Hashes, Numbers
+from twinset.system.arrays import Room
 from twinset.system.spool import Spool
 
 _Out = TypeVar("_Out")
@@ -122,14 +123,18 @@ class Corpus:
             np.empty((len(numbers), width), np.uint8),
         )
 
+        # In the dtype of the numbers: else every search would make a copy of them all.
+        places = np.searchsorted(numbers, np.array([self.spans[index].first for index in block], np.uint32))
+
+        room = Room()
+
         def fill(index: int) -> None:
-            span = self.spans[index]
+            span, at = self.spans[index], int(places[index - block.start])
             chosen = np.flatnonzero(wanted[span.first : span.first + span.rows])
-            at = int(np.searchsorted(numbers, span.first))
-            keys = self.keys.read(index).reshape(self.n_bands, span.rows)
+            keys = self.keys.read(index, room).reshape(self.n_bands, span.rows)
             for band in range(self.n_bands):
                 np.take(keys[band], chosen, out=banded.keys[band, at : at + len(chosen)], mode="clip")
-            rows = self.sketches.read(index).reshape(span.rows, width)
+            rows = self.sketches.read(index, room).reshape(span.rows, width)
             np.take(rows, chosen, axis=0, out=banded.sketches[at : at + len(chosen)], mode="clip")
 
         for _ in threads.map(fill, (index for index in block if wanted[self._documents_of(index)].any())):

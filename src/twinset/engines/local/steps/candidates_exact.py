@@ -25,8 +25,9 @@ from twinset.engines.local.steps.shingle import shingled
 from twinset.engines.local.steps.sketch import OTHER_SIDE, READ, WorkOptions
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
-from twinset.pairs.sets import Room, Sets, overlaps
+from twinset.pairs.sets import Sets, overlaps
 from twinset.schema import Hashes, Numbers, Places
+from twinset.system.arrays import Room
 from twinset.system.spool import Spool
 
 _Out = TypeVar("_Out")

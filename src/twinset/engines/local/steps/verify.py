@@ -26,8 +26,9 @@ from twinset.engines.local.steps.shingle import shingled
 from twinset.engines.local.steps.sketch import WorkOptions
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
-from twinset.pairs.sets import MOST, Bags, Room, Sets, Shares, compared, gathered, overlaps, scores
+from twinset.pairs.sets import MOST, Bags, Sets, Shares, compared, gathered, overlaps, scores
 from twinset.schema import Bytes, Numbers, Places, Shingles
+from twinset.system.arrays import Room
 from twinset.system.spool import Spool, packed, unpacked
 
 Pairs = npt.NDArray[np.uint32]

@@ -96,7 +96,9 @@ class ResultTables:
         """How many clusters there are, those of earlier documents of an index among them."""
         if self.earlier is not None:
             return self.earlier.clusters(clusters, self.copies)
-        return len(np.unique(clusters.kept_by[clusters.removed]))
+        leading = np.zeros(self.corpus.documents, np.bool_)
+        leading[clusters.kept_by[clusters.removed]] = True
+        return int(np.count_nonzero(leading))
 
     def write_removed(self, path: Path, clusters: Clusters) -> None:
         """One row for each removed document."""
