@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from twinset.documents.parts import Block, KeptWriter
 from twinset.engines.local.copies import SAME, Copies
@@ -164,8 +165,8 @@ class Results:
         nothing = pa.scalar(None, pa.string())
         return pa.table(
             [
-                pa.compute.if_else(pa.array(read), because, nothing),
-                pa.compute.if_else(pa.array(removed), because, nothing),
+                pc.if_else(pa.array(read), because, nothing),
+                pc.if_else(pa.array(removed), because, nothing),
                 pa.array(score, mask=~removed),
             ],
             schema=flags_schema(self.measure),
