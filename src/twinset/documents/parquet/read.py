@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from twinset.documents.compressed import reading
-from twinset.documents.formats.typed_columns import GROUP_BYTES, ColumnsPart
+from twinset.documents.formats.typed_columns import GROUP_BYTES, ColumnsPart, with_readable_names
 from twinset.documents.items.pack import is_text
 from twinset.documents.parquet.footer import ColumnChunk, read_row_groups
 from twinset.documents.parquet.write import ParquetWriter, written_like
@@ -34,10 +34,11 @@ class ParquetPart(ColumnsPart):
 
     def __init__(self, name: str, source: int, options: ReadOptions, path: Path) -> None:
         with reading(name, "Parquet file"), pq.ParquetFile(path) as file:
-            self.metadata, schema = file.metadata, file.schema_arrow
+            self.metadata, schema = file.metadata, with_readable_names(file.schema_arrow)
             self.row_groups = read_row_groups(path)
-            if len(self.row_groups) != self.metadata.num_row_groups:
-                raise pa.ArrowInvalid("the footer is damaged (row groups)")
+            rows = sum(group.rows for group in self.row_groups)
+            if (len(self.row_groups), rows) != (self.metadata.num_row_groups, self.metadata.num_rows):
+                raise pa.ArrowInvalid("the footer is damaged (its row groups are not those that it counts)")
         super().__init__(name, source, options, schema, path)
 
     def open(self, **more: Any) -> Any:
