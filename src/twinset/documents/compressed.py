@@ -24,7 +24,7 @@ _PIECE = 2**20
 # What `xz -9` needs to unpack is 65 MiB; a file that asks for more is built to exhaust the reader.
 _XZ_MEMORY = 256 * 2**20
 
-_DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException)
+_DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException, UnicodeDecodeError)
 
 
 class Reader(Protocol):

@@ -13,6 +13,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from twinset.documents.parquet.read_back import check_written
 from twinset.engines.progress import Progress
 from twinset.errors import DamagedError, OutputError, StateError, UnknownIdError
 from twinset.index.backend import Document, Home, Kept
@@ -53,7 +54,7 @@ def export(home: Home, kind: Kind, path: Path, force: bool, progress: Progress) 
         raise OutputError(f"{path} is there already; choose another name, or replace it with --force")
     made = path.with_name(f"{path.name}-{os.getpid()}.new")
     schema = _schema(kind)
-    count = 0
+    count = groups = 0
     progress.stage("exporting", home.count(), "documents")
     try:
         with pq.ParquetWriter(made, schema, compression="zstd") as writer:
@@ -61,12 +62,13 @@ def export(home: Home, kind: Kind, path: Path, force: bool, progress: Progress) 
             for documents, kept in pages(home, kind, contents=True):
                 table = _table(documents, kept, kind, schema)
                 seal.add(table)
-                writer.write_table(table)
-                count += len(documents)
+                writer.write_table(table, row_group_size=len(table))
+                count, groups = count + len(documents), groups + 1
                 progress.advance(len(documents))
             writer.add_key_value_metadata({_SEAL: seal.value})
         with open(made, "rb+") as file:
             os.fsync(file.fileno())
+        check_written(made, schema, count, groups)
         os.replace(made, path)
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from twinset.documents.compressed import reading, writing
-from twinset.documents.formats.typed_columns import ColumnsPart, GroupWriter, without_views
+from twinset.documents.formats.typed_columns import ColumnsPart, GroupWriter, with_readable_names, without_views
 from twinset.documents.parts import LEAST_ROW, Block, Chunk, KeptWriter
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
@@ -35,14 +35,15 @@ class ArrowPart(ColumnsPart):
             self.stream = not head.startswith(_FILE_MAGIC)
             with pa.OSFile(str(path)) as file:
                 reader = pa.ipc.open_stream(file) if self.stream else pa.ipc.open_file(file)
-                schema = reader.schema
+                schema = with_readable_names(reader.schema)
         super().__init__(name, source, options, schema, path)
 
     def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
         """Record batches, large ones in pieces."""
         first_row = 0
         for number, batch in self._batches():
-            size = max(batch.nbytes, batch.num_rows * LEAST_ROW, 1)
+            # `nbytes` follows offsets, which are not checked yet and may lead outside their buffers
+            size = max(batch.get_total_buffer_size(), batch.num_rows * LEAST_ROW, 1)
             step = max(1, batch.num_rows * batch_bytes // size)
             for start in range(0, batch.num_rows, step):
                 rows = min(step, batch.num_rows - start)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from twinset.documents.compressed import ByteWriter, Reader
 from twinset.documents.formats.byte_rows_kernels import gather_rows
@@ -274,4 +275,4 @@ def null_where(array: Any, rows: list[int]) -> Any:
         return array.without(rows)
     bad = np.zeros(len(array), bool)
     bad[rows] = True
-    return pa.compute.if_else(pa.array(~bad), array, pa.scalar(None, array.type))
+    return pc.if_else(pa.array(~bad), array, pa.scalar(None, array.type))

@@ -141,6 +141,16 @@ class ColumnsPart(Part):
         return without_views(block.payload).filter(pa.array(keep))
 
 
+def with_readable_names(schema: Any) -> Any:
+    """The schema, after a look at every name in it: one that is not UTF-8 raises `UnicodeDecodeError`."""
+    fields = list(schema)
+    while fields:
+        one = fields.pop()
+        _ = one.name
+        fields += [one.type.field(at) for at in range(one.type.num_fields)]
+    return schema
+
+
 def _id_of(value: bytes | None) -> str | None:
     try:
         return None if value is None else value.decode()

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from twinset.documents.normalize import buffers_of
 from twinset.schema import Bytes, Places
@@ -138,13 +139,13 @@ def _strip(data: Bytes, starts: Places, ends: Places) -> None:
 
 
 def _limited(column: Any) -> tuple[Any, list[tuple[int, str]]]:
-    lengths = pa.compute.fill_null(pa.compute.binary_length(column), 0).to_numpy(zero_copy_only=False)
+    lengths = pc.fill_null(pc.binary_length(column), 0).to_numpy(zero_copy_only=False)
     long = lengths > MOST_BYTES
     if not long.any():
         return column, []
     bad = [(row, f"the code has {8 * int(lengths[row])} bits; allowed are {8 * MOST_BYTES} at most")
            for row in np.flatnonzero(long).tolist()]  # fmt: skip
-    return pa.compute.if_else(pa.array(~long), column, pa.scalar(None, pa.large_binary())), bad
+    return pc.if_else(pa.array(~long), column, pa.scalar(None, pa.large_binary())), bad
 
 
 def _reason(text: Bytes) -> str:

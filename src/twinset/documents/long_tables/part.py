@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from twinset.documents.compressed import writing
 from twinset.documents.long_tables.element_names import Spelling, Words, spelling_of
@@ -193,7 +194,7 @@ class GroupsPart(Part):
 
     def take_rows(self, block: Block, keep: Mask) -> Any:
         """The ids of kept groups and how many elements each has; `taking` gives their rows."""
-        counts = pa.compute.binary_length(block.texts)
+        counts = pc.binary_length(block.texts)
         return pa.table({"id": block.ids, "elements": counts}).filter(pa.array(keep))
 
     def check_flag(self) -> None:

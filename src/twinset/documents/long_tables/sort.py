@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from twinset.documents.long_tables import kernels
 from twinset.documents.long_tables.laid import Laid
@@ -64,7 +65,7 @@ class Sorted:
         for _ in spread(sort, zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)):
             pass
         self.words = 1 if whole.weights is None else 2
-        lengths = np.asarray(pa.compute.binary_length(whole.names)).astype(np.int64)
+        lengths = np.asarray(pc.binary_length(whole.names)).astype(np.int64)
         self.sizes = np.maximum(LEAST_ROW, 8 * self.words * self.counts + lengths)
 
     def batches(self, edges: Places, refuse: Callable[[str, str], None]) -> Iterator[Any]:

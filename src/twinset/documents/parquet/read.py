@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from functools import cached_property
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from twinset.documents.compressed import reading
-from twinset.documents.formats.typed_columns import GROUP_BYTES, ColumnsPart
+from twinset.documents.formats.typed_columns import GROUP_BYTES, ColumnsPart, with_readable_names
 from twinset.documents.items.pack import is_text
-from twinset.documents.parquet.long_reading import LongReading
-from twinset.documents.parquet.long_values import long_columns
-from twinset.documents.parquet.write import SourceWriter
+from twinset.documents.parquet.footer import ColumnChunk, read_row_groups
+from twinset.documents.parquet.write import ParquetWriter, written_like
 from twinset.documents.parts import LEAST_ROW, Block, Chunk, KeptWriter
 from twinset.options import ReadOptions
 from twinset.wording import counted
@@ -36,8 +34,11 @@ class ParquetPart(ColumnsPart):
 
     def __init__(self, name: str, source: int, options: ReadOptions, path: Path) -> None:
         with reading(name, "Parquet file"), pq.ParquetFile(path) as file:
-            self.given, self.metadata = path, file.metadata
-            schema = file.schema_arrow
+            self.metadata, schema = file.metadata, with_readable_names(file.schema_arrow)
+            self.row_groups = read_row_groups(path)
+            rows = sum(group.rows for group in self.row_groups)
+            if (len(self.row_groups), rows) != (self.metadata.num_row_groups, self.metadata.num_rows):
+                raise pa.ArrowInvalid("the footer is damaged (its row groups are not those that it counts)")
         super().__init__(name, source, options, schema, path)
 
     def open(self, **more: Any) -> Any:
@@ -50,29 +51,6 @@ class ParquetPart(ColumnsPart):
             **more,
         )
 
-    @cached_property
-    def long_reading(self) -> LongReading:
-        """What reads the columns of long values."""
-        distinct = len(set(self.column_names)) == len(self.column_names)
-        plain = distinct and not any("." in name for name in self.column_names)  # else a name may mean two columns
-        return LongReading(self.given, self.metadata, long_columns(self.metadata, self.schema) if plain else [])
-
-    def assembled(
-        self, columns: list[str] | None, groups: list[int], rest: Callable[[list[str] | None], Any], **how: Any
-    ) -> Any:
-        """Some columns, or all, of some row groups or rows of one, as a table; `rest` reads those that others read."""
-        names = self.column_names if columns is None else columns
-        mine = [name for name in names if name in self.long_reading.columns]
-        read = {name: self.long_reading.read(name, groups, self.schema.field(name).type, **how) for name in mine}
-        others = [name for name in names if read.get(name) is None]
-        if len(others) == len(names):
-            return rest(columns)
-        if others:
-            table = rest(others)
-            read |= {name: table.column(name) for name in others}
-        schema = pa.schema([self.schema.field(name) for name in names], self.schema.metadata)
-        return pa.table([read[name] for name in names], schema=schema)
-
     @property
     def coded(self) -> list[str]:
         """Columns of a long table whose values are read by their codes where they are written so."""
@@ -84,8 +62,8 @@ class ParquetPart(ColumnsPart):
         groups: list[int] = []
         # Lists become larger when they are packed, and work on them is spread over threads by chunks.
         large = 1 if self.options.item_kind == "items" else _LARGE
-        for group in range(self.metadata.num_row_groups):
-            count = self.metadata.row_group(group).num_rows
+        for group, about in enumerate(self.row_groups):
+            count = about.rows
             size = max(self._decoded_bytes(group, batch_bytes), count * LEAST_ROW)
             if groups and held + size > batch_bytes:
                 yield GroupsChunk(self, groups, first_row, rows)
@@ -107,29 +85,23 @@ class ParquetPart(ColumnsPart):
 
     def _decoded_bytes(self, group: int, batch_bytes: int) -> int:
         """Bytes of a row group once decoded: a dictionary may make much of little."""
-        about = self.metadata.row_group(group)
-        total = int(about.total_byte_size)
-        for at in range(about.num_columns):
-            column = about.column(at)
+        about = self.row_groups[group]
+        total = about.unpacked
+        for column in about.columns:
             if self._may_swell(column, batch_bytes):
-                total += self._dictionary_bytes(group, at, batch_bytes)
+                total += self._dictionary_bytes(group, column, batch_bytes)
         return total
 
-    def _may_swell(self, column: Any, batch_bytes: int) -> bool:
+    def _may_swell(self, column: ColumnChunk, batch_bytes: int) -> bool:
         """Whether a column is coded by a dictionary and suspiciously small: looking closer is not cheap."""
-        size, count = column.total_uncompressed_size, column.num_values
-        coded = column.physical_type == "BYTE_ARRAY" and column.has_dictionary_page
-        top_level = column.path_in_schema in self.column_names
-        return bool(coded and top_level and size < _SMALL_VALUE * count and size * count > batch_bytes)
+        size, count = column.unpacked, column.values
+        coded = column.physical_type == "BYTE_ARRAY" and column.has_dictionary
+        top_level = column.path in self.column_names
+        return coded and top_level and size < _SMALL_VALUE * count and size * count > batch_bytes
 
-    def _dictionary_bytes(self, group: int, leaf: int, enough: int) -> int:
+    def _dictionary_bytes(self, group: int, chunk: ColumnChunk, enough: int) -> int:
         """Bytes of the rows that are coded by the column's dictionary; they come first in a row group."""
-        column = self.metadata.row_group(group).column(leaf)
-        name, count = column.path_in_schema, column.num_values
-        with reading(self.name, "Parquet file"):
-            longest = self.long_reading.longest_coded(group, leaf)
-        if longest is not None and longest * count <= enough:
-            return int(longest * count)
+        name, count = chunk.path, chunk.values
         total, size = 0, -1
         with (
             reading(self.name, "Parquet file"),
@@ -156,7 +128,7 @@ class ParquetPart(ColumnsPart):
         workers = max(1, min(getattr(self.options, "thread_count", 1), room))
         flags = self.flag_schema if flag else None
         path = out / "kept" / self.kept_name
-        return SourceWriter(path, self.schema, self.metadata, flags, workers)
+        return ParquetWriter(path, self.schema, flags, written_like(self.metadata, self.row_groups), workers)
 
     def describe(self) -> dict[str, Any]:
         """Say what would be read."""
@@ -178,12 +150,8 @@ class GroupsChunk(Chunk):
         columns = None if whole else part.needed(texts_only)
         coded = {} if whole or part.options.group is None else {"read_dictionary": part.coded}
 
-        def rest(names: list[str] | None) -> Any:
-            with part.open(**coded) as file:
-                return file.read_row_groups(self._groups, columns=names, use_threads=False)
-
-        with reading(part.name, "Parquet file"):
-            table = rest(columns) if coded else part.assembled(columns, self._groups, rest)
+        with reading(part.name, "Parquet file"), part.open(**coded) as file:
+            table = file.read_row_groups(self._groups, columns=columns, use_threads=False)
         _check_rows(part, table.num_rows, self.rows)
         return part.block(table, self.first_row, whole, texts_only)
 
@@ -202,15 +170,8 @@ class PieceChunk(Chunk):
         """Decode up to these rows."""
         part = self._part
         columns = None if whole else part.needed(texts_only)
-        rows = range(self._number * self._stream.step, self._number * self._stream.step + self.rows)
         with reading(part.name, "Parquet file"):
-            table = part.assembled(
-                columns,
-                [self._stream.group],
-                lambda names: self._stream.piece(self._number, names),
-                rows=rows,
-                most=self._stream.nbytes // _LARGE,
-            )
+            table = self._stream.piece(self._number, columns)
         _check_rows(part, table.num_rows, self.rows)
         return part.block(table, self.first_row, whole, texts_only)
 
@@ -228,9 +189,6 @@ class _GroupStream:
         self._part = part
         self.group = group
         self.step = step
-        about = part.metadata.row_group(group)
-        self.nbytes = int(about.total_byte_size) * step // max(1, about.num_rows)
-        """About how many bytes a piece has."""
         self._lock = threading.Lock()
         self._columns: list[str] | None = None
         self._batches: Iterator[Any] | None = None

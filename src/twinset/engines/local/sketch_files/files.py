@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from twinset.documents.normalize import buffers_of
+from twinset.documents.parquet.read_back import check_written
 from twinset.errors import OptionError, SourceError, StateError
 from twinset.options.sketch import METADATA
 from twinset.schema import HASH_SCHEME, Places, Sketches, sketches_schema
@@ -167,10 +168,11 @@ class _Seal:
 
 
 class TableWriter:
-    """A Parquet file being written, the same bytes for any portions; `with` closes it, flushed to the disk."""
+    """A Parquet file being written, the same bytes for any portions; `with` closes it, flushed and read back."""
 
     def __init__(self, path: Path, schema: pa.Schema, rows_together: int) -> None:
-        self.path, self.rows = path, 0
+        self.path, self.schema, self.rows = path, schema, 0
+        self._groups = 0
         self._together = rows_together
         self._waiting: list[pa.Table] = []
         self._waiting_rows = 0
@@ -196,6 +198,7 @@ class TableWriter:
             self._waiting, self._waiting_rows = [joined.slice(whole)], joined.num_rows - whole
 
     def _put(self, table: pa.Table) -> None:
+        self._groups += 1
         try:
             self._writer.write_table(table.combine_chunks(), table.num_rows)
         except OSError as error:
@@ -229,6 +232,7 @@ class TableWriter:
             if isinstance(error, OSError):
                 raise cannot_write(self.path, error) from error
             raise
+        check_written(self.path, self.schema, self.rows, self._groups)
 
     def _leave(self) -> None:
         """Close an unfinished file, or both would try to finish it when they are collected, and complain."""

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from twinset.documents.parquet.read_back import check_written
 from twinset.errors import OptionError
 from twinset.system.spool import cannot_write
 
@@ -28,11 +29,12 @@ def check_ending(path: Path) -> None:
 
 
 class TableFile:
-    """A file being written, whole row groups at a time; `with` closes it, flushed to the disk."""
+    """A file being written, whole row groups at a time; `with` closes it, flushed to the disk and read back."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         check_ending(path)
         self.path, self.schema, self.rows = path, schema, 0
+        self._groups = 0
         self._waiting: list[pa.Table] = []
         self._waiting_rows = 0
         try:
@@ -58,6 +60,7 @@ class TableFile:
             self._waiting_rows -= _ROW_GROUP
 
     def _put(self, table: pa.Table) -> None:
+        self._groups += 1
         try:
             if self._writer is None:
                 for row in table.to_pylist():
@@ -80,6 +83,8 @@ class TableFile:
             self._file.close()
         except OSError as error:
             raise cannot_write(self.path, error) from error
+        if self.path.suffix == ".parquet":
+            check_written(self.path, self.schema, self.rows, self._groups)
 
     def __enter__(self) -> "TableFile":
         return self
