@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from twinset.errors import (
     BusyError,
+    CacheWarning,
     ColumnError,
     DamagedError,
     DuplicateIdError,
@@ -52,6 +53,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BusyError",
+    "CacheWarning",
     "ColumnError",
     "DamagedError",
     "DuplicateIdError",

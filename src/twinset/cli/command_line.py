@@ -20,7 +20,7 @@ from twinset import __version__, starting
 from twinset.cli.support.fast_start import pass_over
 from twinset.cli.support.interrupt import insisting
 from twinset.cli.support.lazy_commands import Commands
-from twinset.errors import OptionError, PlanWarning, TwinsetError
+from twinset.errors import CacheWarning, OptionError, PlanWarning, TwinsetError
 
 __all__ = ["main"]
 
@@ -194,7 +194,7 @@ class _Warn:
         self.otherwise: Callable[..., None] = warnings.showwarning
 
     def __call__(self, message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-        if not issubclass(category, PlanWarning):
+        if not issubclass(category, (PlanWarning, CacheWarning)):
             self.otherwise(message, category, *place, **more)
         elif str(message) not in self.said:
             self.said.add(str(message))
