@@ -16,13 +16,13 @@ from typing import Any, NoReturn
 
 import click
 
-from twinset import __version__, starting
-from twinset.cli.support.fast_start import pass_over
+from twinset import __version__
+from twinset.cli.support.fast_start import skip_unused_packages
 from twinset.cli.support.interrupt import insisting
 from twinset.cli.support.lazy_commands import Commands
 from twinset.errors import CacheWarning, OptionError, PlanWarning, TwinsetError
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "run", "run_and_exit", "twinset"]
 
 COMMANDS = ("demo", "pairs", "dedup", "recut", "explain", "report", "index", "evaluate", "compare", "sketch", "plan")
 FAILED, STOPPED, PIPE_CLOSED = 2, 130, 141
@@ -33,7 +33,7 @@ _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 @click.group(
     cls=Commands,
     names=COMMANDS,
-    package=__name__,
+    package=__package__,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, message="twinset %(version)s")
@@ -42,7 +42,7 @@ def twinset(debug: bool) -> None:
     """Find near-duplicates: documents in; verified pairs, clusters and clean data out."""
 
 
-def main(arguments: list[str] | None = None) -> int:
+def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     words = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
@@ -64,17 +64,16 @@ def main(arguments: list[str] | None = None) -> int:
             return PIPE_CLOSED
 
 
-def script() -> NoReturn:
-    """Be the command: run, and leave at once.
+def run_and_exit() -> NoReturn:
+    """Run the command line and leave at once.
 
     Taking the interpreter, its compiled kernels and a gigabyte of texts apart piece by piece is a good part of a short
     run. By now every file is closed and every thread has ended.
     """
     code = FAILED
     try:
-        starting.is_over()
-        pass_over()
-        code = main()
+        skip_unused_packages()
+        code = run()
         _flush()
         atexit._run_exitfuncs()  # folders of what was read once are removed by these
     except KeyboardInterrupt:  # one more, while the first is told of
@@ -102,7 +101,7 @@ def _write_nowhere() -> None:
             pass  # there is none
 
 
-def _run(words: list[str]) -> int:
+def _invoke(words: list[str]) -> int:
     """Run the command, without what click's own `main` makes of a closed pipe, Ctrl-C and the end of a file."""
     if instruction := os.environ.get(_COMPLETE):
         from click.shell_completion import shell_complete
@@ -119,7 +118,7 @@ def _run(words: list[str]) -> int:
 def _outcome(words: list[str]) -> int:
     """Run the command; turn what it raises into a line and a code."""
     try:
-        code = _run(words)
+        code = _invoke(words)
         _flush()
         return code
     except BrokenPipeError:
