@@ -33,7 +33,7 @@ from twinset.options.items import MEASURED
 from twinset.options.sketch import holds_sketches
 from twinset.plan import Plan, exact_plan, plan
 from twinset.results.stored import sealed
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 from twinset.wording import counted
 
 if TYPE_CHECKING:

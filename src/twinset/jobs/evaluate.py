@@ -44,7 +44,7 @@ from twinset.plan import Plan, exact_plan, plan
 from twinset.report.evaluation_plots import evaluation_figures
 from twinset.report.plots import check_figure
 from twinset.schema import Numbers
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 _PAIR_BYTES = 96  # memory that a pair takes while it is sorted and measured
 

@@ -40,7 +40,7 @@ from twinset.results.recut_pairs import Scored, Scores
 from twinset.results.stored import SUMMARY, Recorded, sealed
 from twinset.schema import SOURCES
 from twinset.system.memory import default_threads
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 Reasons = tuple[Scores, ...]
 _AS_BEFORE, _AT_TIMES = ("pairs", "empty", "unreadable", "documents"), ("missed", "earlier")

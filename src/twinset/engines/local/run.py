@@ -1,8 +1,5 @@
 """One machine: threads, a memory budget, scratch files, and state to go on from after a kill."""
 
-import dataclasses
-import glob
-import itertools
 import os
 import shutil
 import time
@@ -11,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
-from twinset.documents.own_files import STATE_ENDING
+from twinset.documents.own_files import STATE_ENDING, exclude_outputs, patterns_of_files
 from twinset.documents.parts import Part
 from twinset.documents.sources import Sources, open_sources
 from twinset.engines.local.budget import Budget, batch_within, give_back, peak_bytes
@@ -19,7 +16,7 @@ from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.state import State, fingerprint
 from twinset.engines.local.steps import candidates as joining
-from twinset.engines.local.steps.cluster_beside_index import patterns_of, refuse_to_bury
+from twinset.engines.local.steps.cluster_beside_index import refuse_to_bury
 from twinset.engines.local.steps.open import refuse_to_replace, sketch_pictures, tell_unexpected, temporary_folder
 from twinset.engines.local.steps.read import Found, Reading
 from twinset.engines.local.steps.verify import Verifying
@@ -27,10 +24,9 @@ from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.errors import OptionError
 from twinset.options import DedupOptions, PairsOptions
-from twinset.options.sketch import SketchOptions
 from twinset.plan import Plan
 from twinset.schema import HASH_SCHEME
-from twinset.system.spool import Spool, cannot_write
+from twinset.system.scratch import Spool, cannot_write
 
 if TYPE_CHECKING:
     from twinset.engines.local.audit.run import Audited, Auditing
@@ -66,7 +62,7 @@ class Local:
         options, scratch = self.options, Path(self._inputs.name)
         outputs = [self.output] if self.output else []
         every = (*sources, *options.against)
-        reading, self.left_out = without_outputs(options, outputs, every, patterns_of(own_files, every))
+        reading, self.left_out = exclude_outputs(options, outputs, every, patterns_of_files(own_files, every))
         self.given = sources
         self.found = open_sources(sources, reading, scratch=scratch)
         against = (
@@ -289,19 +285,3 @@ def _stamp(part: Part) -> list[Any]:
         listed,
         None if listed or part.path else os.urandom(16).hex(),  # what is only in memory may be anything
     ]
-
-
-def without_outputs(
-    options: Any, outputs: Sequence[Path], sources: tuple[object, ...], patterns: tuple[str, ...] = ()
-) -> tuple[Any, tuple[str, ...]]:
-    """The options with patterns that keep outputs below a source folder from being read as sources; and these alone."""
-    for output, source in itertools.product(outputs, sources):
-        if isinstance(source, (str, os.PathLike)) and os.path.isdir(source):
-            inside = os.path.relpath(os.path.abspath(output), os.path.abspath(source))
-            if inside != ".." and not inside.startswith("../"):
-                name = glob.escape(inside)
-                patterns += (f"{name}/*", f"{name}{STATE_ENDING}/*")
-                # A folder's own name alone would leave out every folder of that name, wherever it is.
-                patterns += (name,) if isinstance(options, (PairsOptions, SketchOptions)) else ()
-    patterns = tuple(dict.fromkeys(patterns))
-    return (dataclasses.replace(options, exclude=(*options.exclude, *patterns)) if patterns else options), patterns

@@ -33,7 +33,7 @@ from twinset.options import PairsOptions
 from twinset.pairs.sets import Sets
 from twinset.plan import exact_plan
 from twinset.schema import Shingles
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 WORDS = ["a", "b", "c", "d", "e", "rose", "is", "ß", "京", "都", "E", "é"]
 LINES = st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join)

@@ -27,7 +27,7 @@ from twinset.engines.progress import Progress
 from twinset.errors import OptionError
 from twinset.options.checks import shown_size
 from twinset.schema import Bytes, Hashes, Numbers, Places
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 from twinset.wording import counted
 
 if TYPE_CHECKING:

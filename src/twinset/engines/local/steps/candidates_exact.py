@@ -27,7 +27,7 @@ from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.pairs.sets import Room, Sets, overlaps
 from twinset.schema import Hashes, Numbers, Places
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 _Out = TypeVar("_Out")
 _KEY_BYTES = 96  # memory that one key takes while its block is joined: in a table, a list, and the block that asks

@@ -15,7 +15,7 @@ from twinset.engines.local.sort_pairs import Rows, sorted_portions
 from twinset.engines.local.steps.sketch import UNREADABLE
 from twinset.engines.local.steps.verify import Verifying
 from twinset.schema import Numbers
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 Flags = npt.NDArray[np.bool_]
 Similarity = Callable[[Rows], npt.NDArray[np.float64]]

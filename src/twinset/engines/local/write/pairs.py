@@ -15,7 +15,7 @@ from twinset.engines.local.steps.read import Found
 from twinset.engines.local.steps.top_pairs import most_similar
 from twinset.engines.local.write import results as outputs
 from twinset.options import DedupOptions
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 _SIDE_BY_SIDE = 512 * 2**20  # free memory from which on tables and kept rows are written at the same time
 

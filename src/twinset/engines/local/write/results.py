@@ -26,8 +26,8 @@ from twinset.pairs.sets import Shares, scores
 from twinset.schema import CLUSTERS, DOCUMENTS, SOURCES, Numbers, flags_schema, pairs_schema, removed_schema
 from twinset.schema import EMPTY as EMPTY_SCHEMA
 from twinset.schema import UNREADABLE as UNREADABLE_SCHEMA
-from twinset.system.atomic_files import moved
-from twinset.system.spool import cannot_write
+from twinset.system.atomic_files import move_durably
+from twinset.system.scratch import cannot_write
 
 _ROWS = 1 << 17
 Scored = tuple[npt.NDArray[Any], ...]
@@ -271,6 +271,6 @@ def put_in_place(made: Path, place: Path, aside: Path) -> None:
         if place.exists():
             shutil.rmtree(aside, ignore_errors=True)  # a run that was killed here left it
             os.replace(place, aside)
-        moved(made, place)
+        move_durably(made, place)
     except OSError as error:
         raise cannot_write(place, error) from error

@@ -15,7 +15,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from twinset.errors import OptionError
-from twinset.system.spool import cannot_write
+from twinset.system.scratch import cannot_write
 
 ENDINGS = (".parquet", ".csv", ".jsonl", ".ndjson")
 _ROW_GROUP = 1 << 17
