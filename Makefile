@@ -2,7 +2,7 @@
 # make test    set up and run the whole suite (CI=true: a missing component is a failure, not a skipped test)
 # make lint    ruff and mypy --strict
 # make bench   Twinset and its peers side by side
-# make soak    the long runs
+# make soak    the long runs; soak-bounds and soak-nojit alone: kernels with bounds checks, and without the compiler
 # make docs    write docs/commands.md anew
 #
 # Of the tests:
@@ -22,7 +22,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 BENCH ?=
 
-.PHONY: demo test lint bench soak docs setup lock clean
+.PHONY: demo test lint bench soak soak-bounds soak-nojit docs setup lock clean
 
 setup: $(STAMP)
 
@@ -47,8 +47,24 @@ lint: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks $(BENCH)
 
-soak: $(STAMP)
+soak: $(STAMP) soak-bounds soak-nojit
 	$(BIN)/python -m pytest -m soak
+
+# The tests of kernels, compiled with a check of every index. The cache tells such kernels from others by itself.
+# Intrinsics (load64, store64, ascii_words, put_places, near_one, near_two) go past these checks; guard bytes around
+# what kernels write to, in every run of these tests, see to them.
+KERNEL_TESTS := tests/shingles tests/sketches tests/candidates tests/pairs tests/clusters \
+	tests/documents/test_normalize.py tests/documents/formats tests/documents/items tests/documents/long_tables
+
+soak-bounds: $(STAMP)
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -q $(KERNEL_TESTS)
+
+# The tests of kernels that Python can run itself, with few examples each. Left out are those of kernels that use
+# intrinsics, which only the compiler knows: shingles, banding, prefix, hamming, simhash, collapse, sets and weighted sets.
+NOJIT_TESTS := tests/candidates/test_inverted.py
+
+soak-nojit: $(STAMP)
+	HYPOTHESIS_PROFILE=brief NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(NOJIT_TESTS)
 
 docs: $(STAMP)
 	@mkdir -p docs

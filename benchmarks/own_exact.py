@@ -17,10 +17,9 @@ import pyarrow.parquet as pq
 
 import twinset
 from benchmarks.peers.contest import THRESHOLD, WARM_UP
-from twinset.engines.local.steps.candidates_exact import brute_force
 from twinset.engines.local.steps.sketch import shingle_sets
 from twinset.options import ShingleOptions
-from twinset.pairs.sets import Sets
+from twinset.pairs.sets import Sets, overlaps
 from twinset.schema import Shingles
 
 Rows = npt.NDArray[np.int64]
@@ -42,7 +41,7 @@ def main() -> None:
     lists = pa.array([np.unique(one) for one in hashes], pa.large_list(pa.uint64()))
     pq.write_table(pa.table({"tokens": lists}), arguments.sets)
     pq.write_table(pa.table({"left": found[:, 0], "right": found[:, 1]}), arguments.pairs)
-    naive, rows = _timed(lambda: brute_force(sets, THRESHOLD), 1)
+    naive, rows = _timed(lambda: _brute_force(sets, THRESHOLD), 1)
     every = rows[:, :2].astype(np.int64)
     result = {
         "contents": len(texts),
@@ -52,6 +51,18 @@ def main() -> None:
         "brute force": {**naive, **compared(every, found)},
     }
     print(json.dumps(result))
+
+
+def _brute_force(sets: Sets, threshold: float) -> npt.NDArray[np.uint32]:
+    """Compare every two sets, in one thread: rows (left, right, shared) of those at or above the threshold."""
+    rows = [np.empty((0, 3), np.uint32)]
+    for left in range(len(sets.sizes)):
+        rights = np.arange(left + 1, len(sets.sizes), dtype=np.uint32)
+        lefts = np.full(len(rights), left, np.uint32)
+        shared = overlaps(sets, lefts, rights, threshold)
+        met = shared > 0
+        rows.append(np.stack([lefts[met], rights[met], shared[met]], axis=1))
+    return np.concatenate(rows)
 
 
 def _distinct(table: pa.Table) -> pa.Table:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # Kernels compile on first use, and machines differ in speed: no example has a deadline.
 settings.register_profile("twinset", deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("search", deadline=None, max_examples=2000, print_blob=True)
+settings.register_profile("brief", deadline=None, derandomize=True, max_examples=5)  # kernels that are not compiled
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "twinset"))
 
 # Processes that tests start find the package compiled, and compile nothing themselves: one that is struck in the midst
@@ -36,6 +37,9 @@ os.environ.pop("PYTHONUNBUFFERED", None)
 os.environ.setdefault("TWINSET_SEED", str(random.randrange(10**6)))
 if os.environ.get("TWINSET_TEST_ORDER") == "random":
     os.environ["TWINSET_TEST_ORDER"] = str(random.randrange(10**6))
+
+# The folders of tests in which kernels are called: there every writable array has guard bytes around it.
+GUARDED = {"candidates", "clusters", "compiled", "documents", "pairs", "shingles", "sketches"}
 
 IN_CI = os.environ.get("CI", "").lower() in ("true", "1")
 
@@ -143,6 +147,19 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
     report: pytest.CollectReport = yield  # type: ignore[misc]
     _fail_if_skipped(report)
     return report  # type: ignore[return-value]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kernels_write_within_their_arrays(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Notice a kernel that writes beyond an array that it was given."""
+    folder = Path(request.path).relative_to(Path(__file__).parent).parts[0]
+    if folder not in GUARDED:
+        yield
+        return
+    from tests.guards import guarding
+
+    with guarding():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -29,7 +29,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
-from twinset.cli import COMMANDS, script
+from twinset.cli import script
+from twinset.cli.command_line import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[1]
 _LARGEST = 2**20

@@ -14,30 +14,28 @@
 
 from __future__ import annotations
 
-from twinset import starting as starting  # before all others: they take a while
-
-# isort: split
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from twinset.errors import (
-    BusyError,
-    ColumnError,
-    DamagedError,
-    DuplicateIdError,
-    MissingError,
-    OptionError,
-    OutputError,
-    PlanWarning,
-    RowError,
-    SourceError,
-    StateError,
-    TwinsetError,
-    UnknownIdError,
-)
-from twinset.plan import Plan, plan
-
 if TYPE_CHECKING:
+    from twinset.errors import (
+        BusyError,
+        CacheWarning,
+        ColumnError,
+        DamagedError,
+        DuplicateIdError,
+        MissingError,
+        OptionError,
+        OutputError,
+        PlanWarning,
+        RowError,
+        SourceError,
+        StateError,
+        TwinsetError,
+        UnknownIdError,
+    )
     from twinset.index.index import Index
     from twinset.jobs.codes import SimHashes
     from twinset.jobs.collapse import collapse
@@ -47,12 +45,14 @@ if TYPE_CHECKING:
     from twinset.jobs.pairs import find_pairs
     from twinset.jobs.result import open_result
     from twinset.jobs.sketch import Sketches, sketch
+    from twinset.plan import Plan, plan
     from twinset.results.explain import explain
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BusyError",
+    "CacheWarning",
     "ColumnError",
     "DamagedError",
     "DuplicateIdError",
@@ -81,20 +81,38 @@ __all__ = [
     "sketch",
 ]
 
-# Imported when first asked for: they need Arrow and Numba, which `twinset --help` does not wait for.
+# Imported when first asked for. Most need Arrow and Numba, which `twinset --help` does not wait for; and the command
+# can handle Ctrl-C only after this module is loaded.
 _LAZY = {
-    "Index": "index.index", "collapse": "jobs.collapse",
-    "compare": "jobs.compare", "dedup": "jobs.dedup", "evaluate": "jobs.evaluate", "find_pairs": "jobs.pairs",
-    "explain": "results.explain", "open_result": "jobs.result", "SimHashes": "jobs.codes", "Sketches": "jobs.sketch",
-    "sketch": "jobs.sketch",
+    "Index": "index.index", "Plan": "plan", "SimHashes": "jobs.codes", "Sketches": "jobs.sketch",
+    "collapse": "jobs.collapse", "compare": "jobs.compare", "dedup": "jobs.dedup", "evaluate": "jobs.evaluate",
+    "explain": "results.explain", "find_pairs": "jobs.pairs", "open_result": "jobs.result", "sketch": "jobs.sketch",
 }  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return getattr(import_module(f".{_LAZY[name]}", __name__), name)
+    if name in __all__:
+        return getattr(import_module(".errors", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     return __all__
+
+
+class _Package(ModuleType):
+    """The package: its `plan` is the function, although there is a folder of that name."""
+
+    @property
+    def plan(self) -> Any:
+        """The function `twinset.plan.plan`."""
+        return import_module(".plan", __name__).plan
+
+    @plan.setter
+    def plan(self, folder: ModuleType) -> None:
+        """Leave the name to the function when the import system sets it to the folder."""
+
+
+sys.modules[__name__].__class__ = _Package

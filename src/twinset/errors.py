@@ -17,6 +17,7 @@
         └── MissingError         an optional package is not installed
 
     UserWarning
+    ├── CacheWarning             compiled kernels cannot be cached
     └── PlanWarning              explicit hashes, bands or rows that cannot reach the recall asked for
 
 The library raises these; only the command line catches them.
@@ -28,6 +29,7 @@ from typing import Any
 
 __all__ = [
     "BusyError",
+    "CacheWarning",
     "ColumnError",
     "DamagedError",
     "DuplicateIdError",
@@ -147,6 +149,10 @@ class MissingError(TwinsetError):
         return cls(
             f'this needs the package {name}: pip install "{package}", or install Twinset again with its extra [{extra}]'
         )
+
+
+class CacheWarning(UserWarning):
+    """Compiled kernels cannot be cached: the folder for them is not the user's own, or cannot be written to."""
 
 
 class PlanWarning(UserWarning):

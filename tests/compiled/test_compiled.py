@@ -6,11 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tests.house.source import PACKAGE, imports_of, modules
+from twinset.compiled.cache import sources
 
 KERNELS = [path for path in modules() if path.stem.endswith("kernels")]
 PROGRAM = """
@@ -42,26 +44,22 @@ said = []
 compiled.on_compile(lambda: said.append("compiling"))
 from twinset.calling_kernels import answer, more
 with ThreadPoolExecutor(8) as threads:
-    print(sum(threads.map(more, range(8))), answer(), len(said), "numba.cpython.printimpl" in sys.modules)
+    print(sum(threads.map(more, range(8))), answer(), len(said))
 """
-EVERY = """
+LOADED = """
 import sys
-from importlib import import_module
-from twinset import compiled
-modules = map(import_module, sys.argv[1:])
-found = {one for module in modules for one in vars(module).values() if isinstance(one, compiled._Kept)}
-for one in found:
-    one._load()
-print(len(found), "numba.cpython.printimpl" in sys.modules)
+sys.path.insert(0, {folder!r})
+from twinset.calling_kernels import answer, more
+kernels = (more, answer)
+before = [one._loaded is not None for one in kernels]
+print(*before, answer(), *(one._loaded is not None for one in kernels))
 """
 OTHER = "from twinset.compiled import kernel\n\n\n@kernel('int64()')\ndef answer():\n    return 7\n"
 
 
 @pytest.mark.parametrize("path", KERNELS, ids=str)
 def test_every_kernel_source_that_is_used_is_in_the_digest(path: Path) -> None:
-    from twinset import compiled
-
-    found = set(compiled._sources(PACKAGE / path, {}))
+    found = set(sources(PACKAGE / path, {}))
     used = {PACKAGE.joinpath(*name.split(".")[1:]).with_suffix(".py") for name in imports_of(path)}
     for other in used:
         if other.stem.endswith("kernels"):
@@ -76,33 +74,16 @@ def package(tmp_path: Path) -> Path:
     for name, text in (
         ("__init__.py", ""),
         ("pairs/__init__.py", ""),
-        ("compiled.py", (PACKAGE / "compiled.py").read_text("utf-8")),
         ("used_kernels.py", USED.format(factor=2)),
         ("pairs/some_kernels.py", USING),
         ("other_kernels.py", OTHER),
         ("calling_kernels.py", CALLING),
     ):
         (package / name).write_text(text, "utf-8")
+    (package / "compiled").mkdir()
+    for name in ("compiled/__init__.py", "compiled/cache.py", "errors.py"):
+        shutil.copy(PACKAGE / name, package / name)
     return package
-
-
-def test_every_kernel_is_loaded_without_what_only_compiling_needs() -> None:
-    """Where something were missing LLVM would end the process."""
-    names = ["twinset." + ".".join(path.with_suffix("").parts) for path in KERNELS]
-    subprocess.run([sys.executable, "-c", f"import {', '.join(names)}"], check=True)  # compiled, if they are not yet
-    command = [sys.executable, "-c", EVERY, *names]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    count = sum((PACKAGE / path).read_text("utf-8").count("\n@kernel(") for path in KERNELS)
-    assert done.stdout.split() == [str(count), "False"]
-
-
-def test_the_kernels_of_every_run_allocate_nothing() -> None:
-    """Numba would load all that it knows of arrays, a twentieth of the time until a command begins."""
-    names = ["twinset.shingles.texts_kernels", "twinset.sketches.minhash_kernels", "twinset.pairs.sets_kernels"]
-    subprocess.run([sys.executable, "-c", f"import {', '.join(names)}"], check=True)
-    program = EVERY.replace("numba.cpython.printimpl", "numba.np.arrayobj")
-    done = subprocess.run([sys.executable, "-c", program, *names], capture_output=True, text=True, check=True)
-    assert done.stdout.split()[1] == "False"
 
 
 def run(folder: Path, cache: Path, program: str = PROGRAM, **settings: str) -> list[str]:
@@ -123,37 +104,54 @@ def test_a_change_is_compiled_and_nothing_else_is(package: Path) -> None:
     assert len(list(cache.rglob("*.nbc"))) == len(compiled) + 1
 
 
-def test_what_another_copy_or_another_python_compiled_is_not_ours(package: Path) -> None:
-    """It is compiled anew, and that is said."""
+def test_another_copy_another_processor_and_other_settings_have_kernels_of_their_own(package: Path) -> None:
+    """They are compiled anew, and that is said."""
     cache = package.parent / "cache"
     assert run(package.parent, cache) == ["42", "7", "1"]
-    assert run(package.parent, cache) == ["42", "7", "0"]
     copied = package.parent / "copied"
     shutil.copytree(package, copied / "twinset")
     assert run(copied, cache) == ["42", "7", "1"]
-    for path in cache.rglob("*.py3*"):
-        path.rename(path.with_name(path.name.replace(".py3", ".py2")))
-    assert run(copied, cache) == ["42", "7", "1"]
+    for name, value in (("NUMBA_CPU_NAME", "generic"), ("NUMBA_BOUNDSCHECK", "1"), ("NUMBA_OPT", "1")):
+        folders = set((cache / "twinset-kernels").iterdir())
+        assert run(copied, cache, PROGRAM, **{name: value}) == ["42", "7", "1"]
+        assert len(set((cache / "twinset-kernels").iterdir()) - folders) == 2
+        assert run(copied, cache, PROGRAM, **{name: value}) == ["42", "7", "0"]
 
 
-def test_kept_kernels_are_loaded_when_called_and_without_what_only_compiling_needs(package: Path) -> None:
+def test_cached_kernels_are_loaded_when_called(package: Path) -> None:
     folder, cache = package.parent, package.parent / "cache"
-    assert run(folder, cache, KEPT) == ["84", "7", "1", "True"]
-    assert run(folder, cache, KEPT) == ["84", "7", "0", "False"]
+    assert run(folder, cache, KEPT) == ["84", "7", "1"]
+    assert run(folder, cache, KEPT) == ["84", "7", "0"]
+    assert run(folder, cache, LOADED) == ["False", "False", "7", "False", "True"]
 
 
-def test_what_is_compiled_may_use_what_is_kept(package: Path) -> None:
+def test_what_is_compiled_may_use_what_is_cached(package: Path) -> None:
     folder, cache = package.parent, package.parent / "cache"
-    assert run(folder, cache, KEPT) == ["84", "7", "1", "True"]
-    for path in cache.rglob("calling_kernels.more-*"):
+    assert run(folder, cache, KEPT) == ["84", "7", "1"]
+    for path in cache.rglob("*more*"):
         path.unlink()
-    assert run(folder, cache, KEPT) == ["84", "7", "1", "True"]
+    assert run(folder, cache, KEPT) == ["84", "7", "1"]
 
 
-def test_what_was_kept_for_another_processor_or_is_lost_meanwhile_is_compiled(package: Path) -> None:
+def test_what_is_lost_is_compiled_again(package: Path) -> None:
     folder, cache = package.parent, package.parent / "cache"
-    assert run(folder, cache, KEPT) == ["84", "7", "1", "True"]
-    assert run(folder, cache, KEPT, NUMBA_CPU_NAME="generic") == ["84", "7", "0", "True"]
+    assert run(folder, cache, KEPT) == ["84", "7", "1"]
     for path in cache.rglob("*.nbc"):
         path.unlink()
-    assert run(folder, cache, KEPT) == ["84", "7", "0", "True"]
+    assert run(folder, cache, KEPT) == ["84", "7", "0"]
+    shutil.rmtree(cache)
+    assert run(folder, cache, KEPT) == ["84", "7", "1"]
+
+
+def test_processes_that_start_together_share_a_cache(package: Path) -> None:
+    folder, cache = package.parent, package.parent / "cache"
+    with ThreadPoolExecutor(4) as threads:
+        runs = [threads.submit(run, folder, cache, KEPT) for _ in range(4)]
+    assert [done.result() for done in runs] == [["84", "7", "1"]] * 4
+    assert run(folder, cache, KEPT) == ["84", "7", "0"]
+
+
+def test_without_the_compiler_kernels_are_functions(package: Path) -> None:
+    cache = package.parent / "cache"
+    assert run(package.parent, cache, PROGRAM, NUMBA_DISABLE_JIT="1") == ["42", "7", "0"]
+    assert not cache.exists()

@@ -11,7 +11,7 @@ import pytest
 from .source import NOUNS, imports_of, modules, name_of, part_of, parts
 
 # From the bottom of the house to its top. A part may import what is below it, not what is beside or above it.
-GROUND = {"compiled", "errors", "options", "schema", "starting", "system", "textbook", "unicode", "wording"}
+GROUND = {"compiled", "errors", "options", "schema", "system", "textbook", "unicode", "wording"}
 LEVELS: tuple[set[str], ...] = (
     GROUND,
     {"plan"},
@@ -100,10 +100,10 @@ def test_help_waits_for_nothing_heavy(words: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_command_passes_over_what_arrow_and_numba_would_load() -> None:
+def test_a_command_skips_what_arrow_and_numba_would_load() -> None:
     program = (
         "import os, sys; from twinset import cli; end = os._exit; "
-        "unused = lambda: {'pandas', 'scipy', 'numba.experimental.jitclass'} & set(sys.modules); "
+        "unused = lambda: {'pandas', 'scipy'} & set(sys.modules); "
         "os._exit = lambda code: end(code or 3 * bool(unused())); cli.script()"
     )
     # What compiles loads more: it is compiled before, if it is not yet.
@@ -122,3 +122,23 @@ def test_a_run_waits_for_nothing_that_only_its_result_is_asked_for() -> None:
     later = {"twinset.results.explain", "twinset.results.recut", "twinset.report", "twinset.textbook"}
     program = f"import sys, twinset.jobs.dedup, twinset.jobs.pairs; sys.exit(bool({later} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_importing_the_package_changes_no_signal_handler_and_starts_no_thread() -> None:
+    program = """
+import signal, sys, threading
+def state():
+    return [signal.getsignal(one) for one in sorted(signal.valid_signals())], threading.enumerate(), sys.unraisablehook
+before = state()
+import twinset
+assert state() == before, "import twinset"
+for name in twinset.__all__:
+    getattr(twinset, name)
+    assert state() == before, name
+import twinset.cli.command_line
+assert state() == before, "the command line"
+"""
+    for name in ("other", "/usr/bin/twinset"):  # the command's own process is no exception
+        command = [sys.executable, "-c", f"import sys; sys.argv = [{name!r}]\n{program}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr

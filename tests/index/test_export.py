@@ -85,7 +85,7 @@ def test_what_is_there_is_not_written_over(place: Place, new_index: NewIndex, tm
     assert index.export(path, force=True) == 1
     with pytest.raises(OutputError, match=r"ends in \.parquet"):
         index.export(tmp_path / "a.csv")
-    with pytest.raises(OutputError, match="cannot be written"):
+    with pytest.raises(OutputError, match=r"cannot write .*none/a\.parquet"):
         index.export(tmp_path / "none" / "a.parquet")
     where = place.new()
     twinset.Index.create(where).close()

@@ -15,12 +15,12 @@ import pytest
 import twinset
 from tests.reliability.command import bytes_of
 from twinset import textbook
-from twinset.documents.long_tables.laid import Laid
 from twinset.documents.long_tables.write import NAME_SEED, GroupNumbers
 from twinset.documents.normalize import hash_values
 from twinset.engines.local.write import result
 from twinset.errors import ColumnError, OptionError, SourceError
 from twinset.evaluation.survey import survey
+from twinset.system.scratch import BatchFile
 
 OFFICE = {"ann": ["chair", "desk", "rug", "keyboard", "mouse"], "bob": ["chair", "rug", "keyboard"], "cyd": ["lamp"]}
 WORDS: dict[str, Any] = {"group": "user", "item": "movie", "threshold": 0.5}
@@ -337,7 +337,7 @@ def test_groups_whose_hashes_agree_are_told_apart(tmp_path: Path) -> None:
     one, other = alike()
     assert one != other
     assert len(set(hash_values(pa.array([one, other]), NAME_SEED).tolist())) == 1
-    laid = Laid(tmp_path / "laid")
+    laid = BatchFile(tmp_path / "laid")
     laid.append([pa.record_batch({"id": ["x", one]}), pa.record_batch({"id": [other]})])
     assert GroupNumbers(laid).of(pa.array([other, one, "x", "y"], pa.large_string())).tolist() == [2, 1, 0, -1]
     table = pa.table({"user": [one, other, one, "x", "x"], "movie": [1, 9, 2, 1, 2]})

@@ -243,7 +243,7 @@ def test_what_is_wrong_is_said_and_nothing_is_left(tmp_path: Path) -> None:
     (tmp_path / "folder.html").mkdir()
     with pytest.raises(OutputError, match="is a folder"):
         result.report(tmp_path / "folder.html")
-    with pytest.raises(OutputError, match="cannot be written"):
+    with pytest.raises(OutputError, match="cannot write"):
         result.report(tmp_path / "nowhere" / "page.html")
     with pytest.raises(OptionError, match="clusters is -1"):
         result.report(tmp_path / "page.html", clusters=-1)

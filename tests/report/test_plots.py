@@ -12,7 +12,7 @@ import pytest
 
 from twinset.errors import OptionError, OutputError
 from twinset.plan import plan
-from twinset.report.plots import check_figure, curve_figure, histogram_figure
+from twinset.report.plots import check_figure, curve_figure
 
 CURVE = plan(0.8).curve(50)
 AXES: dict[str, Any] = {"x": "similarity", "y": "share", "title": "A title"}
@@ -95,15 +95,6 @@ def test_points_without_numbers_are_left_out_and_one_point_is_seen(tmp_path: Pat
     assert paths_of(alone, "#0063a8") > paths_of(curve_figure({}, tmp_path / "none.svg", **AXES), "#0063a8")
     dots = {"dots": [(0.1, float("nan")), (0.2, 0.5)], "none": []}
     assert curve_figure({}, tmp_path / "dots.svg", points=dots, **AXES).stat().st_size > 1000
-
-
-def test_bars(tmp_path: Path) -> None:
-    made = histogram_figure([3, 0, 7], [0, 0.2, 0.5, 1], tmp_path / "bars.svg", vline={"here": 0.8}, **AXES)
-    assert made.read_text("utf-8").count("fill: #0063a8") == 3
-    assert "<!-- here -->" in made.read_text("utf-8")
-    assert histogram_figure([0, 0], [0, 1, 2], tmp_path / "none.png", log_y=True, **AXES).stat().st_size > 1000
-    with pytest.raises(OptionError, match="there are 2 bars and 2 edges; allowed is one edge more than bars"):
-        histogram_figure([1, 2], [0, 1], tmp_path / "wrong.svg", **AXES)
 
 
 def test_files_that_cannot_be(tmp_path: Path) -> None:

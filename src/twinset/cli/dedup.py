@@ -11,7 +11,6 @@ from twinset.cli.screen import show
 from twinset.cli.support import flags, run
 from twinset.errors import OptionError
 from twinset.options import DedupOptions
-from twinset.system import digests
 
 
 @click.command("dedup", cls=flags.Command)
@@ -40,7 +39,6 @@ def command(
         raise OptionError("there is no output; name a folder for the result with -o OUT")
     import twinset
 
-    digests.begin(sources)
     with run.followed(options, quiet) as progress:
         result = twinset.dedup(*sources, output=output, progress=progress, **words)
     if as_json:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from twinset.cli import twinset
+from twinset.cli.command_line import twinset
 from twinset.cli.support.flags import SHOW
 
 HEAD = """\

@@ -1,11 +1,17 @@
-"""What Twinset itself wrote: among the files of a source it is passed over, for it is no document."""
+"""Recognise what Twinset itself wrote and leave it out of the sources: it is no document."""
 
 from __future__ import annotations
 
+import dataclasses
+import glob
 import os
 from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import orjson
+
+from twinset.options import PairsOptions
+from twinset.options.sketch import SketchOptions
 
 STATE_ENDING, INDEX_ENDING = ".twinset-state", ".twinset"
 _TABLES = ("clusters.parquet", "documents.parquet", "pairs.parquet", "removed.parquet", "sources.parquet")
@@ -39,6 +45,57 @@ def why_our_file(path: str) -> str | None:
     if not head.startswith(_SQLITE) or head[68:72] != _MARK:
         return None
     return "a file of an index" if ending else "an index"
+
+
+_O = TypeVar("_O", bound=Any)
+
+
+def exclude_files(options: _O, sources: Sequence[object], files: Sequence[str]) -> _O:
+    """Give the options with patterns that keep some files, such as those of an index, out of the sources."""
+    return _excluding(options, patterns_of_files(files, sources))
+
+
+def patterns_of_files(files: Sequence[str], sources: Sequence[object]) -> tuple[str, ...]:
+    """Give the patterns that keep some files from being read as documents of a source that includes them."""
+    patterns: list[str] = []
+    for source in sources if files else ():
+        if not isinstance(source, (str, os.PathLike)) or source == "-":
+            continue
+        if os.path.isdir(source):
+            patterns += [glob.escape(name) for file in files if (name := _name_in(source, file)) is not None]
+        elif not os.path.exists(source):  # a pattern, which fits names
+            patterns += [glob.escape(os.path.basename(file)) for file in files]
+    return tuple(dict.fromkeys(patterns))
+
+
+def exclude_outputs(
+    options: _O, outputs: Sequence[os.PathLike[str]], sources: Sequence[object], patterns: tuple[str, ...] = ()
+) -> tuple[_O, tuple[str, ...]]:
+    """Give the options with patterns that keep outputs, and more, out of the sources; and these patterns."""
+    for source in sources:
+        if not isinstance(source, (str, os.PathLike)) or not os.path.isdir(source):
+            continue
+        for output in outputs:
+            inside = _name_in(source, output)
+            if inside is not None:
+                name = glob.escape(inside)
+                patterns += (f"{name}/*", f"{name}{STATE_ENDING}/*")
+                # The name of an output folder alone would leave out every folder of that name, wherever it is.
+                patterns += (name,) if isinstance(options, (PairsOptions, SketchOptions)) else ()
+    patterns = tuple(dict.fromkeys(patterns))
+    return _excluding(options, patterns), patterns
+
+
+def _excluding(options: _O, patterns: tuple[str, ...]) -> _O:
+    if not patterns:
+        return options
+    return dataclasses.replace(options, exclude=tuple(dict.fromkeys((*options.exclude, *patterns))))
+
+
+def _name_in(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -> str | None:
+    """Give the name of a file relative to a folder that includes it; None if it lies elsewhere."""
+    name = os.path.relpath(os.path.abspath(path), os.path.abspath(os.fsdecode(folder)))
+    return None if name == ".." or name.startswith("../") else name
 
 
 def names_in(folder: str) -> list[str]:

@@ -25,6 +25,7 @@ from twinset.index.read_batches import checked_ids
 from twinset.index.sealing import Seal
 from twinset.index.settings import UNFINISHED, Settings
 from twinset.index.verify import pages
+from twinset.system.atomic_files import replace_atomically
 
 if TYPE_CHECKING:
     from twinset.index.write import Writing
@@ -52,28 +53,23 @@ def export(home: Home, kind: Kind, path: Path, force: bool, progress: Progress) 
         raise OutputError(f"{path}: an index is exported to a file that ends in .parquet")
     if path.exists() and not force:
         raise OutputError(f"{path} is there already; choose another name, or replace it with --force")
-    made = path.with_name(f"{path.name}-{os.getpid()}.new")
     schema = _schema(kind)
     count = groups = 0
     progress.stage("exporting", home.count(), "documents")
     try:
-        with pq.ParquetWriter(made, schema, compression="zstd") as writer:
-            seal = Seal(schema.metadata[_META])
-            for documents, kept in pages(home, kind, contents=True):
-                table = _table(documents, kept, kind, schema)
-                seal.add(table)
-                writer.write_table(table, row_group_size=len(table))
-                count, groups = count + len(documents), groups + 1
-                progress.advance(len(documents))
-            writer.add_key_value_metadata({_SEAL: seal.value})
-        with open(made, "rb+") as file:
-            os.fsync(file.fileno())
-        check_written(made, schema, count, groups)
-        os.replace(made, path)
+        with replace_atomically(path) as made:
+            with pq.ParquetWriter(made, schema, compression="zstd") as writer:
+                seal = Seal(schema.metadata[_META])
+                for documents, kept in pages(home, kind, contents=True):
+                    table = _table(documents, kept, kind, schema)
+                    seal.add(table)
+                    writer.write_table(table, row_group_size=len(table))
+                    count, groups = count + len(documents), groups + 1
+                    progress.advance(len(documents))
+                writer.add_key_value_metadata({_SEAL: seal.value})
+            check_written(made, schema, count, groups)
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        made.unlink(missing_ok=True)
     return count
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import glob
 import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
@@ -18,6 +16,7 @@ import pyarrow as pa
 
 from twinset.documents.items.pack import held_values
 from twinset.documents.normalize import buffers_of
+from twinset.documents.own_files import exclude_files
 from twinset.documents.parts import MAX_ROW_BYTES, Chunk, Part
 from twinset.documents.sources import open_sources
 from twinset.engines.local.steps.open import sketch_pictures, tell_unexpected, temporary_folder, total_rows
@@ -78,7 +77,7 @@ class Incoming:
     def __init__(self, source: Any, options: SourceOptions, progress: Progress, own: Sequence[str]) -> None:
         several = isinstance(source, tuple) and all(isinstance(one, (str, os.PathLike)) for one in source)
         self.sources: tuple[Any, ...] = source if several else (source,)
-        self.options = without(options, self.sources, own)
+        self.options = exclude_files(options, self.sources, own)
         self.progress = progress
         self.skipped: list[tuple[str, str]] = []
 
@@ -101,21 +100,6 @@ class Incoming:
             yield from threads.map(prepared, work)
             for part in found.parts:
                 part.check_unchanged()
-
-
-def without(options: SourceOptions, sources: Sequence[Any], own: Sequence[str]) -> SourceOptions:
-    """Options with patterns that keep files of ours from being read as documents."""
-    patterns: list[str] = []
-    for source in sources:
-        if not isinstance(source, (str, os.PathLike)) or source == "-":
-            continue
-        if os.path.isdir(source):
-            inside = [os.path.relpath(os.path.abspath(one), os.path.abspath(source)) for one in own]
-            patterns += [glob.escape(one) for one in inside if one != ".." and not one.startswith("../")]
-        elif not os.path.exists(source):
-            patterns += [glob.escape(os.path.basename(one)) for one in own]
-    every = tuple(dict.fromkeys((*options.exclude, *patterns)))
-    return dataclasses.replace(options, exclude=every) if patterns else options
 
 
 def _batch(part: Part, chunk: Chunk) -> Batch:

@@ -29,8 +29,8 @@ from twinset.options import PairsOptions
 from twinset.options.checks import new_file
 from twinset.options.sketch import holds_sketches
 from twinset.schema import HASH_SCHEME
-from twinset.system.atomic_files import placed
-from twinset.system.spool import Spool
+from twinset.system.atomic_files import replace_atomically
+from twinset.system.scratch import Spool
 
 
 def are_sketches(sources: tuple[object, ...]) -> bool:
@@ -78,7 +78,7 @@ def find_estimated(
             _refuse_flood(run.identical_across(copies, pairs), options)
         results = ResultTables(corpus, copies, run)
         progress.stage("writing", None, "pairs")
-        made = run.state.folder / "out.parquet" if output is None else stack.enter_context(placed(output))
+        made = run.state.folder / "out.parquet" if output is None else stack.enter_context(replace_atomically(output))
         count = results.write_pairs(made, _ordered(run, copies, pairs))
         summary = {
             "documents": corpus.own,

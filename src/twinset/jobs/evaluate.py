@@ -40,7 +40,7 @@ from twinset.options.evaluate import EvaluateOptions
 from twinset.options.items import MEASURED
 from twinset.report.evaluation_plots import evaluation_figures
 from twinset.report.plots import check_figure
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 _PAIR_BYTES = 96  # memory that a pair takes while it is sorted and measured
 

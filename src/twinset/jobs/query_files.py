@@ -9,16 +9,16 @@ from typing import Any
 
 import pyarrow as pa
 
+from twinset.documents.own_files import exclude_files
 from twinset.engines.local.write.table_file import TableFile, check_ending
 from twinset.engines.progress import Progress
 from twinset.errors import OptionError, OutputError
 from twinset.index.asked import Asked
 from twinset.index.index import Index
 from twinset.index.query import many
-from twinset.index.read_batches import without
 from twinset.options.checks import new_file
 from twinset.options.index import AskOptions, QueryOptions, SourceOptions
-from twinset.system.spool import cannot_write
+from twinset.system.atomic_files import replace_atomically
 
 
 def query_to_file(
@@ -31,7 +31,7 @@ def query_to_file(
             if place.exists() and os.path.isfile(path) and os.path.samefile(path, place):
                 raise OutputError(f"{place} would be replaced, and is read as a source; choose another output")
     words = {name: getattr(options, name) for name, _ in SourceOptions.words()}
-    words["exclude"] = without(SourceOptions.of(**words), sources, [str(place)]).exclude
+    words["exclude"] = exclude_files(SourceOptions.of(**words), sources, [str(place)]).exclude
     asked = Asked()
     with closing(index.each_query(tuple(sources), progress=progress, asked=asked, **_ask(options), **words)) as found:
         _write(place, found, many(index.answers))
@@ -65,15 +65,6 @@ def _place(output: str | os.PathLike[str], force: bool) -> Path:
 
 def _write(place: Path, portions: Iterable[pa.Table], schema: pa.Schema) -> None:
     """Write a table portion by portion; the file is there whole or not at all."""
-    # Hidden, so that it is not taken for a source where the output lies in a folder that is read.
-    made = place.with_name(f".{place.name}-{os.getpid()}{place.suffix}")
-    try:
-        with TableFile(made, schema) as file:
-            for portion in portions:
-                file.write(portion)
-        try:
-            os.replace(made, place)
-        except OSError as error:
-            raise cannot_write(place, error) from error
-    finally:
-        made.unlink(missing_ok=True)
+    with replace_atomically(place) as made, TableFile(made, schema) as file:
+        for portion in portions:
+            file.write(portion)

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import twinset
+from twinset.documents.own_files import exclude_outputs
 from twinset.documents.parts import Chunk, Part
 from twinset.documents.sources import open_sources
 from twinset.engines.local.budget import Budget, batch_within, peak_bytes
-from twinset.engines.local.run import without_outputs
 from twinset.engines.local.sketch_files.code_files import CodeScheme
 from twinset.engines.local.sketch_files.files import Scheme, SketchSource, opened
 from twinset.engines.local.sketch_files.make import NAMED, Made, Making, Portion, read_sketches, scheme_of, sketched
@@ -33,7 +33,7 @@ from twinset.options.sketch import SketchOptions
 from twinset.schema import HASH_SCHEME
 from twinset.sketches import minhash
 from twinset.sketches.bottom_k import BottomK, estimates
-from twinset.system.atomic_files import placed
+from twinset.system.atomic_files import replace_atomically
 
 _MAKING = ("sketch", "n_hashes", "seed", "shingle", "bag", "lowercase", "nfc", "squeeze", "split")
 _TAKING = ("merge", "force", "threads", "memory", "scratch", "batch_bytes")
@@ -195,7 +195,7 @@ def sketch(
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(temporary_folder(options.scratch)))
         scheme: Scheme | CodeScheme
-        made_at = scratch / "out.parquet" if place is None else stack.enter_context(placed(place))
+        made_at = scratch / "out.parquet" if place is None else stack.enter_context(replace_atomically(place))
         if are_sketches(sources):
             scheme, made = _put_together(sources, options, words, made_at, scratch, told)
         else:
@@ -242,7 +242,7 @@ def _sketched(
     scratch: Path,
     told: Progress,
 ) -> tuple[Scheme | CodeScheme, Made]:
-    reading, _ = without_outputs(options, [place] if place else [], sources)
+    reading, _ = exclude_outputs(options, [place] if place else [], sources)
     batch = batch_within(options.batch_bytes, options.memory_bytes, options.thread_count)
     simhash = options.sketch == "simhash"
     found = open_sources(sources, reading_options(options, reading) if simhash else reading, scratch=scratch)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import re
-import tempfile
 from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
@@ -15,13 +13,15 @@ from typing import Any
 
 import orjson
 
-from twinset.errors import OptionError, OutputError
+from twinset.errors import OptionError
 from twinset.options.checks import new_file
 from twinset.options.results import ReportOptions
 from twinset.report import sections
 from twinset.report.excerpts import lists
 from twinset.report.numbers import Numbers
 from twinset.results.stored import Recorded
+from twinset.system.atomic_files import replace_atomically
+from twinset.system.scratch import cannot_write
 
 ENDINGS = (".html", ".htm")
 
@@ -33,26 +33,13 @@ def write_report(recorded: Recorded, path: Path | str, options: ReportOptions) -
         raise OptionError(f"the report is {str(place)!r}; allowed is a name that ends in {' or '.join(ENDINGS)}")
     new_file(place, options.force)
     page = made(recorded, options)
-    try:
-        with tempfile.NamedTemporaryFile("wb", dir=place.parent, prefix=".twinset-", delete=False) as file:
-            new = Path(file.name)
-            file.write(page)
-            file.flush()
-            os.fsync(file.fileno())
-        new.chmod(0o666 & ~_mask())
-        new.replace(place)
-    except OSError as error:
-        raise OutputError(f"{place} cannot be written: {(error.strerror or str(error)).lower()}") from error
-    finally:
-        if "new" in locals():
-            new.unlink(missing_ok=True)
+    with replace_atomically(place) as new:
+        try:
+            new.write_bytes(page)
+        except OSError as error:
+            raise cannot_write(place, error) from error
     return place
 
-
-def _mask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def made(recorded: Recorded, options: ReportOptions) -> bytes:

@@ -7,7 +7,6 @@ the same numbers give the same bytes, whatever settings of matplotlib the machin
 from __future__ import annotations
 
 import io
-import itertools
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -146,59 +145,6 @@ def curve_figure(
         _draw(axes, curves, points or {}, band or {})
         axes.set(**{name: ends for name, ends in (("xlim", x_range), ("ylim", y_range)) if ends})
         _logarithmic(axes, x=log_x, y=log_y)
-        _mark(axes, vline)
-        _legend(axes)
-    return place
-
-
-def histogram_figure(
-    counts: Sequence[float],
-    edges: Sequence[float],
-    path: str | Path,
-    *,
-    x: str,
-    y: str,
-    title: str,
-    vline: float | Mapping[str, float] | None = None,
-    log_y: bool = False,
-) -> Path:
-    """Draw bars, counted already.
-
-    Parameters
-    ----------
-    counts, edges
-        The height of each bar, and the ends of them all: one more edge than counts, as ``numpy.histogram`` gives.
-    path
-        The file, ending in .svg or .png.
-    x, y, title
-        What stands beside the axes and above the figure.
-    vline
-        A place on the x axis to mark, or several with their names.
-    log_y
-        Whether the heights are on a logarithmic axis.
-
-    Returns
-    -------
-    Path
-        The file written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made = histogram_figure([3, 1], [0, 0.5, 1], f"{folder}/bars.png", x="similarity", y="pairs", title="Pairs")
-    ...     made.read_bytes()[1:4]
-    b'PNG'
-    """
-    place = check_figure(path)
-    if len(edges) != len(counts) + 1:
-        raise OptionError(f"there are {len(counts)} bars and {len(edges)} edges; allowed is one edge more than bars")
-    with _axes(place, x, y, title) as axes:
-        widths = [right - left for left, right in itertools.pairwise(edges)]
-        axes.bar(edges[:-1], counts, width=widths, align="edge", color=_COLOURS[0], edgecolor="white", linewidth=0.6)
-        _logarithmic(axes, y=log_y and any(count > 0 for count in counts))
-        axes.set_xlim(edges[0], edges[-1])
-        axes.grid(visible=False, axis="x")
         _mark(axes, vline)
         _legend(axes)
     return place

@@ -40,7 +40,7 @@ from twinset.results.recut_pairs import Scored
 from twinset.results.stored import SUMMARY, Recorded
 from twinset.schema import SOURCES, Scores, equal_scores, swap_sides
 from twinset.system.memory import default_threads
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 _AS_BEFORE, _AT_TIMES = ("pairs", "empty", "unreadable", "documents"), ("missed", "earlier")
 

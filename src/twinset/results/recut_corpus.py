@@ -17,7 +17,7 @@ from twinset.errors import SourceError
 from twinset.results.reopen_sources import check_lengths
 from twinset.results.stored import Recorded
 from twinset.schema import Numbers, Scores
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 from twinset.wording import counted
 
 

@@ -14,7 +14,7 @@ from twinset.errors import StateError
 from twinset.pairs.sets import Shares
 from twinset.results.stored import Recorded
 from twinset.schema import SCORES, Numbers, Scores, equal_scores
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 _AT_ONCE = 1 << 20
 Words = npt.NDArray[np.uint64]

@@ -19,9 +19,9 @@ from twinset.documents.files import is_pattern, matches_of
 from twinset.documents.formats.text_files import TextPart
 from twinset.documents.items.element_names import weighted_sets, written_sets
 from twinset.documents.items.pack import record_columns
+from twinset.documents.own_files import exclude_outputs
 from twinset.documents.parts import Part
 from twinset.documents.sources import open_sources
-from twinset.engines.local.run import without_outputs
 from twinset.engines.local.steps.open import sketch_pictures
 from twinset.engines.local.steps.shingle import item_lengths
 from twinset.errors import OptionError, SourceError
@@ -115,7 +115,7 @@ class Reopened:
         gone = [path for path in paths if not os.path.exists(path)]
         if gone and not self.moved:
             raise SourceError("this source is not there any more; say where it is now with --source", where=gone[0])
-        options, left_out = without_outputs(self.options, self.outputs, places, self.left_out)
+        options, left_out = exclude_outputs(self.options, self.outputs, places, self.left_out)
         self.left_out = left_out
         # For streams, which are read once; it is made only if there is one.
         scratch = Path(tempfile.gettempdir()) / f"twinset-{uuid.uuid4().hex}"

@@ -29,7 +29,7 @@ from twinset.plan import Plan
 from twinset.plan.from_summary import AnyPlan, told_plan
 from twinset.results.reopen_sources import Reopened
 from twinset.schema import CLUSTERS, DOCUMENTS, EMPTY, HASH_SCHEME, SOURCES, UNREADABLE, pairs_schema, removed_schema
-from twinset.system.spool import cannot_write
+from twinset.system.scratch import cannot_write
 
 SUMMARY = "summary.json"
 SCHEMAS = {

@@ -1,8 +1,7 @@
-"""One writer at a time, and a name for whoever asks who it is: a lock file beside the index.
+"""Locks: of a file, by the operating system; of an index, among processes and among threads.
 
-The lock is the operating system's: it goes with the process that holds it, however that ends. What stands in the file
-is only there to be read: by those who wait, who holds the lock; by those who open the index, a note that its last
-holder left.
+A lock of the operating system ends with the process that holds it, however that ends. The lock file of an index also
+says who holds it, for those who wait, and has a note of its last holder, for those who open the index.
 """
 
 from __future__ import annotations
@@ -20,6 +19,20 @@ from twinset.errors import BusyError, OutputError, StateError
 _PAUSE = 0.05
 _NAME, _NOTE = 256, 256
 """Bytes for the holder's name, and after them for the note."""
+
+
+def open_lock(path: str | os.PathLike[str]) -> int:
+    """Open a lock file, made if need be. Closing it, or the end of the process, gives the lock back."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+
+
+def try_lock(handle: int) -> bool:
+    """Lock an open file; False if another process, or another opening of the file, has locked it."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 class Turn:
@@ -109,7 +122,7 @@ class WriterLock:
 
     def _acquired(self, timeout: float, doing: str) -> int:
         try:
-            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            handle = open_lock(self.path)
         except OSError as error:
             raise OutputError(f"{self.path}: the lock of the index cannot be opened: {error.strerror}") from error
         try:
@@ -128,14 +141,11 @@ class WriterLock:
 
     def _wait(self, handle: int, timeout: float) -> None:
         until = time.monotonic() + timeout
-        while True:
-            try:
-                return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() >= until:
-                    holder = os.pread(handle, _NAME, 0).decode("utf-8", "replace").partition("\n")[0].strip()
-                    raise BusyError(
-                        f"{self.name}: another writer holds the index ({holder or 'it has not said who it is'}); "
-                        f"waited {timeout:g} s: wait longer with --timeout, or end that one"
-                    ) from None
-                time.sleep(_PAUSE)
+        while not try_lock(handle):
+            if time.monotonic() >= until:
+                holder = os.pread(handle, _NAME, 0).decode("utf-8", "replace").partition("\n")[0].strip()
+                raise BusyError(
+                    f"{self.name}: another writer holds the index ({holder or 'it has not said who it is'}); "
+                    f"waited {timeout:g} s: wait longer with --timeout, or end that one"
+                )
+            time.sleep(_PAUSE)

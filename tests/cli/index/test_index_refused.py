@@ -72,7 +72,7 @@ def news(call: Call, corpus: Path) -> str:
         ("compact nowhere", "nowhere: there is no such index"),
         ("migrate nowhere", "nowhere: there is no such index"),
         ("export news.twinset", "Missing argument 'FILE.parquet'"),
-        ("export news.twinset no/where.parquet", "no/where.parquet cannot be written"),
+        ("export news.twinset no/where.parquet", "cannot write no/where.parquet"),
         ("import corpus.jsonl y", "corpus.jsonl is damaged, or not an exported index"),
     ],
 )

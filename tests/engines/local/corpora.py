@@ -22,7 +22,7 @@ from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Silent
 from twinset.options import DedupOptions
 from twinset.plan import plan
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 PLENTY = Budget(10**12, 10**12)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from twinset.engines.local.copies import SAME, Copies, expanded
 from twinset.engines.local.steps.sketch import EMPTY, READ
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 
 def copies_of(contents: list[int]) -> Copies:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twinset.engines.local.sort_pairs import Rows, sorted_portions
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 VALUES = 40
 

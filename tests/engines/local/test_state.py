@@ -10,7 +10,7 @@ import pytest
 
 from twinset.engines.local.state import State, fingerprint
 from twinset.errors import OutputError, StateError
-from twinset.system.spool import Spool, packed, unpacked
+from twinset.system.scratch import Spool, packed, unpacked
 
 
 def test_records_come_back(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -23,15 +22,12 @@ def load(say: Callable[[str], None], what: str = "jobs.dedup") -> None:
     # looks at this when it is loaded, which is now.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.disable()  # nothing that is loaded here is ever garbage, and looking for some takes a fifth of the time
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(0.0001)  # digests are taken meanwhile, and need the interpreter rarely but at once
     try:
         from twinset.compiled import on_compile
 
         on_compile(lambda: say("compiling for this machine: once, for 10 to 20 seconds"))
         import_module(f"twinset.{what}")
     finally:
-        sys.setswitchinterval(interval)
         gc.freeze()
         gc.enable()
     insist()  # an import that forgives everything may have forgiven that, too

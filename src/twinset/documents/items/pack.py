@@ -329,18 +329,8 @@ def _split(column: Any) -> Found:
     return pa.array(lists, pa.large_list(pa.large_string())), bad
 
 
-def split_list(text: str) -> list[str]:
-    """Read a list that is written as text.
-
-    Examples
-    --------
-    >>> split_list('["a", 5]'), split_list("a|b, c"), split_list("a, b"), split_list("a"), split_list(" ")
-    (['a', '5'], ['a', 'b, c'], ['a', 'b'], ['a'], [])
-    """
-    return [one for one in _split_list(text) if one is not None]
-
-
 def _split_list(text: str) -> list[str | None]:
+    """Read a list that is written as text: as JSON, or with separators."""
     if text.lstrip().startswith("["):
         try:
             found = orjson.loads(text)

@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 
 from twinset.documents.compressed import writing
 from twinset.documents.long_tables.element_names import Spelling, Words, spelling_of
-from twinset.documents.long_tables.laid import Laid
 from twinset.documents.long_tables.partition import Grouping
 from twinset.documents.long_tables.portions import Portion, portion_of
 from twinset.documents.long_tables.sort import Spread
@@ -28,6 +27,7 @@ from twinset.documents.parts import LEAST_ROW, Block, Chunk, KeptWriter, Mask, P
 from twinset.errors import OptionError, RowError, SourceError
 from twinset.options import ReadOptions
 from twinset.schema import Places
+from twinset.system.scratch import BatchFile
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
@@ -66,7 +66,7 @@ class GroupsPart(Part):
         self.batch = int(min(_READ_BYTES, max(2**18, memory // 32)))
         """Bytes of a table that are read together."""
         self._scratch = scratch
-        self._laid: Laid | None = None
+        self._laid: BatchFile | None = None
         self.words = Words() if options.lists_as_text else None
         """How the elements are written, for who keeps them."""
         self._bad: list[tuple[int, int, str]] = []
@@ -157,7 +157,7 @@ class GroupsPart(Part):
         if self.options.on_error != "skip":
             raise RowError(f"{reason}; --on-error skip leaves such groups out", where=f"{self.name}, group {name!r}")
 
-    def laid(self) -> Laid:
+    def laid(self) -> BatchFile:
         """The groups, which are made now if they were not yet."""
         self.prepare(_one_by_one)
         if self._laid is None:

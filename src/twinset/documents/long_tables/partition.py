@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from twinset.documents.long_tables.laid import Laid
 from twinset.documents.long_tables.portions import Portion, together
 from twinset.documents.long_tables.rows import Codes
 from twinset.documents.long_tables.sort import LAID_BYTES, Sorted, Spread, cuts, merged
 from twinset.documents.normalize import hash_values
 from twinset.schema import Places
+from twinset.system.scratch import BatchFile
 
 _PARTITION_SEED = 0x6A09
 _MOST_PARTITIONS, _LEAST_PARTITIONS, _DEEPEST = 256, 8, 3
@@ -57,7 +57,7 @@ class Grouping:
     depth: int = 0
     _held: list[Portion] = field(default_factory=list)
     _held_bytes: int = 0
-    _spilled: list[Laid] = field(default_factory=list)
+    _spilled: list[BatchFile] = field(default_factory=list)
 
     def add(self, portion: Portion) -> None:
         """Take the next rows."""
@@ -68,13 +68,13 @@ class Grouping:
         if self._held_bytes > self.room:
             self._spill()
 
-    def finish(self, spread: Spread) -> Laid:
+    def finish(self, spread: Spread) -> BatchFile:
         """The groups in the order of their first rows, laid down: id, item, source and by."""
-        out = Laid(self.folder / "groups")
+        out = BatchFile(self.folder / "groups")
         self._lay(out, LAID_BYTES, spread)
         return out
 
-    def _lay(self, out: Laid, piece: int, spread: Spread) -> tuple[Places, Places]:
+    def _lay(self, out: BatchFile, piece: int, spread: Spread) -> tuple[Places, Places]:
         """Lay the groups down, about `piece` bytes together; gives the size and the first row of each."""
         if self._spilled:
             self._spill()
@@ -87,7 +87,7 @@ class Grouping:
         out.append(found.batches(cuts(found.sizes, piece), self.refuse))
         return found.sizes, whole.firsts
 
-    def _lay_spilled(self, out: Laid, piece: int, spread: Spread) -> tuple[Places, Places]:
+    def _lay_spilled(self, out: BatchFile, piece: int, spread: Spread) -> tuple[Places, Places]:
         runs, sizes, firsts = [], [_NONE], [_NONE]
         small = max(2**14, piece // len(self._spilled))
         for number, laid in enumerate(self._spilled):
@@ -100,7 +100,7 @@ class Grouping:
             for portion in _read_portions(laid):
                 part.add(portion)
             laid.remove()
-            run = Laid(self.folder / f"groups-{number}")
+            run = BatchFile(self.folder / f"groups-{number}")
             found = part._lay(run, small, spread)
             if run.rows:
                 runs.append(run)
@@ -123,7 +123,7 @@ class Grouping:
         if not self._spilled:
             wanted = 2 * self.rows * 32 // max(1, self.room)
             count = 1 << min(_MOST_PARTITIONS, max(_LEAST_PARTITIONS, wanted)).bit_length() - 1
-            self._spilled = [Laid(self.folder / f"rows-{number}") for number in range(count)]
+            self._spilled = [BatchFile(self.folder / f"rows-{number}") for number in range(count)]
         bits = len(self._spilled).bit_length() - 1
         of_group = (hash_values(whole.names, _PARTITION_SEED + self.depth) >> np.uint64(64 - bits)).astype(np.uint16)
         of_row = of_group[whole.codes]
@@ -153,7 +153,7 @@ def _batches_of(whole: Portion, rows: Places, groups: Places, new: Codes) -> lis
     ]
 
 
-def _read_portions(laid: Laid) -> Iterator[Portion]:
+def _read_portions(laid: BatchFile) -> Iterator[Portion]:
     for number in range(0, len(laid.rows), 2):
         rows, groups = laid.read(number), laid.read(number + 1)
         names = rows.schema.names

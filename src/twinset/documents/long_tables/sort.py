@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from twinset.documents.long_tables import kernels
-from twinset.documents.long_tables.laid import Laid
 from twinset.documents.long_tables.portions import Portion
 from twinset.documents.parts import LEAST_ROW, MAX_ROW_BYTES
 from twinset.schema import Places
+from twinset.system.scratch import BatchFile
 
 Spread = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 """Gives function(item) for each item, in order, by whichever threads there are."""
@@ -106,7 +106,7 @@ class Sorted:
         return bad
 
 
-def merged(runs: list[Laid], sizes: Places, order: Places, counts: list[int], piece: int) -> Iterator[Any]:
+def merged(runs: list[BatchFile], sizes: Places, order: Places, counts: list[int], piece: int) -> Iterator[Any]:
     """The groups of several runs, each in the order of first rows, in that order.
 
     counts: groups of each run; order: the place of each group among those of all runs, one run after another; sizes:
@@ -128,7 +128,7 @@ def merged(runs: list[Laid], sizes: Places, order: Places, counts: list[int], pi
 class _Stream:
     """A run of groups, taken from the first to the last."""
 
-    def __init__(self, laid: Laid) -> None:
+    def __init__(self, laid: BatchFile) -> None:
         self._laid = laid
         self._next = 0
         self._left: Any = None

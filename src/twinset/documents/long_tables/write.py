@@ -11,11 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from twinset.documents.formats.jsonl import JsonLinesPart
-from twinset.documents.long_tables.laid import Laid
 from twinset.documents.long_tables.rows import LongRows, row_type, row_value
 from twinset.documents.normalize import hash_values
 from twinset.documents.parts import Block, KeptWriter, Mask, Part, Taking
 from twinset.errors import SourceError
+from twinset.system.scratch import BatchFile
 
 if TYPE_CHECKING:
     from twinset.documents.long_tables.part import GroupsPart
@@ -34,7 +34,7 @@ def long_rows(block: Block) -> LongRows:
 class GroupNumbers:
     """The numbers of groups by their names: by hash, and by the names themselves where hashes agree."""
 
-    def __init__(self, laid: Laid) -> None:
+    def __init__(self, laid: BatchFile) -> None:
         hashes = [hash_values(laid.read(number)["id"], NAME_SEED) for number in range(len(laid.rows))]
         every = np.concatenate(hashes) if hashes else np.zeros(0, np.uint64)
         self._order = np.argsort(every, kind="stable")

@@ -13,7 +13,7 @@ from twinset.engines.local.sort_pairs import Rows
 from twinset.engines.local.steps.sketch import READ
 from twinset.schema import Bytes, Numbers
 from twinset.system.arrays import ranges
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 SAME = 0xFFFFFFFF
 """Stands for the shared count of a pair of identical contents, whose set size may never have been needed."""

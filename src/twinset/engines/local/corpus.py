@@ -19,7 +19,7 @@ from twinset.engines.local.ids import Names
 from twinset.engines.local.threads import Threads
 from twinset.schema import Bytes, Hashes, Numbers
 from twinset.system.arrays import Room
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 _Out = TypeVar("_Out")
 

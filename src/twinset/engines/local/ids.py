@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from twinset.errors import ColumnError
-from twinset.system.spool import Spool, packed, unpacked
+from twinset.system.scratch import Spool, packed, unpacked
 
 
 class Names:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import glob
-import itertools
 import os
 import shutil
 import time
@@ -14,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from twinset.documents.own_files import STATE_ENDING
+from twinset.documents.own_files import STATE_ENDING, exclude_outputs, patterns_of_files
 from twinset.documents.parts import Part
 from twinset.documents.sources import Sources, open_sources
 from twinset.engines.base import IndexBeside, Job, Output, Run
@@ -27,7 +24,7 @@ from twinset.engines.local.state import State, fingerprint
 from twinset.engines.local.steps import candidates as banded
 from twinset.engines.local.steps import cluster
 from twinset.engines.local.steps.cluster import Clusters
-from twinset.engines.local.steps.cluster_beside_index import Earlier, patterns_of, refuse_to_bury
+from twinset.engines.local.steps.cluster_beside_index import Earlier, refuse_to_bury
 from twinset.engines.local.steps.open import refuse_to_replace, sketch_pictures, tell_unexpected, temporary_folder
 from twinset.engines.local.steps.read import Reading
 from twinset.engines.local.threads import Threads
@@ -35,11 +32,10 @@ from twinset.engines.local.write import result
 from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import OptionError
 from twinset.options import DedupOptions, PairsOptions
-from twinset.options.sketch import SketchOptions
 from twinset.plan import Plan
 from twinset.plan.choose import outline_plan, plan_for
 from twinset.schema import HASH_SCHEME
-from twinset.system.spool import Spool, cannot_write
+from twinset.system.scratch import Spool, cannot_write
 
 if TYPE_CHECKING:
     from twinset.engines.local.audit.run import Audited
@@ -79,7 +75,7 @@ class LocalRun(Run):
         options, scratch = self.options, Path(self._inputs.name)
         outputs = [self.output] if self.output else []
         every = (*sources, *options.against)
-        reading, self.left_out = without_outputs(options, outputs, every, patterns_of(own_files, every))
+        reading, self.left_out = exclude_outputs(options, outputs, every, patterns_of_files(own_files, every))
         self.given = sources
         self.found = open_sources(sources, reading, scratch=scratch)
         against = (
@@ -265,19 +261,3 @@ def _stamp(part: Part) -> list[Any]:
         listed,
         None if listed or part.path else os.urandom(16).hex(),  # what is only in memory may be anything
     ]
-
-
-def without_outputs(
-    options: Any, outputs: Sequence[Path], sources: tuple[object, ...], patterns: tuple[str, ...] = ()
-) -> tuple[Any, tuple[str, ...]]:
-    """The options with patterns that keep outputs below a source folder from being read as sources; and these alone."""
-    for output, source in itertools.product(outputs, sources):
-        if isinstance(source, (str, os.PathLike)) and os.path.isdir(source):
-            inside = os.path.relpath(os.path.abspath(output), os.path.abspath(source))
-            if inside != ".." and not inside.startswith("../"):
-                name = glob.escape(inside)
-                patterns += (f"{name}/*", f"{name}{STATE_ENDING}/*")
-                # A folder's own name alone would leave out every folder of that name, wherever it is.
-                patterns += (name,) if isinstance(options, (PairsOptions, SketchOptions)) else ()
-    patterns = tuple(dict.fromkeys(patterns))
-    return (dataclasses.replace(options, exclude=(*options.exclude, *patterns)) if patterns else options), patterns

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 Rows = npt.NDArray[np.uint32]
 """(n, 3): two numbers and a count."""

@@ -5,19 +5,20 @@ the checksums of their files. It is bound to its run by a fingerprint of the sou
 anything else starts anew.
 """
 
-import fcntl
 import hashlib
 import json
 import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy.typing as npt
 
 from twinset.errors import StateError
-from twinset.system.spool import Spool, cannot_write
+from twinset.system.atomic_files import replace_atomically
+from twinset.system.locks import open_lock, try_lock
+from twinset.system.scratch import Spool, cannot_write
 
 _MANIFEST = "manifest.json"
 
@@ -81,11 +82,12 @@ class State:
         path = self.folder / _MANIFEST
         body = json.dumps({"fingerprint": self._mark, "stages": self.stages})
         checked = json.dumps({"sha256": hashlib.sha256(body.encode()).hexdigest(), "body": body})
-        try:
-            path.with_suffix(".new").write_text(checked, encoding="utf-8")
-            os.replace(path.with_suffix(".new"), path)
-        except OSError as error:
-            raise cannot_write(path, error) from error
+        # A run resumes after a kill; after a power failure its files may be lost all the same, so nothing is flushed.
+        with replace_atomically(path, durably=False) as made:
+            try:
+                made.write_text(checked, encoding="utf-8")
+            except OSError as error:
+                raise cannot_write(path, error) from error
 
     def close(self, keep: bool) -> None:
         """Let go of the folder, and of its files unless a later run shall go on from them."""
@@ -94,16 +96,18 @@ class State:
         shutil.rmtree(self.scratch, ignore_errors=True)
         if not (keep and self.stages):
             shutil.rmtree(self.folder, ignore_errors=True)
-        self._lock.close()
+        os.close(self._lock)
 
 
-def _locked(folder: Path) -> TextIO:
-    lock = open(folder / "lock", "w", encoding="ascii")  # noqa: SIM115 - held as long as the state is open
+def _locked(folder: Path) -> int:
+    """Lock the folder as long as the state is open."""
+    lock = open_lock(folder / "lock")
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        lock.close()
-        raise StateError(f"another run is at work in {folder}; wait for it, or choose another output") from error
+        if not try_lock(lock):
+            raise StateError(f"another run is at work in {folder}; wait for it, or choose another output")
+    except BaseException:
+        os.close(lock)
+        raise
     return lock
 
 

@@ -26,6 +26,7 @@ from twinset.index.settings import FORMAT
 from twinset.index.sqlite import tables
 from twinset.index.sqlite.errors import told
 from twinset.index.sqlite.log import CHANGES, WAIT, Log
+from twinset.system.atomic_files import sync
 from twinset.system.locks import WriterLock
 
 _PORTION = 65536
@@ -91,7 +92,7 @@ class SqliteHome(Home):
                 except (apsw.CantOpenError, apsw.PermissionsError, apsw.ReadOnlyError) as error:
                     raise OutputError(f"{name} cannot be made: the folder {folder} cannot be written to") from error
             _put_in_place(made, name)
-            _sync_folder(Path(name).absolute().parent)
+            sync(Path(name).absolute().parent)
         except FileExistsError:
             raise OutputError(f"{name} is there already; open it, or choose another name") from None
         except OSError as error:
@@ -373,11 +374,3 @@ def _put_in_place(made: str, name: str) -> None:
                 os.unlink(name + ending)
         lock.note(b"")
         os.link(made, name)  # unlike a renaming, this never replaces a file that came in between
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

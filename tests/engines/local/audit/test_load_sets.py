@@ -18,7 +18,7 @@ from twinset.engines.local.steps.verify import Verifying
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Silent
 from twinset.options import DedupOptions
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 SMALL = Budget(10**12, 60_000)  # too little for the texts
 WORDS: dict[str, Any] = {"recall": 0.4, "threshold": 0.7, "by": "group"}

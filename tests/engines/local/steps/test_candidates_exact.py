@@ -30,10 +30,10 @@ from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Silent
 from twinset.errors import OptionError
 from twinset.options import PairsOptions
-from twinset.pairs.sets import Sets
+from twinset.pairs.sets import Sets, overlaps
 from twinset.plan import exact_plan
 from twinset.schema import Shingles
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 WORDS = ["a", "b", "c", "d", "e", "rose", "is", "ß", "京", "都", "E", "é"]
 LINES = st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join)
@@ -279,20 +279,18 @@ def test_the_command_refuses_bands(tmp_path: Path) -> None:
     assert "--bands is 4, which has no meaning with exact" in done.refused()
 
 
-# Brute force
-
-
 @given(st.lists(st.sets(st.integers(1, 30)), min_size=1, max_size=12), st.sampled_from([0.2, 0.5, 0.75, 1.0]))
-def test_brute_force_is_the_textbook(given_sets: list[set[int]], threshold: float) -> None:
+def test_overlaps_of_all_pairs_are_those_of_the_textbook(given_sets: list[set[int]], threshold: float) -> None:
     hashes = np.array([item for one in given_sets for item in sorted(one)], np.uint64)
     offsets = np.cumsum([0, *(len(one) for one in given_sets)])
     sets = Sets.with_room(np.diff(offsets))
     rows = np.arange(len(given_sets))
     sets.fill(Shingles(rows, offsets, hashes), rows, rows)
     expected = list(textbook.all_pairs(dict(enumerate(given_sets)), threshold))
-    found = candidates_exact.brute_force(sets, threshold).tolist()
-    assert [(left, right) for left, right, _ in found] == [(left, right) for left, right, _ in expected]
-    assert [shared for *_, shared in found] == [len(given_sets[a] & given_sets[b]) for a, b, _ in expected]
+    lefts, rights = (one.astype(np.uint32) for one in np.triu_indices(len(given_sets), 1))
+    shared = overlaps(sets, lefts, rights, threshold)
+    rows = [(int(a), int(b), int(n)) for a, b, n in zip(lefts, rights, shared, strict=True) if n]
+    assert rows == [(a, b, len(given_sets[a] & given_sets[b])) for a, b, _ in expected]
 
 
 def test_a_stopped_run_goes_on(tmp_path: Path, source: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from twinset.engines.local.joins.in_memory import InMemoryJoin
 from twinset.errors import TwinsetError
 from twinset.schema import Hashes, Numbers
 from twinset.system.arrays import pair_words
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 from twinset.wording import counted
 
 _AT_ONCE = 256  # items compared with all others at a time, fewer where each has many pairs

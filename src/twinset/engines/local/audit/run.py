@@ -33,7 +33,7 @@ from twinset.pairs.audit.screen import LEAST_COUNT, Screen, first_parts, saves
 from twinset.pairs.sets import Sets
 from twinset.schema import Numbers, Places, Shingles
 from twinset.system.arrays import Room, pair_words
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 from twinset.wording import counted
 
 BYTES_A_SHINGLE = 64  # of a sample: its sets, and the table while it is made from them

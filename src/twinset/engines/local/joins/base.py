@@ -18,7 +18,7 @@ from twinset.engines.local.steps.sketch import WorkOptions
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.schema import DISTANCES, SCORES, Numbers, Scores
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 if TYPE_CHECKING:
     from twinset.engines.local.audit.run import Audited

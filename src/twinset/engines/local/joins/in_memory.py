@@ -22,7 +22,7 @@ from twinset.engines.local.steps.sketch import ELEMENT_BYTES, READ, content_grou
 from twinset.errors import OptionError
 from twinset.options.checks import shown_size
 from twinset.schema import Bytes, Hashes, Numbers, Places, Scores, equal_scores
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 from twinset.wording import counted
 
 if TYPE_CHECKING:

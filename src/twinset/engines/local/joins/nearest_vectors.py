@@ -28,7 +28,7 @@ from twinset.plan.vectors import VectorPlan, vector_plan
 from twinset.schema import Codes, Hashes, Numbers, Places, Vectors
 from twinset.sketches.vectors import keys as vector_keys
 from twinset.system.arrays import pair_words, ranges
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 _SAMPLE = 256
 _ROWS = 1024  # asked for at a time

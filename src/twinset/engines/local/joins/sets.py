@@ -15,7 +15,7 @@ from twinset.engines.local.steps.verify import Verifying
 from twinset.pairs.sets import scores
 from twinset.plan import Plan
 from twinset.schema import Numbers, Scores
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 if TYPE_CHECKING:
     from twinset.engines.local.audit.run import Audited, Auditing

@@ -40,7 +40,7 @@ from twinset.schema import Numbers, Scores
 from twinset.sketches import minhash
 from twinset.sketches import minhash_kernels as sketch_kernels
 from twinset.sketches.bottom_k import BottomK, scores
-from twinset.system.spool import Spool, packed, unpacked
+from twinset.system.scratch import Spool, packed, unpacked
 
 _ALLOWED = (
     "threshold", "recall", "n_hashes", "n_bands", "rows_per_band", "identical", "top", "audit", "against", "force",

@@ -27,7 +27,7 @@ from twinset.options.sketch import METADATA
 from twinset.schema import HASH_SCHEME, Places, Sketches, sketches_schema
 from twinset.sketches.bottom_k import BottomK
 from twinset.system.arrays import ranges
-from twinset.system.spool import cannot_write
+from twinset.system.scratch import cannot_write
 
 VERSION = 1
 _SEAL = b"twinset.seal"

@@ -28,7 +28,7 @@ from twinset.schema import Hashes, Places
 from twinset.sketches import minhash
 from twinset.sketches.bottom_k import BottomK, bottom_k, merged
 from twinset.sketches.minhash_kernels import EMPTY
-from twinset.system.spool import Spool, packed, unpacked
+from twinset.system.scratch import Spool, packed, unpacked
 
 NAMED = 1000
 """Unreadable rows, and empty ones, that are named; the others are counted."""

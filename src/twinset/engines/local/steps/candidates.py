@@ -16,7 +16,7 @@ from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.plan import Plan
 from twinset.schema import Numbers
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 STAGE = "candidates"
 _RECORD = 1 << 20  # rows gathered before they are written

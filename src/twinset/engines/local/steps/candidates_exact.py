@@ -25,10 +25,10 @@ from twinset.engines.local.steps.shingle import shingled
 from twinset.engines.local.steps.sketch import OTHER_SIDE, READ, WorkOptions
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
-from twinset.pairs.sets import Sets, overlaps
+from twinset.pairs.sets import Sets
 from twinset.schema import Hashes, Numbers, Places
 from twinset.system.arrays import Room
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 _Out = TypeVar("_Out")
 _KEY_BYTES = 96  # memory that one key takes while its block is joined: in a table, a list, and the block that asks
@@ -276,29 +276,3 @@ def candidates(
         return earlier[1]["candidates"]
     found = Joining(corpus, first, options, budget, state, threads, progress).candidates()
     return kept(found, budget, state)
-
-
-def brute_force(sets: Sets, threshold: float) -> npt.NDArray[np.uint32]:
-    """Every two sets compared: rows (left, right, shared) of those at or above the threshold, in order.
-
-    The reference that exact runs are measured against: compiled, one thread, no pair left out. It stops counting where
-    a pair cannot reach the threshold any more, as the verification of candidates does.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twinset.schema import Shingles
-    >>> three = Sets.with_room(np.array([3, 3, 3]))
-    >>> hashes = np.array([1, 2, 3, 7, 8, 9, 2, 3, 4], np.uint64)
-    >>> three.fill(Shingles(np.arange(3), np.array([0, 3, 6, 9]), hashes), np.arange(3), np.arange(3))
-    >>> brute_force(three, 0.5).tolist()
-    [[0, 2, 2]]
-    """
-    rows = [np.empty((0, 3), np.uint32)]
-    for left in range(len(sets.sizes)):
-        rights = np.arange(left + 1, len(sets.sizes), dtype=np.uint32)
-        lefts = np.full(len(rights), left, np.uint32)
-        shared = overlaps(sets, lefts, rights, threshold)
-        met = shared > 0
-        rows.append(np.stack([lefts[met], rights[met], shared[met]], axis=1))
-    return np.concatenate(rows)

@@ -18,7 +18,7 @@ from twinset.engines.local.sort_pairs import Rows, sorted_portions
 from twinset.engines.local.steps.sketch import UNREADABLE
 from twinset.options import DedupOptions
 from twinset.schema import Numbers
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 if TYPE_CHECKING:
     from twinset.engines.local.joins.base import SimilarityJoin

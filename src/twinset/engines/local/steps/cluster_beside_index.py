@@ -6,7 +6,6 @@ it is no leader, no member, and no link between two of them.
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +25,7 @@ from twinset.engines.local.write.table_file import TableFile
 from twinset.errors import OutputError
 from twinset.plan import LEAST_LOSS, Plan, band_probability
 from twinset.schema import SCORES, Numbers, Places, Scores, earlier_schema, equal_scores, swap_sides
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 _ROWS = 1 << 17
 
@@ -159,20 +158,6 @@ def _held_first(rank: Numbers, held: Numbers) -> Numbers:
     ranked = np.empty_like(rank)
     ranked[order] = np.arange(len(rank), dtype=rank.dtype)
     return ranked
-
-
-def patterns_of(files: Sequence[str], sources: Sequence[object]) -> tuple[str, ...]:
-    """Patterns that keep the files of an index from being read as documents of a folder that they lie in."""
-    found: list[str] = []
-    for source in sources if files else ():
-        if not isinstance(source, (str, os.PathLike)) or source == "-":
-            continue
-        if os.path.isdir(source):
-            inside = [os.path.relpath(os.path.abspath(file), os.path.abspath(os.fsdecode(source))) for file in files]
-            found += [glob.escape(one) for one in inside if one != ".." and not one.startswith("../")]
-        elif not os.path.exists(source):  # a pattern, which fits names
-            found += [glob.escape(os.path.basename(file)) for file in files]
-    return tuple(dict.fromkeys(found))
 
 
 def refuse_to_bury(output: Path | None, files: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.errors import DuplicateIdError
 from twinset.plan import Plan
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 STAGE = "sketches"
 _NAMED = 1000  # of the documents with replaced bytes; all are counted

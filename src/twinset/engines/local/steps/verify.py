@@ -29,7 +29,7 @@ from twinset.engines.progress import Progress
 from twinset.pairs.sets import MOST, Bags, Sets, Shares, compared, gathered, overlaps, scores
 from twinset.schema import Bytes, Numbers, Places, Shingles
 from twinset.system.arrays import Room
-from twinset.system.spool import Spool, packed, unpacked
+from twinset.system.scratch import Spool, packed, unpacked
 
 Pairs = npt.NDArray[np.uint32]
 _SLICE = 1 << 14  # pairs that a thread verifies at a time

@@ -23,7 +23,7 @@ from twinset.engines.local.steps.top_pairs import most_similar
 from twinset.engines.local.write.summary import dedup_summary, pairs_summary, seal_summary, write_summary
 from twinset.engines.local.write.tables import ResultTables, put_in_place, write_kept, write_sources
 from twinset.options import DedupOptions, PairsOptions
-from twinset.system.spool import Spool
+from twinset.system.scratch import Spool
 
 if TYPE_CHECKING:
     from twinset.engines.local.audit.run import Audited

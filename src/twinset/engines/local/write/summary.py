@@ -22,7 +22,7 @@ from twinset.engines.local.steps.sketch import EMPTY, UNREADABLE
 from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import TwinsetError
 from twinset.schema import HASH_SCHEME
-from twinset.system.spool import cannot_write
+from twinset.system.scratch import cannot_write
 from twinset.wording import counted
 
 if TYPE_CHECKING:

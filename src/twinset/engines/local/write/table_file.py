@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from twinset.documents.parquet.read_back import check_written
 from twinset.errors import OptionError
-from twinset.system.spool import cannot_write
+from twinset.system.scratch import cannot_write
 
 ENDINGS = (".parquet", ".csv", ".jsonl", ".ndjson")
 _ROW_GROUP = 1 << 17

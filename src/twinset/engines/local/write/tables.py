@@ -36,8 +36,8 @@ from twinset.schema import (
 )
 from twinset.schema import EMPTY as EMPTY_SCHEMA
 from twinset.schema import UNREADABLE as UNREADABLE_SCHEMA
-from twinset.system.atomic_files import moved
-from twinset.system.spool import cannot_write
+from twinset.system.atomic_files import move_durably
+from twinset.system.scratch import cannot_write
 
 if TYPE_CHECKING:
     from twinset.engines.local.steps.cluster_beside_index import Earlier
@@ -249,6 +249,6 @@ def put_in_place(made: Path, place: Path, aside: Path) -> None:
         if place.exists():
             shutil.rmtree(aside, ignore_errors=True)  # a run that was killed here left it
             os.replace(place, aside)
-        moved(made, place)
+        move_durably(made, place)
     except OSError as error:
         raise cannot_write(place, error) from error

@@ -1,4 +1,4 @@
-"""Files of records for one run: what a stage hands to the next, and what does not fit in memory.
+"""Scratch files of one run: what a stage hands to the next, and what does not fit in memory.
 
 Every record has a checksum, so that a damaged file is an error that names it, never a wrong answer.
 """
@@ -6,7 +6,7 @@ Every record has a checksum, so that a damaged file is an error that names it, n
 import errno
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -138,3 +138,51 @@ class Spool:
         self._held = None
         if os.path.exists(self.path):
             os.remove(self.path)
+
+
+class BatchFile:
+    """Arrow batches of one schema, appended one after another and read by number, in any order and from any thread.
+
+    The file is open only while it is written or read: a partition writes to hundreds at a time.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = BatchFile(Path(folder) / "batches")
+    ...     file.append([pa.record_batch({"a": [1, 2]}), pa.record_batch({"a": [3]})])
+    ...     file.read(1)["a"].to_pylist(), file.rows
+    ([3], [2, 1])
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.rows: list[int] = []
+        """Rows of each batch."""
+        self._spool = Spool(path, "u1")
+        self._spool.forget()
+
+    @property
+    def sizes(self) -> list[int]:
+        """Bytes of each batch."""
+        return [size for size, _ in self._spool.records]
+
+    def append(self, batches: Iterable[pa.RecordBatch]) -> None:
+        """Write some batches after those that are there."""
+        try:
+            self._spool.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise cannot_write(self._spool.path, error) from error
+        try:
+            for batch in batches:
+                self._spool.append(packed(batch))
+                self.rows.append(batch.num_rows)
+        finally:
+            self._spool.close()
+
+    def read(self, number: int) -> pa.RecordBatch:
+        """Read one batch."""
+        return unpacked(self._spool.read(number))
+
+    def remove(self) -> None:
+        """Delete the file."""
+        self._spool.remove()

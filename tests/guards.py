@@ -1,0 +1,81 @@
+"""Guard bytes around the arrays that kernels write to.
+
+A compiled kernel that writes beyond an array damages whatever lies there, and most often nobody notices. Here every
+writable array is copied into the midst of a larger one, filled with a pattern, before a kernel is called; afterwards
+the pattern must be whole. What a kernel reads beyond an array is the pattern, too, so that its answer is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from twinset.compiled import Kernel
+
+PATTERN = 0xA5
+GUARD = 256  # bytes on either side
+
+
+class Guarded:
+    """A copy of an array between guard bytes."""
+
+    def __init__(self, array: npt.NDArray[Any]) -> None:
+        self.original = array
+        self.before = array.copy()
+        self._around = np.full(array.nbytes + 2 * GUARD, PATTERN, np.uint8)
+        self.array = self._around[GUARD : GUARD + array.nbytes].view(array.dtype).reshape(array.shape)
+        self.array[...] = array
+
+    def check(self) -> None:
+        """Fail if something was written beyond the array."""
+        end = len(self._around) - GUARD
+        touched = [*np.flatnonzero(self._around[:GUARD] != PATTERN) - GUARD]
+        touched += [*np.flatnonzero(self._around[end:] != PATTERN) + self.array.nbytes]
+        about = f"{self.array.dtype} {self.array.shape}"
+        assert not touched, f"bytes {touched} beyond an array of {self.array.nbytes} bytes were written ({about})"
+
+    def hand_back(self) -> None:
+        """Write what has changed to the original: other threads may write to other places of it meanwhile."""
+        changed = self.array != self.before
+        self.original[changed] = self.array[changed]
+
+
+def is_guardable(value: object) -> bool:
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "iufb":
+        return False
+    return value.flags.writeable and value.flags.c_contiguous
+
+
+def call_guarded(call: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Call a kernel with guards around its writable arrays; arrays that share memory are left as they are."""
+    arrays = [one for one in (*arguments, *named.values()) if isinstance(one, np.ndarray)]
+    shared = {id(one) for pair in combinations(arrays, 2) if np.may_share_memory(*pair) for one in pair}
+    guarded = {id(one): Guarded(one) for one in arrays if is_guardable(one) and id(one) not in shared}
+
+    def given(value: Any) -> Any:
+        return guarded[id(value)].array if id(value) in guarded else value
+
+    result = call(*map(given, arguments), **{name: given(value) for name, value in named.items()})
+    for one in guarded.values():
+        one.check()
+        one.hand_back()
+    return result
+
+
+@contextmanager
+def guarding() -> Iterator[None]:
+    """Guard the arrays of every kernel that is called from Python."""
+    really = Kernel.__call__
+
+    def call(self: Kernel, *arguments: Any, **named: Any) -> Any:
+        return call_guarded(lambda *some, **more: really(self, *some, **more), arguments, named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Kernel, "__call__", call)
+        yield
