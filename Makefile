@@ -60,8 +60,10 @@ soak-bounds: $(STAMP)
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -q $(KERNEL_TESTS)
 
 # The tests of kernels that Python can run itself, with few examples each. Left out are those of kernels that use
-# intrinsics, which only the compiler knows: shingles, banding, prefix, hamming, simhash, collapse, sets and weighted sets.
-NOJIT_TESTS := tests/candidates/test_inverted.py
+# intrinsics, which only the compiler knows (shingles, banding,
+# prefix, probing, hamming, collapse, weighted sketches), and those that take minutes (MinHash, SimHash, images).
+NOJIT_TESTS := tests/candidates/test_inverted.py tests/clusters/test_group.py tests/pairs/test_vectors.py \
+	tests/pairs/test_weighted.py
 
 soak-nojit: $(STAMP)
 	HYPOTHESIS_PROFILE=brief NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(NOJIT_TESTS)
