@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from twinset.errors import ColumnError, OptionError, RowError, SourceError
 from twinset.options import ReadOptions
+from twinset.options.keep_rules import COLUMN_FLAG
 from twinset.system.digests import file_digest
 from twinset.wording import at_line, at_row
 
@@ -87,8 +88,8 @@ class KeptWriter(ABC):
     """Writes the kept rows of one part in the part's own format."""
 
     @abstractmethod
-    def write(self, block: Block, keep: Mask, flags: Any = None) -> None:
-        """Write those rows of a whole-read block that `keep` says; `flags` has a row for each of its rows."""
+    def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
+        """Write the rows of a whole-read block that the mask `chosen` selects; `flags` has a row for each row."""
 
     @abstractmethod
     def close(self) -> None:
@@ -106,9 +107,9 @@ class Taking:
         self._part = part
         self._tables: list[Any] = []
 
-    def write(self, block: Block, keep: Mask) -> None:
-        """Take those rows of a whole-read block that `keep` says."""
-        self._tables.append(self._part.take_rows(block, keep))
+    def write(self, block: Block, chosen: Mask) -> None:
+        """Take the rows of a whole-read block that the mask `chosen` selects."""
+        self._tables.append(self._part.take_rows(block, chosen))
 
     def tables(self) -> list[Any]:
         """The kept rows."""
@@ -142,7 +143,7 @@ class Part(ABC):
     @wanted.setter
     def wanted(self, names: frozenset[str]) -> None:
         for name in sorted(names):
-            self.check_column(name, "--keep newest:NAME or highest:NAME")
+            self.check_column(name, COLUMN_FLAG)
         self._wanted = frozenset(names)
 
     @property
@@ -174,7 +175,7 @@ class Part(ABC):
         """Open the writer of this part's kept rows, below the folder `out`."""
 
     @abstractmethod
-    def take_rows(self, block: Block, keep: Mask) -> Any:
+    def take_rows(self, block: Block, chosen: Mask) -> Any:
         """Give the kept rows of a whole-read block as an Arrow table."""
 
     @property
@@ -264,10 +265,10 @@ class Part(ABC):
             return block.ids
         return pa.array([f"{self.name}:{block.first_row + row}" for row in range(block.rows)], type=pa.string())
 
-    def id_and_text(self, block: Block, keep: Mask) -> Any:
+    def id_and_text(self, block: Block, chosen: Mask) -> Any:
         """Rows as a table of `id` and `text`, for sources without columns."""
         table = pa.table({"id": self.row_ids(block), "text": block.texts})
-        return table.filter(pa.array(keep))
+        return table.filter(pa.array(chosen))
 
 
 def _stat(path: Path, name: str) -> tuple[int, int]:

@@ -55,10 +55,10 @@ class Records:
         for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True):
             yield view[start:end]
 
-    def gather(self, keep: Mask) -> memoryview:
+    def gather(self, chosen: Mask) -> memoryview:
         """The bytes of the kept rows, one row after the other."""
-        out = np.empty(int(((self.ends - self.starts) * keep).sum()), np.uint8)
-        gather_rows(np.frombuffer(self.data, np.uint8), self.starts, self.ends, keep, out)
+        out = np.empty(int(((self.ends - self.starts) * chosen).sum()), np.uint8)
+        gather_rows(np.frombuffer(self.data, np.uint8), self.starts, self.ends, chosen, out)
         return out.data
 
 
@@ -237,14 +237,14 @@ class RecordWriter(KeptWriter):
         self._flagged = flagged
         self._file.write(head)
 
-    def write(self, block: Block, keep: Mask, flags: Any = None) -> None:
+    def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
         """Write the kept rows, each with its flags if there are any."""
         records: Records = block.payload
         if flags is None or self._flagged is None:
-            self._file.write(records.gather(np.ascontiguousarray(keep, np.bool_)))
+            self._file.write(records.gather(np.ascontiguousarray(chosen, np.bool_)))
             return
         columns = [flags.column(at).to_pylist() for at in range(flags.num_columns)]
-        rows = zip(records.lines(), keep.tolist(), zip(*columns, strict=True), strict=True)
+        rows = zip(records.lines(), chosen.tolist(), zip(*columns, strict=True), strict=True)
         for line, kept, values in rows:
             if kept:
                 self._file.write(self._flagged(bytes(line), values))

@@ -145,13 +145,13 @@ class SeparatedPart(Part):
         more = text.getvalue().encode(self.encoding, "backslashreplace")
         return body + self.delimiter.encode() + more + ending
 
-    def take_rows(self, block: Block, keep: Mask) -> Any:
+    def take_rows(self, block: Block, chosen: Mask) -> Any:
         """The kept records, every column as strings."""
         records: Records = block.payload
         unreadable = [row for row, _ in block.unreadable]
         columns = [self.column(records, at, unreadable)[0] for at in range(len(self._names))]
         table = pa.Table.from_arrays([_strings(column) for column in columns], names=self._names)
-        return table.filter(pa.array(keep))
+        return table.filter(pa.array(chosen))
 
     def column(self, records: Records, at: int, unreadable: list[int]) -> tuple[Any, list[int]]:
         """One column's bytes or strings, null where a row is unreadable; and the rows with replaced bytes."""

@@ -107,9 +107,9 @@ class JsonLinesPart(Part):
     def _flagged(self, line: bytes, values: tuple[Any, ...]) -> bytes:
         return _flagged(line, self.flag_names, values, plain=self.encoding is not None)
 
-    def take_rows(self, block: Block, keep: Mask) -> Any:
+    def take_rows(self, block: Block, chosen: Mask) -> Any:
         """Ids and texts: objects need not have the same keys."""
-        return self.id_and_text(block, keep)
+        return self.id_and_text(block, chosen)
 
     def kept_column(self, name: str, values: list[Any]) -> Any:
         """The values of a column that a keep policy needs, numbers or strings."""

@@ -51,9 +51,9 @@ class LinesPart(Part):
         """Lines have no columns."""
         raise self.no_column(name, option)
 
-    def take_rows(self, block: Block, keep: Mask) -> Any:
+    def take_rows(self, block: Block, chosen: Mask) -> Any:
         """Ids and texts."""
-        return self.id_and_text(block, keep)
+        return self.id_and_text(block, chosen)
 
 
 class LinesChunk(Chunk):

@@ -82,11 +82,11 @@ class NpyPart(Part):
             f"{self.name}: --flag adds columns, but .npy files have none; go without it and look in clusters.parquet"
         )
 
-    def take_rows(self, block: Block, keep: Mask) -> Any:
+    def take_rows(self, block: Block, chosen: Mask) -> Any:
         """The kept vectors with their ids."""
         flat = pa.array(block.payload.astype(self.dtype.newbyteorder("=")).reshape(-1))
         vectors = pa.FixedSizeListArray.from_arrays(flat, self.shape[1])
-        return pa.table({"id": self.row_ids(block), "vector": vectors}).filter(pa.array(keep))
+        return pa.table({"id": self.row_ids(block), "vector": vectors}).filter(pa.array(chosen))
 
     def describe(self) -> dict[str, Any]:
         """Say what would be read."""
@@ -152,11 +152,11 @@ class NpyWriter(KeptWriter):
             self._file = open(path, "wb")  # noqa: SIM115 - closed by close()
             self._file.write(bytes(_HEAD))
 
-    def write(self, block: Block, keep: Mask, flags: Any = None) -> None:
+    def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
         """Write the kept rows."""
         with writing(self.path):
-            self._file.write(np.ascontiguousarray(block.payload[keep]).tobytes())
-        self.count += int(np.count_nonzero(keep))
+            self._file.write(np.ascontiguousarray(block.payload[chosen]).tobytes())
+        self.count += int(np.count_nonzero(chosen))
 
     def close(self) -> None:
         """Write the header, now that the number of rows is known."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -79,9 +80,9 @@ class TextPart(Part):
             self.check_flag()
         return TextWriter(self, out, copy)
 
-    def take_rows(self, block: Block, keep: Mask) -> Any:
+    def take_rows(self, block: Block, chosen: Mask) -> Any:
         """Ids and texts."""
-        return self.id_and_text(block, keep)
+        return self.id_and_text(block, chosen)
 
     def check_unchanged(self) -> None:
         """Raise when a file is not as it was when opened."""
@@ -202,10 +203,10 @@ class TextWriter(KeptWriter):
             self._file = open(self._list, "ab")  # noqa: SIM115 - closed by close() and abort()
             self._before = self._file.tell()
 
-    def write(self, block: Block, keep: Mask, flags: Any = None) -> None:
+    def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
         """List, and copy, the kept files."""
         files: list[TextFile] = block.payload
-        kept = [file for file, kept in zip(files, keep.tolist(), strict=True) if kept]
+        kept = list(itertools.compress(files, chosen.tolist()))
         with writing(self._list):
             self._file.write(b"".join(_listed(file.id) for file in kept))
         for file in kept if self._copy else ():

@@ -136,9 +136,9 @@ class ColumnsPart(Part):
                     self.bad_row(bad, row, first_row + row, reason, lines=False)
         return ids
 
-    def take_rows(self, block: Block, keep: Mask) -> Any:
+    def take_rows(self, block: Block, chosen: Mask) -> Any:
         """The kept rows with all their columns."""
-        return without_views(block.payload).filter(pa.array(keep))
+        return without_views(block.payload).filter(pa.array(chosen))
 
 
 def _id_of(value: bytes | None) -> str | None:
@@ -304,19 +304,19 @@ class GroupWriter(KeptWriter):
     def write_group(self, table: Any) -> None:
         """Write one group; the table has one chunk a column."""
 
-    def write(self, block: Block, keep: Mask, flags: Any = None) -> None:
+    def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
         """Take the kept rows of a block."""
         table = without_views(block.payload)
         if self._flag and flags is not None:
             for one in self._flag:
                 table = table.append_column(one, flags.column(one.name).cast(one.type))
-        if keep.any():
+        if chosen.any():
             sizes = row_sizes(table)
-            self._add(self.held(table, keep, sizes), sizes[keep])
+            self._add(self.held(table, chosen, sizes), sizes[chosen])
 
-    def held(self, table: Any, keep: Mask, sizes: npt.NDArray[np.int64]) -> Any:
+    def held(self, table: Any, chosen: Mask, sizes: npt.NDArray[np.int64]) -> Any:
         """What is held of the kept rows until their group is written."""
-        return table if keep.all() else table.filter(pa.array(keep))
+        return table if chosen.all() else table.filter(pa.array(chosen))
 
     def _add(self, table: Any, sizes: npt.NDArray[np.int64]) -> None:
         upto = np.cumsum(sizes)

@@ -64,10 +64,10 @@ class ImagePart(TextPart):
                 yield ImageChunk(self, first, row + 1)
                 first, held = row + 1, 0
 
-    def take_rows(self, block: Block, keep: Mask) -> Any:
+    def take_rows(self, block: Block, chosen: Mask) -> Any:
         """Ids and paths."""
         paths = pa.array([os.fsencode(file.path).decode("utf-8", "backslashreplace") for file in block.payload])
-        return pa.table({"id": self.row_ids(block), "path": paths}).filter(pa.array(keep))
+        return pa.table({"id": self.row_ids(block), "path": paths}).filter(pa.array(chosen))
 
     def bytes_of(self, row: int) -> bytes:
         """A picture's file as it is."""

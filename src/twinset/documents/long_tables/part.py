@@ -26,7 +26,9 @@ from twinset.documents.long_tables.write import GroupNumbers, GroupsTaking, Grou
 from twinset.documents.parts import LEAST_ROW, Block, Chunk, KeptWriter, Mask, Part, Taking
 from twinset.errors import OptionError, RowError, SourceError
 from twinset.options import ReadOptions
+from twinset.options.keep_rules import rules_for
 from twinset.schema import Places
+from twinset.wording import either
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
@@ -88,9 +90,10 @@ class GroupsPart(Part):
     @wanted.setter
     def wanted(self, names: frozenset[str]) -> None:
         if names:
+            rules = either([rule.name for rule in rules_for("groups")])
             raise OptionError(
-                f"a keep policy by the column {sorted(names)[0]!r} needs one value an item, and a group of rows has "
-                "many; keep by longest (most elements), first or source"
+                f"--keep by the column {sorted(names)[0]!r} needs one value an item, and a group of rows has many; "
+                f"allowed is {rules}"
             )
 
     @property
@@ -191,10 +194,10 @@ class GroupsPart(Part):
         """Open what gives the rows of the kept groups as tables."""
         return GroupsTaking(self)
 
-    def take_rows(self, block: Block, keep: Mask) -> Any:
+    def take_rows(self, block: Block, chosen: Mask) -> Any:
         """The ids of kept groups and how many elements each has; `taking` gives their rows."""
         counts = pa.compute.binary_length(block.texts)
-        return pa.table({"id": block.ids, "elements": counts}).filter(pa.array(keep))
+        return pa.table({"id": block.ids, "elements": counts}).filter(pa.array(chosen))
 
     def check_flag(self) -> None:
         """Raise when the columns of ``--flag`` cannot be added to the rows of a table."""
