@@ -14,17 +14,8 @@ from twinset.documents.encodings import is_utf8, utf16_in
 from twinset.documents.own_files import names_in, why_our_file, why_our_folder
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
+from twinset.options.formats import format_by_ending
 
-FORMATS = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".npy": "npy",
-}
 _HEAD = 8192
 _LEAVE_OUT = "--on-error skip leaves it out and names it; in a folder, --exclude leaves it out too"
 
@@ -39,7 +30,8 @@ def format_of(name: str) -> tuple[str, str | None]:
     (('jsonl', 'gzip'), ('text', None))
     """
     plain, codec = split_codec(name)
-    return FORMATS.get(os.path.splitext(plain)[1].lower(), "text"), codec
+    known = format_by_ending(plain)
+    return "text" if known is None else known.name, codec
 
 
 def is_marker(name: str) -> bool:
@@ -147,7 +139,8 @@ def is_pattern(given: str) -> bool:
 
 
 def why_not_text(path: str, name: str, codec: str | None, options: ReadOptions) -> str | None:
-    """Why a file is no text: it holds NUL bytes near its head; None if it is one."""
+    """Why a file is no text: its format is binary, or it holds NUL bytes near its head; None if it is one."""
+    known = format_by_ending(split_codec(name)[0])
     try:
         with open_reader(path, codec, name) as stream:
             head = stream.read(_HEAD)
@@ -157,13 +150,12 @@ def why_not_text(path: str, name: str, codec: str | None, options: ReadOptions) 
             raise
         # Damage, and what cannot be opened, is counted when the document itself is read, if there is one to count.
         return None if os.path.exists(path) else reason
-    if not is_utf8(options.encoding):
-        return "a binary file" if "\0" in head.decode(options.encoding, "ignore") else None
-    if b"\0" not in head:
-        return None
-    kind, _ = format_of(name)
-    if kind != "text":
-        return f"a {kind} table among texts; give it by its name, or with --include '*{Path(name).suffix}'"
+    utf8 = is_utf8(options.encoding)
+    has_nul = b"\0" in head if utf8 else "\0" in head.decode(options.encoding, "ignore")
+    if known is not None and (known.binary or (has_nul and utf8)):
+        return f"a {known.name} table among texts; give it by its name, or with --include '*{Path(name).suffix}'"
+    if not has_nul or not utf8:
+        return "a binary file" if has_nul else None
     encoding = utf16_in(head)
     return f"looks like UTF-16; name it with --encoding {encoding}" if encoding else "a binary file"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import sys
@@ -27,18 +28,14 @@ from twinset.documents.files import (
     without_ours,
 )
 from twinset.documents.formats.arrays import check_array
-from twinset.documents.formats.arrow import ArrowPart
-from twinset.documents.formats.csv_files import SeparatedPart
-from twinset.documents.formats.jsonl import JsonLinesPart
 from twinset.documents.formats.lines import LinesPart
-from twinset.documents.formats.npy import NpyPart
 from twinset.documents.formats.python_objects import table_part, texts_part
 from twinset.documents.formats.text_files import TextFile, TextPart
 from twinset.documents.output_names import Components, components_of, distinct_names
-from twinset.documents.parquet.read import ParquetPart
 from twinset.documents.parts import Part
 from twinset.errors import OptionError, SourceError
 from twinset.options import ReadOptions
+from twinset.options.formats import FORMATS, Format, endings_for, formats_for
 
 
 @dataclass
@@ -190,7 +187,7 @@ class _Opening:
             spool.parent.mkdir(parents=True, exist_ok=True)
             with open(spool, "wb") as file:
                 shutil.copyfileobj(sys.stdin.buffer, file, 2**20)
-        part = JsonLinesPart(name, number, self.options, spool)
+        part: Part = _part_class(FORMATS["jsonl"])(name, number, self.options, spool)
         part.kept_name = PurePosixPath("stdin.jsonl")
         self.found.append(part)
 
@@ -229,14 +226,13 @@ class _Opening:
     def _nothing(self, what: str, passed_over: Sequence[str]) -> str:
         if self.options.images:
             return self._no_pictures(what)
+        endings = ", ".join(endings_for(self.options.item_kind))
         if self.options.item_kind != "text":
-            formats = ".jsonl, .ndjson, .csv, .tsv, .parquet, .arrow, .feather, .npy"
-            return f"no tables in this {what}, and {self.options.item_flag} needs one: looked for {formats}"
-        looked = "no documents in this {}: looked for text files, .jsonl, .ndjson, .csv, .tsv, .parquet, .arrow, "
-        looked += ".feather, not hidden and not links"
+            return f"no tables in this {what}, and {self.options.item_flag} needs one: looked for {endings}"
+        looked = f"no documents in this {what}: looked for text files, {endings}, not hidden and not links"
         if self.options.include or self.options.exclude:
             looked += f", with --include {list(self.options.include)} --exclude {list(self.options.exclude)}"
-        return looked.format(what) + (f"; all that is there is binary{_pictures(passed_over)}" if passed_over else "")
+        return looked + (f"; all that is there is binary{_pictures(passed_over)}" if passed_over else "")
 
     def _no_pictures(self, what: str) -> str:
         from twinset.documents.items.image_decode import ENDINGS
@@ -334,23 +330,27 @@ class _Opening:
 
     def _file_part(self, found: _Found, kept: PurePosixPath) -> Part:
         kind, codec = format_of(found.path.name)
-        part: Part
         where = (found.shown, found.source, self.options, found.path)
+        part: Part
         if found.folder is not None or kind == "text":
             part = LinesPart(*where, codec)
-        elif kind == "jsonl":
-            part = JsonLinesPart(*where, codec)
-        elif kind in ("csv", "tsv"):
-            part = SeparatedPart(*where, kind, codec)
+        elif FORMATS[kind].compressible:
+            part = _part_class(FORMATS[kind])(*where, codec)
         elif codec is not None:
             raise SourceError(
                 f"{kind} files are read from any place within, which {codec} does not allow; unpack it first",
                 where=found.shown,
             )
         else:
-            part = {"parquet": ParquetPart, "npy": NpyPart}.get(kind, ArrowPart)(*where)
+            part = _part_class(FORMATS[kind])(*where)
         part.kept_name = kept
         return part
+
+
+def _part_class(format: Format) -> Any:
+    """Import the part that reads a format: what other formats need is not waited for."""
+    module, _, name = format.part.partition(":")
+    return getattr(importlib.import_module(module), name)
 
 
 def _pictures(names: Sequence[str]) -> str:
@@ -380,10 +380,10 @@ def _text_file(found: _Found, kept: PurePosixPath) -> TextFile:
 
 
 def _no_long_table(what: str) -> SourceError:
+    tables = ", ".join(one.words for one in formats_for("groups"))
     return SourceError(
-        f"a {what} has no columns to group by; --group takes tables: CSV, TSV, JSON lines, Parquet, Arrow, and in "
-        "Python whatever offers Arrow's stream (pandas, Polars, DuckDB, pyarrow); sets in lists and mappings go with "
-        "items"
+        f"a {what} has no columns to group by; --group takes tables: {tables}, and in Python any object with Arrow's "
+        "stream (pandas, Polars, DuckDB, pyarrow); sets in lists and mappings go with items"
     )
 
 

@@ -21,7 +21,6 @@ from twinset.wording import either
 
 SHINGLE_ALLOWED = "word:K or char:K, K consecutive words or characters, K from 1 to 10000"
 SIZE_ALLOWED = "bytes, or a number with kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (of 1024)"
-PAIRS_ENDINGS = (".parquet", ".csv", ".jsonl", ".ndjson")
 
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
@@ -241,20 +240,6 @@ def parse_shingle(spec: str) -> tuple[str, int]:
     if not found or not 1 <= int(found[2]) <= 10000:
         raise OptionError(f"shingle is {shown_value(spec)}; allowed is {SHINGLE_ALLOWED}")
     return found[1], int(found[2])
-
-
-def pairs_file(value: str) -> str:
-    """Check the name of a file for pairs, whose ending chooses its format.
-
-    Examples
-    --------
-    >>> pairs_file("pairs.parquet")
-    'pairs.parquet'
-    """
-    if os.path.splitext(value)[1].lower() not in PAIRS_ENDINGS:
-        endings = ", ".join(PAIRS_ENDINGS)
-        raise OptionError(f"the output is {shown_value(value)}; allowed is a name that ends in one of {endings}")
-    return value
 
 
 def new_file(place: str | os.PathLike[str], force: bool) -> None:

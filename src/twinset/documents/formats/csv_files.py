@@ -31,7 +31,6 @@ from twinset.errors import ColumnError, SourceError
 from twinset.options import ReadOptions
 from twinset.wording import counted
 
-DELIMITERS = {"csv": ",", "tsv": "\t"}
 _CAPACITY = 2**16
 
 
@@ -62,15 +61,13 @@ class SeparatedScanner:
 
 
 class SeparatedPart(Part):
-    """A file of separated values with a header row."""
+    """A file of values with a delimiter between them, and a header row."""
 
-    def __init__(
-        self, name: str, source: int, options: ReadOptions, path: Path, format: str, codec: str | None = None
-    ) -> None:
+    delimiter: str
+
+    def __init__(self, name: str, source: int, options: ReadOptions, path: Path, codec: str | None = None) -> None:
         super().__init__(name, source, options, path)
-        self.format = format
         self.codec = codec
-        self.delimiter = DELIMITERS[format]
         self.encoding = "utf-8" if is_utf8(options.encoding) else options.encoding
         check_splittable(options.encoding, name)
         with open_reader(path, codec, name) as stream:
@@ -169,6 +166,18 @@ class SeparatedPart(Part):
         if not is_utf8(self.encoding):
             values, replaced = decode_array(values, self.encoding)
         return null_where(values, unreadable), replaced
+
+
+class CsvPart(SeparatedPart):
+    """A file of comma-separated values."""
+
+    format, delimiter = "csv", ","
+
+
+class TsvPart(SeparatedPart):
+    """A file of tab-separated values."""
+
+    format, delimiter = "tsv", "\t"
 
 
 class SeparatedChunk(Chunk):
