@@ -73,6 +73,23 @@ class Block:
         return int(sum(buffers.values()) + packed)
 
 
+PictureSketch = Callable[[npt.NDArray[np.float32]], npt.NDArray[Any]]
+"""From grids of colours, float32 (n, 32, 32, 3), to what pictures are compared by: an array of n rows."""
+
+
+@dataclass(slots=True)
+class DocumentFile:
+    """A file that is one document: where it is, its id, and where its copy goes below ``kept/``."""
+
+    path: str
+    id: str
+    kept: PurePosixPath
+    source: int
+    codec: str | None
+    size: int
+    mtime_ns: int
+
+
 class Chunk(ABC):
     """Consecutive rows that are read together; `read` may be called from any thread."""
 
@@ -120,10 +137,13 @@ class Part(ABC):
     """One file, folder of texts or table, read in order as chunks of rows.
 
     `name` is the path as given; `source` counts the SOURCE arguments; `kept_name` is where the kept rows go,
-    below ``kept/``.
+    below ``kept/``. `files` are those of a part whose documents are whole files; `picture_sketch` is what parts of
+    pictures make of them.
     """
 
     format: str
+    files: Sequence[DocumentFile] = ()
+    picture_sketch: PictureSketch | None = None
 
     def __init__(self, name: str, source: int, options: ReadOptions, path: Path | None = None) -> None:
         self.name = name
@@ -176,7 +196,11 @@ class Part(ABC):
 
     @abstractmethod
     def take_rows(self, block: Block, chosen: Mask) -> Any:
-        """Give the kept rows of a whole-read block as an Arrow table."""
+        """Give the chosen rows of a whole-read block as an Arrow table."""
+
+    def take_long_rows(self, block: Block, chosen: Mask) -> Any:
+        """Give the chosen rows of a block of a long table: all columns, where all rows have the same."""
+        return self.take_rows(block, chosen)
 
     @property
     def flag_schema(self) -> Any:
@@ -225,6 +249,10 @@ class Part(ABC):
                     "rename it, or go without --flag"
                 )
         self.flagged = True
+
+    def file_bytes(self, row: int) -> bytes:
+        """The bytes of the file that is a document, where documents are files."""
+        raise SourceError(f"row {row} is no file of its own", where=self.name)
 
     def check_unchanged(self) -> None:
         """Raise `SourceError` when the file is not as it was when opened."""

@@ -27,12 +27,12 @@ from twinset.documents.files import (
     why_not_text,
     without_ours,
 )
-from twinset.documents.formats.arrays import check_array
 from twinset.documents.formats.lines import LinesPart
-from twinset.documents.formats.python_objects import table_part, texts_part
-from twinset.documents.formats.text_files import TextFile, TextPart
+from twinset.documents.formats.memory_tables import table_part
+from twinset.documents.formats.python_objects import check_array, items_part
+from twinset.documents.formats.text_files import TextPart
 from twinset.documents.output_names import Components, components_of, distinct_names
-from twinset.documents.parts import Part
+from twinset.documents.parts import DocumentFile, Part
 from twinset.errors import OptionError, SourceError
 from twinset.options import ReadOptions
 from twinset.options.formats import FORMATS, Format, endings_for, formats_for
@@ -128,13 +128,13 @@ class _Opening:
             raise _no_long_table(type(given).__name__)
         elif isinstance(given, Mapping):
             ids = [_mapped_id(key) for key in given]
-            self.found.append(texts_part(list(given.values()), ids, self._name("mapping"), number, self.options))
+            self.found.append(items_part(list(given.values()), ids, self._name("mapping"), number, self.options))
         elif isinstance(given, (list, tuple, np.ndarray)):
             name = self._name("array" if isinstance(given, np.ndarray) else "list")
             if isinstance(given, np.ndarray):
                 check_array(given, name, self.options)
             numbers = [str(row) for row in range(len(given))] if self.alone else None
-            self.found.append(texts_part(cast("Sequence[Any]", given), numbers, name, number, self.options))
+            self.found.append(items_part(cast("Sequence[Any]", given), numbers, name, number, self.options))
         elif hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
             name = self._name("table")
             spool = self.scratch / f"{name}.arrows"
@@ -286,7 +286,7 @@ class _Opening:
         names = distinct_names([*taken, *((one.components, one.least) for one in files)])
         kept = {id(one): name for one, name in zip(files, names[len(taken) :], strict=True)}
         parts: list[Part] = []
-        texts: list[tuple[_Found, TextFile]] = []
+        texts: list[tuple[_Found, DocumentFile]] = []
         for one in self.found:
             text = isinstance(one, _Found) and self._is_text(one)
             if texts and not (text and isinstance(one, _Found) and one.goes_with(texts[0][0])):
@@ -314,7 +314,7 @@ class _Opening:
             return False
         return self.options.images or found.folder is not None or format_of(found.path.name)[0] == "text"
 
-    def _text_part(self, texts: list[tuple[_Found, TextFile]]) -> TextPart:
+    def _text_part(self, texts: list[tuple[_Found, DocumentFile]]) -> TextPart:
         first = texts[0][0]
         files = [file for _, file in texts]
         name = first.folder_name or files[0].id
@@ -365,7 +365,7 @@ def _is_plain(name: str) -> bool:
     return format_of(name)[0] == "text"
 
 
-def _text_file(found: _Found, kept: PurePosixPath) -> TextFile:
+def _text_file(found: _Found, kept: PurePosixPath) -> DocumentFile:
     try:
         about = os.stat(found.path)
     except OSError as error:
@@ -376,7 +376,7 @@ def _text_file(found: _Found, kept: PurePosixPath) -> TextFile:
     # A name that is not UTF-8 cannot be an id as it is; it is shown as Python would.
     id = shown.encode("utf-8", "backslashreplace").decode()
     codec = format_of(found.path.name)[1]
-    return TextFile(str(found.path), id, kept, found.source, codec, about.st_size, about.st_mtime_ns)
+    return DocumentFile(str(found.path), id, kept, found.source, codec, about.st_size, about.st_mtime_ns)
 
 
 def _no_long_table(what: str) -> SourceError:

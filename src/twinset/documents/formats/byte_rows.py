@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from twinset.documents.compressed import ByteWriter, Reader
 from twinset.documents.formats.byte_rows_kernels import gather_rows
-from twinset.documents.long_tables.rows import LongRows
 from twinset.documents.parts import LEAST_ROW, MAX_ROW_BYTES, Block, KeptWriter, Mask
 
 Numbers = npt.NDArray[np.int64]
@@ -49,8 +48,8 @@ class Records:
         """The line, counted from 1, on which a row starts."""
         return self.first_line + self.data.count(b"\n", 0, int(self.starts[row]))
 
-    def lines(self) -> Iterator[memoryview]:
-        """The rows, one after the other."""
+    def rows(self) -> Iterator[memoryview]:
+        """The bytes of each row."""
         view = memoryview(self.data)
         for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True):
             yield view[start:end]
@@ -86,11 +85,11 @@ class LineScanner:
 class _Splitter:
     """The rows found so far that have not been handed on, and the row that is still open."""
 
-    def __init__(self, scanner: Scanner, row: int, line: int, blanks: bool) -> None:
+    def __init__(self, scanner: Scanner, row: int, line: int, drop_blank: bool) -> None:
         self.scanner = scanner
         self.row = row
         self.line = line
-        self.blanks = blanks
+        self.drop_blank = drop_blank
         self.held = bytearray()
         self.ends: list[Numbers] = []
         self.fields: list[Numbers] = []
@@ -116,7 +115,7 @@ class _Splitter:
         starts = np.concatenate(([0], ends[:-1])).astype(np.int64)
         fields = np.concatenate(self.fields) if self.fields else None
         self.ends, self.fields, self.last, self.rows = [], [], 0, 0
-        if not self.blanks:
+        if self.drop_blank:
             full = fields != 0 if fields is not None else ~_blank_lines(data, starts, ends)
             if not full.all():
                 starts, ends = starts[full], ends[full]
@@ -136,13 +135,14 @@ class _Splitter:
 
 
 def split_records(
-    stream: Reader, scanner: Scanner, batch_bytes: int, *, row: int = 0, line: int = 1, blanks: bool = False
+    stream: Reader, scanner: Scanner, batch_bytes: int, *, drop_blank: bool, row: int = 0, line: int = 1
 ) -> Iterator[Records]:
     """Split a stream into rows, about `batch_bytes` of them at a time, in bounded memory.
 
-    A row of more than `MAX_ROW_BYTES` comes alone and without its bytes. Blank lines are rows with `blanks`.
+    A row of more than `MAX_ROW_BYTES` comes alone and without its bytes. With `drop_blank`, rows of
+    nothing but white space are left out, as is usual in formats of text.
     """
-    split = _Splitter(scanner, row, line, blanks)
+    split = _Splitter(scanner, row, line, drop_blank)
     giant_line = 0  # the line on which the row starts that is being passed over; 0: none is
     size = min(_PIECE, max(64, batch_bytes))
     most_rows = max(1, batch_bytes // LEAST_ROW)
@@ -244,7 +244,7 @@ class RecordWriter(KeptWriter):
             self._file.write(records.gather(np.ascontiguousarray(chosen, np.bool_)))
             return
         columns = [flags.column(at).to_pylist() for at in range(flags.num_columns)]
-        rows = zip(records.lines(), chosen.tolist(), zip(*columns, strict=True), strict=True)
+        rows = zip(records.rows(), chosen.tolist(), zip(*columns, strict=True), strict=True)
         for line, kept, values in rows:
             if kept:
                 self._file.write(self._flagged(bytes(line), values))
@@ -270,8 +270,8 @@ def null_where(array: Any, rows: list[int]) -> Any:
     """The array with nulls at these rows."""
     if not rows:
         return array
-    if isinstance(array, LongRows):
-        return array.without(rows)
+    if not isinstance(array, (pa.Array, pa.ChunkedArray)):
+        return array.without(rows)  # the rows of a long table
     bad = np.zeros(len(array), bool)
     bad[rows] = True
     return pa.compute.if_else(pa.array(~bad), array, pa.scalar(None, array.type))

@@ -123,7 +123,7 @@ class SeparatedPart(Part):
             _, header, rest = self._open_header(stream)
             line = 1 + header.count(b"\n")
             scanner = SeparatedScanner(self.delimiter)
-            for records in split_records(rest, scanner, batch_bytes, line=line):
+            for records in split_records(rest, scanner, batch_bytes, drop_blank=True, line=line):
                 yield SeparatedChunk(self, records)
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:

@@ -34,7 +34,7 @@ class LinesPart(Part):
         """Split into lines."""
         with open_reader(self.path or "", self.codec, self.name) as stream:
             _, rest = skip_mark(stream)
-            for records in split_records(rest, LineScanner(), batch_bytes, blanks=True):
+            for records in split_records(rest, LineScanner(), batch_bytes, drop_blank=False):
                 yield LinesChunk(self, records)
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:

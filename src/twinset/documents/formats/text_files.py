@@ -7,7 +7,6 @@ import itertools
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -18,7 +17,7 @@ import pyarrow as pa
 from twinset.documents.compressed import open_reader, writing
 from twinset.documents.encodings import decode, is_utf8
 from twinset.documents.formats.lines import no_columns, no_flags
-from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
+from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, DocumentFile, KeptWriter, Mask, Part, Unreadable
 from twinset.errors import RowError, SourceError
 from twinset.options import ReadOptions
 from twinset.system.digests import file_digest
@@ -30,25 +29,12 @@ _MARK = b"\xef\xbb\xbf"
 _PACKED = 4  # how much a compressed text is taken to grow when chunks are planned
 
 
-@dataclass(slots=True)
-class TextFile:
-    """One text file: where it is, its id, and where its copy goes below ``kept/``."""
-
-    path: str
-    id: str
-    kept: PurePosixPath
-    source: int
-    codec: str | None
-    size: int
-    mtime_ns: int
-
-
 class TextPart(Part):
     """A folder of texts, or text files given one after the other."""
 
     format = "text"
 
-    def __init__(self, name: str, options: ReadOptions, files: Sequence[TextFile], folder: Path | None) -> None:
+    def __init__(self, name: str, options: ReadOptions, files: Sequence[DocumentFile], folder: Path | None) -> None:
         super().__init__(name, files[0].source, options)
         self.path = folder
         self.kept_name = PurePosixPath(".")
@@ -84,6 +70,10 @@ class TextPart(Part):
         """Ids and texts."""
         return self.id_and_text(block, chosen)
 
+    def file_bytes(self, row: int) -> bytes:
+        """The bytes of the file that is a document."""
+        return file_bytes(self.files[row])
+
     def check_unchanged(self) -> None:
         """Raise when a file is not as it was when opened."""
         for file in self.files:
@@ -107,7 +97,7 @@ class TextPart(Part):
             total.update(line.encode())
         return total.hexdigest()
 
-    def _digest_of(self, file: TextFile) -> str:
+    def _digest_of(self, file: DocumentFile) -> str:
         try:
             return file_digest(file.path, file.path)
         except SourceError:
@@ -153,7 +143,7 @@ class TextChunk(Chunk):
         block.payload = self._files if whole else None
         return block
 
-    def _bytes(self, row: int, file: TextFile, bad: Unreadable) -> bytes | None:
+    def _bytes(self, row: int, file: DocumentFile, bad: Unreadable) -> bytes | None:
         try:
             return file_bytes(file)
         except SourceError as error:
@@ -164,7 +154,7 @@ class TextChunk(Chunk):
         return None
 
 
-def file_bytes(file: TextFile) -> bytes:
+def file_bytes(file: DocumentFile) -> bytes:
     """A file as it is, unpacked where it is compressed; no more than one row may have."""
     pieces: list[bytes] = []
     size = 0
@@ -205,14 +195,14 @@ class TextWriter(KeptWriter):
 
     def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
         """List, and copy, the kept files."""
-        files: list[TextFile] = block.payload
+        files: list[DocumentFile] = block.payload
         kept = list(itertools.compress(files, chosen.tolist()))
         with writing(self._list):
             self._file.write(b"".join(_listed(file.id) for file in kept))
         for file in kept if self._copy else ():
             self._copy_file(file)
 
-    def _copy_file(self, file: TextFile) -> None:
+    def _copy_file(self, file: DocumentFile) -> None:
         target = self._out / "kept" / file.kept
         with writing(target):
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,14 @@ import pyarrow.compute as pc
 from twinset.documents.items.codes import code_of, holds_codes, packed_codes
 from twinset.documents.items.vectors import holds_vectors, listed_numbers, packed_vectors, vector_of
 from twinset.documents.items.weighted import holds_weights, packed_weighted, paired
-from twinset.documents.long_tables.rows import ELEMENT_SEED, is_weight, names_elements, packed_rows, row_type, row_value
+from twinset.documents.long_tables.columns import (
+    ELEMENT_SEED,
+    is_weight,
+    names_elements,
+    read_rows,
+    row_type,
+    row_value,
+)
 from twinset.documents.normalize import buffers_of, hash_values
 from twinset.errors import ColumnError
 from twinset.options import ReadOptions
@@ -42,7 +49,7 @@ def packed(options: ReadOptions, columns: Sequence[Any], written: bool = False) 
     ([16, 0, None], [])
     """
     if options.group is not None:
-        return packed_rows(options, columns, written)
+        return read_rows(options, columns, written)
     if options.item_kind == "records":
         return _records(columns), []
     if options.item_kind == "codes":

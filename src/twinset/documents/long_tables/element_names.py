@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from twinset.documents.items.pack import written_lists
-from twinset.documents.long_tables.rows import LongRows
+from twinset.documents.long_tables.rows import LongTableRows
 from twinset.documents.normalize import buffers_of
 from twinset.schema import Hashes
 
@@ -16,23 +16,23 @@ Spelling = tuple[Hashes, Any]
 """Hashes, ascending and distinct, and the words that they are of."""
 
 
-def spelling_of(rows: LongRows) -> Spelling:
+def spelling_of(rows: LongTableRows) -> Spelling:
     """How the elements of some rows are written."""
     there = np.flatnonzero(rows.codes >= 0)
     hashes, firsts = np.unique(rows.elements[there], return_index=True)
     return hashes, rows.words.take(pa.array(np.asarray(rows.places)[there[firsts]], pa.int64())).cast(pa.large_string())
 
 
-class Words:
+class ElementNames:
     """Every distinct element of a long table, once: the one thing of it that is held in memory.
 
     Examples
     --------
     >>> from twinset.options import ReadOptions
-    >>> from twinset.documents.long_tables.rows import packed_rows
+    >>> from twinset.documents.long_tables.columns import read_rows
     >>> columns = [pa.array(["ann", "bob", "ann"]), pa.array(["Ran", "Alien", "Alien"])]
-    >>> words = Words()
-    >>> words.add(spelling_of(packed_rows(ReadOptions.of(group="user", item="movie"), columns, written=False)[0]))
+    >>> words = ElementNames()
+    >>> words.add(spelling_of(read_rows(ReadOptions.of(group="user", item="movie"), columns, written=False)[0]))
     >>> len(words)
     2
     """

@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from twinset.documents.compressed import writing
-from twinset.documents.long_tables.element_names import Spelling, Words, spelling_of
+from twinset.documents.long_tables.element_names import ElementNames, Spelling, spelling_of
 from twinset.documents.long_tables.laid import Laid
-from twinset.documents.long_tables.partition import Grouping
-from twinset.documents.long_tables.portions import Portion, portion_of
+from twinset.documents.long_tables.partition import GroupBuilder
+from twinset.documents.long_tables.rows import GroupRows, group_rows
 from twinset.documents.long_tables.sort import Spread
 from twinset.documents.long_tables.write import GroupNumbers, GroupsTaking, GroupsWriter, long_rows
 from twinset.documents.parts import LEAST_ROW, Block, Chunk, KeptWriter, Mask, Part, Taking
@@ -68,7 +68,7 @@ class GroupsPart(Part):
         """Bytes of a table that are read together."""
         self._scratch = scratch
         self._laid: Laid | None = None
-        self.words = Words() if options.lists_as_text else None
+        self.words = ElementNames() if options.lists_as_text else None
         """How the elements are written, for who keeps them."""
         self._bad: list[tuple[int, int, str]] = []
 
@@ -116,7 +116,7 @@ class GroupsPart(Part):
             folder = Path(tempfile.mkdtemp(prefix="groups-", dir=self._scratch))
         bag = bool(getattr(self.options, "bag", False))
         about = self._row_count() or sum(part.size for part in self.inside) * 4 // _WIDE
-        grouping = Grouping(folder, self.room, about, bag, self.options.by, self._refuse)
+        grouping = GroupBuilder(folder, self.room, about, bag, self.options.by, self._refuse)
         base, before, done = 0, 0, 0
         bad: list[tuple[int, int, str]] = []
         for number, first_row, portion, unreadable, rows, spelling in spread(self._read, self._chunks()):
@@ -143,13 +143,13 @@ class GroupsPart(Part):
             for chunk in part.chunks(self.batch):
                 yield number, chunk
 
-    def _read(self, task: tuple[int, Chunk]) -> tuple[int, int, Portion, list[tuple[int, str]], int, Spelling | None]:
+    def _read(self, task: tuple[int, Chunk]) -> tuple[int, int, GroupRows, list[tuple[int, str]], int, Spelling | None]:
         number, chunk = task
         block = chunk.read()
         unreadable = block.unreadable
         by = None if block.by is None else block.by.cast(pa.large_string())
         spelling = None if self.words is None else spelling_of(long_rows(block))
-        portion = portion_of(long_rows(block), by, 0, self.inside[number].source, self.options.by)
+        portion = group_rows(long_rows(block), by, 0, self.inside[number].source, self.options.by)
         if self.room < _TIGHT:
             del block, by
             pa.default_memory_pool().release_unused()  # of this thread's heap, which holds more than it needs
@@ -178,11 +178,11 @@ class GroupsPart(Part):
         for number, count in enumerate(laid.rows):
             size = max(laid.sizes[number], count * LEAST_ROW)
             if rows and held + size > batch_bytes:
-                yield GroupsChunk(self, range(first, number), first_row, rows)
+                yield StoredGroupsChunk(self, range(first, number), first_row, rows)
                 first_row, rows, held, first = first_row + rows, 0, 0, number
             rows, held = rows + count, held + size
         if rows:
-            yield GroupsChunk(self, range(first, len(laid.rows)), first_row, rows)
+            yield StoredGroupsChunk(self, range(first, len(laid.rows)), first_row, rows)
         for start in range(0, len(self._bad), _BAD_AT_ONCE):
             yield BadRowsChunk(self, self._bad[start : start + _BAD_AT_ONCE], self.groups + start)
 
@@ -268,7 +268,7 @@ def _one_by_one(function: Callable[[_In], _Out], work: Iterable[_In]) -> Iterato
     return map(function, work)
 
 
-class GroupsChunk(Chunk):
+class StoredGroupsChunk(Chunk):
     """Some groups, as they were laid down."""
 
     def __init__(self, part: GroupsPart, batches: range, first_row: int, rows: int) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from twinset.documents.long_tables import kernels
 from twinset.documents.long_tables.laid import Laid
-from twinset.documents.long_tables.portions import Portion
+from twinset.documents.long_tables.rows import GroupRows
 from twinset.documents.parts import LEAST_ROW, MAX_ROW_BYTES
 from twinset.schema import Places
 
@@ -41,7 +41,7 @@ def cuts(sizes: Places, most: int) -> Places:
 class Sorted:
     """The groups of a portion, the elements of each sorted."""
 
-    def __init__(self, whole: Portion, bag: bool, spread: Spread) -> None:
+    def __init__(self, whole: GroupRows, bag: bool, spread: Spread) -> None:
         self.whole = whole
         counts = np.zeros(len(whole.names), np.int64)
         kernels.count_rows(whole.codes, counts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from twinset.documents.formats.jsonl import JsonLinesPart
 from twinset.documents.long_tables.laid import Laid
-from twinset.documents.long_tables.rows import LongRows, row_type, row_value
+from twinset.documents.long_tables.rows import LongTableRows
 from twinset.documents.normalize import hash_values
 from twinset.documents.parts import Block, KeptWriter, Mask, Part, Taking
 from twinset.errors import SourceError
@@ -24,10 +22,10 @@ if TYPE_CHECKING:
 NAME_SEED = 0x6A0B
 
 
-def long_rows(block: Block) -> LongRows:
+def long_rows(block: Block) -> LongTableRows:
     """The rows of a block of a long table."""
     rows = block.texts
-    if not isinstance(rows, LongRows):
+    if not isinstance(rows, LongTableRows):
         raise TypeError("these are no rows of a long table")
     return rows
 
@@ -139,18 +137,5 @@ class GroupsTaking(Taking):
 
     def tables(self) -> list[Any]:
         """The rows of the kept groups."""
-        return [_taken(part, block, chosen) for part, blocks in self._groups.rows() for block, chosen, _ in blocks]
-
-
-def _taken(part: Part, block: Block, chosen: Mask) -> Any:
-    if not isinstance(part, JsonLinesPart):
-        return part.take_rows(block, chosen)
-    # Objects need not have the same keys: those that all have are what a row of a long table is made of.
-    options = part.options
-    lines = [part.parsed(line) for line in itertools.compress(block.payload.lines(), chosen.tolist())]
-    return pa.table(
-        {
-            name: pa.array([row_value(options, name, one[name]) for one in lines], row_type(options, name))
-            for name in options.item_columns
-        }
-    )
+        tables = self._groups.rows()
+        return [part.take_long_rows(block, chosen) for part, blocks in tables for block, chosen, _ in blocks]
