@@ -18,7 +18,7 @@ from twinset.schema import Hashes, Numbers, Places
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedSets:
     """Shingle sets in the order of a ranking, with what rules out quickly that two of them are near.
 
     Set i is hashes[starts[i]:starts[i]+sizes[i]]; the prefix of its tokens in an order by frequency begins with
@@ -36,7 +36,7 @@ class Ranked:
     bits: Hashes
 
 
-def fold(ranked: Ranked, threshold: float) -> tuple[Numbers, Numbers]:
+def fold(ranked: RankedSets, threshold: float) -> tuple[Numbers, Numbers]:
     """For each set the place of the one it is folded under, its own if it is not, and how many tokens they share.
 
     Examples
@@ -47,7 +47,7 @@ def fold(ranked: Ranked, threshold: float) -> tuple[Numbers, Numbers]:
     >>> keys = 2 + hashes  # every token in the prefix: right for any threshold, if not short
     >>> starts, none = np.array([0, 3, 7, 10]), np.zeros(3, np.uint32)
     >>> full = np.full(3, 2**64 - 1, np.uint64)
-    >>> sets = Ranked(hashes, starts, np.array([3, 4, 3], np.uint32), none, starts, keys, np.arange(4), full)
+    >>> sets = RankedSets(hashes, starts, np.array([3, 4, 3], np.uint32), none, starts, keys, np.arange(4), full)
     >>> [part.tolist() for part in fold(sets, 0.75)]
     [[0, 0, 2], [0, 3, 0]]
     """

@@ -198,7 +198,7 @@ def _known(
 
 def _sampled(
     run: Local, known: Known, corpus: Corpus, copies: Copies, candidates: Spool, verifying: Verifying | Measured
-) -> sweep.Sampled:
+) -> sweep.SampledPairs:
     """The exact similarity of true pairs, also of those missed, and which of them became candidates."""
     left, right = (copies.first[numbers] for numbers in known.sample())
     left, right = unpaired(each_once(left, right))
@@ -218,7 +218,7 @@ def _sampled(
     nothing = np.zeros(int(np.count_nonzero(~read)))
     similarity = np.concatenate([_similarity(rows, copies.first, verifying), nothing])
     family = components(corpus.documents, [rows, np.stack([left, right], axis=1)])
-    return sweep.Sampled(
+    return sweep.SampledPairs(
         similarity,
         np.concatenate([found, nothing.astype(np.bool_)]),
         family[np.concatenate([rows[:, 0], left[~read]])],
@@ -233,7 +233,7 @@ def _summary(
     found: Scored,
     known: Known,
     facts: dict[str, Any],
-    sampled: sweep.Sampled,
+    sampled: sweep.SampledPairs,
 ) -> dict[str, Any]:
     since = time.perf_counter()
     run.progress.stage("measuring", len(options.thresholds), "thresholds")

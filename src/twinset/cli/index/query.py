@@ -22,7 +22,7 @@ from twinset.wording import either
 
 if TYPE_CHECKING:
     import twinset
-    from twinset.cli.support.progress import Progress
+    from twinset.cli.support.progress import Display
 
 
 @click.command("query", cls=flags.Command, short_help="Ask what is like a text, or like each of many.")
@@ -116,7 +116,7 @@ def _ask(
     similar: tuple[str, ...],
     file: Path,
     options: AskOptions,
-    progress: Progress,
+    progress: Display,
 ) -> dict[str, Any]:
     from twinset.jobs import query_files
 

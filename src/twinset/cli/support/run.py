@@ -12,7 +12,7 @@ from typing import Any
 
 from twinset.cli.screen import show
 from twinset.cli.support.interrupt import insist
-from twinset.cli.support.progress import Progress, progress
+from twinset.cli.support.progress import Display, progress
 from twinset.options import PlanOptions
 from twinset.options.items import MEASURED
 from twinset.plan import Plan, exact_plan, plan
@@ -46,7 +46,7 @@ def load(say: Callable[[str], None], what: str = "pipeline") -> None:
 
 
 @contextmanager
-def followed(options: PlanOptions, quiet: bool, planned: bool = True) -> Iterator[Progress]:
+def followed(options: PlanOptions, quiet: bool, planned: bool = True) -> Iterator[Display]:
     """Follow a run: its plan first, unless the run itself will tell it, then its progress."""
     # An index has a plan of its own, which is told when it is open; what has a measure of its own, when it is read.
     later = getattr(options, "index", None) is not None or getattr(options, "item_kind", "text") in MEASURED
@@ -68,7 +68,7 @@ def followed(options: PlanOptions, quiet: bool, planned: bool = True) -> Iterato
 
 
 @contextmanager
-def watched(quiet: bool, what: str = "pipeline") -> Iterator[Progress]:
+def watched(quiet: bool, what: str = "pipeline") -> Iterator[Display]:
     """Show the progress of what needs no plan."""
     told = progress(quiet)
     try:

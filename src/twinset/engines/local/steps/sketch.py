@@ -38,7 +38,7 @@ WorkOptions = PairsOptions | DedupOptions
 
 
 @dataclass
-class Sketched:
+class SketchedBlock:
     """What is known of a block of documents once it was read: one entry a row, but for the keys, (bands, rows)."""
 
     rows: int
@@ -61,7 +61,7 @@ class Sketched:
 
 def sketch_block(
     block: Block, part: Part, options: WorkOptions, plan: Plan, other_side: bool, by_length: bool
-) -> Sketched:
+) -> SketchedBlock:
     """All that later stages need of a block, but for its texts."""
     measured = options.item_kind in MEASURED
     done = Shingled(iter(()), _NONE, 0) if measured else shingled(block.texts, options, options.seed)
@@ -91,7 +91,7 @@ def sketch_block(
     status = np.where(counts == 0, EMPTY, READ).astype(np.uint8)
     status[[row for row, _ in block.unreadable]] = UNREADABLE
     ids = block_ids(block, part)
-    return Sketched(
+    return SketchedBlock(
         rows=block.rows,
         status=status,
         counts=counts,
