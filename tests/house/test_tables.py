@@ -95,3 +95,10 @@ def test_help_names_every_ending_of_an_output() -> None:
         output = re.search(r"^\| `-o, --output PATH` \| (.*) \|$", section, re.MULTILINE)
         assert output
         assert all(ending in output[1] for ending in OUTPUT_ENDINGS)
+
+
+def test_the_page_on_changing_names_files_that_are_there() -> None:
+    page = (ROOT / "docs" / "changing.md").read_text("utf-8")
+    named = set(re.findall(r"`((?:src|tests|docs)/[\w./]+|[A-Za-z]+\.(?:md|toml|lock))`", page))
+    assert len(named) > 15
+    assert not {name for name in named if not (ROOT / name).exists() and "NAME" not in name}
