@@ -1,4 +1,4 @@
-"""What every source is made of: parts (a file, a folder, a table) of chunks, read as blocks of rows."""
+"""The contract of a source: parts (a file, a folder, a table) of chunks, read as blocks of rows."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from twinset.system.digests import file_digest
 from twinset.wording import at_line, at_row
 
 MAX_ROW_BYTES = 128 * 2**20
-"""A longer row, line or document cannot be read. It does not follow the memory budget: results never do."""
+"""Maximum size of a row, line or document. It does not depend on the memory limit: results never do."""
 
 LEAST_ROW = 256
-"""Bytes that even a short row counts for when rows are read together: what is found out about it takes as much."""
+"""Minimum size at which a row is counted when chunks are cut: bookkeeping takes about as much for each."""
 
 FLAG_NAMES = ("cluster", "duplicate_of", "similarity")
 FLAG_SCHEMA = pa.schema([("cluster", pa.string()), ("duplicate_of", pa.string()), ("similarity", pa.float64())])
@@ -58,7 +58,7 @@ class Block:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the block holds; what texts and payload share counts once."""
+        """Bytes of the block; buffers that texts and payload share count once."""
         arrays = [self.texts, self.ids, self.by, *self.columns.values()]
         if isinstance(self.payload, pa.Table):
             arrays += [chunk for column in self.payload.columns for chunk in column.chunks]
@@ -118,7 +118,7 @@ class KeptWriter(ABC):
 
 
 class Taking:
-    """Gives kept rows of a part as tables, once all blocks came."""
+    """Collects the kept rows of a part as tables."""
 
     def __init__(self, part: Part) -> None:
         self._part = part
@@ -157,7 +157,7 @@ class Part(ABC):
 
     @property
     def wanted(self) -> frozenset[str]:
-        """Further columns that blocks shall carry; a name that is no column raises `ColumnError`."""
+        """Further columns that blocks must carry; an unknown name raises `ColumnError`."""
         return self._wanted
 
     @wanted.setter
@@ -168,7 +168,7 @@ class Part(ABC):
 
     @property
     def column_names(self) -> list[str]:
-        """The columns there are, as far as they are known before all is read."""
+        """The names of the columns, as far as they are known before reading."""
         return []
 
     def check_column(self, name: str, option: str) -> None:
@@ -178,13 +178,13 @@ class Part(ABC):
 
     def no_column(self, name: str, option: str) -> ColumnError:
         """Make the error for a column that is not there."""
-        there = self.column_names
-        known = ", ".join(repr(one) for one in there[:30]) + (", …" if len(there) > 30 else "")
-        said = f"there is no column {name!r}; the columns are {known or 'none'}: name one with {option}"
-        found = re.fullmatch(r"(.+?),((?:word|char):\d+)(,\d+)?", name) if option.startswith("--text") else None
-        if found:
-            said += f" (of a single column, shingles are said apart: --text {found[1]} --shingle {found[2]})"
-        return ColumnError(said, where=self.name)
+        names = self.column_names
+        listed = ", ".join(repr(one) for one in names[:30]) + (", …" if len(names) > 30 else "")
+        message = f"there is no column {name!r}; the columns are {listed or 'none'}: name one with {option}"
+        record = re.fullmatch(r"(.+?),((?:word|char):\d+)(,\d+)?", name) if option.startswith("--text") else None
+        if record:
+            message += f" (for a single column use --text {record[1]} --shingle {record[2]})"
+        return ColumnError(message, where=self.name)
 
     @abstractmethod
     def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
@@ -216,26 +216,26 @@ class Part(ABC):
         return tuple(self.flag_schema.names)
 
     def taking(self) -> Taking:
-        """Open what gives kept rows as tables."""
+        """Make the collector of kept rows."""
         return Taking(self)
 
     def prepare(  # noqa: B027 - most parts have nothing to do
         self, spread: Callable[..., Any], begin: Callable[[int | None], None], advance: Callable[[int], None]
     ) -> None:
-        """Do what must be done before there are chunks, if that is much; `begin` and `advance` are told of rows."""
+        """Do long work that must precede `chunks`; progress in rows goes to `begin` and `advance`."""
 
     @property
     def rows_read(self) -> int:
-        """Rows that were brought together into those that come as blocks; 0 where rows are what there is."""
+        """Rows of a long table that were grouped into the rows of blocks; 0 for other parts."""
         return 0
 
     @property
     def inner(self) -> list[Part]:
-        """The parts that are read: itself, or those that it is made of."""
+        """The parts that are read: the part itself, or the tables of a long table."""
         return [self]
 
     def forget_ids(self) -> None:
-        """Have no ids, even where there is a column of ids."""
+        """Ignore the column of ids."""
         for name in ("id_name", "id_key"):
             if hasattr(self, name):
                 setattr(self, name, None)
@@ -255,13 +255,13 @@ class Part(ABC):
         raise SourceError(f"row {row} is no file of its own", where=self.name)
 
     def check_unchanged(self) -> None:
-        """Raise `SourceError` when the file is not as it was when opened."""
+        """Raise `SourceError` when the file has changed since it was opened."""
         if self.path is not None and _stat(self.path, self.name) != (self.size, self.mtime_ns):
             raise SourceError("the file was changed while it was being read; run again", where=self.name)
 
     @property
     def lasts(self) -> bool:
-        """Whether it is made of files, of which a digest is worth taking."""
+        """Whether it is made of files, so that a digest identifies it in a later run."""
         return self.path is not None
 
     def digest(self) -> str:
@@ -271,21 +271,21 @@ class Part(ABC):
         return file_digest(self.path, self.name)
 
     def describe(self) -> dict[str, Any]:
-        """Say what would be read, in plain values."""
+        """Describe what would be read, in plain values."""
         about = {"name": self.name, "format": self.format, "bytes": self.size, "source": self.source}
         if self.column_names:
             about["columns"] = self.column_names
         return about
 
-    def bad_row(self, found: Unreadable, row: int, place: int, reason: str, *, lines: bool = True) -> None:
-        """Refuse a malformed row: raise, or note it in `found` under ``--on-error skip``.
+    def bad_row(self, bad: Unreadable, row: int, place: int, reason: str, *, lines: bool = True) -> None:
+        """Refuse a malformed row: raise, or note it in `bad` under ``--on-error skip``.
 
         Its place is the number of a line, or without `lines` that of a row.
         """
         where = at_line(self.name, place) if lines else at_row(self.name, place)
         if self.options.on_error != "skip":
             raise RowError(f"{reason}; --on-error skip leaves such rows out", where=where)
-        found.append((row, f"{where.removeprefix(f'{self.name}, ')}: {reason}"))
+        bad.append((row, f"{where.removeprefix(f'{self.name}, ')}: {reason}"))
 
     def row_ids(self, block: Block) -> Any:
         """The ids of a block, ``file:row`` where rows have none."""
@@ -301,7 +301,7 @@ class Part(ABC):
 
 def _stat(path: Path, name: str) -> tuple[int, int]:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror or error}", where=name) from error
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns
