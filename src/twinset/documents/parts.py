@@ -246,7 +246,7 @@ class Part(ABC):
             if name in self.column_names:
                 raise OptionError(
                     f"{self.name}: --flag adds a column {name!r}, but there is one of that name; "
-                    "rename it, or go without --flag"
+                    "rename it, or leave out --flag"
                 )
         self.flagged = True
 

@@ -40,7 +40,7 @@ from twinset.options.formats import FORMATS, Format, endings_for, formats_for
 
 @dataclass
 class Sources:
-    """The parts to read, in order, and the files that were passed over, each with the reason."""
+    """The parts to read, in order, and the files that were skipped, each with the reason."""
 
     parts: list[Part] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
@@ -167,7 +167,7 @@ class _Opening:
         elif is_pattern(given):
             self._add_pattern(number, given)
         elif "://" in given:
-            raise SourceError("an address cannot be read, only files on this machine", where=given)
+            raise SourceError("URLs cannot be read, only files on this machine", where=given)
         else:
             raise SourceError(
                 "there is no such file or folder; give a path, a pattern, - for JSON lines on stdin "
@@ -220,7 +220,7 @@ class _Opening:
             self.entries.append(file)
         if len(self.entries) == before:
             ours = self.skipped[passed_over:] if not names else []
-            more = f"; {ours[0][0]} is passed over: {ours[0][1]}" if ours else ""
+            more = f"; {ours[0][0]} is skipped: {ours[0][1]}" if ours else ""
             raise SourceError(self._nothing("folder", names) + more, where=given)
 
     def _nothing(self, what: str, passed_over: Sequence[str]) -> str:
@@ -338,7 +338,7 @@ class _Opening:
             part = _part_class(FORMATS[kind])(*where, codec)
         elif codec is not None:
             raise SourceError(
-                f"{kind} files are read from any place within, which {codec} does not allow; unpack it first",
+                f"{kind} files need random access, which {codec} does not allow; decompress it first",
                 where=file.shown,
             )
         else:

@@ -1,4 +1,4 @@
-"""Comma- and tab-separated values: never re-typed, kept rows written as they came."""
+"""Comma- and tab-separated values: fields stay text, and kept rows keep their bytes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CAPACITY = 2**16
 
 
 class SeparatedScanner:
-    """Finds the ends of records, quotes taken into account."""
+    """Finds the ends of records; a line end within quotes is none."""
 
     def __init__(self, delimiter: str) -> None:
         self._delimiter = np.uint8(ord(delimiter))
@@ -44,14 +44,14 @@ class SeparatedScanner:
         self._fields = np.empty(_CAPACITY, np.int64)
 
     def feed(self, piece: bytes) -> tuple[Numbers, Numbers | None]:
-        """Go on with the next piece."""
+        """Scan the next piece."""
         data = np.frombuffer(piece, np.uint8)
         ends, fields = [], []
         self._state[0] = 0
         while self._state[0] < len(data):
-            found = scan_separated(data, self._delimiter, self._state, self._ends, self._fields)
-            ends.append(self._ends[:found].copy())
-            fields.append(self._fields[:found].copy())
+            count = scan_separated(data, self._delimiter, self._state, self._ends, self._fields)
+            ends.append(self._ends[:count].copy())
+            fields.append(self._fields[:count].copy())
         return np.concatenate(ends), np.concatenate(fields)
 
     def finish(self) -> Numbers:
@@ -214,14 +214,14 @@ class SeparatedChunk(Chunk):
     def _items(self, rows: list[int], bad: Unreadable) -> tuple[Any, list[int]]:
         """The texts, or the items in their packed form; and the rows with replaced bytes."""
         part, options = self._part, self._part.options
-        found = [self._column(name, rows) for name in options.item_columns]
-        replaced = sorted({row for _, odd in found for row in odd})
+        columns = [self._column(name, rows) for name in options.item_columns]
+        replaced = sorted({row for _, replaced_rows in columns for row in replaced_rows})
         if options.item_kind == "text":
-            return found[0]
-        texts, odd = packed(options, [column for column, _ in found], written=True)
-        known = set(rows)
-        for row, reason in odd:
-            if row not in known:
+            return columns[0]
+        texts, refused = packed(options, [column for column, _ in columns], from_text=True)
+        unreadable = set(rows)
+        for row, reason in refused:
+            if row not in unreadable:
                 part.bad_row(bad, row, self._records.line_of(row), reason)
         return texts, replaced
 
@@ -232,7 +232,7 @@ class SeparatedChunk(Chunk):
         """Refuse records that do not have the header's number of fields."""
         part, records = self._part, self._records
         if records.too_long:
-            most = f"{MAX_ROW_BYTES // 2**20} MiB, the most that is read; is a quote never closed?"
+            most = f"{MAX_ROW_BYTES // 2**20} MiB, the maximum; is a quote never closed?"
             part.bad_row(bad, 0, records.first_line, f"the row is longer than {most}")
             return
         fields = records.fields if records.fields is not None else np.empty(0, np.int64)
@@ -251,14 +251,14 @@ class SeparatedChunk(Chunk):
         try:
             return values.cast(pa.string())
         except pa.ArrowInvalid:
-            known = []
+            ids: list[str | None] = []
             for row, value in enumerate(values.to_pylist()):
                 try:
-                    known.append(None if value is None else value.decode())
+                    ids.append(None if value is None else value.decode())
                 except UnicodeDecodeError:
                     self._part.bad_row(bad, row, self._records.line_of(row), f"the id {name!r} is not UTF-8")
-                    known.append(None)
-            return pa.array(known, pa.string())
+                    ids.append(None)
+            return pa.array(ids, pa.string())
 
 
 def _field(value: Any) -> str:

@@ -228,7 +228,7 @@ class ObjectsChunk(Chunk):
     def _object(self, data: memoryview) -> dict[str, Any]:
         part = self._part
         if self._records.too_long:
-            most = f"{MAX_ROW_BYTES // 2**20} MiB, the most that is read"
+            most = f"{MAX_ROW_BYTES // 2**20} MiB, the maximum"
             raise MalformedRow(f"the {part.row_noun} is longer than {most}")
         row = part.parse(data)
         if isinstance(row, MalformedRow):
@@ -240,6 +240,6 @@ class ObjectsChunk(Chunk):
                 if name in row:
                     raise OptionError(
                         f"{part.name}: --flag adds {name!r}, but a row has a key of that name; "
-                        "rename it, or go without --flag"
+                        "rename it, or leave out --flag"
                     )
         return row

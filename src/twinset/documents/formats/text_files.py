@@ -53,12 +53,12 @@ class TextPart(Part):
 
     def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
         """Some files at a time."""
-        first, held = 0, 0
+        first, size = 0, 0
         for row, file in enumerate(self.files):
-            held += file.size * (_PACKED if file.codec else 1)
-            if held >= batch_bytes or row + 1 == len(self.files):
+            size += file.size * (_PACKED if file.codec else 1)
+            if size >= batch_bytes or row + 1 == len(self.files):
                 yield TextChunk(self, first, row + 1)
-                first, held = row + 1, 0
+                first, size = row + 1, 0
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
         """Open the list of kept files."""
@@ -75,7 +75,7 @@ class TextPart(Part):
         return file_bytes(self.files[row])
 
     def check_unchanged(self) -> None:
-        """Raise when a file is not as it was when opened."""
+        """Raise when a file has changed since it was opened."""
         for file in self.files:
             try:
                 now = os.stat(file.path)
@@ -155,7 +155,7 @@ class TextChunk(Chunk):
 
 
 def file_bytes(file: DocumentFile) -> bytes:
-    """A file as it is, unpacked where it is compressed; no more than one row may have."""
+    """Read a whole file, decompressed; refuse one that is longer than `MAX_ROW_BYTES`."""
     pieces: list[bytes] = []
     size = 0
     with open_reader(file.path, file.codec, file.path) as stream:
@@ -167,21 +167,21 @@ def file_bytes(file: DocumentFile) -> bytes:
                 size += len(piece)
     if size > MAX_ROW_BYTES:
         raise RowError(
-            f"the document is longer than {MAX_ROW_BYTES // 2**20} MiB, the most that is read",
+            f"the document is longer than {MAX_ROW_BYTES // 2**20} MiB, the maximum",
             where=file.path,
         )
     return b"".join(pieces)
 
 
 def _array(texts: list[bytes | str | None], utf8: bool) -> Any:
-    held = sum(len(text) for text in texts if text is not None)
+    size = sum(len(text) for text in texts if text is not None)
     if utf8:
-        return pa.array(texts, pa.binary() if held < 2**31 else pa.large_binary())
-    return pa.array(texts, pa.string() if 4 * held < 2**31 else pa.large_string())
+        return pa.array(texts, pa.binary() if size < 2**31 else pa.large_binary())
+    return pa.array(texts, pa.string() if 4 * size < 2**31 else pa.large_string())
 
 
 class TextWriter(KeptWriter):
-    """Lists the kept files in ``kept.txt`` and, if asked, copies them below ``kept/``."""
+    """Lists the kept files in ``kept.txt`` and, with ``--copy``, copies them below ``kept/``."""
 
     def __init__(self, part: TextPart, out: Path, copy: bool) -> None:
         self._out = out
@@ -215,7 +215,7 @@ class TextWriter(KeptWriter):
             self._file.close()
 
     def abort(self) -> None:
-        """Take the list back to what it was, and remove the copies."""
+        """Undo the additions to the list, and remove the copies."""
         try:
             self._file.truncate(self._before)
             self._file.close()

@@ -93,7 +93,7 @@ class ColumnsPart(Part):
         if texts.nbytes > MAX_ROW_BYTES and self.options.group is None:
             lengths = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False)
             for row in np.flatnonzero(lengths > MAX_ROW_BYTES).tolist():
-                reason = f"the text is longer than {MAX_ROW_BYTES // 2**20} MiB, the most that is read"
+                reason = f"the text is longer than {MAX_ROW_BYTES // 2**20} MiB, the maximum"
                 self.bad_row(bad, row, first_row + row, reason, lines=False)
         block = Block(rows, first_row, texts, unreadable=bad)
         if not texts_only:
@@ -118,8 +118,8 @@ class ColumnsPart(Part):
             made = [one_array(column) for column in columns]
         else:
             made = [one_array(_plain(column)) for column in columns]
-        texts, found = packed(self.options, made)
-        for row, reason in found:
+        texts, refused = packed(self.options, made)
+        for row, reason in refused:
             self.bad_row(bad, row, first_row + row, reason, lines=False)
         return texts
 
@@ -166,8 +166,8 @@ def _plain(column: Any) -> Any:
         column = column.cast(_storage(column.type))
     if pa.types.is_dictionary(column.type):
         column = _without_views(column)
-        held = column.nbytes + _decoded_bytes(column)
-        wide = pa.types.is_string(column.type.value_type) and held > _MOST_OFFSET
+        size = column.nbytes + _decoded_bytes(column)
+        wide = pa.types.is_string(column.type.value_type) and size > _MOST_OFFSET
         column = column.cast(pa.large_string() if wide else column.type.value_type)
     if pa.types.is_string_view(column.type):
         column = column.cast(pa.large_string())

@@ -48,17 +48,17 @@ class ImagePart(TextPart):
     def check_flag(self) -> None:
         """Pictures have no columns to add to."""
         raise OptionError(
-            f"{self.name}: --flag adds columns, but pictures have none; go without it and look in clusters.parquet"
+            f"{self.name}: --flag adds columns, but pictures have none; leave it out and see clusters.parquet"
         )
 
     def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
         """Some files at a time."""
-        first, held = 0, 0
+        first, size = 0, 0
         for row, file in enumerate(self.files):
-            held += max(LEAST_ROW, _UNPACKED * file.size)
-            if held >= batch_bytes or row + 1 - first == _FILES or row + 1 == len(self.files):
+            size += max(LEAST_ROW, _UNPACKED * file.size)
+            if size >= batch_bytes or row + 1 - first == _FILES or row + 1 == len(self.files):
                 yield ImageChunk(self, first, row + 1)
-                first, held = row + 1, 0
+                first, size = row + 1, 0
 
     def take_rows(self, block: Block, chosen: Mask) -> Any:
         """Ids and paths."""
@@ -100,5 +100,5 @@ class ImageChunk(TextChunk):
         if self._part.picture_sketch is not None:
             rows = self._part.picture_sketch(rows)
         each = iter(rows)
-        found = [None if one is None else next(each).tobytes() for one in pictures]
-        return pa.array(found, pa.large_binary())
+        values = [None if one is None else next(each).tobytes() for one in pictures]
+        return pa.array(values, pa.large_binary())

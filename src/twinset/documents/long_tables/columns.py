@@ -16,48 +16,48 @@ from twinset.documents.normalize import hash_values
 from twinset.options import ReadOptions
 
 ELEMENT_SEED = 0x5E7
-"""With which the elements of sets are hashed, those of lists and those of long tables."""
+"""Seed for the hashes of elements, in lists and in long tables."""
 
 BadRows = dict[int, str]
 """Rows that cannot be used, and why."""
 
 
 def read_rows(
-    options: ReadOptions, columns: Sequence[Any], written: bool
+    options: ReadOptions, columns: Sequence[Any], from_text: bool
 ) -> tuple[LongTableRows, list[tuple[int, str]]]:
     """Read the columns of the group, the item and, if there is one, the weight; gives the rows and the bad rows.
 
-    `written`: they are fields of a text file, in which nothing stands for null.
+    `from_text`: they are fields of a text file, in which an empty field is null.
 
     Examples
     --------
     >>> columns = [pa.array(["ann", "bob", "ann", None]), pa.array([5, 5, 6, 7])]
-    >>> rows, bad = read_rows(ReadOptions.of(group="user", item="movie"), columns, written=False)
+    >>> rows, bad = read_rows(ReadOptions.of(group="user", item="movie"), columns, from_text=False)
     >>> rows.codes.tolist(), rows.names.to_pylist(), bad
     ([0, 1, 0, -1], ['ann', 'bob'], [(3, "the group 'user' is null")])
     """
-    odd: BadRows = {}
-    nothing = "is empty" if written else "is null"
-    codes, values = coded(columns[0], written)
-    _refuse(odd, codes, f"the group {options.group!r} {nothing}")
+    bad: BadRows = {}
+    nothing = "is empty" if from_text else "is null"
+    codes, values = coded(columns[0], from_text)
+    _refuse(bad, codes, f"the group {options.group!r} {nothing}")
     names, unread = _names(values)
     if len(unread):
         codes = _merged(codes, np.where(np.isin(np.arange(len(values)), unread), -1, np.arange(len(values))))
-        _refuse(odd, codes, f"the group {options.group!r} is not UTF-8")
-    places, values = coded(columns[1], written)
-    _refuse(odd, places, f"the item {options.item!r} {nothing}")
-    written_so = words(values)
-    hashes = hash_values(written_so, ELEMENT_SEED)
+        _refuse(bad, codes, f"the group {options.group!r} is not UTF-8")
+    places, values = coded(columns[1], from_text)
+    _refuse(bad, places, f"the item {options.item!r} {nothing}")
+    names_of_elements = words(values)
+    hashes = hash_values(names_of_elements, ELEMENT_SEED)
     elements = hashes[np.maximum(places, 0)] if len(hashes) else np.zeros(len(places), np.uint64)
-    weights = _weights(options, columns[2], odd, nothing) if len(columns) > 2 else None
+    weights = _weights(options, columns[2], bad, nothing) if len(columns) > 2 else None
     codes = np.array(codes, np.int32)
-    codes[list(odd)] = -1
-    rows = LongTableRows(codes, names, np.zeros(0, np.int64), elements, weights, places, written_so)
-    return renumbered(rows), sorted(odd.items())
+    codes[list(bad)] = -1
+    rows = LongTableRows(codes, names, np.zeros(0, np.int64), elements, weights, places, names_of_elements)
+    return renumbered(rows), sorted(bad.items())
 
 
-def coded(column: Any, written: bool = False) -> tuple[Codes, Any]:
-    """A column as codes and the values they stand for, which need not be distinct; negative where there is none."""
+def coded(column: Any, from_text: bool = False) -> tuple[Codes, Any]:
+    """Encode a column as codes and the values they stand for; codes of nulls are negative. Values may repeat."""
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage
     if pa.types.is_null(column.type):
@@ -70,23 +70,22 @@ def coded(column: Any, written: bool = False) -> tuple[Codes, Any]:
     if pa.types.is_string_view(values.type) or pa.types.is_binary_view(values.type):
         values = values.cast(pa.large_binary())
     codes = pc.fill_null(column.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
-    gone = np.asarray(values.is_null()) if values.null_count else np.zeros(len(values), np.bool_)
-    if written:
-        gone = gone | (np.asarray(pc.fill_null(pc.binary_length(values), 0)) == 0)
-    if gone.any():
-        codes = _merged(codes, np.where(gone, -1, np.arange(len(values))))
+    missing = np.asarray(values.is_null()) if values.null_count else np.zeros(len(values), np.bool_)
+    if from_text:
+        missing = missing | (np.asarray(pc.fill_null(pc.binary_length(values), 0)) == 0)
+    if missing.any():
+        codes = _merged(codes, np.where(missing, -1, np.arange(len(values))))
     return codes, values
 
 
 def _merged(codes: Codes, to: npt.NDArray[np.int64]) -> Codes:
-    """Codes with others in their place."""
-    found = np.append(to, -1)[codes]
-    return found.astype(np.int32)
+    """Replace codes."""
+    return np.append(to, -1)[codes].astype(np.int32)
 
 
-def _refuse(odd: BadRows, codes: Codes, reason: str) -> None:
+def _refuse(bad: BadRows, codes: Codes, reason: str) -> None:
     for row in np.flatnonzero(codes < 0).tolist():
-        odd.setdefault(row, reason)
+        bad.setdefault(row, reason)
 
 
 def _names(values: Any) -> tuple[Any, list[int]]:
@@ -110,7 +109,7 @@ def _decoded(value: bytes | None) -> str | None:
 
 
 def words(values: Any) -> Any:
-    """Elements as they are written; what is not UTF-8 in them is replaced."""
+    """Convert elements to strings; bytes that are not UTF-8 are replaced."""
     if _is_bytes(values.type):
         raw = values.cast(pa.large_binary())
         try:
@@ -128,26 +127,26 @@ def _is_bytes(kind: Any) -> bool:
     )
 
 
-def _weights(options: ReadOptions, column: Any, odd: BadRows, nothing: str) -> npt.NDArray[np.float64]:
-    places, values = coded(column, written=nothing == "is empty")
-    _refuse(odd, places, f"the weight {options.weight!r} {nothing}")
+def _weights(options: ReadOptions, column: Any, bad: BadRows, nothing: str) -> npt.NDArray[np.float64]:
+    places, values = coded(column, from_text=nothing == "is empty")
+    _refuse(bad, places, f"the weight {options.weight!r} {nothing}")
     numbers = _numbers(values)
-    found = np.append(numbers, 0.0)[places]
-    for row in np.flatnonzero(~(np.isfinite(found) & (found >= 0))).tolist():
+    weights = np.append(numbers, 0.0)[places]
+    for row in np.flatnonzero(~(np.isfinite(weights) & (weights >= 0))).tolist():
         shown = words(values.slice(int(places[row]), 1))[0].as_py()
-        odd.setdefault(row, f"the weight {options.weight!r} is {shown!r}; it must be a number from 0 up")
-    return found
+        bad.setdefault(row, f"the weight {options.weight!r} is {shown!r}; it must be a number from 0 up")
+    return weights
 
 
 def _numbers(values: Any) -> npt.NDArray[np.float64]:
-    """Values as numbers; what is none becomes NaN."""
+    """Convert values to numbers; NaN for those that are not."""
     if _is_bytes(values.type):
         values = pc.utf8_trim_whitespace(words(values))
     try:
-        found = values.cast(pa.float64(), safe=False)
+        numbers = values.cast(pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        found = pa.array([_number(one) for one in values], pa.float64())
-    return np.asarray(pc.fill_null(found, math.nan)).astype(np.float64)
+        numbers = pa.array([_number(one) for one in values], pa.float64())
+    return np.asarray(pc.fill_null(numbers, math.nan)).astype(np.float64)
 
 
 def _number(value: Any) -> float:
@@ -189,7 +188,7 @@ def row_type(options: ReadOptions, name: str) -> Any:
 
 
 def names_elements(kind: Any) -> bool:
-    """Whether values of a type can name groups or elements: those that can be written."""
+    """Whether values of a type can name groups or elements: those that convert to text."""
     if pa.types.is_nested(kind):
         return False
     try:
@@ -200,7 +199,7 @@ def names_elements(kind: Any) -> bool:
 
 
 def is_weight(kind: Any) -> bool:
-    """Whether values of a type can be weights: numbers, or text that is written as numbers."""
+    """Whether values of a type can be weights: numbers, or text."""
     types = pa.types
     number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
     return bool(number or _is_bytes(kind) or types.is_string_view(kind))

@@ -82,9 +82,9 @@ class GroupBuilder:
             return _NONE, _NONE
         whole = join_groups(self._held, self.column)
         self._held = []
-        found = Sorted(whole, self.bag, spread)
-        out.append(found.batches(cuts(found.sizes, piece), self.refuse))
-        return found.sizes, whole.firsts
+        groups = Sorted(whole, self.bag, spread)
+        out.append(groups.batches(cuts(groups.sizes, piece), self.refuse))
+        return groups.sizes, whole.firsts
 
     def _lay_spilled(self, out: Laid, piece: int, spread: Spread) -> tuple[Places, Places]:
         runs, sizes, firsts = [], [_NONE], [_NONE]
@@ -100,11 +100,11 @@ class GroupBuilder:
                 part.add(portion)
             laid.remove()
             run = Laid(self.folder / f"groups-{number}")
-            found = part._lay(run, small, spread)
+            run_sizes, run_firsts = part._lay(run, small, spread)
             if run.rows:
                 runs.append(run)
-                sizes.append(found[0])
-                firsts.append(found[1])
+                sizes.append(run_sizes)
+                firsts.append(run_firsts)
         every = np.concatenate(firsts)
         order = np.argsort(every, kind="stable")
         ordered = np.concatenate(sizes)[order]

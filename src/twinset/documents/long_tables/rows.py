@@ -32,7 +32,7 @@ class LongTableRows:
     weights: npt.NDArray[np.float64] | None = None
     places: Any = None
     words: Any = None
-    """The elements as they are written, and which of them each row names."""
+    """`words`: the distinct elements as strings; `places`: which of them each row names."""
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -44,13 +44,13 @@ class LongTableRows:
         return int(self.codes.nbytes + self.elements.nbytes + weights + self.names.nbytes + self.firsts.nbytes)
 
     def without(self, rows: Sequence[int]) -> LongTableRows:
-        """The same, some rows left out."""
+        """Leave out some rows."""
         codes = self.codes.copy()
         codes[list(rows)] = -1
         return renumbered(dataclasses.replace(self, codes=codes))
 
-    def there(self) -> LongTableRows:
-        """The rows that are not left out."""
+    def compact(self) -> LongTableRows:
+        """Drop the rows that are left out."""
         chosen = self.codes >= 0
         if chosen.all():
             return self
@@ -60,7 +60,7 @@ class LongTableRows:
 
 
 def renumbered(rows: LongTableRows) -> LongTableRows:
-    """The same with codes in the order in which they first appear, and names that do appear."""
+    """Renumber the groups in the order in which they first appear, without those that do not."""
     from twinset.documents.long_tables.kernels import first_seen  # which only long tables need to wait for
 
     new = np.full(len(rows.names), -1, np.int32)
@@ -96,20 +96,21 @@ class GroupRows:
 
 
 def group_rows(rows: LongTableRows, by: Any, first_row: int, source: int, column: str | None) -> GroupRows:
-    """The rows of a block that are not left out; `by` has a value for each row."""
+    """Make the rows of groups of the rows of a block; `by` has a value for each row."""
     values = None
     if by is not None:
         values = by.take(pa.array(rows.firsts))
         own = by.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
         chosen = rows.codes >= 0
-        odd = chosen & (own != own[rows.firsts][rows.codes] if len(rows.firsts) else False)
-        if odd.any():
-            row = int(np.flatnonzero(odd)[0])
+        differing = chosen & (own != own[rows.firsts][rows.codes] if len(rows.firsts) else False)
+        if differing.any():
+            row = int(np.flatnonzero(differing)[0])
             at = int(rows.codes[row])
             raise _two_values(column, rows.names[at].as_py(), values[at].as_py(), by[row].as_py())
-    there = rows.there()
+    compact = rows.compact()
     sources = np.full(len(rows.names), source, np.uint32)
-    return GroupRows(there.codes, there.elements, there.weights, rows.names, rows.firsts + first_row, sources, values)
+    firsts = rows.firsts + first_row
+    return GroupRows(compact.codes, compact.elements, compact.weights, rows.names, firsts, sources, values)
 
 
 def _two_values(column: str | None, name: str, one: str | None, other: str | None) -> ColumnError:
@@ -137,10 +138,10 @@ def join_groups(portions: Sequence[GroupRows], column: str | None = None) -> Gro
         every = pa.concat_arrays([one.by for one in portions])
         by = every.take(pa.array(firsts))
         own = every.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        odd = np.flatnonzero(own != own[firsts][codes])
-        if len(odd):
-            at = int(codes[odd[0]])
-            raise _two_values(column, names[int(firsts[at])].as_py(), by[at].as_py(), every[int(odd[0])].as_py())
+        differing = np.flatnonzero(own != own[firsts][codes])
+        if len(differing):
+            at = int(codes[differing[0]])
+            raise _two_values(column, names[int(firsts[at])].as_py(), by[at].as_py(), every[int(differing[0])].as_py())
     weights = [one.weights for one in portions if one.weights is not None]
     return GroupRows(
         np.concatenate(rows),

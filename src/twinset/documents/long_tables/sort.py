@@ -134,13 +134,13 @@ class _Stream:
 
     def take(self, count: int) -> list[Any]:
         """The next groups."""
-        found = []
+        pieces = []
         while count:
             if self._left is None or not self._left.num_rows:
                 self._left = self._laid.read(self._next)
                 self._next += 1
             piece = self._left.slice(0, count)
-            found.append(piece)
+            pieces.append(piece)
             count -= piece.num_rows
             self._left = self._left.slice(piece.num_rows)
-        return found
+        return pieces

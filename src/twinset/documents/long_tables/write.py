@@ -1,4 +1,4 @@
-"""What is kept of a long table: the rows of the kept groups, each table in its own format."""
+"""Write the rows of the kept groups of a long table, each table in its own format."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ class GroupNumbers:
         """The number of each name; -1 where there is none."""
         hashes = hash_values(names, NAME_SEED)
         places = np.minimum(np.searchsorted(self._hashes, hashes), max(0, len(self._hashes) - 1))
-        found = np.full(len(names), -1, np.int64)
+        group_numbers = np.full(len(names), -1, np.int64)
         if len(self._hashes):
             same = self._hashes[places] == hashes
-            found[same] = self._order[places[same]]
+            group_numbers[same] = self._order[places[same]]
         for row in np.flatnonzero(np.isin(hashes, self._twice)).tolist():
-            found[row] = self._alike.get(names[row].as_py(), -1)
-        return found
+            group_numbers[row] = self._alike.get(names[row].as_py(), -1)
+        return group_numbers
 
 
 class _ChosenGroups:
