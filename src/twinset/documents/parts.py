@@ -17,6 +17,7 @@ import pyarrow as pa
 from twinset.errors import ColumnError, OptionError, RowError, SourceError
 from twinset.options import ReadOptions
 from twinset.options.keep_rules import COLUMN_FLAG
+from twinset.schema import Places
 from twinset.system.digests import file_digest
 from twinset.wording import at_line, at_row
 
@@ -144,6 +145,8 @@ class Part(ABC):
     format: str
     files: Sequence[DocumentFile] = ()
     picture_sketch: PictureSketch | None = None
+    id_name: str | None = None
+    """The column or key of ids, if rows have ids of their own."""
 
     def __init__(self, name: str, source: int, options: ReadOptions, path: Path | None = None) -> None:
         self.name = name
@@ -234,11 +237,22 @@ class Part(ABC):
         """The parts that are read: the part itself, or the tables of a long table."""
         return [self]
 
+    @property
+    def schema_metadata(self) -> dict[bytes, bytes]:
+        """The metadata of the schema, where there is one."""
+        return {}
+
+    def elements(self, rows: Places) -> list[list[str] | None] | None:
+        """The names of the elements of some groups; None where items are not groups of rows."""
+        return None
+
+    def weights(self, rows: Places) -> list[dict[str, float] | None] | None:
+        """The weights of the elements of some groups; None where items are not groups of rows."""
+        return None
+
     def forget_ids(self) -> None:
         """Ignore the column of ids."""
-        for name in ("id_name", "id_key"):
-            if hasattr(self, name):
-                setattr(self, name, None)
+        self.id_name = None
 
     def check_flag(self) -> None:
         """Raise when the columns of ``--flag`` cannot be added; from now on rows with them are refused."""

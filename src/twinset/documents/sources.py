@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import shutil
 import sys
@@ -27,15 +26,14 @@ from twinset.documents.files import (
     why_not_text,
     without_ours,
 )
-from twinset.documents.formats.lines import LinesPart
 from twinset.documents.formats.memory_tables import table_part
 from twinset.documents.formats.python_objects import check_array, items_part
-from twinset.documents.formats.text_files import TextPart
-from twinset.documents.output_names import Components, components_of, distinct_names
+from twinset.documents.open_parts import SourceFile, document_file, file_part, part_class, text_part
+from twinset.documents.output_names import components_of, distinct_names
 from twinset.documents.parts import DocumentFile, Part
 from twinset.errors import OptionError, SourceError
 from twinset.options import ReadOptions
-from twinset.options.formats import FORMATS, Format, endings_for, formats_for
+from twinset.options.formats import FORMATS, endings_for, formats_for
 
 
 @dataclass
@@ -87,24 +85,6 @@ def open_sources(sources: Sequence[object], options: ReadOptions, *, scratch: Pa
     return opening.finish()
 
 
-@dataclass(slots=True)
-class _SourceFile:
-    """A file to read: its path, the name shown in messages, and the components its output name must have."""
-
-    path: Path
-    shown: str
-    source: int
-    components: Components
-    least: int
-    folder: Path | None = None
-    folder_name: str = ""
-
-    def goes_with(self, other: _SourceFile) -> bool:
-        """Whether two texts are of one part: of the same folder, or both given by their own names."""
-        same = self.folder == other.folder
-        return same and (self.folder is None or self.source == other.source)
-
-
 class _Opening:
     """Collects files and parts source by source, then opens them."""
 
@@ -113,7 +93,7 @@ class _Opening:
         self.scratch = scratch
         self.prefix = "against-" if against else ""
         self.alone = sum(isinstance(one, (list, tuple, np.ndarray)) for one in sources) == 1 and not against
-        self.entries: list[_SourceFile | Part] = []
+        self.entries: list[SourceFile | Part] = []
         self.skipped: list[tuple[str, str]] = []
         self.names: set[str] = set()
 
@@ -187,7 +167,7 @@ class _Opening:
             spool.parent.mkdir(parents=True, exist_ok=True)
             with open(spool, "wb") as file:
                 shutil.copyfileobj(sys.stdin.buffer, file, 2**20)
-        part: Part = _part_class(FORMATS["jsonl"])(name, number, self.options, spool)
+        part: Part = part_class(FORMATS["jsonl"])(name, number, self.options, spool)
         part.kept_name = PurePosixPath("stdin.jsonl")
         self.entries.append(part)
 
@@ -214,7 +194,7 @@ class _Opening:
                 self.skipped.append((shown, reason))
                 continue
             parts = tuple(name.split("/"))
-            file = _SourceFile(path, shown, number, whole + parts, len(parts))
+            file = SourceFile(path, shown, number, whole + parts, len(parts))
             if not tables:
                 file.folder, file.folder_name = folder, folder.as_posix()
             self.entries.append(file)
@@ -260,7 +240,7 @@ class _Opening:
         if kind not in ("text", "image") and (reason := why_not_opened(given, path.as_posix(), self.options)):
             self.skipped.append((path.as_posix(), reason))
             return
-        self.entries.append(_SourceFile(path, path.as_posix(), number, components_of(path), 1))
+        self.entries.append(SourceFile(path, path.as_posix(), number, components_of(path), 1))
 
     def _add_pattern(self, number: int, given: str) -> None:
         before, matches = len(self.entries), matches_of(given)
@@ -272,7 +252,7 @@ class _Opening:
             if reason := self._why_not(match, shown) if plain else why_not_opened(match, shown, self.options):
                 self.skipped.append((shown, reason))
                 continue
-            self.entries.append(_SourceFile(Path(match), shown, number, components_of(match), 1))
+            self.entries.append(SourceFile(Path(match), shown, number, components_of(match), 1))
         if len(self.entries) == before:
             raise SourceError(
                 self._nothing("pattern", matches) if matches else "no file fits this pattern",
@@ -281,25 +261,25 @@ class _Opening:
 
     def finish(self) -> Sources:
         """Name the outputs and open the parts."""
-        files = [one for one in self.entries if isinstance(one, _SourceFile)]
+        files = [one for one in self.entries if isinstance(one, SourceFile)]
         taken = [(tuple(one.kept_name.parts), 1) for one in self.entries if isinstance(one, Part)]
         names = distinct_names([*taken, *((one.components, one.least) for one in files)])
         kept = {id(one): name for one, name in zip(files, names[len(taken) :], strict=True)}
         parts: list[Part] = []
-        texts: list[tuple[_SourceFile, DocumentFile]] = []
+        texts: list[tuple[SourceFile, DocumentFile]] = []
         for one in self.entries:
-            text = isinstance(one, _SourceFile) and self._is_text(one)
-            if texts and not (text and isinstance(one, _SourceFile) and one.goes_with(texts[0][0])):
-                parts.append(self._text_part(texts))
+            text = isinstance(one, SourceFile) and self._is_text(one)
+            if texts and not (text and isinstance(one, SourceFile) and one.goes_with(texts[0][0])):
+                parts.append(text_part(texts, self.options))
                 texts = []
             if isinstance(one, Part):
                 parts.append(one)
             elif text:
-                texts.append((one, _text_file(one, kept[id(one)])))
+                texts.append((one, document_file(one, kept[id(one)])))
             else:
-                parts.append(self._file_part(one, kept[id(one)]))
+                parts.append(file_part(one, kept[id(one)], self.options))
         if texts:
-            parts.append(self._text_part(texts))
+            parts.append(text_part(texts, self.options))
         if self.options.group is not None:
             from twinset.documents.long_tables.part import (  # with it come kernels, for which others need not wait
                 GroupsPart,
@@ -308,49 +288,11 @@ class _Opening:
             parts = [GroupsPart(parts, self.options, self.scratch)]
         return Sources(parts, self.skipped)
 
-    def _is_text(self, file: _SourceFile) -> bool:
+    def _is_text(self, file: SourceFile) -> bool:
         """Whether a file is one document; in a folder of texts every file is."""
         if self.options.lines:
             return False
         return self.options.images or file.folder is not None or format_of(file.path.name)[0] == "text"
-
-    def _text_part(self, texts: list[tuple[_SourceFile, DocumentFile]]) -> TextPart:
-        first = texts[0][0]
-        files = [file for _, file in texts]
-        name = first.folder_name or files[0].id
-        if first.folder is None and len(files) > 1:
-            name = f"{files[0].id} … {files[-1].id}"
-        if self.options.images:
-            from twinset.documents.items.image_files import (  # with it comes Pillow, for which others need not wait
-                ImagePart,
-            )
-
-            return ImagePart(name, self.options, files, first.folder)
-        return TextPart(name, self.options, files, first.folder)
-
-    def _file_part(self, file: _SourceFile, kept: PurePosixPath) -> Part:
-        kind, codec = format_of(file.path.name)
-        where = (file.shown, file.source, self.options, file.path)
-        part: Part
-        if file.folder is not None or kind == "text":
-            part = LinesPart(*where, codec)
-        elif FORMATS[kind].compressible:
-            part = _part_class(FORMATS[kind])(*where, codec)
-        elif codec is not None:
-            raise SourceError(
-                f"{kind} files need random access, which {codec} does not allow; decompress it first",
-                where=file.shown,
-            )
-        else:
-            part = _part_class(FORMATS[kind])(*where)
-        part.kept_name = kept
-        return part
-
-
-def _part_class(format: Format) -> Any:
-    """Import the part that reads a format: what other formats need is not waited for."""
-    module, _, name = format.part.partition(":")
-    return getattr(importlib.import_module(module), name)
 
 
 def _pictures(names: Sequence[str]) -> str:
@@ -363,20 +305,6 @@ def _pictures(names: Sequence[str]) -> str:
 
 def _is_plain(name: str) -> bool:
     return format_of(name)[0] == "text"
-
-
-def _text_file(file: _SourceFile, kept: PurePosixPath) -> DocumentFile:
-    try:
-        about = os.stat(file.path)
-    except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror}", where=file.shown) from error
-    # Without the number that tells copies of a file named twice apart: its id would appear twice, and shall.
-    below = PurePosixPath(*file.components[-len(kept.parts) :])
-    shown = str(below) if file.folder is not None else file.shown
-    # A name that is not UTF-8 cannot be an id as it is; it is shown as Python would.
-    id = shown.encode("utf-8", "backslashreplace").decode()
-    codec = format_of(file.path.name)[1]
-    return DocumentFile(str(file.path), id, kept, file.source, codec, about.st_size, about.st_mtime_ns)
 
 
 def _no_long_table(what: str) -> SourceError:

@@ -1,7 +1,7 @@
 """The file formats: one entry each, from which endings, messages, help and documentation are derived.
 
 The parts that read them are named, not imported: this table must load without Arrow, since `twinset --help` reads it.
-`documents/sources.py` imports a part when a file of its format is opened.
+`documents/open_parts.py` imports a part when a file of its format is opened.
 """
 
 from __future__ import annotations

@@ -53,10 +53,10 @@ class ObjectsPart(Part):
         self.codec = codec
         self._keys: list[str] = []
         self._kinds: dict[str, str] = {}
-        self.id_key = options.id
+        self.id_name = options.id
         first = self._peek()
-        if self.id_key is None and first is not None and "id" in first:
-            self.id_key = "id"
+        if self.id_name is None and first is not None and "id" in first:
+            self.id_name = "id"
         if first is not None:
             self._check_keys()
 
@@ -191,8 +191,8 @@ class ObjectsChunk(Chunk):
             try:
                 values = self._object(data)
                 item = item_value(values, options)
-                if part.id_key is not None:
-                    id_ = id_value(values, part.id_key)
+                if part.id_name is not None:
+                    id_ = id_value(values, part.id_name)
                 if options.by is not None:
                     partition = partition_value(values, options.by)
                 if was_replaced(values) and holds_replaced(item):
@@ -207,7 +207,7 @@ class ObjectsChunk(Chunk):
                 column.append(clean_value(values, values.get(name)))
         block = Block(self.rows, self.first_row, self._texts(items, replaced, bad), unreadable=bad, replaced=replaced)
         if not texts_only:
-            block.ids = None if part.id_key is None else pa.array(ids, pa.string())
+            block.ids = None if part.id_name is None else pa.array(ids, pa.string())
             block.by = None if options.by is None else pa.array(partitions, pa.string())
             block.columns = {name: part.ordered_column(name, column) for name, column in columns.items()}
         block.payload = self._records if whole else None

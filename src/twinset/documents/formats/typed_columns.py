@@ -44,7 +44,7 @@ class ColumnsPart(Part):
 
     def no_column(self, name: str, option: str) -> ColumnError:
         """Make the error for a column that is not there."""
-        if METADATA in (self.schema.metadata or {}):
+        if METADATA in self.schema_metadata:
             return ColumnError(
                 "it holds sketches, not the documents of which they were made; twinset pairs compares them, all else "
                 "needs the documents",
@@ -73,6 +73,11 @@ class ColumnsPart(Part):
         """The names in the schema."""
         names: list[str] = self.schema.names
         return names
+
+    @property
+    def schema_metadata(self) -> dict[bytes, bytes]:
+        """The metadata of the schema."""
+        return dict(self.schema.metadata or {})
 
     def check_column(self, name: str, option: str) -> None:
         """Raise when there is no such column, or more than one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -35,8 +35,8 @@ def written_sets(part: Part, rows: Places) -> list[list[str] | None]:
     >>> written_sets(opened.parts[0], np.array([1, 0]))
     [[], ['a', '5']]
     """
-    of_groups: Callable[[Places], list[list[str] | None]] | None = getattr(part, "elements", None)
-    return _lists_written(part, rows) if of_groups is None else of_groups(rows)
+    of_groups = part.elements(rows)
+    return _lists_written(part, rows) if of_groups is None else of_groups
 
 
 def _lists_written(part: Part, rows: Places) -> list[Any]:
@@ -65,8 +65,8 @@ def weighted_sets(part: Part, rows: Places) -> list[dict[str, float] | None]:
     >>> weighted_sets(opened.parts[0], np.array([0]))
     [{'a': 2.0, 'b': 0.5}]
     """
-    of_groups: Callable[[Places], list[dict[str, float] | None]] | None = getattr(part, "weights", None)
-    return _lists_written(part, rows) if of_groups is None else of_groups(rows)
+    of_groups = part.weights(rows)
+    return _lists_written(part, rows) if of_groups is None else of_groups
 
 
 @contextmanager
