@@ -6,6 +6,14 @@
 # make docs    write docs/commands.md anew
 # make lock    upgrade every package in requirements.lock; PACKAGE="name …" upgrades or adds these alone
 #
+# Of the tests:
+#   TWINSET_SEED=n           the seed of all that is random, such as the moments at which processes are killed;
+#                            without it one is drawn. The first lines of a run name it.
+#   TWINSET_TEST_ORDER=n     the files in another order, which follows from n; "random" draws one. Named there too.
+#   TWINSET_TEST_POSTGRES=…  the URL of a PostgreSQL server, where there is none to be started
+# A run has one temporary folder, which goes with it (pytest's --basetemp keeps the files of the tests), and ends with
+# the optional components that it used and missed: Chromium, PostgreSQL, a small file system, a git checkout.
+#
 # Everything happens in .venv, which is made on first use and renewed when pyproject.toml or requirements.lock change.
 # PYTHON=python3.12 chooses another interpreter (3.11 or newer); BENCH="…" passes words to the benchmarks.
 

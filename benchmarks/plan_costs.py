@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from twinset.candidates.banding import Banded
-from twinset.engines.local.run import Local
-from twinset.engines.progress import Silent
+from twinset.engines.base import Job
+from twinset.engines.local.run import LocalEngine
 from twinset.options import PairsOptions
 from twinset.plan import Plan, plan
 
@@ -37,21 +37,25 @@ def meetings(banded: Banded) -> int:
 
 def measure(corpus: Path, chosen: Plan) -> str:
     """One line of the table."""
-    options = PairsOptions.of(threshold=chosen.threshold, threads=1, memory="6GB", identical="link")
-    with Local((str(corpus),), options, chosen, None, "benchmark", Silent()) as run:
+    sizes = {name: getattr(chosen, name) for name in ("n_hashes", "n_bands", "rows_per_band")}
+    options = PairsOptions.of(
+        threshold=chosen.threshold, threads=1, memory="6GB", identical="link", audit=0, **sizes
+    )
+    with LocalEngine().open(Job((str(corpus),), options, "benchmark")) as run:
         clock = [time.process_time()]
-        documents, _ = run.read(whole=False)
+        documents = run.read()
         clock.append(time.process_time())
         copies = run.collapse(documents)
-        candidates = run.candidates(documents, copies)
+        join = run.plan(documents, copies)
+        candidates = run.candidates(join)
         clock.append(time.process_time())
-        pairs, _ = run.verify(documents, candidates)
+        pairs = run.verify(join, candidates)
         clock.append(time.process_time())
         first = (copies.first == np.arange(documents.documents)) & (documents.status == 0)
         met = meetings(documents.banded(documents.sketch_blocks(2**62)[0], first))
         times = " | ".join(f"{taken / documents.documents * 1e6:.2f}" for taken in np.diff(clock))
         cut = f"{chosen.n_bands} × {chosen.rows_per_band}"
-        counts = f"{met:,} | {len(candidates):,} | {len(pairs):,}"
+        counts = f"{met:,} | {candidates.count:,} | {len(pairs):,}"
         return f"| {chosen.threshold:g} | {chosen.n_hashes} | {cut} | {times} | {counts} |"
 
 

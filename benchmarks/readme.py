@@ -32,7 +32,7 @@ def section(results: dict[str, Any] | None) -> str:
     if peers.get("others_load", 0) > machine.QUIET:
         lines.append("Other programs were running meanwhile.")
     if results["quick"]:
-        lines.append("Measured with `--quick`: small, to check the harness, no figures to quote.")
+        lines.append("InMemoryJoin with `--quick`: small, to check the harness, no figures to quote.")
     lines += [
         "",
         "| | seconds | MB/s | Twinset is faster by | in memory by | recall | recall from 0.80 to 0.85 | precision"

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import compileall
 import os
+import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+
+from tests import components, run_folder
 
 if TYPE_CHECKING:
     from tests.postgres_server import GivenServer, Server
@@ -21,11 +26,102 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "twinset"))
 
 # Processes that tests start find the package compiled, and compile nothing themselves: one that is struck in the midst
 # of it, or finds the disk full, would leave half a file for all that come after. Their streams are buffered, as usual.
-compileall.compile_dir(Path(__file__).parents[1] / "src", quiet=2)
+PACKAGE = Path(__file__).resolve().parents[1] / "src" / "twinset"
+compileall.compile_dir(PACKAGE, quiet=2)
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 os.environ.pop("PYTHONUNBUFFERED", None)
 
+# One seed for all that is random in a run, such as the moments of kills; and one for the order of the files of tests.
+# Both are printed; TWINSET_TEST_ORDER=random draws one, without the variable the order is that of the names.
+os.environ.setdefault("TWINSET_SEED", str(random.randrange(10**6)))
+if os.environ.get("TWINSET_TEST_ORDER") == "random":
+    os.environ["TWINSET_TEST_ORDER"] = str(random.randrange(10**6))
+
 IN_CI = os.environ.get("CI", "").lower() in ("true", "1")
+
+
+class Run:
+    """This run of the tests, or the part of it that one of its processes does: its folder, and what it notes."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.output: dict[str, Any] | None = getattr(config, "workeroutput", None)
+        self.has_workers = bool(getattr(config.option, "tx", None))
+        self.notes: dict[str, dict[str, None]] = {"used": {}, "missing": {}, "left": {}}
+        if self.output is None:
+            self.folder = run_folder.make()
+            os.environ["TWINSET_TEST_FOLDER"] = str(self.folder)
+            config.option.basetemp = config.option.basetemp or str(self.folder / "pytest")
+        else:
+            self.folder = Path(os.environ["TWINSET_TEST_FOLDER"])
+        self.watch = run_folder.Watch(run_folder.use(self.folder / os.environ.get("PYTEST_XDIST_WORKER", "tmp")))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Compile all kernels before several processes would do so, each for itself, and tests measure memory."""
+        if self.has_workers and self.output is None:
+            paths = sorted(path.relative_to(PACKAGE.parent) for path in PACKAGE.glob("**/*kernels.py"))
+            names = [".".join(path.with_suffix("").parts) for path in paths]
+            halves = [f"import {', '.join(half)}" for half in (names[::2], names[1::2])]
+            for process in [subprocess.Popen([sys.executable, "-c", program]) for program in halves]:
+                assert process.wait() == 0
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[object]:
+        done = yield
+        self.watch.look(item.nodeid)
+        return done
+
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take over what a process noted."""
+        for kind, notes in getattr(node, "workeroutput", {}).get("notes", {}).items():
+            self.notes[kind] |= dict.fromkeys(notes)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Hand over what was noted, or fail if the package left something."""
+        if ready := sys.modules.get("tests.ready"):
+            ready.close()
+        self.notes["used"] |= components.USED
+        self.notes["missing"] |= components.MISSING
+        self.notes["left"] |= dict.fromkeys(self.watch.left())
+        if self.output is not None:
+            self.output["notes"] = {kind: list(notes) for kind, notes in self.notes.items()}
+        elif self.notes["left"] and not session.exitstatus:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        terminalreporter.section("optional components")
+        for kind in ("used", "missing"):
+            terminalreporter.write_line(f"{kind + ':':9}{'; '.join(sorted(self.notes[kind])) or 'none'}")
+        if self.notes["left"]:
+            terminalreporter.section("left in the temporary folder", red=True)
+            for one in self.notes["left"]:
+                terminalreporter.write_line(one)
+
+    def pytest_unconfigure(self) -> None:
+        if self.output is None:
+            run_folder.remove(self.folder)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Run(config), "twinset-run")
+
+
+def pytest_report_header() -> str:
+    order = os.environ.get("TWINSET_TEST_ORDER", "that of the names")
+    return f"TWINSET_SEED={os.environ['TWINSET_SEED']}, order of files (TWINSET_TEST_ORDER): {order}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Shuffle the files, if that is wished; and run where it can be run what needs a file system of its own."""
+    if order := os.environ.get("TWINSET_TEST_ORDER"):
+        files = sorted({item.path for item in items})
+        random.Random(order).shuffle(files)
+        items.sort(key=lambda item: files.index(item.path))
+    for item in items:
+        if "small_disk" in getattr(item, "fixturenames", ()):
+            components.run_where_mounting_is_allowed(item)
 
 
 def _fail_if_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
@@ -52,7 +148,7 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[GivenServer]:
     """The PostgreSQL server that all tests share, started by the first that asks: databases may be made, no more."""
-    from tests import components, postgres_server
+    from tests import postgres_server
 
     if not postgres_server.GIVEN:
         components.skip_without(postgres_server.missing())
@@ -70,7 +166,7 @@ def postgres_url(postgres: GivenServer) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def mortal_postgres() -> Iterator[Server]:
     """A PostgreSQL server that the tests of a module may kill: never the one that was given."""
-    from tests import components, postgres_server
+    from tests import postgres_server
 
     components.skip_without(postgres_server.missing())
     with postgres_server.Server() as server:

@@ -144,6 +144,7 @@ class Server(GivenServer):
         except BaseException:
             self.close()
             raise
+        components.used(f"PostgreSQL {_version(self._url)}")
 
     def __enter__(self) -> Server:
         return self
@@ -188,7 +189,7 @@ class Server(GivenServer):
             return
         self._process.send_signal(signal.SIGINT)
         try:
-            self._process.wait(60)
+            self._process.wait(120)
         except subprocess.TimeoutExpired:
             self.kill()
         self._process = None
@@ -294,6 +295,14 @@ def _adopting() -> Iterator[None]:
         system.prctl(_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
+def _version(url: str) -> str:
+    with psycopg.connect(url) as connection:
+        return str(connection.execute("SHOW server_version").fetchone()[0])  # type: ignore[index]
+
+
 def shared() -> GivenServer:
     """The server that tests share: the one given, or one of our own."""
-    return GivenServer(GIVEN) if GIVEN else Server()
+    if not GIVEN:
+        return Server()
+    components.used(f"PostgreSQL {_version(GIVEN)}, given by TWINSET_TEST_POSTGRES")
+    return GivenServer(GIVEN)

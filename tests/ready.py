@@ -23,7 +23,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -60,22 +60,30 @@ def folder() -> Path:
         program.chmod(0o755)
     command = [sys.executable, "-m", "tests.ready", address]
     waiting = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    @atexit.register
-    def end() -> None:
-        waiting.communicate()
-        place.cleanup()
-
+    _to_end.callback(place.cleanup)
+    _to_end.callback(waiting.communicate)
     assert waiting.stdout is not None
     assert waiting.stdout.readline() == b"ready\n"
     return Path(place.name)
 
 
+_to_end = ExitStack()
+
+
+@atexit.register
+def close() -> None:
+    """End the waiting process, if there is one."""
+    _to_end.close()
+    folder.cache_clear()
+
+
 def _serve(address: str) -> None:
     """Answer calls until stdin ends."""
-    for name in ("jobs.evaluate", "jobs.query_files", "pipeline", *(f"cli.{command}" for command in COMMANDS)):
+    jobs = (f"jobs.{name}" for name in ("dedup", "evaluate", "pairs", "query_files"))
+    for name in (*jobs, *(f"cli.{command}" for command in COMMANDS)):
         import_module(f"twinset.{name}")
     gc.freeze()
+    atexit.unregister(close)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who answer
     with socket.socket(socket.AF_UNIX) as door, selectors.DefaultSelector() as either:
         door.bind(address)
@@ -138,6 +146,7 @@ def _be(program: str, words: list[str], where: str, variables: dict[str, str], s
         sys.excepthook(*sys.exc_info())
     with suppress(BrokenPipeError):
         sys.stdout.flush()
+    atexit._run_exitfuncs()
     os._exit(code)
 
 

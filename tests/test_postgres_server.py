@@ -209,9 +209,8 @@ def test_it_ends_with_the_tests_that_started_it(mortal_postgres: Server, place: 
         held = memory(data)
         assert processes(data)
         child.kill()
-    for _ in range(600):
-        if not processes(data):
-            break
+    end = time.monotonic() + 120
+    while processes(data) and time.monotonic() < end:
         time.sleep(0.05)
     assert processes(data) == []
     assert held not in memory_in_use()

@@ -42,10 +42,11 @@ if TYPE_CHECKING:
     from twinset.jobs.codes import SimHashes
     from twinset.jobs.collapse import collapse
     from twinset.jobs.compare import compare
+    from twinset.jobs.dedup import dedup
     from twinset.jobs.evaluate import evaluate
+    from twinset.jobs.pairs import find_pairs
     from twinset.jobs.result import open_result
     from twinset.jobs.sketch import Sketches, sketch
-    from twinset.pipeline import dedup, find_pairs
     from twinset.results.explain import explain
 
 __version__ = "0.1.0"
@@ -83,7 +84,7 @@ __all__ = [
 # Imported when first asked for: they need Arrow and Numba, which `twinset --help` does not wait for.
 _LAZY = {
     "Index": "index.index", "collapse": "jobs.collapse",
-    "compare": "jobs.compare", "dedup": "pipeline", "evaluate": "jobs.evaluate", "find_pairs": "pipeline",
+    "compare": "jobs.compare", "dedup": "jobs.dedup", "evaluate": "jobs.evaluate", "find_pairs": "jobs.pairs",
     "explain": "results.explain", "open_result": "jobs.result", "SimHashes": "jobs.codes", "Sketches": "jobs.sketch",
     "sketch": "jobs.sketch",
 }  # fmt: skip

@@ -1,6 +1,9 @@
 """Where the six nouns meet: the Arrow schemas of the tables and the shapes of the buffers that pass between steps."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,24 +21,55 @@ MOST_DIMENSIONS = 1 << 16
 MOST_TOTAL = 1e300
 """The most that the weights of a set may add up to: two such sets together are still a number."""
 
-PAIRS = pa.schema(
-    [
-        pa.field("left", pa.string(), nullable=False),
-        pa.field("right", pa.string(), nullable=False),
-        pa.field("similarity", pa.float64(), nullable=False),
-        pa.field("left_in_right", pa.float64(), nullable=False),
-        pa.field("right_in_left", pa.float64(), nullable=False),
-    ]
-)
-REMOVED = pa.schema(
-    [
-        pa.field("id", pa.string(), nullable=False),
-        pa.field("because_of", pa.string(), nullable=False),
-        pa.field("similarity", pa.float64(), nullable=False),
-        pa.field("in_kept", pa.float64(), nullable=False),
-        pa.field("of_kept", pa.float64(), nullable=False),
-    ]
-)
+@dataclass(frozen=True)
+class ScoreColumn:
+    """A column that a measure has for a pair, with its name in each table that shows it.
+
+    `answer` is its name in what an index answers, where left is the query. `swapped` names the column that takes its
+    place when left and right change sides. `equal` is its value for equal items. The first column of a measure is the
+    score itself, which ``--flag`` shows, too.
+    """
+
+    name: str
+    removed: str
+    answer: str
+    type: pa.DataType
+    equal: float
+    swapped: str
+
+    def field(self, table: str, *, nullable: bool = False) -> pa.Field:
+        """The column in a table: ``"name"`` for pairs, ``"removed"`` or ``"answer"``."""
+        return pa.field(getattr(self, table), self.type, nullable=nullable)
+
+
+def _score(name: str, kind: pa.DataType, equal: float) -> ScoreColumn:
+    return ScoreColumn(name, name, name, kind, equal, name)
+
+
+SCORES: dict[str, tuple[ScoreColumn, ...]] = {
+    "jaccard": (
+        _score("similarity", pa.float64(), 1),
+        ScoreColumn("left_in_right", "in_kept", "query_in_document", pa.float64(), 1, "right_in_left"),
+        ScoreColumn("right_in_left", "of_kept", "document_in_query", pa.float64(), 1, "left_in_right"),
+    ),
+    "cosine": (_score("similarity", pa.float64(), 1),),
+    "distance": (_score("distance", pa.float64(), 0),),
+    "bits": (_score("distance", pa.int32(), 0),),
+    "estimate": (
+        _score("similarity", pa.float64(), 1),
+        _score("standard_error", pa.float64(), 0),
+        _score("estimate", pa.bool_(), False),
+    ),
+}
+"""What is known of a pair under each measure; every table of pairs, removed documents and answers is derived from it.
+
+Pairs of sketches have an estimate, its standard error, and whether it is an estimate at all.
+"""
+
+DISTANCES = frozenset(measure for measure, columns in SCORES.items() if columns[0].name == "distance")
+"""Measures by which less is nearer."""
+
+
 CLUSTERS = pa.schema(
     [
         pa.field("id", pa.string(), nullable=False),
@@ -43,18 +77,6 @@ CLUSTERS = pa.schema(
         pa.field("kept", pa.bool_(), nullable=False),
     ]
 )
-ANSWERS = pa.schema(
-    [
-        pa.field("id", pa.string(), nullable=False),
-        pa.field("similarity", pa.float64(), nullable=False),
-        pa.field("query_in_document", pa.float64(), nullable=False),
-        pa.field("document_in_query", pa.float64(), nullable=False),
-        pa.field("estimate", pa.bool_(), nullable=False),
-        pa.field("recall", pa.float64(), nullable=False),
-    ]
-)
-"""What an index answers: a document, how similar it is to the query, the share of each that the other has, whether
-these are estimates, and the least probability with which a document this similar is found."""
 EMPTY = pa.schema([pa.field("id", pa.string(), nullable=False)])
 UNREADABLE = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("reason", pa.string(), nullable=False)])
 SOURCES = pa.schema(
@@ -82,41 +104,55 @@ DOCUMENTS = pa.schema(
 """Every document by number, those compared against last: where it stands (a row of sources.parquet, and a row there),
 of which SOURCE argument it is, what became of it (read, empty or unreadable: 0, 1, 2), the first document of equal
 content, its characters, and its shingles, repeated ones counted."""
-FLAGS = pa.schema(
-    [
-        pa.field("cluster", pa.string()),
-        pa.field("duplicate_of", pa.string()),
-        pa.field("similarity", pa.float64()),
-    ]
-)
-
-ESTIMATES = pa.schema(
-    [
-        pa.field("left", pa.string(), nullable=False),
-        pa.field("right", pa.string(), nullable=False),
-        pa.field("similarity", pa.float64(), nullable=False),
-        pa.field("standard_error", pa.float64(), nullable=False),
-        pa.field("estimate", pa.bool_(), nullable=False),
-    ]
-)
-"""Pairs of sketches: how similar, by how much that may be off, and whether it is an estimate at all."""
-_SCORES = {
-    "cosine": pa.field("similarity", pa.float64(), nullable=False),
-    "distance": pa.field("distance", pa.float64(), nullable=False),
-    "bits": pa.field("distance", pa.int32(), nullable=False),
-}
 
 
 def pairs_schema(measure: str) -> pa.Schema:
-    """The columns of pairs under a measure: sets have shares of each other, other kinds one number."""
-    if measure == "estimate":
-        return ESTIMATES
-    return PAIRS if measure == "jaccard" else pa.schema([*list(PAIRS)[:2], _SCORES[measure]])
+    """The columns of pairs.parquet, and of missed.parquet, under a measure: ids and scores."""
+    ids = (pa.field(side, pa.string(), nullable=False) for side in ("left", "right"))
+    return pa.schema([*ids, *(column.field("name") for column in SCORES[measure])])
+
+
+def earlier_schema() -> pa.Schema:
+    """The columns of earlier.parquet: `left` is the document of the index, `right` the new one."""
+    return pairs_schema("jaccard")
+
+
+def removed_schema(measure: str) -> pa.Schema:
+    """The columns of removed.parquet under a measure: scores of the pair of a removed document and its kept one."""
+    ids = (pa.field(name, pa.string(), nullable=False) for name in ("id", "because_of"))
+    return pa.schema([*ids, *(column.field("removed") for column in SCORES[measure])])
 
 
 def answers_schema(measure: str) -> pa.Schema:
-    """The columns of what an index answers under a measure: sets have shares of each other, other kinds one number."""
-    return ANSWERS if measure == "jaccard" else pa.schema([ANSWERS.field("id"), _SCORES[measure], *list(ANSWERS)[-2:]])
+    """The columns of what an index answers under a measure.
+
+    `estimate` says whether the scores are estimates, `recall` is the least probability with which a document this
+    similar is found.
+    """
+    return pa.schema(
+        [
+            pa.field("id", pa.string(), nullable=False),
+            *(column.field("answer") for column in SCORES[measure]),
+            pa.field("estimate", pa.bool_(), nullable=False),
+            pa.field("recall", pa.float64(), nullable=False),
+        ]
+    )
+
+
+def flags_schema(measure: str) -> pa.Schema:
+    """The columns that ``--flag`` adds under a measure."""
+    score = SCORES[measure][0].field("name", nullable=True)
+    return pa.schema([pa.field("cluster", pa.string()), pa.field("duplicate_of", pa.string()), score])
+
+
+def swap_sides(scores: Scores, measure: str) -> Scores:
+    """The scores of pairs whose left and right change places."""
+    return {column.name: scores[column.swapped] for column in SCORES[measure]}
+
+
+def equal_scores(measure: str, count: int) -> Scores:
+    """The scores of pairs of equal items."""
+    return {one.name: np.full(count, one.equal, one.type.to_pandas_dtype()) for one in SCORES[measure]}
 
 
 def sketches_schema(slots: int | None) -> pa.Schema:
@@ -145,18 +181,6 @@ def codes_schema(bits: int) -> pa.Schema:
     )
 
 
-def removed_schema(measure: str) -> pa.Schema:
-    """The columns of removed documents under a measure."""
-    return REMOVED if measure == "jaccard" else pa.schema([*list(REMOVED)[:2], _SCORES[measure]])
-
-
-def flags_schema(measure: str) -> pa.Schema:
-    """The columns that ``--flag`` adds under a measure."""
-    if measure == "jaccard":
-        return FLAGS
-    return pa.schema([*list(FLAGS)[:2], _SCORES[measure].with_nullable(True)])
-
-
 Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
@@ -164,6 +188,8 @@ Sketches = npt.NDArray[np.uint32]
 Numbers = npt.NDArray[np.uint32]
 """Documents by their number: the order in which they were read, from 0."""
 Shares = npt.NDArray[np.float64]
+Scores = dict[str, npt.NDArray[Any]]
+"""Scores of pairs by the name of their column; see `SCORES`."""
 Vectors = npt.NDArray[np.float32]
 """(n, d): one vector a row."""
 Codes = npt.NDArray[np.uint64]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
+from tests import components
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "twinset"
@@ -62,5 +62,6 @@ def tracked() -> list[Path]:
     try:
         listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode()
     except (OSError, subprocess.CalledProcessError):
-        pytest.skip("this is no git checkout, so what is tracked is not known")
+        components.skip_without("there is no git checkout, so what is tracked is not known")
+    components.used("git checkout")
     return [ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file()]

@@ -17,15 +17,37 @@ from twinset import errors, plan, textbook
 
 from .source import ROOT, modules, name_of
 
+ERRORS = {
+    "BusyError",
+    "ColumnError",
+    "DamagedError",
+    "DuplicateIdError",
+    "MissingError",
+    "OptionError",
+    "OutputError",
+    "PlanWarning",
+    "RowError",
+    "SourceError",
+    "StateError",
+    "TwinsetError",
+    "UnknownIdError",
+}
 EXACTLY = {
+    "Index",
     "Plan",
+    "SimHashes",
+    "Sketches",
     "__version__",
     "collapse",
     "compare",
     "dedup",
+    "evaluate",
+    "explain",
     "find_pairs",
+    "open_result",
     "plan",
-    *errors.__all__,
+    "sketch",
+    *ERRORS,
 }
 FUNCTIONS = [
     (module, name) for module in (twinset, textbook) for name in module.__all__ if name[0].islower()
@@ -33,9 +55,10 @@ FUNCTIONS = [
 
 
 def test_the_public_names_are_exactly_these() -> None:
-    assert set(twinset.__all__) >= EXACTLY
+    assert set(twinset.__all__) == EXACTLY
+    assert set(errors.__all__) == ERRORS
     assert list(twinset.__all__) == sorted(twinset.__all__)
-    assert dir(twinset) == sorted(twinset.__all__)
+    assert dir(twinset) == sorted(EXACTLY)
     for name in twinset.__all__:
         assert getattr(twinset, name) is not None
 

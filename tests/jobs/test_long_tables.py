@@ -18,7 +18,7 @@ from twinset import textbook
 from twinset.documents.long_tables.laid import Laid
 from twinset.documents.long_tables.write import NAME_SEED, GroupNumbers
 from twinset.documents.normalize import hash_values
-from twinset.engines.local.write import results
+from twinset.engines.local.write import result
 from twinset.errors import ColumnError, OptionError, SourceError
 from twinset.evaluation.survey import survey
 
@@ -282,7 +282,7 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(tmp_path: Path, monkeypatch: py
     path = write(long_table(), tmp_path / "long.csv")
     twinset.dedup(path, output=tmp_path / "whole", **WORDS)
     with monkeypatch.context() as patch:
-        patch.setattr(results, "write_kept", stop)
+        patch.setattr(result, "write_kept", stop)
         with pytest.raises(OSError, match="no space left"):
             twinset.dedup(path, output=tmp_path / "out", **WORDS)
     again = twinset.dedup(path, output=tmp_path / "out", **WORDS)

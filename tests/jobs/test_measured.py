@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import twinset
-from twinset.engines.local.write import results
+from twinset.engines.local.write.tables import ResultTables
 from twinset.engines.progress import Silent
 from twinset.errors import OptionError, RowError, SourceError
 
@@ -337,7 +337,7 @@ def test_a_run_that_was_stopped_goes_on(kind: str, tmp_path: Path, monkeypatch: 
         raise MemoryError("no more")
 
     with monkeypatch.context() as patch:
-        patch.setattr(results.Results, "write_removed", stop)
+        patch.setattr(ResultTables, "write_removed", stop)
         with pytest.raises(MemoryError):
             twinset.dedup(source, output=tmp_path / "out", **words)
     assert not (tmp_path / "out").exists()

@@ -14,11 +14,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests import ready
+from tests import ready, run_folder
 
 STRUCK = str(Path(__file__).parent / "struck.py")
 STATE = ".twinset-state"
-_LEFT_BEHIND = tempfile.TemporaryDirectory(prefix="left-behind-")  # a killed run cannot remove its temporary folder
+_LEFT_BEHIND = tempfile.TemporaryDirectory(prefix=run_folder.KILLED)  # a killed run cannot remove its temporary folder
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in ("a", "e", "i", "o", "u", "an", "er") for c in ("", "n", "ta")]
 
 
@@ -49,6 +49,13 @@ class Done(NamedTuple):
         for word in words:
             assert word in self.lines[0], (word, self.lines[0])
         return self.lines[0]
+
+
+def run_seed() -> int:
+    """The seed of this run of the tests (TWINSET_SEED): kills come at moments that follow from it."""
+    seed = int(os.environ["TWINSET_SEED"])
+    print(f"TWINSET_SEED={seed}")
+    return seed
 
 
 def environment(scratch: Path | None, **more: str) -> dict[str, str]:

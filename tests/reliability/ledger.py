@@ -34,7 +34,7 @@ class Ledger:
     def audit(self) -> None:
         """Hold the index against the list."""
         with twinset.Index.open(self.url) as index:
-            index.add([], [], timeout=60)  # whoever still works for a killed client is waited for
+            index.add([], [], timeout=300)  # whoever still works for a killed client is waited for
             there = list(index)
             planned = operation(self.step)
             if planned and there != list(self.holds):

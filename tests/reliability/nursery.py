@@ -37,7 +37,7 @@ class Child:
         data = self.out.read_bytes() if self.out.exists() else b""
         return [json.loads(line) for line in data.split(b"\n")[:-1]]
 
-    def until(self, count: int, seconds: float = 120) -> list[Any]:
+    def until(self, count: int, seconds: float = 300) -> list[Any]:
         """Wait until it has reported so much, or has ended."""
         end = time.monotonic() + seconds
         while len(found := self.said()) < count and self.running():
@@ -118,12 +118,12 @@ class Nursery:
         self.end_all()
         assert self._process.stdin is not None
         self._process.stdin.close()
-        self._process.wait(60)
+        self._process.wait(300)
 
 
 def _serve() -> None:
     """Answer requests until there are no more."""
-    from tests.reliability import index_answers, index_work
+    from tests.reliability.index import index_answers, index_work
 
     works = {**vars(index_work), **vars(index_answers)}
     index_work.warm_up()

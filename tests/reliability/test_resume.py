@@ -23,6 +23,7 @@ from tests.reliability.command import (
     bytes_of,
     documents,
     environment,
+    run_seed,
     struck,
     twinset,
     write_lines,
@@ -223,7 +224,7 @@ def test_killed_before_every_single_act(tmp_path: Path, dedup: Undisturbed) -> N
 @pytest.mark.soak
 def test_killed_at_fifty_random_moments(tmp_path: Path) -> None:
     """From outside, at any moment, again and again on the same output until it is there."""
-    seed = random.randrange(10**6)
+    seed = run_seed()
     dice = random.Random(seed)
     source = write_lines(tmp_path / "in.jsonl", documents(30_000))
     words = ["dedup", source, "--memory", "512MB"]

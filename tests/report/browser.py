@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import re
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
 import urllib.error
 import urllib.request
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ FLAGS = (
 PACKAGES = ("chromium", "chromium-driver")
 KEYS = {"enter": "\ue007", "escape": "\ue00c", "tab": "\ue004"}
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+_PATIENCE = 120.0  # seconds; on a busy machine everything takes a while, and what is there is seen at once
 
 
 def missing() -> str:
@@ -37,41 +40,43 @@ def _found() -> bool:
 
 
 class Browser:
-    """One window. Use as a context; all that it said and asked for is in `console()` and `requests()`."""
+    """One window. Use as a context; what a page said and asked for is in `console()` and `requests()`."""
 
     def __init__(self) -> None:
-        self._profile = tempfile.mkdtemp(prefix="twinset-browser-")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        driver = [str(shutil.which("chromedriver")), f"--port={port}"]
-        self._driver = subprocess.Popen(driver, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self._address = f"http://127.0.0.1:{port}"
+        self._folder = tempfile.mkdtemp(prefix="twinset-browser-")
+        self._address = ""
+        # The browser keeps what it keeps in a folder of its own: whoever runs the tests may have no home.
+        places = dict.fromkeys(("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"), self._folder)
+        self._driver = subprocess.Popen(
+            [str(shutil.which("chromedriver")), "--port=0"], env={**os.environ, **places},
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
         try:
-            self._wait_until_ready()
+            self._address = f"http://127.0.0.1:{self._port()}"
             options = {
                 "binary": shutil.which("chromium"),
-                "args": [*FLAGS, f"--user-data-dir={self._profile}"],
+                "args": [*FLAGS, f"--user-data-dir={self._folder}/profile"],
             }
             wanted = {
                 "goog:chromeOptions": options,
                 "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
-                "timeouts": {"script": 60_000, "pageLoad": 120_000},
+                "timeouts": {"script": 180_000, "pageLoad": 240_000},
             }
             made = self._send("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
+            self._address += f"/session/{made['sessionId']}"
+            self._frame = self._command("Page.getFrameTree", {})["frameTree"]["frame"]["id"]
         except BaseException:
             self.close()
             raise
-        self._address += f"/session/{made['sessionId']}"
+        components.used(f"Chromium {made['capabilities']['browserVersion']}")
 
-    def _wait_until_ready(self) -> None:
-        for _ in range(300):
-            try:
-                if self._send("GET", "/status")["ready"]:
-                    return
-            except (urllib.error.URLError, ConnectionError):
-                time.sleep(0.1)
-        raise TimeoutError("chromedriver did not answer")
+    def _port(self) -> int:
+        """The port that the driver chose: it says so in its first lines."""
+        assert self._driver.stdout is not None
+        for line in self._driver.stdout:
+            if found := re.search(r"started successfully on port (\d+)", line):
+                return int(found[1])
+        raise RuntimeError("chromedriver did not start")
 
     def __enter__(self) -> Browser:
         return self
@@ -80,11 +85,13 @@ class Browser:
         self.close()
 
     def close(self) -> None:
-        if "/session/" in self._address:
-            self._send("DELETE", "")
-        self._driver.terminate()
-        self._driver.wait(30)
-        shutil.rmtree(self._profile, ignore_errors=True)
+        try:
+            if "/session/" in self._address:
+                self._send("DELETE", "")
+        finally:
+            self._driver.terminate()
+            self._driver.communicate(timeout=_PATIENCE)
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _send(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         data = json.dumps(body or {}).encode() if method == "POST" else None
@@ -94,13 +101,23 @@ class Browser:
         # No proxy of the machine may stand between the test and its own driver.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
-            with opener.open(request, timeout=180) as answer:
+            with opener.open(request, timeout=300) as answer:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as error:
             raise RuntimeError(json.load(error)["value"]["message"]) from None
 
     def open(self, page: Path) -> None:
+        """Open a page, forget what others said and asked for, and wait until it is drawn.
+
+        The window may still show another page, or a new tab's, which asks for its own things: it is left first.
+        """
+        self._send("POST", "/url", {"url": "about:blank"})
+        self.console()
+        self.requests()
         self._send("POST", "/url", {"url": page.resolve().as_uri()})
+        self.wait("document.readyState === 'complete'")
+        # Keys and clicks that come before the first picture are dropped.
+        self.run("return new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(true))))")
 
     def run(self, script: str, *arguments: Any) -> Any:
         return self._send("POST", "/execute/sync", {"script": script, "args": list(arguments)})
@@ -133,11 +150,15 @@ class Browser:
 
     def wait(self, condition: str, *arguments: Any) -> None:
         """Wait until a JavaScript expression is true."""
-        for _ in range(200):
-            if self.run(f"return Boolean({condition})", *arguments):
-                return
+        end = time.monotonic() + _PATIENCE
+        while not self.run(f"return Boolean({condition})", *arguments):
+            if time.monotonic() > end:
+                raise TimeoutError(condition)
             time.sleep(0.05)
-        raise TimeoutError(condition)
+
+    def wait_for_text(self, selector: str, words: str) -> None:
+        """Wait until an element shows a text that holds these words."""
+        self.wait("document.querySelector(arguments[0])?.innerText.includes(arguments[1])", selector, words)
 
     def media(self, name: str) -> None:
         """Show the page as on paper ("print") or on a screen ("screen")."""
@@ -160,10 +181,21 @@ class Browser:
 
     def console(self) -> list[str]:
         """Everything that went wrong on the page since the last call: errors, and what the policy refused."""
-        return [one["message"] for one in self._send("POST", "/se/log", {"type": "browser"})]
+        # A last word of our own: when it has come, all that was said before it has come too.
+        last, said = uuid.uuid4().hex, list[str]()
+        self.run("console.info(arguments[0])", last)
+        end = time.monotonic() + _PATIENCE
+        while not said or last not in said[-1]:
+            if time.monotonic() > end:
+                raise TimeoutError("the console")
+            said += [one["message"] for one in self._send("POST", "/se/log", {"type": "browser"})]
+        return said[:-1]
 
     def requests(self) -> list[str]:
-        """The addresses that were asked for since the last call."""
+        """The addresses that the page in this window asked for since the last call; other tabs are not its doing."""
         said = self._send("POST", "/se/log", {"type": "performance"})
-        events = [json.loads(one["message"])["message"] for one in said]
-        return [one["params"]["request"]["url"] for one in events if one["method"] == "Network.requestWillBeSent"]
+        events = [json.loads(one["message"]) for one in said]
+        return [
+            one["message"]["params"]["request"]["url"] for one in events
+            if one["webview"] == self._frame and one["message"]["method"] == "Network.requestWillBeSent"
+        ]  # fmt: skip

@@ -45,10 +45,8 @@ def browser() -> Iterator[Browser]:
 
 
 def opened(browser: Browser, page: Path, width: int = 1280, height: int = 900, dark: bool = False) -> None:
-    """Open a page, and forget what was said and asked for before."""
+    """Open a page in a window of that size."""
     browser.size(width, height, dark)
-    browser.console()
-    browser.requests()
     browser.open(page)
 
 
@@ -77,13 +75,13 @@ def test_a_cluster_opens_with_the_words_that_differ(browser: Browser, page: Path
     opened(browser, page)
     browser.click("#clusters-rows > details:nth-child(2) > summary")
     browser.wait("document.querySelector('#clusters-rows .pair')")
+    browser.wait("document.querySelectorAll('#clusters-rows .member').length === 2")
     assert browser.text("#clusters-rows .pair del") == text(2).split()[40]
     assert browser.text("#clusters-rows .pair ins") == "altered"
     assert "words the same" in browser.text("#clusters-rows .pair .fold")
     assert "similarity 0." in browser.text("#clusters-rows .member .facts")
-    assert browser.count("#clusters-rows .member") == 2
     browser.click("#clusters-rows > details:nth-child(2) > summary")
-    assert not browser.run("return document.querySelector('#clusters-rows > details:nth-child(2)').open")
+    browser.wait("!document.querySelector('#clusters-rows > details:nth-child(2)').open")
 
 
 def test_removed_documents_are_found_by_id_by_words_and_by_the_kept_one(browser: Browser, page: Path) -> None:
@@ -106,9 +104,11 @@ def test_removed_documents_are_found_by_id_by_words_and_by_the_kept_one(browser:
 def test_orders(browser: Browser, page: Path) -> None:
     opened(browser, page)
     browser.click("#clusters-list input[value=least] + span")
+    browser.wait("document.querySelector('#clusters-list input[value=least]').checked")
     least = browser.run("return [...document.querySelectorAll('#clusters-rows .gauge')].map((one) => one.textContent)")
     assert least == sorted(least)
     browser.click("#removed-list input[value=similarity] + span")
+    browser.wait("document.querySelector('#removed-list input[value=similarity]').checked")
     least = browser.run("return [...document.querySelectorAll('#removed-rows .gauge')].map((one) => one.textContent)")
     assert least == sorted(least)
     assert least[-1] == "1.0000"
@@ -117,16 +117,16 @@ def test_orders(browser: Browser, page: Path) -> None:
 def test_it_works_by_keyboard_alone(browser: Browser, page: Path) -> None:
     opened(browser, page)
     browser.press("tab")
-    assert browser.run("return document.activeElement.className") == "skip"
+    browser.wait("document.activeElement.className === 'skip'")
     browser.run("document.getElementById('removed').scrollIntoView({behavior: 'instant'})")
     browser.press("/")
-    assert browser.run("return document.activeElement.id") == "removed-search"
+    browser.wait("document.activeElement.id === 'removed-search'")
     browser.press(*"edge")
     browser.wait("document.querySelectorAll('#removed-rows details').length === 1")
     browser.press("escape")
     browser.wait("document.querySelectorAll('#removed-rows details').length === 6")
     browser.press("j", "j", "k", "j")
-    assert browser.run("return document.activeElement.querySelector('.id').textContent") == "a-near"
+    browser.wait("document.activeElement.querySelector('.id')?.textContent === 'a-near'")
     browser.press("enter")
     browser.wait("document.querySelector('#removed-rows details[open] .pair')")
     browser.press("enter")
@@ -152,7 +152,9 @@ def test_light_and_dark(browser: Browser, page: Path) -> None:
         opened(browser, page, dark=dark)
         ground, ink = luminance(browser, "body", "backgroundColor"), luminance(browser, "body", "color")
         assert (ground < ink) is dark
+        before = browser.text("#theme")
         browser.click("#theme")
+        browser.wait("document.querySelector('#theme').innerText !== arguments[0]", before)
         assert (luminance(browser, "body", "backgroundColor") < luminance(browser, "body", "color")) is not dark
 
 
@@ -265,19 +267,20 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_hundred_thousand_clusters_do_not_hang(browser: Browser, large: Path) -> None:
-    # The driver gives up on a script after a minute and on a page after two: a page that hangs fails here.
+    # The driver gives up on a script after some minutes, and on a page: one that hangs fails here.
     opened(browser, large)
-    assert "1 to 25 of 100,000" in browser.text("#clusters-count")
+    browser.wait_for_text("#clusters-count", "1 to 25 of 100,000")
     assert browser.count("*") < 5000
     browser.click("#clusters-list input[value=least] + span")
+    browser.wait("document.querySelector('#clusters-list input[value=least]').checked")
     browser.run(
         "const number = document.querySelector('#clusters-pager input');"
         "number.value = 4000; number.dispatchEvent(new Event('change'))"
     )
-    assert "99,976 to 100,000 of 100,000" in browser.text("#clusters-count")
+    browser.wait_for_text("#clusters-count", "99,976 to 100,000 of 100,000")
     browser.click("#clusters-rows > details:last-child > summary")
     browser.wait("document.querySelector('#clusters-rows details[open] .member')")
-    assert "twinset explain" in browser.text("#clusters-rows details[open]")
+    browser.wait_for_text("#clusters-rows details[open]", "twinset explain")
     browser.type("#removed-search", "r99999")
     browser.wait("document.querySelectorAll('#removed-rows details').length === 1")
     browser.type("#clusters-search", "k4711")
@@ -288,6 +291,7 @@ def test_a_hundred_thousand_clusters_do_not_hang(browser: Browser, large: Path) 
 
 def test_the_paging_keys(browser: Browser, large: Path) -> None:
     opened(browser, large)
+    browser.wait_for_text("#removed-count", "1 to 50 of 100,000")
     browser.run("document.getElementById('removed').scrollIntoView({behavior: 'instant'})")
     browser.press("]", "]", "[")
     browser.wait("document.querySelector('#removed-count').textContent.startsWith('51 to 100 of 100,000')")
@@ -298,6 +302,7 @@ def test_a_report_without_texts_and_without_results(browser: Browser, tmp_path: 
         out = made(tmp_path, texts, name=name)
         opened(browser, twinset.open_result(out).report(tmp_path / f"{name}.html", **words))
         browser.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        browser.wait("[...document.querySelectorAll('.rows > details')].every((one) => one.children.length > 1)")
         assert browser.console() == []
         assert browser.count(".pair") == 0
         assert (browser.count("#removed-rows details") > 0) is (name == "bare")

@@ -101,14 +101,12 @@ def browser() -> Iterator[Browser]:
 
 def test_pictures_stand_side_by_side_in_a_browser(browser: Browser, out: Path) -> None:
     browser.size(1280, 900)
-    browser.console()
-    browser.requests()
     browser.open(out / "report.html")
     assert browser.count("#clusters-rows > details > summary img") == 3
     assert browser.count("#removed-rows > details > summary img") == 8
     browser.click("#clusters-rows > details:nth-child(1) > summary")
     browser.wait("document.querySelectorAll('#clusters-rows .pair figure img').length === 2")
-    assert browser.run("return [...document.images].every((one) => one.complete && one.naturalWidth > 0)")
+    browser.wait("[...document.images].every((one) => one.complete && one.naturalWidth > 0)")
     assert browser.run("return [...document.querySelectorAll('.pair img')].map((one) => one.alt)[0]") == "1.png"
     assert "160 × 120" in browser.text("#clusters-rows .pair .l figcaption")
     assert "distance" in browser.text("#clusters-rows .member .facts")

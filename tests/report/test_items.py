@@ -168,6 +168,7 @@ def test_pages_of_items_in_a_browser(tmp_path: Path) -> None:
             browser.click("#clusters-rows > details:nth-child(1) > summary")
             shown = "table.elements" if name == "weighted" else ".pair.mono"
             browser.wait(f"document.querySelector('#clusters-rows {shown}')")
+            browser.wait("document.querySelectorAll('#clusters-rows del, #clusters-rows ins').length > 1")
             text = browser.run(f"return document.querySelector('#clusters-rows {shown}').innerText")
             marks = browser.run("return [...document.querySelectorAll('#clusters-rows del, #clusters-rows ins')]"
                                 ".map((one) => one.tagName + one.textContent)")  # fmt: skip

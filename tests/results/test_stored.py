@@ -216,8 +216,8 @@ def test_scored_pairs_do_not_depend_on_what_is_held_in_memory(tmp_path: Path) ->
         found.append((near, scored.steps.tolist(), scored.rows.all().tolist()))
         places = scored.places_of(np.array([0, 0], np.uint32), np.array([1, 5], np.uint32))
         assert places[1] == SAME
-        similarity, left_in_right, right_in_left = scored.scores(places[:1])
-        assert (similarity[0], left_in_right[0], right_in_left[0]) == (29 / 30, 1.0, 29 / 30)
+        scores = {name: values.tolist() for name, values in scored.scores(places[:1]).items()}
+        assert scores == {"similarity": [29 / 30], "left_in_right": [1.0], "right_in_left": [29 / 30]}
     threads.close()
     assert found[0] == found[1]
     assert len(found[0][0]) == 1, "copies are no pairs of their own"

@@ -15,6 +15,7 @@ from twinset.options import PlanOptions
 from twinset.options.checks import new_file
 from twinset.options.items import MEASURED, ItemOptions
 from twinset.options.survey import CurveOptions, SurveyOptions
+from twinset.plan.choose import band_plan
 from twinset.plan.ranking import Curve, Ranked, banded, families, ranked, table_of
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def command(sources: tuple[str, ...], plot: str | None, as_json: bool, **values:
     if options.item_kind in MEASURED:
         plan_of_items.command(sources, words, options, plot, as_json)
         return
-    chosen = run.plan_of(options)
+    chosen = band_plan(options)
     found = _survey(sources, words, as_json) if sources else None
     ranking = _ranking(options, found)
     if plot:

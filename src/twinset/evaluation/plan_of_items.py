@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 import twinset
-from twinset.engines.local.in_memory import kinds
-from twinset.engines.local.in_memory.vectors import MeasuredVectors
-from twinset.engines.local.run import Local
+from twinset.engines.base import Job
+from twinset.engines.local.joins.base import RunPlan
+from twinset.engines.local.joins.in_memory import InMemoryJoin
+from twinset.engines.local.joins.vectors import VectorJoin
+from twinset.engines.local.run import LocalEngine
 from twinset.engines.progress import Progress, Silent
-from twinset.errors import PlanWarning
+from twinset.errors import OptionError, PlanWarning
 from twinset.options import PairsOptions
-from twinset.plan import exact_plan
-from twinset.plan.from_summary import AnyPlan
 from twinset.plan.vectors import VectorPlan, vector_plan
 
 RIVALS: tuple[dict[str, Any], ...] = (
@@ -60,7 +60,7 @@ class Foreseen:
         Plans for vectors, the cheapest first.
     """
 
-    plan: AnyPlan
+    plan: RunPlan
     items: int
     distinct: int
     background: list[float]
@@ -107,16 +107,18 @@ def foresee(*sources: object, progress: Progress | None = None, **words: Any) ->
     """
     options = PairsOptions.of(**words)
     told = progress or Silent()
-    with Local(tuple(sources), options, exact_plan(options.threshold), None, twinset.__version__, told) as run:
-        corpus, _ = run.read(whole=False)
-        copies = run.collapse(corpus)
-        work = kinds.Work(options, run.budget, run.state, run.threads, told)
-        held = kinds.held(corpus, copies, work)
-        background, rivals = [], []
-        if isinstance(held, MeasuredVectors) and held.limit > 0 and len(held.vectors) > 1:
-            background = sorted(held.others())
-            rivals = ranked(held.plan, len(held.vectors), background)
-        return Foreseen(held.plan, corpus.own, len(held.numbers), background, rivals)
+    with LocalEngine().open(Job(tuple(sources), options, twinset.__version__, progress=told)) as run:
+        corpus = run.read()
+        join = run.plan(corpus, run.collapse(corpus))
+        if not isinstance(join, InMemoryJoin):
+            raise OptionError("the plan of sets follows from the options alone; give them without a source")
+        background, rivals, chosen = [], [], join.plan
+        if isinstance(join, VectorJoin):
+            chosen = join.vector_plan
+            if join.limit > 0 and len(join.vectors) > 1:
+                background = sorted(join.others())
+                rivals = ranked(chosen, len(join.vectors), background)
+        return Foreseen(chosen, corpus.own, len(join.numbers), background, rivals)
 
 
 def ranked(chosen: VectorPlan, vectors: int, others: list[float] | None = None) -> list[Rival]:

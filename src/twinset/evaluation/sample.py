@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from twinset.documents.normalize import hash_values
 from twinset.documents.parts import Chunk
-from twinset.engines.local.run import Local
+from twinset.engines.local.run import LocalRun
 from twinset.engines.local.steps.shingle import shingled
 from twinset.engines.local.steps.sketch import READ, sketch_block
 from twinset.errors import SourceError
@@ -130,7 +130,7 @@ class Sample:
         return made
 
 
-def draw(run: Local, pieces: int, seed: int) -> Sample:
+def draw(run: LocalRun, pieces: int, seed: int) -> Sample:
     """Read some pieces of the sources of a run, chosen by the seed."""
     dice = random.Random(seed)
     chosen: list[tuple[float, int, int, Chunk]] = []
@@ -153,7 +153,7 @@ def draw(run: Local, pieces: int, seed: int) -> Sample:
     return rows.sample(documents, own, n_pieces, len(chosen), seed)
 
 
-def _pieces(run: Local) -> Iterator[tuple[int, Chunk]]:
+def _pieces(run: LocalRun) -> Iterator[tuple[int, Chunk]]:
     for number, part in enumerate(run.parts):
         for chunk in part.chunks(PIECE):
             yield number, chunk
@@ -163,7 +163,7 @@ def _pieces(run: Local) -> Iterator[tuple[int, Chunk]]:
 class _Rows:
     """Rows gathered from pieces."""
 
-    def __init__(self, run: Local) -> None:
+    def __init__(self, run: LocalRun) -> None:
         self.run = run
         self.texts: list[pa.Array] = []
         self.columns: list[tuple[Numbers, Hashes, Hashes, Numbers, Flags]] = []

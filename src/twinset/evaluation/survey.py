@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 import twinset
-from twinset.engines.local.run import Local
+from twinset.engines.base import Job
+from twinset.engines.local.run import LocalEngine, LocalRun
 from twinset.engines.local.steps.sketch import sketch_block
 from twinset.engines.progress import Progress, Silent
 from twinset.evaluation.sample import Sample, draw
@@ -26,8 +27,9 @@ from twinset.evaluation.shingle_length import Length, chance_by_length
 from twinset.options import PairsOptions
 from twinset.options.survey import SurveyOptions
 from twinset.pairs.sets import Sets, overlaps, scores
-from twinset.plan import Plan, plan
+from twinset.plan import Plan
 from twinset.plan.band_costs import expected_cost
+from twinset.plan.choose import band_plan
 from twinset.schema import Numbers
 
 BACKGROUND = 400  # contents all of whose pairs are compared, so that the many little similar ones are counted too
@@ -209,18 +211,17 @@ def survey(*sources: object, progress: Progress | None = None, **words: Any) -> 
             spectrum=spectrum,
             lengths=chance_by_length(sample, options) if options.item_kind == "text" else [],
             rate=rate,
-            sketching=expected_cost(run.sketching, (), _average(sample)).sketching,
+            sketching=expected_cost(band_plan(run.options), (), _average(sample)).sketching,
             threads=run.threads.count,
         )
 
 
 @contextmanager
-def _run(sources: Sequence[object], options: SurveyOptions, progress: Progress) -> Iterator[Local]:
+def _run(sources: Sequence[object], options: SurveyOptions, progress: Progress) -> Iterator[LocalRun]:
     """Open the sources as a run would."""
     names = {name for name, _ in PairsOptions.words()} & {name for name, _ in SurveyOptions.words()}
     as_run = PairsOptions.of(**{name: getattr(options, name) for name in names})
-    chosen = plan(options.threshold, options.recall, options.n_hashes, options.n_bands, options.rows_per_band)
-    with Local(tuple(sources), as_run, chosen, None, twinset.__version__, progress) as run:
+    with LocalEngine().open(Job(tuple(sources), as_run, twinset.__version__, progress=progress)) as run:
         yield run
 
 
@@ -269,7 +270,7 @@ def _spectrum(
     return [(float(means[at] / counts[at]), float(counts[at])) for at in np.flatnonzero(counts)], few
 
 
-def _rate(run: Local) -> float:
+def _rate(run: LocalRun) -> float:
     """Seconds a byte to read and sketch, by doing it with two batches as a run would; the second does not warm up."""
     rate = math.nan
     part = max(run.parts[: run.against], key=lambda one: one.size)

@@ -21,11 +21,11 @@ import pyarrow.compute as pc
 from twinset.documents.parts import Block
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus, Span
-from twinset.engines.local.run import Local
+from twinset.engines.local.run import LocalRun
 from twinset.engines.local.steps.cluster import Clusters, Flags
 from twinset.engines.local.steps.cluster_beside_index import Earlier, recall_at
 from twinset.engines.local.steps.sketch import READ, UNREADABLE
-from twinset.engines.local.write.results import Results
+from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import DuplicateIdError, OptionError, OutputError, StateError, TwinsetError
 from twinset.index.backend import Home, Whole
 from twinset.index.index import Index
@@ -108,7 +108,7 @@ def settled(words: dict[str, Any], index: Index) -> DedupOptions:
 class Arriving:
     """The documents of a run on their way to an index. Used with `with`; its steps are called in order."""
 
-    def __init__(self, index: Index, run: Local) -> None:
+    def __init__(self, index: Index, run: LocalRun) -> None:
         self.index, self.run = index, run
         self._stack = ExitStack()
         self._writing: Writing | None = None
@@ -132,7 +132,7 @@ class Arriving:
             self._writing = self._stack.enter_context(self.index._writing(timeout, "dedup"))
         return self._writing
 
-    def earlier(self, corpus: Corpus, copies: Copies) -> Earlier:
+    def match(self, corpus: Corpus, copies: Copies) -> Earlier:
         """Ask the index for every distinct document."""
         since = time.perf_counter()
         writing = self.writing
@@ -159,9 +159,10 @@ class Arriving:
         self.run.timed("index", since)
         every = np.concatenate(contents)
         order = np.argsort(every)
-        similarity, inside, around = np.concatenate(scores, axis=1)[:, order]
+        names = ("similarity", "left_in_right", "right_in_left")
+        columns = dict(zip(names, np.concatenate(scores, axis=1)[:, order], strict=True))
         held = np.flatnonzero(self._held & (corpus.status == READ)).astype(np.uint32)
-        return Earlier(every[order], pa.concat_arrays(ids).take(pa.array(order)), (similarity, inside, around), held)
+        return Earlier(every[order], pa.concat_arrays(ids).take(pa.array(order)), columns, held)
 
     def _look_up(self, corpus: Corpus, writing: Writing) -> Whole:
         """Find the arrivals whose ids the index has; gives its numbers of those whose texts are the same, ascending."""
@@ -216,7 +217,7 @@ class Arriving:
         here = np.flatnonzero(contents[places] == firsts) if len(contents) else np.zeros(0, np.int64)
         return np.stack([places[here].astype(np.int64), numbers[here]], axis=1)
 
-    def add(self, results: Results, clusters: Clusters) -> None:
+    def add(self, results: ResultTables, clusters: Clusters) -> None:
         """Put the kept documents into the index; `commit` makes it so. An id that stands for another text is refused.
 
         Empty documents are added too: the index then has all that was kept, and finds them for nobody.
@@ -245,7 +246,7 @@ class Arriving:
         self.facts |= {"added": added, "there": int(np.count_nonzero(clusters.kept & self._held))}
         self.run.timed("add", since)
 
-    def _refuse_other_texts(self, results: Results, clusters: Clusters) -> None:
+    def _refuse_other_texts(self, results: ResultTables, clusters: Clusters) -> None:
         documents = self._other_texts[0]
         names = results.corpus.take_ids(documents)
         # They are kept, or were removed together with a copy because of the very text that their id stands for.

@@ -20,8 +20,8 @@ from twinset.engines.local.sort_pairs import Rows, sorted_portions
 from twinset.engines.local.steps import candidates
 from twinset.engines.local.steps.sketch import EMPTY
 from twinset.engines.local.steps.top_pairs import most_similar
-from twinset.engines.local.write.results import Results
 from twinset.engines.local.write.table_file import check_ending
+from twinset.engines.local.write.tables import ResultTables
 from twinset.engines.progress import Progress, Silent
 from twinset.errors import OptionError, OutputError
 from twinset.jobs.result import PairsResult
@@ -76,10 +76,10 @@ def find_estimated(
         pairs, compared = run.join(copies)
         if corpus.border is not None:
             _refuse_flood(run.identical_across(copies, pairs), options)
-        results = Results(corpus, copies, np.zeros(0, np.uint32), scoring=run)
+        results = ResultTables(corpus, copies, run)
         progress.stage("writing", None, "pairs")
         made = run.state.folder / "out.parquet" if output is None else stack.enter_context(placed(output))
-        count = results.write_pairs(made, _ordered(run, results, copies, pairs))
+        count = results.write_pairs(made, _ordered(run, copies, pairs))
         summary = {
             "documents": corpus.own,
             "against": corpus.documents - corpus.own,
@@ -120,7 +120,7 @@ def outlined(sources: tuple[object, ...], options: PairsOptions, words: dict[str
         }
 
 
-def _ordered(run: Estimating, results: Results, copies: Copies, pairs: Spool) -> Iterator[Rows]:
+def _ordered(run: Estimating, copies: Copies, pairs: Spool) -> Iterator[Rows]:
     """Pairs of all rows, in their order; those of identical sketches too."""
     every = Spool(run.state.scratch / "every", "<u4", 3)
     one_sided = run.corpus.border is not None
@@ -131,7 +131,7 @@ def _ordered(run: Estimating, results: Results, copies: Copies, pairs: Spool) ->
     if run.options.top is None:
         return found
     work = (run.corpus.documents, run.state.scratch, run.budget)
-    return most_similar(found, run.options.top, results.similarity, *work, one_sided=one_sided)
+    return most_similar(found, run.options.top, run.similarity, *work, one_sided=one_sided)
 
 
 def _check(options: PairsOptions, words: dict[str, Any]) -> None:

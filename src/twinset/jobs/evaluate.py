@@ -12,14 +12,13 @@ import pyarrow as pa
 
 import twinset
 from twinset.clusters.group import components
-from twinset.engines.local.copies import SAME, Copies, expanded
-from twinset.engines.local.corpus import Corpus
-from twinset.engines.local.in_memory.base import Measured
-from twinset.engines.local.run import Local
-from twinset.engines.local.steps.candidates_exact import Joining
+from twinset.engines.base import Job
+from twinset.engines.local.copies import expanded
+from twinset.engines.local.joins.base import SimilarityJoin
+from twinset.engines.local.run import LocalEngine, LocalRun
 from twinset.engines.local.steps.sketch import READ, UNREADABLE
-from twinset.engines.local.steps.verify import Verifying
-from twinset.engines.local.write import results as outputs
+from twinset.engines.local.write.summary import run_facts
+from twinset.engines.local.write.tables import put_in_place
 from twinset.engines.progress import Progress, Silent
 from twinset.errors import OptionError, OutputError
 from twinset.evaluation import sweep
@@ -39,11 +38,8 @@ from twinset.options import DedupOptions, PlanOptions, ReadOptions, RunOptions, 
 from twinset.options.checks import shown_size
 from twinset.options.evaluate import EvaluateOptions
 from twinset.options.items import MEASURED
-from twinset.pairs.sets import Shares, scores
-from twinset.plan import Plan, exact_plan, plan
 from twinset.report.evaluation_plots import evaluation_figures
 from twinset.report.plots import check_figure
-from twinset.schema import Numbers
 from twinset.system.spool import Spool
 
 _PAIR_BYTES = 96  # memory that a pair takes while it is sorted and measured
@@ -85,40 +81,25 @@ def evaluate(*sources: object, output: Any = None, progress: Progress | None = N
     _check_place(place, options)
     truth = None if options.exact else read_truth(options.truth)
     searching = _searching(options)
-    with Local(sources, searching, _sketched(searching), place, twinset.__version__, progress or Silent()) as run:
-        corpus, _ = run.read(whole=False)
+    with LocalEngine().open(Job(sources, searching, twinset.__version__, place, progress or Silent())) as run:
+        corpus = run.read()
         copies = run.collapse(corpus)
-        candidates, pairs, verifying = _near(run, corpus, copies)
-        found = _scored(run, copies, pairs, verifying)
-        known, facts = _known(run, options, truth, corpus, copies, verifying)
-        sampled = _sampled(run, known, corpus, copies, candidates, verifying)
-        summary = _summary(run, options, corpus, copies, found, known, facts, sampled)
+        join = run.plan(corpus, copies)
+        candidates = run.candidates(join)
+        pairs = run.verify(join, candidates)
+        found = _scored(run, join, pairs)
+        known, facts = _known(run, options, truth, join)
+        sampled = _sampled(run, known, join, candidates.rows or pairs)
+        summary = _summary(run, options, join, found, known, facts, sampled)
         if place is not None:
             made = run.room_for_output("out")
             write_files(summary, made)
             if options.plots != "none":
                 run.progress.stage("drawing", None, "plots")
                 curve = sweep.curves(found, known, options.thresholds[0])
-                evaluation_figures(summary, curve, run.plan, made, options.plots, options.by_distance)
-            outputs.put_in_place(made, place, run.state.folder / "old")
-    return Evaluation(summary, run.plan, place)
-
-
-def _sketched(searching: DedupOptions) -> Plan:
-    """The plan of the sketches; what has a measure of its own has none, and plans when it is in memory."""
-    if searching.item_kind in MEASURED:
-        return exact_plan(searching.threshold)
-    words = (searching.threshold, searching.recall, searching.n_hashes, searching.n_bands, searching.rows_per_band)
-    return plan(*words)
-
-
-def _near(run: Local, corpus: Corpus, copies: Copies) -> tuple[Spool, Spool, Verifying | Measured]:
-    """What was compared, what of it is a pair, and what can say more of them."""
-    if run.options.item_kind in MEASURED:
-        pairs, held = run.compare(corpus, copies)
-        return pairs, pairs, held
-    candidates = run.candidates(corpus, copies)
-    return candidates, *run.verify(corpus, candidates)
+                evaluation_figures(summary, curve, join.plan, made, options.plots, options.by_distance)
+            put_in_place(made, place, run.state.folder / "old")
+    return Evaluation(summary, join.plan, place)
 
 
 def _check_place(place: Path | None, options: EvaluateOptions) -> None:
@@ -139,11 +120,12 @@ def _searching(options: EvaluateOptions) -> DedupOptions:
     groups = (RunOptions, PlanOptions, ShingleOptions, ReadOptions)
     shared = {field.name: getattr(options, field.name) for group in groups for field in dataclasses.fields(group)}
     lowest = options.thresholds[0] if options.measure in ("jaccard", "cosine") else options.threshold
-    return DedupOptions(**{**shared, "threshold": lowest, "cluster": options.cluster})
+    return DedupOptions(**{**shared, "threshold": lowest, "cluster": options.cluster, "audit": 0})
 
 
-def _scored(run: Local, copies: Copies, pairs: Spool, verifying: Verifying | Measured) -> Scored:
+def _scored(run: LocalRun, join: SimilarityJoin, pairs: Spool) -> Scored:
     """Every pair of documents, identical ones included, with its similarity."""
+    copies = join.copies
     count = copies.identical_pairs
     for rows in pairs.chunks():
         count += int((copies.counts[rows[:, 0]].astype(np.int64) * copies.counts[rows[:, 1]]).sum())
@@ -154,59 +136,36 @@ def _scored(run: Local, copies: Copies, pairs: Spool, verifying: Verifying | Mea
         )
     rows = np.concatenate([np.empty((0, 3), np.uint32), *expanded(copies, pairs, link=False, one_sided=False)])
     left, right = np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1])
-    return Scored.of(left, right, _similarity(rows, copies.first, verifying))
-
-
-def _similarity(rows: Numbers, first: Numbers, verifying: Verifying | Measured) -> Shares:
-    if isinstance(verifying, Measured):
-        return verifying.similarity(rows)
-    sizes = verifying.sizes
-    shared = np.ascontiguousarray(rows[:, 2])
-    same = shared == SAME
-    ours, theirs = (np.where(same, np.uint32(1), sizes[first[rows[:, side]]]) for side in (0, 1))
-    return scores(np.where(same, np.uint32(1), shared), ours, theirs)[0]
+    return Scored.of(left, right, join.similarity(rows))
 
 
 def _known(
-    run: Local,
-    options: EvaluateOptions,
-    truth: Truth | None,
-    corpus: Corpus,
-    copies: Copies,
-    verifying: Verifying | Measured,
+    run: LocalRun, options: EvaluateOptions, truth: Truth | None, join: SimilarityJoin
 ) -> tuple[Known, dict[str, Any]]:
     """The truth by document number, and what is to be said about it."""
+    corpus = join.corpus
     if truth is not None:
         ids = pa.concat_arrays([pa.array([], pa.large_string()), *corpus.names.all().cast(pa.large_string()).chunks])
         return resolved(truth, ids, corpus.status != UNREADABLE)
     since = time.perf_counter()
-    if isinstance(verifying, Measured):
-        every = Spool(run.state.scratch / "exact-pairs", "<u4", 3)
-        verifying.join_all(every)
-        run.timed("exact", since)
-        return KnownScored(corpus.documents, _scored(run, copies, every, verifying), options.cluster), {"kind": "exact"}
-    work = (run.budget, run.state, run.threads, run.progress)
-    candidates = Spool(run.state.scratch / "exact", "<u4", 2)
-    for few in Joining(corpus, copies.first, run.options, *work).candidates():
-        candidates.append(few)
-    pairs = Spool(run.state.scratch / "exact-pairs", "<u4", 3)
-    verifying.verify(candidates, run.options.threshold, pairs)
+    every = Spool(run.state.scratch / "exact-pairs", "<u4", 3)
+    join.join_all(every)
     run.timed("exact", since)
-    scored = _scored(run, copies, pairs, verifying)
-    return KnownScored(corpus.documents, scored, options.cluster), {"kind": "exact"}
+    return KnownScored(corpus.documents, _scored(run, join, every), options.cluster), {"kind": "exact"}
 
 
 def _sampled(
-    run: Local, known: Known, corpus: Corpus, copies: Copies, candidates: Spool, verifying: Verifying | Measured
+    run: LocalRun, known: Known, join: SimilarityJoin, candidates: Spool
 ) -> sweep.SampledPairs:
     """The exact similarity of true pairs, also of those missed, and which of them became candidates."""
+    corpus, copies = join.corpus, join.copies
     left, right = (copies.first[numbers] for numbers in known.sample())
     left, right = unpaired(each_once(left, right))
     read = (corpus.status[left] == READ) & (corpus.status[right] == READ)
     wanted = Spool(run.state.scratch / "true", "<u4", 2)
     wanted.append(np.stack([left[read], right[read]], axis=1))
     scored = Spool(run.state.scratch / "true-pairs", "<u4", 3)
-    verifying.verify(wanted, 0.0, scored)
+    join.measure_all(wanted, scored)
     rows = np.concatenate([np.empty((0, 3), np.uint32), *scored.chunks()])
     ordered = np.sort(pair_keys(rows[:, 0], rows[:, 1]))
     met = np.zeros(len(ordered), np.bool_)
@@ -216,7 +175,7 @@ def _sampled(
     found = met[np.searchsorted(ordered, pair_keys(rows[:, 0], rows[:, 1]))]
     # A document without a token is like no other.
     nothing = np.zeros(int(np.count_nonzero(~read)))
-    similarity = np.concatenate([_similarity(rows, copies.first, verifying), nothing])
+    similarity = np.concatenate([join.similarity(rows), nothing])
     family = components(corpus.documents, [rows, np.stack([left, right], axis=1)])
     return sweep.SampledPairs(
         similarity,
@@ -226,10 +185,9 @@ def _sampled(
 
 
 def _summary(
-    run: Local,
+    run: LocalRun,
     options: EvaluateOptions,
-    corpus: Corpus,
-    copies: Copies,
+    join: SimilarityJoin,
     found: Scored,
     known: Known,
     facts: dict[str, Any],
@@ -237,24 +195,24 @@ def _summary(
 ) -> dict[str, Any]:
     since = time.perf_counter()
     run.progress.stage("measuring", len(options.thresholds), "thresholds")
-    readable = corpus.status != UNREADABLE
+    readable = join.corpus.status != UNREADABLE
     rows = sweep.measures(found, known, options.thresholds, options.cluster, readable)
     run.progress.advance(len(rows))
     best = best_of(rows)
     verified = options.item_kind in MEASURED
-    shares = [] if options.by_distance else sweep.shares(sampled, run.plan, options.thresholds[0], verified)
+    shares = [] if options.by_distance else sweep.shares(sampled, join.plan, options.thresholds[0], verified)
     true = known.count(options.thresholds[0])
     run.timed("measure", since)
     return {
         "documents": int(np.count_nonzero(readable)),
         "unreadable": int(np.count_nonzero(~readable)),
-        "identical": copies.extra,
+        "identical": join.copies.extra,
         "truth": facts,
         "best": {"threshold": abs(best["threshold"]), "f1": best["f1"]} if best else None,
         "measures": [{**row, "threshold": abs(row["threshold"])} for row in rows],
         "shares": shares,
         "sampled": {"true_pairs": true, "looked_at": min(true, MOST_SAMPLED)},
         "definitions": definitions(facts["kind"]),
-        **run.facts(),
+        **run_facts(run, join.plan),
         "options": options.to_dict(),
     }

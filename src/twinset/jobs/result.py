@@ -16,8 +16,11 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from twinset.engines.base import Output
+from twinset.engines.local.write.result import join_tables
 from twinset.engines.progress import Progress, Silent
 from twinset.errors import StateError
+from twinset.options import DedupOptions
 from twinset.results.stored import Recorded
 from twinset.schema import pairs_schema
 from twinset.wording import counted
@@ -88,13 +91,16 @@ class DedupResult:
         self._recorded: Recorded | None = None
         self._rows: Callable[[], pa.Table] | None = None
 
-    def load(self, folder: Path, kept: pa.Table, sources: tuple[object, ...]) -> None:
-        """Take the tables out of a folder that will not last; the sources are what another cut reads again."""
-        for path in folder.glob("*.parquet"):
-            self._tables[path.stem] = pq.read_table(path, memory_map=False)
-        self._recorded = Recorded.held(self.summary, dict(self._tables), sources)
-        self._recorded.earlier_texts = _earlier_texts
-        self._tables["kept"] = kept
+    @classmethod
+    def of(cls, output: Output, sources: tuple[object, ...], options: DedupOptions) -> "DedupResult":
+        """What a run has handed over; without a folder, the sources are what another cut reads again."""
+        result = cls(output.summary, output.plan, output.path)
+        if output.path is None:
+            result._tables = dict(output.tables)
+            stored = {name: table for name, table in output.tables.items() if name != "kept"}
+            result._recorded = Recorded.held(output.summary, stored, (*sources, *options.against))
+            result._recorded.earlier_texts = _earlier_texts
+        return result
 
     def _table(self, name: str) -> pa.Table:
         if name not in self._tables and self._recorded is not None:
@@ -160,7 +166,7 @@ class DedupResult:
                 tables = {name: pq.read_table(made / f"{name}.parquet") for name in ("removed", "clusters")}
                 result._recorded = recorded.but(summary=summary, tables=tables)
                 if recorded.in_memory:
-                    result._rows = lambda: DedupResult.joined(kept_tables(recorded, clusters.kept))
+                    result._rows = lambda: join_tables(kept_tables(recorded, clusters.kept))
             cutting.finish(made)
         return result
 
@@ -258,16 +264,6 @@ class DedupResult:
         if "kept" not in self._tables:
             self._tables["kept"] = self.clusters.filter(pc.field("kept")).select(["id"])
         return self._tables["kept"]
-
-    @staticmethod
-    def joined(tables: list[pa.Table]) -> pa.Table:
-        """Tables as one: with all columns where they agree, else with those that all have."""
-        if not tables:
-            return pa.table({"id": pa.array([], pa.string()), "text": pa.array([], pa.string())})
-        if all(table.schema.equals(tables[0].schema) for table in tables):
-            return pa.concat_tables(tables)
-        common = [name for name in tables[0].column_names if all(name in table.column_names for table in tables)]
-        return pa.concat_tables([table.select(common) for table in tables], promote_options="permissive")
 
     def __repr__(self) -> str:
         summary = self.summary

@@ -8,7 +8,7 @@ import os
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -17,32 +17,31 @@ import pyarrow.compute as pc
 from twinset.documents.own_files import STATE_ENDING
 from twinset.engines.local.budget import Budget, batch_within, peak_bytes
 from twinset.engines.local.copies import SAME
+from twinset.engines.local.joins.base import Work
+from twinset.engines.local.joins.choose import join_for
 from twinset.engines.local.state import State, fingerprint
 from twinset.engines.local.steps import cluster
 from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.steps.cluster_beside_index import Earlier, recall_at
-from twinset.engines.local.steps.cluster_beside_index import grouped as earlier_grouped
 from twinset.engines.local.steps.open import refuse_to_replace, temporary_folder
-from twinset.engines.local.steps.verify import Verifying
 from twinset.engines.local.threads import Threads
-from twinset.engines.local.write import results as output
-from twinset.engines.local.write.summary import described
+from twinset.engines.local.write import tables as output
+from twinset.engines.local.write.summary import describe_sources, seal_summary, write_summary
 from twinset.engines.local.write.table_file import TableFile
 from twinset.engines.progress import Progress
 from twinset.errors import DuplicateIdError
 from twinset.options import DedupOptions
-from twinset.options.items import MEASURED
 from twinset.options.results import RecutOptions
-from twinset.pairs.sets import scores
+from twinset.plan import Plan
+from twinset.plan.choose import plan_for
 from twinset.results import recut_options
-from twinset.results.recut_corpus import Recalled, RecalledResults, kept_rows
-from twinset.results.recut_pairs import Scored, Scores
-from twinset.results.stored import SUMMARY, Recorded, sealed
-from twinset.schema import SOURCES
+from twinset.results.recut_corpus import Recalled, RemovalScores, kept_rows
+from twinset.results.recut_pairs import Scored
+from twinset.results.stored import SUMMARY, Recorded
+from twinset.schema import SOURCES, Scores, equal_scores, swap_sides
 from twinset.system.memory import default_threads
 from twinset.system.spool import Spool
 
-Reasons = tuple[Scores, ...]
 _AS_BEFORE, _AT_TIMES = ("pairs", "empty", "unreadable", "documents"), ("missed", "earlier")
 
 
@@ -81,7 +80,7 @@ class Recutting:
         self.state.close(keep=False)
         self._folder.cleanup()
 
-    def cut(self) -> tuple[Clusters, Reasons]:
+    def cut(self) -> tuple[Clusters, Scores]:
         """The clusters, and the scores of each removed document with the one it was removed because of."""
         since = time.perf_counter()
         self.progress.stage("reading pairs", None, "pairs")
@@ -94,9 +93,10 @@ class Recutting:
         every = self._earlier()
 
         def grouped(threshold: float) -> Clusters:
-            near, earlier = scored.near(threshold), every.reaching(threshold) if every else None
-            how = rank, self.options.cluster, self.budget, earlier, self.state.scratch
-            return earlier_grouped(self.corpus, self.copies, near, *how)
+            near, how = scored.near(threshold), (rank, self.options.cluster, self.budget)
+            if every is None:
+                return cluster.grouped(self.corpus, self.copies, near, *how)
+            return every.reaching(threshold).grouped(self.corpus, self.copies, near, *how, self.state.scratch)
 
         if self.asked.rows is not None:
             levels = np.unique([self.options.lowest, *scored.steps.tolist(), 0.0 if self.options.by_distance else 1.0])
@@ -129,58 +129,47 @@ class Recutting:
                 f"index {self.options.index}; run dedup again with ids that differ"
             )
 
-    def _reasons(self, scored: Scored, clusters: Clusters) -> Reasons:
-        """The scores of each document with the kept one, by number, as removed.parquet has them."""
-        schema = self.recorded.schema("removed")
-        # Equal contents are at no distance, or share all.
-        equal = 0 if self.options.by_distance else 1
-        found = tuple(np.full(self.corpus.documents, equal, field.type.to_pandas_dtype()) for field in list(schema)[2:])
-        first = self.copies.first
-        apart = np.flatnonzero(clusters.removed & (first[clusters.kept_by] != first)).astype(np.uint32)
-        ours, theirs = first[apart], first[clusters.kept_by[apart]]
-        places = clusters.shared[apart]
+    def _reasons(self, scored: Scored, clusters: Clusters) -> Scores:
+        """The scores of each document with the kept one, by number; the document itself is left."""
+        measure, first = self.options.measure, self.copies.first
+        reasons = equal_scores(measure, self.corpus.documents)
+        distinct = np.flatnonzero(clusters.removed & (first[clusters.kept_by] != first)).astype(np.uint32)
+        ours, theirs = first[distinct], first[clusters.kept_by[distinct]]
+        places = clusters.shared[distinct]
         if self.options.cluster == "components":
             places = scored.places_of(np.minimum(ours, theirs), np.maximum(ours, theirs))
         known = places != SAME
-        score, *shares = scored.scores(places[known])
-        if shares:  # of the left one in the right one, and the reverse
-            turned = ours[known] > theirs[known]
-            shares = [np.where(turned, *reversed(shares)), np.where(turned, *shares)]
-        far = self._compared(ours[~known], theirs[~known]) if not known.all() else ()
-        for column, one in zip(found, (score, *shares), strict=True):
-            column[apart[known]] = one
-        for column, one in zip(found, far, strict=bool(far)):
-            column[apart[~known]] = one
-        return found
+        stored = scored.scores(places[known])
+        turned = swap_sides(stored, measure)
+        is_turned = ours[known] > theirs[known]
+        for name, values in reasons.items():
+            values[distinct[known]] = np.where(is_turned, turned[name], stored[name])
+        if not known.all():
+            for name, values in self._compare(ours[~known], theirs[~known]).items():
+                reasons[name][distinct[~known]] = values
+        return reasons
 
-    def _compared(self, ours: Any, theirs: Any) -> Reasons:
+    def _compare(self, ours: Any, theirs: Any) -> Scores:
         """The scores of contents that are no scored pair, out of the items."""
-        if self.options.item_kind in MEASURED:
-            return self._measured(ours, theirs)
-        wanted, back = np.unique(np.sort(np.stack([ours, theirs], axis=1), axis=1), axis=0, return_inverse=True)
-        asked, out = (Spool(self.state.scratch / name, "<u4", columns) for name, columns in (("apart", 2), ("why", 3)))
-        asked.append(wanted.astype(np.uint32))
-        corpus = self.corpus.open()
-        verifying = Verifying(corpus, self.options, self.budget, self.state.scratch, self.threads, self.progress)
-        verifying.verify(asked, 0.0, out)
-        rows = out.all()
-        shared = rows[np.lexsort((rows[:, 1], rows[:, 0])), 2][back.reshape(-1)]
-        return scores(shared, verifying.sizes[ours], verifying.sizes[theirs])
-
-    def _measured(self, ours: Any, theirs: Any) -> Reasons:
-        """The same, of items that have a measure of their own: only those that are asked for are held."""
-        from twinset.engines.local.in_memory import kinds  # its kernels are a moment that other cuts need not wait
-
         wanted = np.zeros(self.corpus.documents, np.bool_)
         wanted[ours], wanted[theirs] = True, True
-        work = kinds.Work(self.options, self.budget, self.state, self.threads, self.progress)
-        held = kinds.held(self.corpus.open(), self.copies, work, wanted)
-        return held.scores(ours, theirs, np.zeros(len(ours), np.uint32))
+        work = Work(self.options, self.budget, self.state, self.threads, self.progress)
+        plan = self.recorded.plan if plan_for(self.options) is not None else None
+        join = join_for(self.corpus.open(), self.copies, work, cast("Plan | None", plan), wanted)
+        rows, back = np.unique(np.sort(np.stack([ours, theirs], axis=1), axis=1), axis=0, return_inverse=True)
+        asked, out = (Spool(self.state.scratch / name, "<u4", columns) for name, columns in (("apart", 2), ("why", 3)))
+        asked.append(rows.astype(np.uint32))
+        join.measure_all(asked, out)
+        measured = out.all()
+        codes = measured[np.lexsort((measured[:, 1], measured[:, 0])), 2][back.reshape(-1)]
+        return join.scores(ours, theirs, codes)
 
-    def write(self, clusters: Clusters, reasons: Reasons) -> tuple[Path, dict[str, Any]]:
+    def write(self, clusters: Clusters, reasons: Scores) -> tuple[Path, dict[str, Any]]:
         """The new result, in the making; with `finish` it goes to its place."""
         since = time.perf_counter()
-        results = RecalledResults(self.corpus, self.copies, reasons, self.options.measure, self.earlier)
+        results = output.ResultTables(
+            self.corpus, self.copies, RemovalScores(reasons, self.options.measure), self.earlier
+        )
         made = self.state.folder / "out"
         made.mkdir()
         results.write_removed(made / "removed.parquet", clusters)
@@ -193,11 +182,11 @@ class Recutting:
         self._timed("write", since)
         summary = self._summary(results, clusters)
         if self.place is not None:
-            summary = sealed(made, summary)
-            output.write_summary(made / SUMMARY, summary)
+            summary = seal_summary(made, summary)
+            write_summary(made / SUMMARY, summary)
         return made, summary
 
-    def _write_kept(self, results: RecalledResults, clusters: Clusters, made: Path) -> None:
+    def _write_kept(self, results: output.ResultTables, clusters: Clusters, made: Path) -> None:
         self.recorded.sources.outputs += [self.place] if self.place is not None else []
         corpus, options = self.corpus.open(), self.options
         refuse_to_replace(self.place, corpus.parts)
@@ -218,7 +207,7 @@ class Recutting:
         with TableFile(made / "sources.parquet", SOURCES) as file:
             file.write(pa.Table.from_pylist(rows, schema=SOURCES))
 
-    def _summary(self, results: RecalledResults, clusters: Clusters) -> dict[str, Any]:
+    def _summary(self, results: output.ResultTables, clusters: Clusters) -> dict[str, Any]:
         """That of a fresh run; what it was cut from stands with the timings, which say how it was made."""
         was, recorded = self.recorded.summary, self.recorded
         summary = {
@@ -260,7 +249,7 @@ class Recutting:
         sources = self.recorded.sources
         names, folder = sources.names, sources.folder
         if sources.places != tuple(names):
-            names, folder = described(sources.places), os.getcwd()
+            names, folder = describe_sources(sources.places), os.getcwd()
         given = {**was, "sources": names[: sources.against], "against": names[sources.against :]}
         return given, {"folder": folder, "left_out": list(sources.left_out)}
 

@@ -12,14 +12,11 @@ from twinset.documents.parts import Block, Chunk, Part
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus, Span
 from twinset.engines.local.ids import Names, column_of
-from twinset.engines.local.steps.cluster import Clusters
-from twinset.engines.local.steps.cluster_beside_index import Earlier
 from twinset.engines.local.threads import Threads
-from twinset.engines.local.write.results import Results, Scored
 from twinset.errors import SourceError
 from twinset.results.reopen_sources import check_lengths
 from twinset.results.stored import Recorded
-from twinset.schema import Numbers
+from twinset.schema import Numbers, Scores
 from twinset.system.spool import Spool
 from twinset.wording import counted
 
@@ -127,22 +124,15 @@ def _taken(task: tuple[Span, Callable[[], Block]]) -> Block:
     return task[1]()
 
 
-class RecalledResults(Results):
-    """Tables of a cut: the scores of each removed document are known, one a number, and need no set sizes."""
+class RemovalScores:
+    """The scores of each removed document with the kept one, by its number."""
 
-    def __init__(
-        self, corpus: Corpus, copies: Copies, reasons: Scored, measure: str, earlier: Earlier | None = None
-    ) -> None:
-        super().__init__(corpus, copies, np.zeros(0, np.uint32), earlier)
-        self._reasons, self.measure = reasons, measure
+    def __init__(self, scores: Scores, measure: str) -> None:
+        self._scores, self.measure = scores, measure
 
-    def reasons(self, clusters: Clusters, numbers: Numbers) -> tuple[pa.Array, Scored]:
-        """For removed documents: the id of the kept one, and the scores."""
-        found = tuple(scores[numbers] for scores in self._reasons)
-        if self.earlier is not None:
-            similarity, in_kept, of_kept = found
-            found = self.earlier.scored((similarity, in_kept, of_kept), self.copies.first[numbers])
-        return self.kept_ids(clusters, numbers), found
+    def scores(self, left: Numbers, right: Numbers, code: Numbers) -> Scores:
+        """The scores of removed documents on the left."""
+        return {name: values[left] for name, values in self._scores.items()}
 
 
 def kept_rows(corpus: Recalled, threads: Threads, kept: npt.NDArray[np.bool_]) -> list[Any]:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +13,11 @@ from twinset.engines.local.sort_pairs import Rows
 from twinset.errors import StateError
 from twinset.pairs.sets import Shares
 from twinset.results.stored import Recorded
-from twinset.schema import Numbers
+from twinset.schema import SCORES, Numbers, Scores, equal_scores
 from twinset.system.spool import Spool
 
 _AT_ONCE = 1 << 20
 Words = npt.NDArray[np.uint64]
-Scores = npt.NDArray[Any]
 
 
 class Scored:
@@ -30,11 +28,12 @@ class Scored:
 
     def __init__(self, recorded: Recorded, copies: Copies, scratch: Path, limit: int) -> None:
         self.recorded, self.scratch, self.limit = recorded, scratch, limit
-        self.columns = recorded.schema("pairs").names[2:]
+        self.columns = SCORES[recorded.options.measure]
+        self.score = self.columns[0].name
         self.rows, self.similarities = Spool(scratch / "scored", "<u4", 3), Spool(scratch / "similarities", "<f8")
         against = bool(recorded.options.against)
         start = 0
-        for batch in recorded.batches("pairs", ("left", "right", self.columns[0]), _AT_ONCE):
+        for batch in recorded.batches("pairs", ("left", "right", self.score), _AT_ONCE):
             rows, similarity = self._numbered(batch, start, against)
             start += batch.num_rows
             left, right = rows[:, 0], rows[:, 1]
@@ -60,7 +59,7 @@ class Scored:
         if start + batch.num_rows >= SAME or (left >= right).any():
             raise StateError(f"{self.recorded.folder / 'pairs.parquet'} is no table of pairs; run dedup again")
         rows = np.stack([left, right, np.arange(start, start + batch.num_rows)], axis=1).astype(np.uint32)
-        found = np.asarray(batch[self.columns[0]]).astype(np.float64, copy=False)
+        found = np.asarray(batch[self.score]).astype(np.float64, copy=False)
         return rows, -found if self.recorded.options.by_distance else found
 
     def _chunks(self) -> Iterator[tuple[Rows, Shares]]:
@@ -95,18 +94,17 @@ class Scored:
                 places[order[hit]] = rows[sorting[at[hit]], 2]
         return places
 
-    def scores(self, places: Numbers) -> tuple[Scores, ...]:
-        """The scores of some rows of pairs.parquet: similarity, left_in_right and right_in_left, or a distance."""
+    def scores(self, places: Numbers) -> Scores:
+        """The scores of some rows of pairs.parquet."""
         wanted, back = np.unique(places, return_inverse=True)
-        names, schema = self.columns, self.recorded.schema("pairs")
-        columns = tuple(np.empty(len(wanted), schema.field(name).type.to_pandas_dtype()) for name in names)
+        scores = equal_scores(self.recorded.options.measure, len(wanted))
         start = 0
-        for batch in self.recorded.batches("pairs", names, _AT_ONCE) if len(wanted) else ():
+        for batch in self.recorded.batches("pairs", list(scores), _AT_ONCE) if len(wanted) else ():
             first, last = np.searchsorted(wanted, [start, start + batch.num_rows])
-            for column, name in zip(columns, names, strict=True):
-                column[first:last] = np.asarray(batch[name])[wanted[first:last] - np.uint32(start)]
+            for name, values in scores.items():
+                values[first:last] = np.asarray(batch[name])[wanted[first:last] - np.uint32(start)]
             start += batch.num_rows
-        return tuple(column[back] for column in columns)
+        return {name: values[back] for name, values in scores.items()}
 
 
 def _words(lefts: Numbers, rights: Numbers) -> Words:

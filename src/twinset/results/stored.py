@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from twinset.engines.local.steps.sketch import UNREADABLE as UNREADABLE_ROW
+from twinset.engines.local.write.summary import sha256_of, summary_check
 from twinset.engines.local.write.table_file import TableFile
 from twinset.errors import OptionError, StateError, TwinsetError
 from twinset.options import DedupOptions
@@ -280,28 +281,11 @@ class Recorded:
         return self.earlier_texts(self, self.earlier_ids.take(pa.array(places)).to_pylist())
 
 
-def sealed(folder: Path, summary: dict[str, Any]) -> dict[str, Any]:
-    """The summary with the digests of the folder's tables, and one of itself without its timings."""
-    files = {path.name: _sha256(path) for path in sorted(folder.glob("*.parquet"))}
-    whole = {**summary, "files": files}
-    return {**whole, "check": _check(whole)}
-
-
-def _check(summary: dict[str, Any]) -> str:
-    told = {key: value for key, value in summary.items() if key not in ("timings", "check")}
-    return hashlib.sha256(json.dumps(told, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb", buffering=0) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _summary_of(folder: Path) -> dict[str, Any]:
     path = folder / SUMMARY
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
-        same = summary["check"] == _check(summary)
+        same = summary["check"] == summary_check(summary)
         about = summary["options"], summary["plan"], summary["input"], summary["timings"], summary["files"]
         if not same or not all(isinstance(one, dict) for one in about):
             raise ValueError("it is not as it was written")
@@ -315,7 +299,7 @@ def _summary_of(folder: Path) -> dict[str, Any]:
 
 def _check_digest(path: Path, digest: str | None) -> None:
     try:
-        if digest is None or _sha256(path) != digest:
+        if digest is None or sha256_of(path) != digest:
             raise StateError(f"{path} is damaged: it is not as it was written; run dedup again")
     except OSError as error:
         raise _unread(path, error) from error

@@ -57,7 +57,7 @@ TAIL = """
             happen()
             sys.stdout.write("after ")
             sys.stdout.flush()
-            time.sleep(60)
+            time.sleep(250)
     except KeyboardInterrupt:
         sys.stdout.write("stopped")
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -67,7 +67,7 @@ TAIL = """
 def run(*parts: str) -> subprocess.CompletedProcess[str]:
     program = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
     program += "".join(textwrap.dedent(part) for part in parts)
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.parametrize("place", PLACES)

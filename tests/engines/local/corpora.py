@@ -72,7 +72,7 @@ def stages(
         [*own, *other], len(own), options, chosen, budget, state, pool, Silent(),  # type: ignore[arg-type]
         batch_bytes=batch_bytes, whole=True, by_length=True,
     )  # fmt: skip
-    corpus, _ = reading.corpus()
+    corpus = reading.corpus()
     copies = Copies.of(joining.first_appearances(corpus), corpus.status)
     candidates = joining.candidates(corpus, copies.first, chosen, budget, state, pool, Silent())
     verifying = Verifying(corpus, options, budget, state.scratch, pool, Silent())  # type: ignore[arg-type]

@@ -42,7 +42,7 @@ def test_an_error_stops_the_work() -> None:
         if number == 3:
             raise ValueError("three")
         if number > 3:
-            gate.wait(10)
+            gate.wait(300)
         done.append(number)
         return number
 

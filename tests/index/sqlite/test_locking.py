@@ -23,7 +23,7 @@ HOLDING = """
 import sys
 import twinset
 
-with twinset.Index.open(sys.argv[1]) as index, index._writing(60, "thinking") as writing:
+with twinset.Index.open(sys.argv[1]) as index, index._writing(300, "thinking") as writing:
     with writing.transaction():
         print("held", flush=True)
         sys.stdin.readline()
@@ -62,20 +62,20 @@ def test_the_second_writer_is_told_who_the_first_is(where: str) -> None:
         assert index.verify() == []
         holder.send_signal(signal.SIGKILL)
         holder.wait()
-        assert index.add(["a"], ["text"], timeout=30).added == 1
+        assert index.add(["a"], ["text"], timeout=300).added == 1
 
 
 def test_the_second_writer_waits_for_the_first(where: str) -> None:
     with twinset.Index.create(where) as index, held(where) as holder:
         done = []
-        waiting = threading.Thread(target=lambda: done.append(index.add(["a"], ["text"], timeout=60)))
+        waiting = threading.Thread(target=lambda: done.append(index.add(["a"], ["text"], timeout=300)))
         waiting.start()
         time.sleep(0.2)
         assert not done
         assert holder.stdin
         holder.stdin.write("\n")
         holder.stdin.flush()
-        waiting.join(60)
+        waiting.join(300)
         assert done[0].added == 1
 
 
@@ -123,20 +123,20 @@ def test_a_thread_is_told_that_another_one_works(new_index: NewIndex) -> None:
     began, end = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with index._writing(10, "counting sheep"):
+        with index._writing(300, "counting sheep"):
             began.set()
-            end.wait(60)
+            end.wait(300)
 
     holder = threading.Thread(target=hold)
     holder.start()
     try:
-        began.wait(60)
+        assert began.wait(300)
         with pytest.raises(BusyError, match=r"another thread of this process .*counting sheep"):
             index.add(["a"], ["text"], timeout=0.05)
     finally:
         end.set()
         holder.join()
-    assert index.add(["a"], ["text"], timeout=10).added == 1
+    assert index.add(["a"], ["text"], timeout=300).added == 1
 
 
 def test_readers_see_whole_commits_while_a_writer_works(place: Place, where: str) -> None:

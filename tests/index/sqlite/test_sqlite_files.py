@@ -145,14 +145,16 @@ def look(where):
     except TwinsetError as error:
         print(type(error).__name__)
 
-# Everything is loaded by root, who can read it, and then looked at by a user who may write nowhere.
+# Everything is loaded by root, who can read it, and then looked at by a user who may write nowhere. Whoever is not root
+# may not write to the folder either.
 with twinset.Index.create(sys.argv[2]) as index:
     index.add(["a"], ["some text of no account"])
     index.query("some text of no account")
     index.verify()
-os.setgroups([])
-os.setresgid(65534, 65534, 65534)
-os.setresuid(65534, 65534, 65534)
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setresgid(65534, 65534, 65534)
+    os.setresuid(65534, 65534, 65534)
 look(sys.argv[1])
 """
 
@@ -160,13 +162,28 @@ look(sys.argv[1])
 @pytest.fixture
 def locked(tmp_path: Path) -> Iterator[Path]:
     """An index in a folder that everybody may read and nobody but root may write to."""
-    if os.geteuid() != 0:
-        pytest.skip("only root can look at a file as another user")
     with TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
         with twinset.Index.create(Path(folder) / "news.twinset") as index:
             index.add(["a"], ["some text of no account"])
-        os.chmod(folder, 0o555)
-        yield Path(folder) / "news.twinset"
+        with written_to_by_nobody(Path(folder)):
+            yield Path(folder) / "news.twinset"
+
+
+@contextmanager
+def written_to_by_nobody(folder: Path) -> Iterator[None]:
+    """A folder, and what is in it, without any permission to write."""
+    let_write(folder, False)
+    try:
+        yield
+    finally:
+        let_write(folder, True)
+
+
+def let_write(folder: Path, may: bool) -> None:
+    folder.chmod(0o755 if may else 0o555)
+    for path in folder.iterdir():
+        path.chmod(0o644 if may else 0o444)
 
 
 @contextmanager
@@ -191,8 +208,10 @@ def test_what_is_changed_under_a_reader_that_cannot_say_that_it_reads(locked: Pa
     with nobody_looks(locked, tmp_path / "other") as program:
         assert program.stdout
         first = program.stdout.readline()
+        let_write(locked.parent, True)
         with twinset.Index.open(locked) as index:
             index.add(["b"], ["other text altogether"])
+        let_write(locked.parent, False)
         said, errors = program.communicate("go on\n", timeout=300)
     assert first == "['a'] ['a'] []\n", errors
     assert said.splitlines()[0] == f"StateError {locked} was changed by someone else in the meantime; open it again"

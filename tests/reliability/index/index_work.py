@@ -151,7 +151,7 @@ def ask_codes(report: Report, url: str, seconds: float) -> None:
     """Ask again and again while another writes: whatever is answered is of one state, and right."""
     end, asked = time.monotonic() + seconds, 0
     with twinset.Index.open(url, read_only=True) as index:
-        while time.monotonic() < end:
+        while not asked or time.monotonic() < end:
             for row in index.query([code_of(text_of(family, 0)) for family in range(9)], k=5).to_pylist():
                 assert row["recall"] == 1.0
                 assert 0 <= row["distance"] <= 128
@@ -284,11 +284,12 @@ def add_often(report: Report, url: str, name: str, calls: int) -> None:
     with twinset.Index.open(url) as index:
         for call in range(calls):
             ids = [f"{name}-{call}-{one}" for one in range(3)]
-            index.add(ids, [text_of(call, one) for one in range(3)], timeout=120)
+            index.add(ids, [text_of(call, one) for one in range(3)], timeout=300)
             report(call)
 
 
 FAMILIES = 6
+STATES = 4
 
 
 def members_of(found: Any) -> list[set[int]]:
@@ -301,12 +302,14 @@ def members_of(found: Any) -> list[set[int]]:
     return seen
 
 
-def write_families(report: Report, url: str, seconds: float, compacts: bool) -> None:
-    """Give each family one more member, change one of each, take one of each, in one call each time."""
-    end = time.monotonic() + seconds
+def write_families(report: Report, url: str, until: str, compacts: bool) -> None:
+    """Give each family one more member, change one of each, take one of each, in one call each time.
+
+    It ends when there is a file of the name `until`.
+    """
     member = 0
     with twinset.Index.open(url) as index:
-        while time.monotonic() < end:
+        while not os.path.exists(until):
             index.add([f"{family}-{member}" for family in range(FAMILIES)], _texts(member, 0))
             if member % 3 == 2:
                 index.update([f"{family}-{member - 1}" for family in range(FAMILIES)], _texts(member - 1, 1))
@@ -323,12 +326,15 @@ def _texts(member: int, version: int) -> list[str]:
 
 
 def read_families(report: Report, url: str, seconds: float, read_only: bool) -> None:
-    """Ask for all families together, again and again: in every answer each has the same members."""
+    """Ask for all families together, again and again: in every answer each has the same members.
+
+    It takes as long as was said, and as long as it takes to see some of what is written meanwhile.
+    """
     end = time.monotonic() + seconds
     asked = {str(family): text_of(family, 0) for family in range(FAMILIES)}
     counts = {"answers": 0, "openings": 0, "states": 0}
     last: list[set[int]] = []
-    while time.monotonic() < end:
+    while time.monotonic() < end or counts["states"] < STATES:
         counts["openings"] += 1
         with twinset.Index.open(url, read_only=read_only) as index:
             for number in range(30):

@@ -6,6 +6,7 @@ import random
 import time
 
 import twinset
+from tests.reliability.command import run_seed
 from tests.reliability.index.index_work import CODES, code_of
 from tests.reliability.ledger import Ledger
 from tests.reliability.nursery import KILLED, Nursery
@@ -26,7 +27,7 @@ class CodeLedger(Ledger):
 
 
 def test_a_killed_writer_of_codes(nursery: Nursery, home_url: str) -> None:
-    dice = random.Random(3)
+    dice = random.Random(run_seed())
     twinset.Index.create(home_url, **CODES).close()
     ledger = CodeLedger(home_url)
     reader = nursery.start("ask_codes", home_url, 4.0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,10 +92,6 @@ def small_disk() -> Iterator[Path]:
         yield disk
 
 
-def give(disk: Path, size: str) -> None:
-    subprocess.run(["mount", "-o", f"remount,size={size}", str(disk)], check=True)
-
-
 def fill(index: twinset.Index, first: int, together: int) -> int:
     """Add documents until there is no room; how many there are then."""
     for number in range(first, 20_000, together):
@@ -127,7 +122,7 @@ def test_a_full_file_system(small_disk: Path) -> None:
     assert list(contents(path)) == [str(number) for number in range(count)]
     with twinset.Index.open(path) as index:
         assert fill(index, count, 1) <= count + 3
-    give(small_disk, "64m")
+    components.resize(small_disk, "64m")
     with twinset.Index.open(path) as index:
         for work in ("add", "update", "remove", "compact", "export"):
             large(work, index, str(small_disk / "out.parquet"))
@@ -138,7 +133,7 @@ def test_a_full_file_system(small_disk: Path) -> None:
 @pytest.fixture
 def small_database(mortal_postgres: Server, small_disk: Path) -> Iterator[str]:
     """A database on a disk of its own: the server's own log has room."""
-    give(small_disk, "14m")
+    components.resize(small_disk, "14m")
     owner = pwd.getpwuid(mortal_postgres.data.stat().st_uid)
     for folder in (small_disk, *small_disk.parents):
         if folder.stat().st_uid == os.getuid() and folder.stat().st_mode & 0o001 == 0:
@@ -157,7 +152,7 @@ def test_a_server_without_room(small_database: str, small_disk: Path) -> None:
         assert added > 100
         assert len(index) == added
         assert index.verify() == []
-        give(small_disk, "60m")
+        components.resize(small_disk, "60m")
         index.add(["after"], [text_of(1, 2)])
     with twinset.Index.open(small_database) as index:
         assert list(index) == [*(str(number) for number in range(added)), "after"]

@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import twinset
-from tests.reliability.index.index_work import FAMILIES, OPTIONS
+from tests.reliability.index.index_work import FAMILIES, OPTIONS, STATES
 from tests.reliability.nursery import Nursery
 
 READERS = 8
 
 
-def readers_during_writes(nursery: Nursery, url: str, seconds: float, *, compacts: bool) -> None:
+def readers_during_writes(nursery: Nursery, url: str, folder: Path, seconds: float, *, compacts: bool) -> None:
     twinset.Index.create(url, **OPTIONS).close()
     readers = [nursery.start("read_families", url, seconds, number % 2 == 1) for number in range(READERS)]
-    writer = nursery.start("write_families", url, seconds, compacts)
-    said = [one for reader in readers for one in reader.ended_well(seconds + 300)]
-    written = len(writer.ended_well(seconds + 300))
+    writer = nursery.start("write_families", url, folder / "enough", compacts)
+    said = [one for reader in readers for one in reader.ended_well(seconds + 600)]
+    (folder / "enough").touch()
+    written = len(writer.ended_well())
     answers, openings, states = (sum(one[what] for one in said) for what in ("answers", "openings", "states"))
     print(f"{written} rounds written, {answers} answers in {openings} openings, {states} states seen")
     assert len(said) == READERS
-    assert written > 3
-    assert states > READERS, "they saw nothing of the writing"
+    assert written >= STATES - 1  # the first state that is seen may be that before all writing
+    assert states >= STATES * READERS
     with twinset.Index.open(url) as index:
         assert index.verify() == []
         assert len(index) == FAMILIES * min(written, 12)
 
 
-def test_readers_during_writes(nursery: Nursery, home_url: str) -> None:
-    readers_during_writes(nursery, home_url, 8, compacts=False)
+def test_readers_during_writes(nursery: Nursery, home_url: str, tmp_path: Path) -> None:
+    readers_during_writes(nursery, home_url, tmp_path, 5, compacts=False)
 
 
-def test_readers_during_writes_and_compactions(nursery: Nursery, home_url: str) -> None:
-    readers_during_writes(nursery, home_url, 6, compacts=True)
+def test_readers_during_writes_and_compactions(nursery: Nursery, home_url: str, tmp_path: Path) -> None:
+    readers_during_writes(nursery, home_url, tmp_path, 6, compacts=True)
 
 
 @pytest.mark.soak
-def test_readers_during_writes_for_a_minute(nursery: Nursery, home_url: str) -> None:
-    readers_during_writes(nursery, home_url, 60, compacts=True)
+def test_readers_during_writes_for_a_minute(nursery: Nursery, home_url: str, tmp_path: Path) -> None:
+    readers_during_writes(nursery, home_url, tmp_path, 60, compacts=True)

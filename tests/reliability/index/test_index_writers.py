@@ -17,17 +17,26 @@ from tests.reliability.nursery import KILLED, Child, Nursery
 def stopped_while_writing(nursery: Nursery, url: str) -> Child:
     """A process that was stopped in the middle of a call, and so holds the index for as long as the test likes."""
     for attempt in range(50):
-        writer = nursery.start("add_many", url, f"first{attempt}", 3000, 60)
-        writer.until(1)
-        time.sleep(0.05)
-        os.kill(writer.pid, signal.SIGSTOP)
+        writer = nursery.start("add_many", url, f"first{attempt}", 3000, 300)
         with twinset.Index.open(url) as index:
-            try:
-                index.add([], [], timeout=0)
-            except twinset.BusyError:
-                return writer
+            while not is_held(index) and writer.running():
+                pass
+            if writer.running():
+                os.kill(writer.pid, signal.SIGSTOP)
+                if is_held(index):  # it may have let go in between
+                    return writer
         writer.kill()
+        with twinset.Index.open(url) as index:
+            index.remove([id for id in index if id.startswith("first")], timeout=300)
     raise AssertionError("it was never caught in the act")
+
+
+def is_held(index: twinset.Index) -> bool:
+    try:
+        index.add([], [], timeout=0)
+    except twinset.BusyError:
+        return True
+    return False
 
 
 def test_a_second_writer_waits_and_is_told_who_holds_it(nursery: Nursery, home_url: str) -> None:
@@ -47,7 +56,7 @@ def test_a_second_writer_waits_and_is_told_who_holds_it(nursery: Nursery, home_u
             for word in (f"process {first.pid} on {socket.gethostname()}", "adding", "waited 0.4 s", "--timeout"):
                 assert word in str(raised.value)
         assert first.kill() == KILLED
-        index.add(["a"], ["some text"], timeout=30)
+        index.add(["a"], ["some text"], timeout=300)
         assert list(index) == ["a"]
         assert index.verify() == []
 
@@ -77,7 +86,7 @@ def test_a_reader_is_never_blocked(nursery: Nursery, home_url: str) -> None:
 def test_a_second_writer_gets_its_turn(nursery: Nursery, home_url: str) -> None:
     twinset.Index.create(home_url, **OPTIONS).close()
     first = stopped_while_writing(nursery, home_url)
-    second = nursery.start("add_many", home_url, "second", 5, 60)
+    second = nursery.start("add_many", home_url, "second", 5, 300)
     second.until(1)
     time.sleep(0.3)
     assert second.said() == ["begun"]

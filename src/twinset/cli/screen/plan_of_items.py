@@ -12,6 +12,7 @@ from twinset.cli.support import run
 from twinset.errors import OptionError
 from twinset.options import PairsOptions
 from twinset.options.survey import CurveOptions
+from twinset.plan.choose import band_plan
 from twinset.plan.codes import GivenCodes
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _supposed(options: CurveOptions) -> Any:
     if options.measure == "bits":
         return GivenCodes(64, int(options.reach), int(options.reach) + 1)
     if options.measure == "jaccard":
-        return run.plan_of(options)
+        return band_plan(options)
     from twinset.plan.vectors import vector_plan  # NumPy and kernels, which nothing else here waits for
 
     limit = options.threshold if options.measure == "cosine" else options.reach

@@ -13,19 +13,11 @@ from typing import Any
 from twinset.cli.screen import show
 from twinset.cli.support.interrupt import insist
 from twinset.cli.support.progress import Display, progress
-from twinset.options import PlanOptions
-from twinset.options.items import MEASURED
-from twinset.plan import Plan, exact_plan, plan
+from twinset.options import DedupOptions, PlanOptions
+from twinset.plan.choose import plan_for
 
 
-def plan_of(options: PlanOptions) -> Plan:
-    """Give the plan of a run."""
-    if getattr(options, "exact", False):
-        return exact_plan(options.threshold)
-    return plan(options.least, options.recall, options.n_hashes, options.n_bands, options.rows_per_band)
-
-
-def load(say: Callable[[str], None], what: str = "pipeline") -> None:
+def load(say: Callable[[str], None], what: str = "jobs.dedup") -> None:
     """Load what does the work, and say so where that takes a while: kernels are compiled when they are imported."""
     # Work is spread over our own threads: products of matrices, of which vectors need many, shall have one each. NumPy
     # looks at this when it is loaded, which is now.
@@ -49,8 +41,8 @@ def load(say: Callable[[str], None], what: str = "pipeline") -> None:
 def followed(options: PlanOptions, quiet: bool, planned: bool = True) -> Iterator[Display]:
     """Follow a run: its plan first, unless the run itself will tell it, then its progress."""
     # An index has a plan of its own, which is told when it is open; what has a measure of its own, when it is read.
-    later = getattr(options, "index", None) is not None or getattr(options, "item_kind", "text") in MEASURED
-    chosen = None if later or not planned else plan_of(options)
+    later = getattr(options, "index", None) is not None
+    chosen = None if later or not planned else plan_for(options)
     shown = progress(quiet)
     if getattr(options, "memory", None) is None:
         # Arrow's allocator gives memory back after 10 ms and asks for it again; with memory to spare that is only work.
@@ -68,7 +60,7 @@ def followed(options: PlanOptions, quiet: bool, planned: bool = True) -> Iterato
 
 
 @contextmanager
-def watched(quiet: bool, what: str = "pipeline") -> Iterator[Display]:
+def watched(quiet: bool, what: str = "jobs.dedup") -> Iterator[Display]:
     """Show the progress of what needs no plan."""
     told = progress(quiet)
     try:
@@ -82,13 +74,18 @@ def dry_run(
     sources: Sequence[str], options: Any, as_json: bool, words: dict[str, Any] | None = None, sketches: bool = False
 ) -> None:
     """Say what would be read and planned; `words` are those that were given."""
-    from twinset import pipeline
-    from twinset.jobs import estimate
-
     if sketches:
-        found = estimate.outlined(tuple(sources), options, words or {})
+        from twinset.jobs.estimate import outlined
+
+        found = outlined(tuple(sources), options, words or {})
+    elif isinstance(options, DedupOptions):
+        from twinset.jobs.dedup import outline_dedup
+
+        found = outline_dedup(tuple(sources), options, words or {})
     else:
-        found = pipeline.dry_run(sources, options, words)
+        from twinset.jobs.pairs import outline_pairs
+
+        found = outline_pairs(tuple(sources), options)
     if as_json:
         show.as_json(found)
     else:

@@ -34,6 +34,23 @@ class Span:
 
 
 @dataclass
+class ReadReport:
+    """What reading found besides the documents."""
+
+    unreadable: list[tuple[int, str]] = field(default_factory=list)
+    """Rows that could not be read, by document number, with the reason."""
+    replaced: int = 0
+    """Documents in which bytes that are not text were replaced."""
+    text_bytes: int = 0
+    own_ids: bool = True
+    """Whether all ids come from the sources."""
+    replaced_in: list[int] = field(default_factory=list)
+    """The first documents with replaced bytes, by number."""
+    rows: int | None = None
+    """Rows that the documents were made of, where those are groups of rows."""
+
+
+@dataclass
 class Corpus:
     """Documents by number. Numbers from `border` on, if there is one, are of the source compared against."""
 
@@ -55,6 +72,7 @@ class Corpus:
     """Called with every block that is read, by the thread that has read it."""
     repeats: Numbers = field(default_factory=lambda: np.zeros(0, np.uint32))
     """How many shingles of each document are surely repeats; empty where that was not looked at."""
+    report: ReadReport = field(default_factory=ReadReport)
     _by_part: dict[int, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

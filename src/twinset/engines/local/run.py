@@ -1,4 +1,6 @@
-"""One machine: threads, a memory budget, scratch files, and state to go on from after a kill."""
+"""The engine of one machine: threads, a memory budget, scratch files, and state from which a killed run resumes."""
+
+from __future__ import annotations
 
 import dataclasses
 import glob
@@ -6,55 +8,66 @@ import itertools
 import os
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from twinset.documents.own_files import STATE_ENDING
 from twinset.documents.parts import Part
 from twinset.documents.sources import Sources, open_sources
-from twinset.engines.local.budget import Budget, batch_within, give_back, peak_bytes
+from twinset.engines.base import IndexBeside, Job, Output, Run
+from twinset.engines.local.budget import Budget, batch_within, give_back
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus
+from twinset.engines.local.joins.base import Candidates, SimilarityJoin, Work
+from twinset.engines.local.joins.choose import join_for
 from twinset.engines.local.state import State, fingerprint
-from twinset.engines.local.steps import candidates as joining
-from twinset.engines.local.steps.cluster_beside_index import patterns_of, refuse_to_bury
+from twinset.engines.local.steps import candidates as banded
+from twinset.engines.local.steps import cluster
+from twinset.engines.local.steps.cluster import Clusters
+from twinset.engines.local.steps.cluster_beside_index import Earlier, patterns_of, refuse_to_bury
 from twinset.engines.local.steps.open import refuse_to_replace, sketch_pictures, tell_unexpected, temporary_folder
-from twinset.engines.local.steps.read import Found, Reading
-from twinset.engines.local.steps.verify import Verifying
+from twinset.engines.local.steps.read import Reading
 from twinset.engines.local.threads import Threads
-from twinset.engines.progress import Progress
+from twinset.engines.local.write import result
+from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import OptionError
 from twinset.options import DedupOptions, PairsOptions
 from twinset.options.sketch import SketchOptions
 from twinset.plan import Plan
+from twinset.plan.choose import outline_plan, plan_for
 from twinset.schema import HASH_SCHEME
 from twinset.system.spool import Spool, cannot_write
 
 if TYPE_CHECKING:
-    from twinset.engines.local.audit.run import Audited, Auditing
-    from twinset.engines.local.in_memory.base import Measured, MeasuredPlan
+    from twinset.engines.local.audit.run import Audited
 
 MOST_IDENTICAL = 100_000_000
 
 
-class Local:
-    """A run on this machine. Used with `with`; its steps are called by the pipeline, in order."""
+class LocalEngine:
+    """Runs on this machine."""
 
-    def __init__(
-        self, sources: tuple[object, ...], options: PairsOptions | DedupOptions, plan: Plan, output: Path | None,
-        version: str, progress: Progress, own_files: Sequence[str] = (),
-    ) -> None:  # fmt: skip
-        self.options, self.output, self.progress, self.version = options, output, progress, version
-        self.sketching, self.plan = plan, cast("Plan | MeasuredPlan", plan)
+    def open(self, job: Job) -> LocalRun:
+        """Open the sources of a job; nothing is read yet."""
+        return LocalRun(job)
+
+
+class LocalRun(Run):
+    """A run on this machine."""
+
+    def __init__(self, job: Job) -> None:
+        options = job.options
+        self.job, self.options, self.output, self.progress = job, options, job.output, job.progress
+        self.sketching: Plan | None = plan_for(options)
         self.started = time.perf_counter()
         self.timings: dict[str, float] = {}
-        self._begun: Auditing | None = None
         self.batch_bytes = batch_within(options.batch_bytes, options.memory_bytes, options.thread_count)
         self._inputs = temporary_folder(options.scratch)
         try:
-            self._open(sources, own_files)
+            self._open(job.sources, job.own_files)
         except BaseException:
             self._inputs.cleanup()
             raise
@@ -89,7 +102,6 @@ class Local:
             part.wanted = columns
             if isinstance(options, DedupOptions) and options.flag:
                 part.check_flag()
-        self.by_length = isinstance(options, DedupOptions)  # documents.parquet has them
         folder = Path(f"{self.output}{STATE_ENDING}") if self.output else scratch / "state"
         spill = Path(options.scratch) if options.scratch else None
         self.state = State(folder, self._fingerprint(), spill)
@@ -97,28 +109,28 @@ class Local:
     def _fingerprint(self) -> str:
         return fingerprint(
             {
-                "version": self.version,
+                "version": self.job.version,
                 "scheme": HASH_SCHEME,
                 "kind": type(self.options).__name__,
                 "options": {**self.options.to_dict(), "seed": self.options.seed},
                 "batch": self.batch_bytes,
-                "plan": self.plan.to_dict(),
+                "plan": outline_plan(self.options),
                 "parts": [_stamp(one) for part in self.parts for one in part.inner],
             }
         )
 
-    def __enter__(self) -> "Local":
+    def __enter__(self) -> LocalRun:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.threads.close()
-        # What a full disk, a lack of memory or a busy index stopped can go on later; anything else starts anew.
-        goes_on = isinstance(value, (OSError, MemoryError)) or type(value).__name__ in ("OutputError", "BusyError")
-        stays = goes_on and self.output is not None
+        # After a full disk, a lack of memory or a busy index the run can resume; after anything else it starts anew.
+        resumable = isinstance(value, (OSError, MemoryError)) or type(value).__name__ in ("OutputError", "BusyError")
+        stays = resumable and self.output is not None
         if value is not None and stays and self.state.stages:
-            value.add_note(f"{self.state.folder} stays, and the same command again goes on from there")
+            value.add_note(f"{self.state.folder} stays: run the same command again to resume")
         self.state.close(keep=stays)
         self._inputs.cleanup()
 
@@ -128,26 +140,43 @@ class Local:
             give_back()
         self.timings[step] = round(time.perf_counter() - since, 3)
 
-    def read(self, *, whole: bool) -> tuple[Corpus, Found]:
-        """Documents → shingles → sketches."""
+    @contextmanager
+    def _timing(self, step: str) -> Iterator[None]:
         since = time.perf_counter()
-        reading = Reading(
-            self.parts, self.against, self.options, self.sketching, self.budget, self.state, self.threads,
-            self.progress, batch_bytes=self.batch_bytes, whole=whole, by_length=self.by_length,
-        )  # fmt: skip
-        corpus, found = reading.corpus()
-        self.budget = self.budget.beside(corpus.documents)
-        self.timed("read", since)
-        return corpus, found
+        yield
+        self.timed(step, since)
+
+    def outline(self) -> dict[str, Any]:
+        """Say what would be read and planned; nothing but heads and footers is read."""
+        return {
+            "sources": self.found.describe(),
+            "against": [part.describe() for part in self.parts[self.against :]],
+            "plan": outline_plan(self.options),
+            "options": self.options.to_dict(),
+            "threads": self.threads.count,
+            "memory": self.budget.total,
+        }
+
+    def read(self) -> Corpus:
+        """Read, shingle and sketch every document."""
+        with self._timing("read"):
+            reading = Reading(
+                self.parts, self.against, self.options, self.sketching, self.budget, self.state, self.threads,
+                self.progress, batch_bytes=self.batch_bytes, whole=self.job.whole_rows,
+                by_length=isinstance(self.options, DedupOptions),  # documents.parquet has them
+            )  # fmt: skip
+            corpus = reading.corpus()
+            self.budget = self.budget.beside(corpus.documents)
+        return corpus
 
     def collapse(self, corpus: Corpus) -> Copies:
-        """Identical contents to one each; refuses a flood of identical pairs that was not asked for as links."""
-        copies = Copies.of(joining.first_appearances(corpus), corpus.status)
+        """Group identical contents; refuse a flood of identical pairs unless links were asked for."""
+        copies = Copies.of(banded.first_appearances(corpus), corpus.status)
         if corpus.border is None:
-            self.refuse_flood(copies.identical_pairs)
+            self._refuse_flood(copies.identical_pairs)
         return copies
 
-    def refuse_flood(self, identical: int) -> None:
+    def _refuse_flood(self, identical: int) -> None:
         """Stop where identical documents alone make more pairs than anyone wants, unless links were asked for."""
         listed = isinstance(self.options, PairsOptions) and self.options.identical == "all"
         if self.options.item_kind == "vectors" and isinstance(self.options, PairsOptions) and self.options.top:
@@ -158,110 +187,57 @@ class Local:
                 "--identical link ties each copy to its first appearance only"
             )
 
-    def candidates(self, corpus: Corpus, copies: Copies) -> Spool:
-        """Sketches → candidates; in an exact run, sets → candidates."""
-        since = time.perf_counter()
-        work = (self.budget, self.state, self.threads, self.progress)
-        if self.sketching.exact:
-            from twinset.engines.local.steps import candidates_exact  # loads kernels: only where needed
+    def plan(self, corpus: Corpus, unique: Copies) -> SimilarityJoin:
+        """Take the plan that sets were sketched by, or make one from the items in memory."""
+        work = Work(self.options, self.budget, self.state, self.threads, self.progress)
+        with self._timing("plan"):
+            join = join_for(corpus, unique, work, self.sketching)
+        if self.sketching is None:
+            self.progress.note(f"plan: {join.plan}")
+        return join
 
-            found = candidates_exact.candidates(corpus, copies.first, self.options, *work)
-        else:
-            found = joining.candidates(corpus, copies.first, self.sketching, *work)
-        self.timed("candidates", since)
-        return found
+    def candidates(self, join: SimilarityJoin) -> Candidates:
+        """Find pairs that may reach the threshold."""
+        with self._timing("candidates"):
+            return join.candidates()
 
-    def verify(self, corpus: Corpus, candidates: Spool, copies: Copies | None = None) -> tuple[Spool, Verifying]:
-        """Candidates → pairs, with the exact set sizes of their documents; with copies, an audit is to follow."""
-        since = time.perf_counter()
-        verifying = Verifying(corpus, self.options, self.budget, self.state.scratch, self.threads, self.progress)
-        earlier = self.state.recall("pairs")
-        if earlier is not None:
-            pairs = earlier[1]["pairs"]
-            verifying.sizes = earlier[1]["sizes"].all()
-        else:
-            pairs = self.state.spool("pairs", "<u4", 3)
-            if copies is not None and self._audits(self.sketching.exact):
-                self._auditing(corpus, copies).look_ahead(self.options.audit)
-            verifying.verify(candidates, self.options.least, pairs)
-            sizes = self.state.spool("sizes", "<u4")
-            sizes.append(verifying.sizes)
-            self.state.finish("pairs", {}, {"pairs": pairs, "sizes": sizes})
-        self.timed("verify", since)
-        return pairs, verifying
+    def verify(self, join: SimilarityJoin, candidates: Candidates) -> Spool:
+        """Compare candidates exactly."""
+        with self._timing("verify"):
+            pairs = join.verify(candidates)
+        if join.corpus.border is not None:
+            self._refuse_flood(join.identical_across(pairs))
+        return pairs
 
-    def compare(self, corpus: Corpus, copies: Copies) -> "tuple[Spool, Measured]":
-        """Items that have a measure of their own → pairs; they are joined in memory, in the way of their kind."""
-        since = time.perf_counter()
-        from twinset.engines.local.in_memory import kinds  # for the same reason
-
-        work = kinds.Work(self.options, self.budget, self.state, self.threads, self.progress)
-        held = kinds.held(corpus, copies, work)
-        self.plan = held.told_plan
-        self.progress.note(f"plan: {self.plan}")
-        earlier = self.state.recall("pairs")
-        if held.nearest is not None:
-            pairs = Spool(self.state.scratch / "nearest", "<u4", 3)
-            held.nearest.write(pairs, Spool(self.state.scratch / "missed", "<u4", 3))
-        elif earlier is not None:
-            pairs, held.candidates = earlier[1]["pairs"], earlier[0]["candidates"]
-        else:
-            pairs = self.state.spool("pairs", "<u4", 3)
-            held.join(pairs)
-            self.state.finish("pairs", {"candidates": held.candidates}, {"pairs": pairs})
-        self.timed("compare", since)
-        return pairs, held
-
-    def audit(
-        self, corpus: Corpus, copies: Copies, pairs: Spool, verifying: "Verifying | Measured", candidates: int
-    ) -> "Audited | None":
-        """Some documents compared exactly with all others, and what of it is in the pairs; None where that is off."""
-        asked = self.options.audit
-        if not self._audits(self.sketching.exact if isinstance(verifying, Verifying) else verifying.exact):
+    def audit(self, join: SimilarityJoin, pairs: Spool, candidates: Candidates) -> Audited | None:
+        """Compare a sample exactly with everything, unless no audit is wanted."""
+        if not join.is_audited:
             return None
-        since = time.perf_counter()
-        audited: Audited | None
-        if isinstance(verifying, Verifying):
-            audited = self._auditing(corpus, copies).audit(asked, pairs, verifying.sizes, candidates)
-        else:
-            from twinset.engines.local.audit.in_memory import audit
+        with self._timing("audit"):
+            return join.audit(pairs, candidates)
 
-            audited = audit(verifying, asked, pairs) if verifying.nearest is None else verifying.nearest.audited
-        self.timed("audit", since)
-        return audited
+    def cluster(self, join: SimilarityJoin, pairs: Spool, matches: Earlier | None) -> Clusters:
+        """Group pairs that reach the threshold by the keep policy; those down to a floor are only reported."""
+        with self._timing("cluster"):
+            return cluster.cluster(join, pairs, matches)
 
-    def _audits(self, exact: bool) -> bool:
-        """Whether there is to be an audit: of an exact run only if it was asked for."""
-        return self.options.audit != 0 and not (self.options.audit is None and exact)
+    def tables(self, join: SimilarityJoin, matches: Earlier | None) -> ResultTables:
+        """Name documents and score pairs."""
+        earlier = matches.reaching(self.options.threshold) if matches else None
+        return ResultTables(join.corpus, join.copies, join, earlier)
 
-    def _auditing(self, corpus: Corpus, copies: Copies) -> "Auditing":
-        """The one audit of the run."""
-        from twinset.engines.local.audit.run import Auditing  # for the same reason
+    def write_pairs(
+        self, join: SimilarityJoin, pairs: Spool, candidates: Candidates, audit: Audited | None
+    ) -> Output:
+        """Write the pairs of documents, and put the file in its place."""
+        return result.write_pairs(self, join, pairs, candidates, audit)
 
-        if self._begun is None:
-            self._begun = Auditing(
-                corpus, copies, self.options, self.budget, self.state.scratch, self.threads, self.progress
-            )
-        return self._begun
-
-    def facts(self) -> dict[str, Any]:
-        """What a summary says of how the run went."""
-        self.timings["total"] = round(time.perf_counter() - self.started, 3)
-        return {
-            "options": self.options.to_dict(),
-            "plan": self.plan.to_dict(),
-            "timings": {
-                "seconds": self.timings,
-                "threads": self.threads.count,
-                "memory": self.budget.total,
-                "peak_resident": peak_bytes(),
-                "resumed": self.state.resumed,
-                "folder": os.getcwd(),
-                "left_out": list(self.left_out),
-            },
-            "version": self.version,
-            "hash_scheme": HASH_SCHEME,
-        }
+    def write_result(
+        self, join: SimilarityJoin, tables: ResultTables, pairs: Spool, candidates: Candidates, audit: Audited | None,
+        clusters: Clusters, matches: Earlier | None, index: IndexBeside | None,
+    ) -> Output:  # fmt: skip
+        """Write clean data and a reason for every removal, and put the folder in its place."""
+        return result.write_result(self, join, tables, pairs, candidates, audit, clusters, matches, index)
 
     def room_for_output(self, name: str) -> Path:
         """An empty place in the state folder, for output in the making."""

@@ -160,7 +160,7 @@ def stages(
         [*own, *other], len(own), options, exact_plan(options.threshold), budget, state, pool, Silent(),
         batch_bytes=batch_bytes, whole=False, by_length=False,
     )  # fmt: skip
-    corpus, _ = reading.corpus()
+    corpus = reading.corpus()
     copies = Copies.of(joining.first_appearances(corpus), corpus.status)
     candidates = candidates_exact.candidates(corpus, copies.first, options, budget, state, pool, Silent())
     verifying = Verifying(corpus, options, budget, state.scratch, pool, Silent())

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from twinset.engines.local.audit import sample as sampling
 from twinset.engines.local.audit.run import Audited
-from twinset.engines.local.in_memory.base import Measured
+from twinset.engines.local.joins.in_memory import InMemoryJoin
 from twinset.errors import TwinsetError
 from twinset.schema import Hashes, Numbers
 from twinset.system.arrays import pair_words
@@ -24,7 +24,7 @@ _Met = npt.NDArray[np.uint32]
 """(n, 3): a document, the place in the sample of the one it is near, and the code of the pair."""
 
 
-def audit(held: Measured, asked: int | None, pairs: Spool) -> Audited:
+def audit(held: InMemoryJoin, asked: int | None, pairs: Spool) -> Audited:
     """Compare `asked` items, or as many as a run of this size affords, and look up what was found in `pairs`."""
     work, corpus = held.work, held.corpus
     own, partners = sampling.eligible(corpus, held.copies)
@@ -68,7 +68,7 @@ def audit(held: Measured, asked: int | None, pairs: Spool) -> Audited:
     return dataclasses.replace(audited, pairs=total, missed=missed)
 
 
-def _met(held: Measured, few: Numbers, first: int, partners: npt.NDArray[np.bool_]) -> _Met:
+def _met(held: InMemoryJoin, few: Numbers, first: int, partners: npt.NDArray[np.bool_]) -> _Met:
     """Every document that is near enough to one of a few, these by their place in the sample."""
     ours = np.searchsorted(held.numbers, few)
     place = np.zeros(len(held.numbers), np.uint32)

@@ -36,7 +36,7 @@ from twinset.engines.progress import Progress
 from twinset.errors import DuplicateIdError, OptionError
 from twinset.options import PairsOptions
 from twinset.plan import Plan
-from twinset.schema import Numbers
+from twinset.schema import Numbers, Scores
 from twinset.sketches import minhash
 from twinset.sketches import minhash_kernels as sketch_kernels
 from twinset.sketches.bottom_k import BottomK, scores
@@ -237,7 +237,7 @@ class Estimating:
         """How many pairs equal sketches of two sides make."""
         total = 0
         for rows in pairs.chunks():
-            left, right = rows[self.scores(*rows.T)[0] == 1.0][:, :2].T
+            left, right = rows[self.similarity(rows) == 1.0][:, :2].T
             total += int((copies.counts[left].astype(np.int64) * copies.counts[right]).sum())
         return total
 
@@ -265,7 +265,12 @@ class Estimating:
         batches = [source.batch(unpacked(self._slots.read(index))) for index in block]
         return _SketchRun(self.corpus.spans[block[0]].first, batches)
 
-    def scores(self, left: Numbers, right: Numbers, code: Numbers) -> tuple[Any, ...]:
+    def similarity(self, rows: Rows) -> npt.NDArray[np.float64]:
+        """The estimated similarity of each pair."""
+        similarity: npt.NDArray[np.float64] = self.scores(rows[:, 0], rows[:, 1], rows[:, 2])["similarity"]
+        return similarity
+
+    def scores(self, left: Numbers, right: Numbers, code: Numbers) -> Scores:
         """Similarity, standard error, and whether it is an estimate."""
         k, same = self.scheme.n_hashes, code == SAME
         if self.scheme.bottom:
@@ -275,7 +280,7 @@ class Estimating:
         else:
             shared = np.where(same, np.uint32(k), code)
             found, errors = shared / k, minhash.standard_errors(shared, k)
-        return found, errors, errors > 0
+        return {"similarity": found, "standard_error": errors, "estimate": errors > 0}
 
     def _sizes(self, numbers: Numbers) -> npt.NDArray[np.int64]:
         """How many hashes some bottom-k sketches have."""

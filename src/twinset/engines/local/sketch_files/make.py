@@ -87,7 +87,7 @@ def sketched(part: Part, chunk: Chunk, options: SketchOptions) -> Portion:
     """Read a chunk of documents and sketch them."""
     block = chunk.read()
     done = shingled(block.texts, options, options.seed)
-    refuse_replaced(done, block, part, options)
+    refuse_replaced(done.replaced, block, part, options)
     counts = np.zeros(block.rows, np.uint32)
     slots = np.full((0 if options.sketch == "bottom-k" else block.rows, options.n_hashes), EMPTY, np.uint32)
     least: list[tuple[Places, BottomK]] = []

@@ -70,7 +70,7 @@ def coded(part: Part, chunk: Chunk, options: SketchOptions, weights: Numbers | N
     """Read a chunk of documents and make their codes; `weights` are those of tf-idf."""
     block = chunk.read()
     done, portions = _portions(block, options)
-    refuse_replaced(done, block, part, options)
+    refuse_replaced(done.replaced, block, part, options)
     counts = np.zeros(block.rows, np.uint32)
     codes: Codes = np.zeros((block.rows, options.code_bits // 64), np.uint64)
     for portion, heavy in portions:

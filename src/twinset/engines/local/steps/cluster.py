@@ -1,7 +1,10 @@
 """The fourth stage: verified pairs to clusters, and a reason for every removal."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +16,14 @@ from twinset.engines.local.copies import SAME, Copies
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.sort_pairs import Rows, sorted_portions
 from twinset.engines.local.steps.sketch import UNREADABLE
-from twinset.engines.local.steps.verify import Verifying
+from twinset.options import DedupOptions
 from twinset.options.keep_rules import RuleChain
 from twinset.schema import Numbers
 from twinset.system.spool import Spool
+
+if TYPE_CHECKING:
+    from twinset.engines.local.joins.base import SimilarityJoin
+    from twinset.engines.local.steps.cluster_beside_index import Earlier
 
 Flags = npt.NDArray[np.bool_]
 Similarity = Callable[[Rows], npt.NDArray[np.float64]]
@@ -25,15 +32,36 @@ Similarity = Callable[[Rows], npt.NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Clusters:
-    """For each document the one it was removed because of (itself: it is kept) and the shingles the two share (SAME.
+    """For each document the one it was removed because of, itself where it is kept, and the code of that pair.
 
-    All).
+    The code of a pair of sets is the number of shingles they share; SAME stands for equal contents.
     """
 
     kept_by: Numbers
     shared: Numbers
     kept: Flags
     removed: Flags
+
+
+def cluster(join: SimilarityJoin, pairs: Spool, matches: Earlier | None) -> Clusters:
+    """Group the pairs that reach the threshold; without an index, `matches` is None."""
+    corpus, copies, work, options = join.corpus, join.copies, join.work, join.options
+    if not isinstance(options, DedupOptions):
+        raise ValueError("clusters are made by dedup only")
+    work.progress.stage("clustering", None, "documents")
+    rank = ranks(corpus, options.keep_rules, corpus.report.own_ids)
+    scratch = work.state.scratch
+    if options.lowest < options.limit:
+        near = Spool(scratch / "near", "<u4", 3)
+        pairs = near_enough(pairs, join.similarity, options.limit, near, work.budget.pairs)
+    if matches is None:
+        clusters = grouped(corpus, copies, pairs, rank, options.cluster, work.budget)
+    else:
+        earlier = matches.reaching(options.threshold)
+        clusters = earlier.grouped(corpus, copies, pairs, rank, options.cluster, work.budget, scratch)
+    if options.cluster == "components":
+        clusters = with_reasons(clusters, join)
+    return clusters
 
 
 def ranks(corpus: Corpus, rules: RuleChain, own_ids: bool) -> Numbers:
@@ -86,13 +114,15 @@ def grouped(corpus: Corpus, copies: Copies, pairs: Spool, rank: Numbers, method:
     return Clusters(kept_by, shared, kept, removed)
 
 
-def with_reasons(clusters: Clusters, copies: Copies, verifying: Verifying, scratch: Spool, out: Spool) -> Clusters:
+def with_reasons(clusters: Clusters, join: SimilarityJoin) -> Clusters:
     """For components: the exact overlap of each removed content with the kept one, which may be no pair of its own."""
+    copies, folder = join.copies, join.work.state.scratch
+    scratch, out = (Spool(folder / name, "<u4", columns) for name, columns in (("apart", 2), ("why", 3)))
     apart = clusters.removed & (copies.first[clusters.kept_by] != copies.first)
     ours, theirs = copies.first[apart], copies.first[clusters.kept_by[apart]]
     wanted = np.unique(np.sort(np.stack([ours, theirs], axis=1), axis=1), axis=0)
     scratch.append(wanted.astype(np.uint32))
-    verifying.verify(scratch, 0.0, out)
+    join.measure_all(scratch, out)
     rows = out.all()
     found = np.sort((rows[:, 0].astype(np.uint64) << np.uint64(32)) | rows[:, 1])
     order = np.argsort((rows[:, 0].astype(np.uint64) << np.uint64(32)) | rows[:, 1])

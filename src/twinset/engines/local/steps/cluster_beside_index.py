@@ -24,9 +24,8 @@ from twinset.engines.local.steps import cluster
 from twinset.engines.local.steps.cluster import Clusters, Flags
 from twinset.engines.local.write.table_file import TableFile
 from twinset.errors import OutputError
-from twinset.pairs.sets import Shares
 from twinset.plan import LEAST_LOSS, Plan, band_probability
-from twinset.schema import PAIRS, Numbers, Places
+from twinset.schema import SCORES, Numbers, Places, Scores, earlier_schema, equal_scores, swap_sides
 from twinset.system.spool import Spool
 
 _ROWS = 1 << 17
@@ -37,21 +36,20 @@ class Earlier:
     """What an index has of the documents of a run.
 
     Content contents[i], named by its first appearance and ascending, is most similar to the document ids[i] of the
-    index; `scores` are their similarity, the share of the arrival that the earlier one has, and the reverse. `held` are
-    arrivals, ascending, that the index has itself: the same id, the same text.
+    index; `scores` are those of the pair, the arrival left and the earlier document right. `held` are arrivals,
+    ascending, that the index has itself: the same id, the same text.
     """
 
     contents: Numbers
     ids: pa.Array
-    scores: tuple[Shares, Shares, Shares]
+    scores: Scores
     held: Numbers
 
     def reaching(self, threshold: float) -> Earlier:
         """Without what is less similar."""
-        near = np.flatnonzero(self.scores[0] >= threshold)
-        similarity, inside, around = (one[near] for one in self.scores)
-        ids = self.ids.take(pa.array(near))
-        return replace(self, contents=self.contents[near], ids=ids, scores=(similarity, inside, around))
+        near = np.flatnonzero(self.scores["similarity"] >= threshold)
+        scores = {name: values[near] for name, values in self.scores.items()}
+        return replace(self, contents=self.contents[near], ids=self.ids.take(pa.array(near)), scores=scores)
 
     def removed(self, copies: Copies) -> Flags:
         """Which documents are near an earlier one; the copies of a content are so together."""
@@ -72,7 +70,7 @@ class Earlier:
         here = np.flatnonzero(self.contents[at] == contents)
         return here, at[here]
 
-    def named(self, names: pa.Array, contents: Numbers) -> pa.Array:
+    def rename(self, names: pa.Array, contents: Numbers) -> pa.Array:
         """Names of kept documents, with the earlier one in the place of those that some contents are near to."""
         here, at = self.places(contents)
         if not len(here):
@@ -81,18 +79,40 @@ class Earlier:
         chosen[here] = len(names) + at
         return pa.concat_arrays([names, self.ids]).take(pa.array(chosen))
 
-    def scored(self, found: tuple[Shares, Shares, Shares], contents: Numbers) -> tuple[Shares, Shares, Shares]:
+    def rescore(self, scores: Scores, contents: Numbers) -> Scores:
         """Scores with kept documents, with those of the earlier one in the place of some."""
         here, at = self.places(contents)
-        similarity, inside, around = (one.copy() for one in found)
-        for ours, theirs in zip((similarity, inside, around), self.scores, strict=True):
-            ours[here] = theirs[at]
-        return similarity, inside, around
+        rescored = {name: values.copy() for name, values in scores.items()}
+        for name, values in rescored.items():
+            values[here] = self.scores[name][at]
+        return rescored
 
     def clusters(self, clusters: Clusters, copies: Copies) -> int:
         """How many clusters there are, those of earlier documents among them."""
         ours = clusters.removed & ~self.removed(copies)
         return len(np.unique(clusters.kept_by[ours])) + len(pc.unique(self.ids))
+
+    def grouped(
+        self, corpus: Corpus, copies: Copies, pairs: Spool, rank: Numbers, method: str, budget: Budget, scratch: Path
+    ) -> Clusters:
+        """Clusters of the documents that are near no earlier one; the others are removed because of that one."""
+        gone = self.removed(copies)
+        others = Spool(scratch / "apart-from-earlier", "<u4", 3)
+        for rows in pairs.chunks():
+            others.append(rows[~(gone[rows[:, 0]] | gone[rows[:, 1]])])
+            if others.nbytes > budget.pairs:
+                others.forget()
+        others.close()
+        if method != "complete":  # there documents that are kept may be near each other, and order alone decides
+            rank = _held_first(rank, self.held)
+        clusters = cluster.grouped(corpus, copies, others, rank, method, budget)
+        mine = np.arange(corpus.documents, dtype=np.uint32)
+        return Clusters(
+            kept_by=np.where(gone, mine, clusters.kept_by),
+            shared=np.where(gone, np.uint32(SAME), clusters.shared),
+            kept=clusters.kept & ~gone,
+            removed=clusters.removed | gone,
+        )
 
     def write(self, path: Path, corpus: Corpus, copies: Copies) -> None:
         """Each arrival with the earlier document it is most similar to, and with itself where the index has it."""
@@ -100,7 +120,7 @@ class Earlier:
         numbers = np.concatenate([self.held, near])
         itself = np.arange(len(numbers)) < len(self.held)
         order = np.lexsort((~itself, numbers))
-        with TableFile(path, PAIRS) as file:
+        with TableFile(path, earlier_schema()) as file:
             for start in range(0, len(order), _ROWS):
                 chosen = order[start : start + _ROWS]
                 file.write(self._table(corpus, copies, numbers[chosen], itself[chosen]))
@@ -109,9 +129,8 @@ class Earlier:
         names = corpus.take_ids(numbers)
         # No content has this number, so that what the index has itself is named by its own id.
         contents = np.where(itself, np.uint32(SAME), copies.first[numbers])
-        ones = np.ones(len(numbers))
-        similarity, inside, around = self.scored((ones, ones, ones), contents)
-        return pa.table([self.named(names, contents), names, similarity, around, inside], schema=PAIRS)
+        scores = swap_sides(self.rescore(equal_scores("jaccard", len(numbers)), contents), "jaccard")
+        return pa.table({"left": self.rename(names, contents), "right": names, **scores}, schema=earlier_schema())
 
     @classmethod
     def of_table(cls, table: pa.Table, numbers: npt.NDArray[np.int64], copies: Copies) -> Earlier:
@@ -120,36 +139,10 @@ class Earlier:
         rows = np.flatnonzero(~itself)
         contents, first = np.unique(copies.first[numbers[rows]], return_index=True)
         near = table.take(pa.array(rows[first]))
-        similarity, around, inside = (np.asarray(near[name]) for name in PAIRS.names[2:])
+        scores = swap_sides({column.name: np.asarray(near[column.name]) for column in SCORES["jaccard"]}, "jaccard")
         ids = pa.concat_arrays([pa.array([], pa.string()), *near["left"].chunks])
         held = np.sort(numbers[itself]).astype(np.uint32)
-        return cls(contents, ids, (similarity, inside, around), held)
-
-
-def grouped(
-    corpus: Corpus, copies: Copies, pairs: Spool, rank: Numbers, method: str, budget: Budget,
-    earlier: Earlier | None, scratch: Path,
-) -> Clusters:  # fmt: skip
-    """Clusters of all documents; with an index, of those that are near no earlier one."""
-    if earlier is None:
-        return cluster.grouped(corpus, copies, pairs, rank, method, budget)
-    gone = earlier.removed(copies)
-    apart = Spool(scratch / "apart-from-earlier", "<u4", 3)
-    for rows in pairs.chunks():
-        apart.append(rows[~(gone[rows[:, 0]] | gone[rows[:, 1]])])
-        if apart.nbytes > budget.pairs:
-            apart.forget()
-    apart.close()
-    if method != "complete":  # there documents that are kept may be near each other, and order alone decides
-        rank = _held_first(rank, earlier.held)
-    found = cluster.grouped(corpus, copies, apart, rank, method, budget)
-    mine = np.arange(corpus.documents, dtype=np.uint32)
-    return Clusters(
-        kept_by=np.where(gone, mine, found.kept_by),
-        shared=np.where(gone, np.uint32(SAME), found.shared),
-        kept=found.kept & ~gone,
-        removed=found.removed | gone,
-    )
+        return cls(contents, ids, scores, held)
 
 
 def recall_at(plan: Plan, similarity: float) -> float:

@@ -4,14 +4,13 @@ Its text is let go unless there is room for it.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from twinset.documents.parts import Block, Chunk, Part
 from twinset.engines.local.budget import Budget
-from twinset.engines.local.corpus import Corpus, Span
+from twinset.engines.local.corpus import Corpus, ReadReport, Span
 from twinset.engines.local.ids import Names
 from twinset.engines.local.state import State
 from twinset.engines.local.steps.open import total_rows
@@ -20,7 +19,6 @@ from twinset.engines.local.steps.widths import OF_ONE_WIDTH, settled, width_reas
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.errors import DuplicateIdError
-from twinset.options.items import MEASURED
 from twinset.plan import Plan
 from twinset.system.spool import Spool
 
@@ -32,23 +30,6 @@ _SPOOLS = {
 }  # fmt: skip
 
 
-@dataclass
-class Found:
-    """What reading found besides the documents.
-
-    Unreadable rows with reasons, replaced bytes, how much text, and whose ids they are.
-    """
-
-    unreadable: list[tuple[int, str]]
-    replaced: int
-    text_bytes: int
-    own_ids: bool
-    replaced_in: list[int] = field(default_factory=list)
-    """The first documents of those with replaced bytes, by number."""
-    rows: int | None = None
-    """Rows that the documents were made of, where those are groups of rows."""
-
-
 class Reading:
     """Reads parts into a corpus.
 
@@ -56,7 +37,7 @@ class Reading:
     """
 
     def __init__(
-        self, parts: list[Part], against: int, options: WorkOptions, plan: Plan, budget: Budget, state: State,
+        self, parts: list[Part], against: int, options: WorkOptions, plan: Plan | None, budget: Budget, state: State,
         threads: Threads, progress: Progress, *, batch_bytes: int, whole: bool, by_length: bool,
     ) -> None:  # fmt: skip
         self.parts, self.against, self.options, self.plan = parts, against, options, plan
@@ -66,17 +47,17 @@ class Reading:
         self._holding = True
         self._held_bytes = self._documents = 0
 
-    def corpus(self) -> tuple[Corpus, Found]:
-        """The corpus: read now, or taken from an earlier run's state."""
-        earlier = self.state.recall(STAGE)
-        if earlier is not None:
-            facts, spools = earlier
-            self.progress.note("going on from an earlier run: documents were read already")
-            return self._assemble(facts, spools), _found(facts)
+    def corpus(self) -> Corpus:
+        """The corpus: read now, or taken from the state of an interrupted run."""
+        done = self.state.recall(STAGE)
+        if done is not None:
+            facts, spools = done
+            self.progress.note("resuming an interrupted run: documents were read already")
+            return self._assemble(facts, spools)
         spools = {name: self.state.spool(name, *kind) for name, kind in _SPOOLS.items()}
         facts = self._read_all(spools)
         self.state.finish(STAGE, facts, spools)
-        return self._assemble(facts, spools), _found(facts)
+        return self._assemble(facts, spools)
 
     def _read_all(self, spools: dict[str, Spool]) -> dict[str, Any]:
         id_hashes = Spool(self.state.scratch / "id-hashes", "<u8")
@@ -89,7 +70,7 @@ class Reading:
             part.prepare(
                 self.threads.map, lambda total: self.progress.stage("grouping", total, "rows"), self.progress.advance
             )
-        stage = "reading" if self.options.item_kind in MEASURED else "reading and sketching"
+        stage = "reading" if self.plan is None else "reading and sketching"
         self.progress.stage(stage, total_rows(self.parts), "documents")
         for (number, chunk, block), done in self.threads.map(self._sketch, self._chunks()):
             spans.append([number, chunk.first_row, first, done.rows])
@@ -182,12 +163,13 @@ class Reading:
             names=names,
             keys=spools["keys"],
             sketches=spools["bytes"],
-            n_bands=self.plan.n_bands,
+            n_bands=self.plan.n_bands if self.plan else 0,
             lengths=spools["lengths"].all(),
             sources=spools["sources"].all(),
             repeats=spools["repeats"].all() if "repeats" in spools else np.zeros(0, np.uint32),
             held=self._held if self._holding else {},
             batch_bytes=self.batch_bytes,
+            report=_report(facts),
         )
 
     def _refuse_equal_ids(self, facts: dict[str, Any], spools: dict[str, Spool], id_hashes: Spool) -> None:
@@ -213,7 +195,13 @@ class Reading:
         return self.parts[span.part].name, span.first_row + number - span.first
 
 
-def _found(facts: dict[str, Any]) -> Found:
+def _report(facts: dict[str, Any]) -> ReadReport:
     unreadable = [(number, reason) for number, reason in facts["unreadable"]]
-    counted = (facts["replaced"], facts["text_bytes"], facts["own_ids"])
-    return Found(unreadable, *counted, facts["replaced_in"], facts["rows"] or None)
+    return ReadReport(
+        unreadable=unreadable,
+        replaced=facts["replaced"],
+        text_bytes=facts["text_bytes"],
+        own_ids=facts["own_ids"],
+        replaced_in=facts["replaced_in"],
+        rows=facts["rows"] or None,
+    )

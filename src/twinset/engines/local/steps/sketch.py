@@ -9,10 +9,9 @@ import pyarrow as pa
 from twinset.candidates import banding
 from twinset.documents.normalize import buffers_of, hash_rows, hash_values
 from twinset.documents.parts import Block, Part
-from twinset.engines.local.steps.shingle import Shingled, item_lengths, kind_of, shingled
+from twinset.engines.local.steps.shingle import item_lengths, kind_of, shingled
 from twinset.errors import RowError
 from twinset.options import DedupOptions, PairsOptions, ReadOptions, ShingleOptions
-from twinset.options.items import MEASURED
 from twinset.plan import Plan
 from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles
 from twinset.shingles.texts import repeat_often, repeats
@@ -60,31 +59,13 @@ class SketchedBlock:
 
 
 def sketch_block(
-    block: Block, part: Part, options: WorkOptions, plan: Plan, other_side: bool, by_length: bool
+    block: Block, part: Part, options: WorkOptions, plan: Plan | None, other_side: bool, by_length: bool
 ) -> SketchedBlock:
-    """All that later stages need of a block, but for its texts."""
-    measured = options.item_kind in MEASURED
-    done = Shingled(iter(()), _NONE, 0) if measured else shingled(block.texts, options, options.seed)
-    refuse_replaced(done, block, part, options)
+    """All that later stages need of a block, but for its texts; without a plan its items are no sets of hashes."""
     salts = _salts(block, options)
-    slots = np.empty((block.rows, plan.n_hashes), np.uint32)
-    counts = np.zeros(block.rows, np.uint32)
-    digests = np.zeros((block.rows, 2), np.uint64)
-    again = np.zeros(block.rows if _counts_repeats(options) else 0, np.uint32)
-    for portion in done.portions:
-        if not plan.exact:
-            sketch(portion, options.sketch, plan.n_hashes, options.seed, slots)
-        sketch_kernels.digest(portion.hashes, portion.offsets, portion.rows, digests)
-        counts[portion.rows] = np.diff(portion.offsets)
-        if len(again):
-            again[portion.rows] = repeats(portion)
-    if measured:
-        counts, digests = _weighed(block.texts, options.item_kind)
-    low = np.zeros((block.rows, banding.width(plan.n_hashes)), np.uint8)
-    if low.shape[1] == plan.n_hashes:
-        sketch_kernels.low_bytes(slots, low)
-    else:
-        low[:, : plan.n_hashes] = slots & np.uint32(0xFF)
+    items = _packed(block, options) if plan is None else _sketched(block, salts, options, plan)
+    refuse_replaced(items.replaced, block, part, options)
+    counts, digests = items.counts, items.digests
     digests ^= salts[:, None]
     if other_side:
         digests ^= OTHER_SIDE
@@ -96,19 +77,65 @@ def sketch_block(
         status=status,
         counts=counts,
         digests=digests,
-        keys=banding.band_keys(slots, salts, plan),
-        sketches=low,
+        keys=items.keys,
+        sketches=items.sketches,
         ids=ids,
         own_ids=block.ids is not None,
         id_hashes=hash_values(ids, _ID_SEED + other_side),
-        lengths=_lengths(block, options, done.others) if by_length else np.zeros(0, np.uint64),
+        lengths=_lengths(block, options, items.others) if by_length else np.zeros(0, np.uint64),
         sources=_sources(block, part),
         columns=block.columns,
-        text_bytes=_bytes_in(counts, options.item_kind) if measured else done.nbytes,
-        replaced=sorted({*done.replaced.tolist(), *block.replaced}),
-        repeats=again,
+        text_bytes=items.nbytes,
+        replaced=sorted({*items.replaced.tolist(), *block.replaced}),
+        repeats=items.repeats,
         unreadable=block.unreadable,
     )
+
+
+@dataclass
+class _Items:
+    """What is known of the items of a block by themselves: sizes, digests and, of sets, sketches and band keys."""
+
+    counts: Numbers
+    digests: Hashes
+    keys: Hashes
+    sketches: Bytes
+    repeats: Numbers
+    replaced: Places
+    others: Places | None
+    nbytes: int
+
+
+def _packed(block: Block, options: WorkOptions) -> _Items:
+    """Items that are no sets of hashes: counted and digested as they are packed."""
+    counts, digests = _weighed(block.texts, options.item_kind)
+    return _Items(
+        counts, digests, keys=np.empty((0, block.rows), np.uint64), sketches=np.empty((block.rows, 0), np.uint8),
+        repeats=np.zeros(0, np.uint32), replaced=_NONE, others=None, nbytes=_bytes_in(counts, options.item_kind),
+    )  # fmt: skip
+
+
+def _sketched(block: Block, salts: Hashes, options: WorkOptions, plan: Plan) -> _Items:
+    """Sets of hashes: shingled, sketched and cut into bands."""
+    done = shingled(block.texts, options, options.seed)
+    slots = np.empty((block.rows, plan.n_hashes), np.uint32)
+    counts = np.zeros(block.rows, np.uint32)
+    digests = np.zeros((block.rows, 2), np.uint64)
+    again = np.zeros(block.rows if _counts_repeats(options) else 0, np.uint32)
+    for portion in done.portions:
+        if not plan.exact:
+            sketch(portion, options.sketch, plan.n_hashes, options.seed, slots)
+        sketch_kernels.digest(portion.hashes, portion.offsets, portion.rows, digests)
+        counts[portion.rows] = np.diff(portion.offsets)
+        if len(again):
+            again[portion.rows] = repeats(portion)
+    low = np.zeros((block.rows, banding.width(plan.n_hashes)), np.uint8)
+    if low.shape[1] == plan.n_hashes:
+        sketch_kernels.low_bytes(slots, low)
+    else:
+        low[:, : plan.n_hashes] = slots & np.uint32(0xFF)
+    keys = banding.band_keys(slots, salts, plan)
+    return _Items(counts, digests, keys, low, again, done.replaced, done.others, done.nbytes)
 
 
 def _counts_repeats(options: WorkOptions) -> bool:
@@ -160,9 +187,9 @@ def content_digests(portion: Shingles) -> Hashes:
     return digests
 
 
-def refuse_replaced(ready: Shingled, block: Block, part: Part, options: ReadOptions) -> None:
+def refuse_replaced(replaced: Places, block: Block, part: Part, options: ReadOptions) -> None:
     """Raise where bytes were replaced and that was not allowed."""
-    odd = [*ready.replaced.tolist(), *block.replaced]
+    odd = [*replaced.tolist(), *block.replaced]
     if options.on_error == "stop" and odd:
         raise RowError(
             "the text holds bytes that are not UTF-8; name its encoding with --encoding, or let them be replaced "

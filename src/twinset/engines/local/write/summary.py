@@ -1,74 +1,172 @@
-"""What a summary says of the documents: how many there were, what became of them, and where they came from."""
+"""The summary of a run: counts, plan, audit, timings, and digests of its tables."""
 
+from __future__ import annotations
+
+import hashlib
+import json
 import os
+import time
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from twinset.engines.local.audit.report import audit_summary
+from twinset.engines.local.budget import peak_bytes
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus
-from twinset.engines.local.run import Local
+from twinset.engines.local.joins.base import Candidates, RunPlan
 from twinset.engines.local.steps.cluster import Clusters
-from twinset.engines.local.steps.read import Found
 from twinset.engines.local.steps.sketch import EMPTY, UNREADABLE
-from twinset.engines.local.write.results import Results
+from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import TwinsetError
+from twinset.schema import HASH_SCHEME
+from twinset.system.spool import cannot_write
 from twinset.wording import counted
 
+if TYPE_CHECKING:
+    from twinset.engines.local.audit.run import Audited
+    from twinset.engines.local.run import LocalRun
 
-def given_input(run: Local, found: Found) -> dict[str, Any]:
-    """The sources as they were given, for whoever reads them again."""
-    given = {"sources": described(run.given), "against": described(run.options.against)}
-    return {**given, "own_ids": found.own_ids}
+NAMED = 1000
+"""Documents of a sort that a summary names."""
 
 
-def counts_of(corpus: Corpus, copies: Copies, found: Found, run: Local) -> dict[str, Any]:
-    """What a summary counts of any run."""
-    status = corpus.status[: corpus.own]
+def pairs_summary(
+    run: LocalRun, tables: ResultTables, plan: RunPlan, pairs: int, candidates: Candidates, audit: Audited | None
+) -> dict[str, Any]:
+    """The summary of a run that finds pairs."""
+    return {
+        **_counts(run, tables.corpus, tables.copies),
+        "named": _named(tables.corpus),
+        "pairs": pairs,
+        "candidates": candidates.count,
+        "audit": audit_summary(audit, tables) if audit else None,
+        **run_facts(run, plan),
+    }
+
+
+def dedup_summary(
+    run: LocalRun, tables: ResultTables, plan: RunPlan, pairs: int, candidates: Candidates, audit: Audited | None,
+    clusters: Clusters, index: dict[str, Any] | None,
+) -> dict[str, Any]:  # fmt: skip
+    """The summary of a run that removes documents."""
+    report = tables.corpus.report
+    against = describe_sources(run.options.against)
+    return {
+        **_dedup_counts(run, tables, clusters),
+        "pairs": pairs,
+        "candidates": candidates.count,
+        "index": index,
+        "audit": audit_summary(audit, tables) if audit else None,
+        "input": {"sources": describe_sources(run.job.sources), "against": against, "own_ids": report.own_ids},
+        **run_facts(run, plan),
+    }
+
+
+def run_facts(run: LocalRun, plan: RunPlan) -> dict[str, Any]:
+    """Options, plan, timings and version of a run."""
+    run.timings["total"] = round(time.perf_counter() - run.started, 3)
+    return {
+        "options": run.options.to_dict(),
+        "plan": plan.to_dict(),
+        "timings": {
+            "seconds": run.timings,
+            "threads": run.threads.count,
+            "memory": run.budget.total,
+            "peak_resident": peak_bytes(),
+            "resumed": run.state.resumed,
+            "folder": os.getcwd(),
+            "left_out": list(run.left_out),
+        },
+        "version": run.job.version,
+        "hash_scheme": HASH_SCHEME,
+    }
+
+
+def describe_sources(sources: Sequence[object]) -> list[str | None]:
+    """Source arguments as they were given; None for what only the program that ran had: objects, and stdin."""
+    paths = [os.fsdecode(one) if isinstance(one, (str, bytes, os.PathLike)) else None for one in sources]
+    return [None if path == "-" else path for path in paths]
+
+
+def _counts(run: LocalRun, corpus: Corpus, copies: Copies) -> dict[str, Any]:
+    """Count documents by outcome."""
+    status, report = corpus.status[: corpus.own], corpus.report
     return {
         "documents": corpus.own,
         "empty": int(np.count_nonzero(status == EMPTY)),
         "unreadable": int(np.count_nonzero(status == UNREADABLE)),
         "identical": copies.extra,
-        "replaced": found.replaced,
+        "replaced": report.replaced,
         "skipped": [list(one) for one in run.skipped],
         "against": corpus.documents - corpus.own,
-        "text_bytes": found.text_bytes,
-        **({} if found.rows is None else {"rows": found.rows}),
-        **({} if not found.replaced else {"replaced_in": _ids(corpus, found.replaced_in)}),
+        "text_bytes": report.text_bytes,
+        **({} if report.rows is None else {"rows": report.rows}),
+        **({} if not report.replaced else {"replaced_in": _ids(corpus, report.replaced_in)}),
     }
 
 
-def _ids(corpus: Corpus, numbers: list[int]) -> list[str]:
-    named: list[str] = corpus.take_ids(np.array(numbers, np.uint32)).to_pylist()
-    return named
-
-
-def named_of(corpus: Corpus, found: Found) -> dict[str, Any]:
-    """The first thousand ids of what has no pairs because it could not be read, or holds no token."""
-    empty = np.flatnonzero(corpus.status[: corpus.own] == EMPTY)[:1000].astype(np.uint32)
-    unreadable = [(number, reason) for number, reason in found.unreadable if number < corpus.own][:1000]
-    ids = corpus.take_ids(np.array([number for number, _ in unreadable], np.uint32)).to_pylist()
-    reasons = [reason for _, reason in unreadable]
-    return {"empty": corpus.take_ids(empty).to_pylist(), "unreadable": [*zip(ids, reasons, strict=True)]}
-
-
-def dedup_counts(run: Local, results: Results, clusters: Clusters, found: Found) -> dict[str, Any]:
-    """What a summary counts of a run that removes; no row may be lost."""
-    counts = counts_of(results.corpus, results.copies, found, run)
+def _dedup_counts(run: LocalRun, tables: ResultTables, clusters: Clusters) -> dict[str, Any]:
+    """Count documents by outcome, kept and removed ones first; no row may be lost."""
+    counts = _counts(run, tables.corpus, tables.copies)
     kept, removed = int(np.count_nonzero(clusters.kept)), int(np.count_nonzero(clusters.removed))
     if kept + removed + counts["unreadable"] != counts["documents"]:
         raise TwinsetError(
             f"rows were lost: {kept} kept + {removed} removed + {counts['unreadable']} unreadable are not "
             f"{counted(counts['documents'], 'document')}; please report this, and do not use the result"
         )
-    counts["clusters"] = results.clusters(clusters)
     first = {"documents": counts["documents"], "kept": kept, "removed": removed}
-    return {**first, **counts}
+    return {**first, **counts, "clusters": tables.clusters(clusters)}
 
 
-def described(sources: Sequence[object]) -> list[str | None]:
-    """Source arguments as they were given; None for what only the program that ran had: objects, and stdin."""
-    paths = [os.fsdecode(one) if isinstance(one, (str, bytes, os.PathLike)) else None for one in sources]
-    return [None if path == "-" else path for path in paths]
+def _named(corpus: Corpus) -> dict[str, Any]:
+    """The first ids of documents that have no pairs because they are empty or could not be read."""
+    empty = np.flatnonzero(corpus.status[: corpus.own] == EMPTY)[:NAMED].tolist()
+    unreadable = [(number, reason) for number, reason in corpus.report.unreadable if number < corpus.own][:NAMED]
+    ids = _ids(corpus, [number for number, _ in unreadable])
+    reasons = [reason for _, reason in unreadable]
+    return {"empty": _ids(corpus, empty), "unreadable": [*zip(ids, reasons, strict=True)]}
+
+
+def _ids(corpus: Corpus, numbers: list[int]) -> list[str]:
+    ids: list[str] = corpus.take_ids(np.array(numbers, np.uint32)).to_pylist()
+    return ids
+
+
+def seal_summary(folder: Path, summary: dict[str, Any]) -> dict[str, Any]:
+    """The summary with the digests of the folder's tables, and one of itself without its timings."""
+    files = {path.name: sha256_of(path) for path in sorted(folder.glob("*.parquet"))}
+    whole = {**summary, "files": files}
+    return {**whole, "check": summary_check(whole)}
+
+
+def summary_check(summary: dict[str, Any]) -> str:
+    """The digest of a summary without its timings, which differ from run to run."""
+    told = {key: value for key, value in summary.items() if key not in ("timings", "check")}
+    return hashlib.sha256(json.dumps(told, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+
+
+def sha256_of(path: Path) -> str:
+    """The digest of a file."""
+    with open(path, "rb", buffering=0) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_summary(path: Path, summary: dict[str, Any]) -> None:
+    """Write the summary, flushed to the disk."""
+    try:
+        with open(path, "wb") as file:
+            file.write(_as_json(summary))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def _as_json(summary: dict[str, Any]) -> bytes:
+    try:
+        return (json.dumps(summary, indent=2, ensure_ascii=False) + "\n").encode()
+    except UnicodeEncodeError:  # the path of a source need not be valid text; escaped, it can be read back
+        return (json.dumps(summary, indent=2, ensure_ascii=True) + "\n").encode()

@@ -7,10 +7,11 @@ import numpy as np
 
 from twinset.candidates import banding
 from twinset.candidates.banding import Banded
-from twinset.engines.local.in_memory.base import Measured, Scores, Sink, distance_codes
+from twinset.engines.local.joins.in_memory import InMemoryJoin, Sink, distance_codes
 from twinset.pairs.weighted import overlaps, totals
-from twinset.plan import Plan, plan
-from twinset.schema import Bytes, Numbers, Places, Shares, WeightedSets
+from twinset.plan import Plan
+from twinset.plan.choose import band_plan
+from twinset.schema import Bytes, Numbers, Places, Scores, WeightedSets
 from twinset.sketches.weighted import weighted_sketch
 from twinset.system.arrays import ranges
 
@@ -21,7 +22,7 @@ _LEAST_AUDITED = 64
 _BYTES_A_SET = 64  # its totals, offsets, numbers and digests
 
 
-class MeasuredWeighted(Measured):
+class WeightedJoin(InMemoryJoin):
     """Sets with weights: `sets`, and the sum of the weights of each."""
 
     plan: Plan
@@ -33,8 +34,7 @@ class MeasuredWeighted(Measured):
 
     @cached_property
     def _banding(self) -> Plan:
-        options = self.options
-        return plan(options.least, options.recall, options.n_hashes, options.n_bands, options.rows_per_band)
+        return band_plan(self.options)
 
     def _room(self, counts: Numbers) -> None:
         offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
@@ -73,7 +73,7 @@ class MeasuredWeighted(Measured):
             return compared
 
         for compared in self.work.threads.map(work, range(self.plan.n_bands)):
-            self.candidates += compared
+            self.compared += compared
             self.work.progress.advance(1)
 
     def _banded(self) -> Banded:
@@ -113,14 +113,13 @@ class MeasuredWeighted(Measured):
 
     def codes_of(self, lefts: Places, rights: Places) -> Numbers:
         """One less the similarity, rounded."""
-        return distance_codes(1.0 - self.scores_of(lefts, rights)[0])
+        return distance_codes(1.0 - self.scores_of(lefts, rights)["similarity"])
 
-    def scores_of(self, lefts: Places, rights: Places) -> tuple[Scores, ...]:
+    def scores_of(self, lefts: Places, rights: Places) -> Scores:
         """Similarity, and the share of each set's weight that the other has."""
         shared, similarity = overlaps(self.sets, self.sums, lefts.astype(np.uint32), rights.astype(np.uint32), 0.0)
-        return similarity, shared / self.sums[lefts], shared / self.sums[rights]
-
-    def scores_of_equals(self, count: int) -> tuple[Scores, ...]:
-        """Equal sets have all of each other."""
-        ones: Shares = np.ones(count)
-        return ones, ones, ones
+        return {
+            "similarity": similarity,
+            "left_in_right": shared / self.sums[lefts],
+            "right_in_left": shared / self.sums[rights],
+        }

@@ -1,82 +1,76 @@
-"""The result folder of a dedup run, written beside its place and moved there whole."""
+"""Tables of a result: document numbers become ids and scores."""
 
-import json
+from __future__ import annotations
+
 import os
 import shutil
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from twinset.documents.parts import Block, KeptWriter
-from twinset.engines.local.copies import SAME, Copies
+from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus, Span
 from twinset.engines.local.sort_pairs import Rows
 from twinset.engines.local.steps.cluster import Clusters
-from twinset.engines.local.steps.cluster_beside_index import Earlier
 from twinset.engines.local.steps.sketch import EMPTY, UNREADABLE
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write.table_file import TableFile
 from twinset.engines.progress import Progress
 from twinset.errors import OutputError
-from twinset.pairs.sets import Shares, scores
-from twinset.schema import CLUSTERS, DOCUMENTS, SOURCES, Numbers, flags_schema, pairs_schema, removed_schema
+from twinset.schema import (
+    CLUSTERS,
+    DOCUMENTS,
+    SCORES,
+    SOURCES,
+    Numbers,
+    Scores,
+    flags_schema,
+    pairs_schema,
+    removed_schema,
+)
 from twinset.schema import EMPTY as EMPTY_SCHEMA
 from twinset.schema import UNREADABLE as UNREADABLE_SCHEMA
 from twinset.system.atomic_files import moved
 from twinset.system.spool import cannot_write
 
+if TYPE_CHECKING:
+    from twinset.engines.local.steps.cluster_beside_index import Earlier
+
 _ROWS = 1 << 17
-Scored = tuple[npt.NDArray[Any], ...]
 
 
 class Scoring(Protocol):
-    """A measure other than Jaccard, and its scores: one array for each column."""
+    """What scores pairs of documents: a join of a run, or of sketches."""
 
     @property
     def measure(self) -> str:
         """The name of the measure."""
 
-    def scores(self, left: Numbers, right: Numbers, found: Numbers) -> Scored:
-        """The scores of pairs of documents; `found` is SAME where they have the same content."""
+    def scores(self, left: Numbers, right: Numbers, code: Numbers) -> Scores:
+        """The scores of pairs of documents; the code is SAME where they have the same content."""
 
 
-class Results:
-    """Turns document numbers into tables of ids and scores."""
+class ResultTables:
+    """Names documents and scores pairs for the tables of a result.
 
-    def __init__(
-        self, corpus: Corpus, copies: Copies, sizes: Numbers, earlier: Earlier | None = None,
-        scoring: Scoring | None = None,
-    ) -> None:  # fmt: skip
-        self.corpus, self.copies, self.sizes, self.earlier = corpus, copies, sizes, earlier
-        self.scoring, self.measure = scoring, scoring.measure if scoring is not None else "jaccard"
+    `earlier` are the documents of an index that others are removed because of.
+    """
 
-    def but(self, sizes: Numbers) -> "Results":
-        """The same, with other set sizes."""
-        return Results(self.corpus, self.copies, sizes, scoring=self.scoring)
-
-    def _scores(self, left: Numbers, right: Numbers, shared: Numbers) -> Scored:
-        return self._shares(left, right, shared) if self.scoring is None else self.scoring.scores(left, right, shared)
-
-    def _shares(self, left: Numbers, right: Numbers, shared: Numbers) -> tuple[Shares, Shares, Shares]:
-        same = shared == SAME
-        lefts, rights = self.sizes[self.copies.first[left]], self.sizes[self.copies.first[right]]
-        ones = np.ones(len(shared), np.uint32)
-        return scores(np.where(same, ones, shared), np.where(same, ones, lefts), np.where(same, ones, rights))
-
-    def similarity(self, rows: Rows) -> Shares:
-        """How similar the two of each pair are; of what has a distance, how little they are apart."""
-        found: Shares = self._scores(rows[:, 0], rows[:, 1], rows[:, 2])[0]
-        return -found.astype(np.float64) if self.measure in ("bits", "distance") else found
+    def __init__(self, corpus: Corpus, copies: Copies, scoring: Scoring, earlier: Earlier | None = None) -> None:
+        self.corpus, self.copies, self.earlier = corpus, copies, earlier
+        self._scores, self.measure = scoring.scores, scoring.measure
 
     def pairs(self, rows: Rows) -> pa.Table:
         """The table of some pairs."""
         left, right = np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1])
-        names = [self.corpus.take_ids(left), self.corpus.take_ids(right)]
-        return pa.table([*names, *self._scores(left, right, rows[:, 2])], schema=pairs_schema(self.measure))
+        ids = {"left": self.corpus.take_ids(left), "right": self.corpus.take_ids(right)}
+        return pa.table({**ids, **self._scores(left, right, rows[:, 2])}, schema=pairs_schema(self.measure))
 
     def write_pairs(self, path: Path, portions: Any) -> int:
         """Write pairs as they come; returns how many."""
@@ -86,18 +80,17 @@ class Results:
                     file.write(self.pairs(rows[start : start + _ROWS]))
         return file.rows
 
-    def reasons(self, clusters: Clusters, numbers: Numbers) -> tuple[pa.Array, Scored]:
-        """For removed documents: the id of the kept one, and the scores."""
-        because = (numbers, clusters.kept_by[numbers], clusters.shared[numbers])
-        found = self._scores(*because)
+    def reasons(self, clusters: Clusters, numbers: Numbers) -> tuple[pa.Array, Scores]:
+        """For removed documents: the id of the kept one, and the scores of the pair, the removed one left."""
+        scores = self._scores(numbers, clusters.kept_by[numbers], clusters.shared[numbers])
         if self.earlier is not None:
-            found = self.earlier.scored(self._shares(*because), self.copies.first[numbers])
-        return self.kept_ids(clusters, numbers), found
+            scores = self.earlier.rescore(scores, self.copies.first[numbers])
+        return self.kept_ids(clusters, numbers), scores
 
     def kept_ids(self, clusters: Clusters, numbers: Numbers) -> pa.Array:
         """The ids of the documents that some were removed because of: kept ones, or earlier ones of an index."""
         names = self.corpus.take_ids(clusters.kept_by[numbers])
-        return names if self.earlier is None else self.earlier.named(names, self.copies.first[numbers])
+        return names if self.earlier is None else self.earlier.rename(names, self.copies.first[numbers])
 
     def clusters(self, clusters: Clusters) -> int:
         """How many clusters there are, those of earlier documents of an index among them."""
@@ -112,8 +105,10 @@ class Results:
         with TableFile(path, schema) as file:
             for start in range(0, len(removed), _ROWS):
                 numbers = removed[start : start + _ROWS]
-                because, numbers_scores = self.reasons(clusters, numbers)
-                file.write(pa.table([self.corpus.take_ids(numbers), because, *numbers_scores], schema=schema))
+                because, scores = self.reasons(clusters, numbers)
+                named = {column.removed: scores[column.name] for column in SCORES[self.measure]}
+                ids = {"id": self.corpus.take_ids(numbers), "because_of": because}
+                file.write(pa.table({**ids, **named}, schema=schema))
 
     def write_clusters(self, path: Path, clusters: Clusters) -> None:
         """One row for each document that was read: its cluster is named after the kept document."""
@@ -160,20 +155,19 @@ class Results:
         numbers = np.arange(span.first, span.first + span.rows, dtype=np.uint32)
         read = self.corpus.status[numbers] != UNREADABLE
         removed = clusters.removed[numbers]
-        because, (score, *_) = self.reasons(clusters, numbers)
+        because, scores = self.reasons(clusters, numbers)
+        score = SCORES[self.measure][0].name
         nothing = pa.scalar(None, pa.string())
-        return pa.table(
-            [
-                pa.compute.if_else(pa.array(read), because, nothing),
-                pa.compute.if_else(pa.array(removed), because, nothing),
-                pa.array(score, mask=~removed),
-            ],
-            schema=flags_schema(self.measure),
-        )
+        columns = {
+            "cluster": pc.if_else(pa.array(read), because, nothing),
+            "duplicate_of": pc.if_else(pa.array(removed), because, nothing),
+            score: pa.array(scores[score], mask=~removed),
+        }
+        return pa.table(columns, schema=flags_schema(self.measure))
 
 
 def write_kept(
-    results: Results,
+    tables: ResultTables,
     clusters: Clusters,
     out: Path,
     threads: Threads,
@@ -183,7 +177,7 @@ def write_kept(
     copy: bool,
 ) -> None:
     """Write the kept rows of every part in the part's own format."""
-    corpus = results.corpus
+    corpus = tables.corpus
     mask: npt.NDArray[np.bool_] = clusters.kept | clusters.removed if flag else clusters.kept
     progress.stage("writing", corpus.own, "documents")
     (out / "kept").mkdir()
@@ -194,7 +188,7 @@ def write_kept(
         try:
 
             def ready(span: Span, block: Block) -> tuple[Block, pa.Table | None]:
-                return block, results.flags(clusters, span) if flag else None
+                return block, tables.flags(clusters, span) if flag else None
 
             for span, (block, flags) in corpus.read(threads, ready, whole=True, parts=range(number, number + 1)):
                 writer.write(block, mask[span.first : span.first + span.rows], flags)
@@ -212,7 +206,7 @@ def _first(corpus: Corpus, part: int) -> int:
     return next((span.first for span in corpus.spans if span.part == part), 0)
 
 
-def write_sources(corpus: Corpus, path: Path, against: int, digests: "list[Future[str] | None]") -> None:
+def write_sources(corpus: Corpus, path: Path, against: int, digests: list[Future[str] | None]) -> None:
     """Name every source with its size and digest."""
     rows = [0] * len(corpus.parts)
     for span in corpus.spans:
@@ -231,24 +225,6 @@ def write_sources(corpus: Corpus, path: Path, against: int, digests: "list[Futur
         )
     with TableFile(path, SOURCES) as file:
         file.write(pa.Table.from_pylist(listed, schema=SOURCES))
-
-
-def write_summary(path: Path, summary: dict[str, Any]) -> None:
-    """Write the summary, flushed to the disk."""
-    try:
-        with open(path, "wb") as file:
-            file.write(_as_json(summary))
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise cannot_write(path, error) from error
-
-
-def _as_json(summary: dict[str, Any]) -> bytes:
-    try:
-        return (json.dumps(summary, indent=2, ensure_ascii=False) + "\n").encode()
-    except UnicodeEncodeError:  # the path of a source need not be valid text; escaped, it can be read back
-        return (json.dumps(summary, indent=2, ensure_ascii=True) + "\n").encode()
 
 
 def check_place(place: Path | None, force: bool) -> None:

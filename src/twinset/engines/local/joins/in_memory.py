@@ -1,39 +1,33 @@
-"""Kinds of items that have a measure of their own: bit codes, vectors, weighted sets.
+"""Joins of items that fit in memory: bit codes, vectors, weighted sets.
 
-All distinct items are held in memory and joined by the way of their kind. What comes out is what verified candidates
-are for texts: a spool of (left, right, code). The code of a pair grows with its distance, and is a rounded one; scores
-are taken from the items again when tables are written.
+All distinct items are held in memory and joined in the way of their kind. The code of a pair grows with its distance
+and is rounded; exact scores are taken from the items again when tables are written.
 """
 
 import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from twinset.documents.normalize import buffers_of
 from twinset.documents.parts import Block
-from twinset.engines.local.budget import Budget
 from twinset.engines.local.copies import SAME, Copies
 from twinset.engines.local.corpus import Corpus, Span
+from twinset.engines.local.joins.base import Candidates, RunPlan, SimilarityJoin, Work
 from twinset.engines.local.sort_pairs import Rows, sorted_portions
-from twinset.engines.local.state import State
-from twinset.engines.local.steps.sketch import ELEMENT_BYTES, READ, WorkOptions, content_groups
-from twinset.engines.local.threads import Threads
-from twinset.engines.progress import Progress
+from twinset.engines.local.steps.sketch import ELEMENT_BYTES, READ, content_groups
 from twinset.errors import OptionError
 from twinset.options.checks import shown_size
-from twinset.schema import Bytes, Hashes, Numbers, Places
+from twinset.schema import Bytes, Hashes, Numbers, Places, Scores, equal_scores
 from twinset.system.spool import Spool
 from twinset.wording import counted
 
 if TYPE_CHECKING:
     from twinset.engines.local.audit.run import Audited
 
-Scores = npt.NDArray[Any]
 Sink = Callable[[Numbers, Numbers, Numbers], None]
 """Takes pairs: places on the left and on the right, and codes. May be called from several threads."""
 
@@ -42,34 +36,7 @@ _AT_ONCE = 256  # items compared with all others at a time
 _NAMES = {"codes": "code", "images": "picture", "vectors": "vector", "weighted": "weighted set"}
 
 
-class MeasuredPlan(Protocol):
-    """What a plan of any kind can say of itself."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the plan as plain values, ready for JSON."""
-
-
-class Nearest(Protocol):
-    """Finds the nearest of each item in place of all pairs within a limit."""
-
-    audited: "Audited | None"
-
-    def write(self, out: Spool, missed: Spool) -> None:
-        """Append (left, right, code) by document numbers to `out`, and what an audit found missing to `missed`."""
-
-
-@dataclass(frozen=True)
-class Work:
-    """What a run works with."""
-
-    options: WorkOptions
-    budget: Budget
-    state: State
-    threads: Threads
-    progress: Progress
-
-
-class Measured(ABC):
+class InMemoryJoin(SimilarityJoin):
     """The distinct items of a run, in memory, and how those of this kind are joined and scored.
 
     numbers uint32 (n): the documents, ascending, those compared against from place `border` on. groups uint64 (n): a
@@ -79,39 +46,53 @@ class Measured(ABC):
     """
 
     def __init__(self, corpus: Corpus, copies: Copies, work: Work, wanted: npt.NDArray[np.bool_] | None = None) -> None:
-        self.corpus, self.copies, self.work = corpus, copies, work
-        self.options = work.options
+        super().__init__(corpus, copies, work)
         distinct = (copies.first == np.arange(corpus.documents, dtype=np.uint32)) & (corpus.status == READ)
         distinct = distinct if wanted is None else distinct & wanted
         self.numbers = np.flatnonzero(distinct).astype(np.uint32)
         self.border = None if corpus.border is None else int(np.searchsorted(self.numbers, corpus.border))
-        self.sizes: Numbers = np.zeros(corpus.documents, np.uint32)
         grouped = self.options.by is not None and wanted is None
         self.groups: Hashes | None = np.zeros(len(self.numbers), np.uint64) if grouped else None
-        self.candidates = 0
-        self.nearest: Nearest | None = None
+        self.compared = 0
         self._refuse_too_many()
         self._load(distinct)
         self._look_over()
         if wanted is None:
-            self.plan: Any = self._planned()
-            self.told_plan: MeasuredPlan = self.plan
-
-    @property
-    def measure(self) -> str:
-        """The name of the measure, by which tables have their columns."""
-        return self.options.measure
+            self.plan = self._planned()
 
     @property
     def exact(self) -> bool:
         """Whether no pair can be missed."""
         return True
 
-    def _look_over(self) -> None:  # noqa: B027 - codes need nothing more
+    def candidates(self) -> Candidates:
+        """Candidates are drawn table by table while they are verified."""
+        return Candidates(None, 0)
+
+    def verify(self, candidates: Candidates) -> Spool:
+        """Join the items, and keep what is near enough."""
+        state = self.work.state
+        done = state.recall("pairs")
+        if done is not None:
+            candidates.count = done[0]["candidates"]
+            return done[1]["pairs"]
+        pairs = state.spool("pairs", "<u4", 3)
+        self.join(pairs)
+        candidates.count = self.compared
+        state.finish("pairs", {"candidates": self.compared}, {"pairs": pairs})
+        return pairs
+
+    def audit(self, pairs: Spool, candidates: Candidates) -> "Audited | None":
+        """Compare a sample of the items with all others."""
+        from twinset.engines.local.audit.in_memory import audit  # loads kernels: only where needed
+
+        return audit(self, self.options.audit, pairs)
+
+    def _look_over(self) -> None:
         """What scoring needs to know of the items, once they are in memory."""
 
     @abstractmethod
-    def _planned(self) -> MeasuredPlan:
+    def _planned(self) -> RunPlan:
         """How they will be joined."""
 
     @abstractmethod
@@ -146,12 +127,8 @@ class Measured(ABC):
         """The code of each pair of places."""
 
     @abstractmethod
-    def scores_of(self, lefts: Places, rights: Places) -> tuple[Scores, ...]:
-        """The exact scores of each pair of places, one array for each column of the table."""
-
-    @abstractmethod
-    def scores_of_equals(self, count: int) -> tuple[Scores, ...]:
-        """The scores of equal items."""
+    def scores_of(self, lefts: Places, rights: Places) -> Scores:
+        """The exact scores of each pair of places."""
 
     def places(self, documents: npt.NDArray[Any]) -> Places:
         """Where the contents of some documents are held."""
@@ -237,35 +214,27 @@ class Measured(ABC):
             self.work.progress.advance(min(_AT_ONCE, len(self.numbers) - start))
         out.close()
 
-    def similarity(self, rows: Rows) -> npt.NDArray[np.float64]:
-        """How alike the two documents of each row are; of what has a distance, how little they are apart."""
-        found = self.scores(rows[:, 0], rows[:, 1], rows[:, 2])[0].astype(np.float64)
-        return -found if self.measure in ("bits", "distance") else found
-
-    def verify(self, candidates: Spool, threshold: float, out: Spool) -> None:
-        """Append (left, right, code) of every candidate to `out`; a threshold other than 0 is not asked for here."""
-        if threshold != 0:
-            raise ValueError("pairs of measured items are verified when they are joined")
+    def measure_all(self, candidates: Spool, out: Spool) -> None:
+        """Append (left, right, code) of every candidate to `out`, however dissimilar."""
         for chunk in candidates.chunks():
             for start in range(0, len(chunk), _SLICE):
                 rows = chunk[start : start + _SLICE]
                 codes = self.codes_of(self.places(rows[:, 0]), self.places(rows[:, 1]))
                 out.append(np.concatenate([rows, codes[:, None]], axis=1))
 
-    def scores(self, left: Numbers, right: Numbers, found: Numbers) -> tuple[Scores, ...]:
-        """The columns of a table for pairs of documents; `found` is SAME where they have the same content."""
-        made = tuple(one.copy() for one in self.scores_of_equals(len(found)))
-        apart = np.flatnonzero((found != SAME) & (self.copies.first[left] != self.copies.first[right]))
-        for start in range(0, len(apart), _SLICE):
-            some = apart[start : start + _SLICE]
-            found_here = self.scores_of(self.places(left[some]), self.places(right[some]))
-            for whole, part in zip(made, found_here, strict=True):
-                whole[some] = part
-        return made
+    def scores(self, left: Numbers, right: Numbers, code: Numbers) -> Scores:
+        """The exact scores of pairs of documents; the code is SAME where they have the same content."""
+        scores = equal_scores(self.measure, len(code))
+        distinct = np.flatnonzero((code != SAME) & (self.copies.first[left] != self.copies.first[right]))
+        for start in range(0, len(distinct), _SLICE):
+            some = distinct[start : start + _SLICE]
+            for name, values in self.scores_of(self.places(left[some]), self.places(right[some])).items():
+                scores[name][some] = values
+        return scores
 
-    def identical_across(self, pairs: Spool, copies: Copies) -> int:
+    def identical_across(self, pairs: Spool) -> int:
         """How many pairs items at no distance on two sides make."""
-        total = 0
+        copies, total = self.copies, 0
         for rows in pairs.chunks():
             lefts, rights = rows[rows[:, 2] == 0, :2].T
             total += int((copies.counts[lefts].astype(np.int64) * copies.counts[rights]).sum())

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from twinset.engines.local.in_memory.base import Sink
-from twinset.engines.local.in_memory.vectors import MeasuredVectors
+from twinset.engines.local.joins.in_memory import Sink
+from twinset.engines.local.joins.vectors import VectorJoin
 from twinset.options import PairsOptions
 from twinset.pairs.vectors import every_nearest
 from twinset.schema import Numbers
@@ -47,7 +47,7 @@ class LayoutPlan:
         return {"top": self.top, "distance": self.distance, "reached": 1.0}
 
 
-class MeasuredLayouts(MeasuredVectors):
+class LayoutJoin(VectorJoin):
     """Colour layouts: float32 (n, 33), of which each finds its nearest."""
 
     @property
@@ -86,4 +86,4 @@ class MeasuredLayouts(MeasuredVectors):
 
         for _ in self.work.threads.map(work, range(0, queries, _QUERIES)):
             pass
-        self.candidates = queries * len(others) if border is not None else queries * (queries - 1) // 2
+        self.compared = queries * len(others) if border is not None else queries * (queries - 1) // 2

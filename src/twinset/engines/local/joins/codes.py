@@ -6,9 +6,9 @@ import numpy as np
 
 from twinset.candidates.hamming.blocks import choose
 from twinset.candidates.hamming.join import Join
-from twinset.engines.local.in_memory.base import Measured, Scores, Sink
+from twinset.engines.local.joins.in_memory import InMemoryJoin, Sink
 from twinset.plan.codes import GivenCodes
-from twinset.schema import Bytes, Codes, Numbers, Places
+from twinset.schema import Bytes, Codes, Numbers, Places, Scores
 
 _BYTES_A_CODE = 40  # its numbers, keys and places while it is grouped, beside its words
 _COPIES = 4  # as it came, laid out for the kernels, and grouped on both sides
@@ -16,7 +16,7 @@ _ONES = np.array([number.bit_count() for number in range(256)], np.uint8)
 _SPANS = 8  # a thread, so that none waits long for another
 
 
-class MeasuredCodes(Measured):
+class CodeJoin(InMemoryJoin):
     """Codes of whole words: uint64 (n, words); what a code lacks of its last word is zeros."""
 
     def _room(self, counts: Numbers) -> None:
@@ -65,7 +65,7 @@ class MeasuredCodes(Measured):
                 return found
 
             for found in threads.map(work, table.spans(_SPANS * threads.count)):
-                self.candidates += found
+                self.compared += found
                 self.work.progress.advance(found)
 
     def near_all(self, places: Places) -> Iterator[tuple[Places, Places, Numbers]]:
@@ -85,10 +85,6 @@ class MeasuredCodes(Measured):
         found: Numbers = _ONES[differing.view(np.uint8)].sum(axis=1, dtype=np.uint32)
         return found
 
-    def scores_of(self, lefts: Places, rights: Places) -> tuple[Scores, ...]:
+    def scores_of(self, lefts: Places, rights: Places) -> Scores:
         """The same, as a table has them."""
-        return (self.codes_of(lefts, rights).astype(np.int32),)
-
-    def scores_of_equals(self, count: int) -> tuple[Scores, ...]:
-        """Equal codes differ in no bit."""
-        return (np.zeros(count, np.int32),)
+        return {"distance": self.codes_of(lefts, rights).astype(np.int32)}

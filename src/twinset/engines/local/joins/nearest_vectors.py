@@ -17,8 +17,9 @@ from twinset.engines.local.audit import sample
 from twinset.engines.local.audit.run import Audited
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.copies import Copies
-from twinset.engines.local.in_memory.base import distance_codes
-from twinset.engines.local.in_memory.vectors import MeasuredVectors, slices
+from twinset.engines.local.joins.base import Candidates
+from twinset.engines.local.joins.in_memory import distance_codes
+from twinset.engines.local.joins.vectors import VectorJoin, slices
 from twinset.engines.local.sort_pairs import Rows
 from twinset.errors import OptionError
 from twinset.options import PairsOptions
@@ -68,6 +69,40 @@ class Neighbours:
     counts: Places
 
 
+class NearestVectorJoin(VectorJoin):
+    """Vectors of which each finds its nearest, in place of all pairs within a limit."""
+
+    plan: NearestPlan  # type: ignore[assignment]
+
+    @property
+    def exact(self) -> bool:
+        """Whether all are compared with all."""
+        return self.neighbours.plan.method == "exact"
+
+    @property
+    def vector_plan(self) -> VectorPlan:
+        """How vectors are hashed."""
+        return self.neighbours.plan
+
+    def _planned(self) -> NearestPlan:  # type: ignore[override]
+        options = self.options
+        if not isinstance(options, PairsOptions) or options.top is None:
+            raise ValueError("the nearest are looked for by pairs with top")
+        self.neighbours = NearestVectors(self, options.top, options.top_limit, options.identical == "link")
+        return NearestPlan(options.top, self.neighbours.plan, options.top_limit)
+
+    def verify(self, candidates: Candidates) -> Spool:
+        """Find the nearest of each vector."""
+        scratch = self.work.state.scratch
+        pairs = Spool(scratch / "nearest", "<u4", 3)
+        self.neighbours.write(pairs, Spool(scratch / "missed", "<u4", 3))
+        return pairs
+
+    def audit(self, pairs: Spool, candidates: Candidates) -> Audited | None:
+        """What of the sample's neighbours was found."""
+        return self.neighbours.audited
+
+
 class NearestVectors:
     """The nearest of each vector, by place; with two sides, those of the other side.
 
@@ -75,7 +110,7 @@ class NearestVectors:
     their first appearance alone, which stands for them.
     """
 
-    def __init__(self, held: MeasuredVectors, top: int, limit: float | None = None, link: bool = False) -> None:
+    def __init__(self, held: VectorJoin, top: int, limit: float | None = None, link: bool = False) -> None:
         self.held, self.top, self.limit, self.link = held, top, limit, link
         _refuse_too_many(len(held.numbers), top, held.work.budget)
         count, border = len(held.vectors), held.border

@@ -21,8 +21,8 @@ from twinset.engines.local.audit.run import Audited, Auditing
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Silent
-from twinset.evaluation.recall_interval import Sampled, beta_quantile, exact_interval, observations, recall_of
 from twinset.options import DedupOptions
+from twinset.pairs.audit.recall_interval import Sampled, beta_quantile, exact_interval, observations, recall_of
 
 WEAK = {"recall": 0.4, "threshold": 0.7}
 

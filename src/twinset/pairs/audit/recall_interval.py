@@ -10,20 +10,11 @@ observation.
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from twinset.engines.local.write.results import Results
-
-if TYPE_CHECKING:
-    from twinset.engines.local.audit.run import Audited
-
 LEVEL = 0.95
-NAMED = 1000
-"""Missed pairs that a summary names."""
 
 _ENOUGH = 15.0
 """Documents with missed pairs, by which their spread is believed half."""
@@ -44,41 +35,6 @@ class Sampled:
     pairs: int
     missed: int
     one_sided: bool = False
-
-
-def summary_of(audited: "Audited", results: Results) -> dict[str, Any]:
-    """What a summary says of an audit: documents, pairs, found, recall, low, high; and, if there are some, `missed`."""
-    found = Sampled(
-        audited.population, audited.pairs_of, audited.missed_of, audited.pairs, audited.missed, audited.one_sided
-    )
-    recall, low, high = recall_of(found)
-    summary: dict[str, Any] = {
-        "documents": len(audited.sample),
-        "pairs": audited.pairs,
-        "found": audited.pairs - audited.missed,
-        "recall": recall,
-        "low": low,
-        "high": high,
-    }
-    if audited.missed:
-        summary["missed"] = []
-        for rows in audited.missed_rows():
-            room = NAMED - len(summary["missed"])
-            summary["missed"] += _with_sizes(audited, results).pairs(rows[:room]).to_pylist()
-            if len(summary["missed"]) >= NAMED:
-                break
-    return summary
-
-
-def write_missed(path: Path, audited: "Audited", results: Results) -> None:
-    """Write the missed pairs, if there are some."""
-    if audited.missed:
-        _with_sizes(audited, results).write_pairs(path, audited.missed_rows())
-
-
-def _with_sizes(audited: "Audited", results: Results) -> Results:
-    """Results that know the set sizes of documents which only the audit has met."""
-    return results.but(audited.sizes)
 
 
 def recall_of(sampled: Sampled) -> tuple[float, float, float] | tuple[None, None, None]:

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from twinset.candidates import probing
 from twinset.engines.local.audit import sample
-from twinset.engines.local.in_memory.base import Measured, Scores, Sink, distance_codes
+from twinset.engines.local.joins.in_memory import InMemoryJoin, Sink, distance_codes
 from twinset.options import PairsOptions
 from twinset.pairs.vectors import AllWithAll, near, similar
 from twinset.plan.vectors import VectorPlan, vector_plan
-from twinset.schema import Bytes, Codes, Hashes, Numbers, Places, Vectors
+from twinset.schema import Bytes, Codes, Hashes, Numbers, Places, Scores, Vectors
 from twinset.sketches.vectors import keys as vector_keys
 from twinset.system.vectors import digests, squares, unit_vectors
 
@@ -28,7 +28,7 @@ _MOST_TABLES = 32  # hashed together
 _BYTES_A_VECTOR = 64  # its signature, lengths, numbers and places, beside the vector and its direction
 
 
-class MeasuredVectors(Measured):
+class VectorJoin(InMemoryJoin):
     """Vectors: float32 (n, dimensions)."""
 
     plan: VectorPlan
@@ -37,6 +37,11 @@ class MeasuredVectors(Measured):
     def exact(self) -> bool:
         """Whether all are compared with all."""
         return self.plan.method == "exact"
+
+    @property
+    def vector_plan(self) -> VectorPlan:
+        """How vectors are hashed."""
+        return self.plan
 
     @property
     def limit(self) -> float:
@@ -58,15 +63,14 @@ class MeasuredVectors(Measured):
 
     def _look_over(self) -> None:
         self.squares = squares(self.vectors)
-
-    def _planned(self) -> VectorPlan:
         self._background: list[float] = []
         self._every: AllWithAll | None = None
         self._lock = threading.Lock()
+
+    def _planned(self) -> VectorPlan:
         count, dimensions = self.vectors.shape
         words: dict[str, Any] = {"dimensions": dimensions, "measure": self.measure, "vectors": count}
-        top = isinstance(self.options, PairsOptions) and self.options.top is not None  # planned for by itself
-        if self.limit == 0 or top:  # only what is equal is near
+        if self.limit == 0:  # only what is equal is near
             return VectorPlan(
                 self.measure, self.limit, self.options.recall, dimensions, "exact", 0, 0.0, 0, 0, 2, 0, 0.0, (0, 0)
             )
@@ -138,7 +142,7 @@ class MeasuredVectors(Measured):
         self.work.progress.stage("comparing", first, "vectors")
         starts = range(0, first, _ROWS // 2)
         for start, found in zip(starts, self.work.threads.map(work, starts), strict=True):
-            self.candidates += found
+            self.compared += found
             self.work.progress.advance(min(_ROWS // 2, first - start))
 
     def _join_tables(self, sink: Sink) -> None:
@@ -152,7 +156,7 @@ class MeasuredVectors(Measured):
         for tables in self.some_tables(self.plan):
             tried = self.tried(hashed, drawn, tables, self.plan.probes, None)
             for found in self.work.threads.map(lambda one: self._found(*one, sink), self._jobs(tried, signatures)):
-                self.candidates += found
+                self.compared += found
             self.work.progress.advance(len(tables))
 
     def some_tables(self, plan: VectorPlan) -> Iterator[range]:
@@ -241,15 +245,12 @@ class MeasuredVectors(Measured):
 
     def codes_of(self, lefts: Places, rights: Places) -> Numbers:
         """One less the cosine, or the distance, rounded."""
-        return self._codes(self.scores_of(lefts, rights)[0])
+        return self._codes(self._exactly(lefts.astype(np.uint32), rights.astype(np.uint32)))
 
-    def scores_of(self, lefts: Places, rights: Places) -> tuple[Scores, ...]:
+    def scores_of(self, lefts: Places, rights: Places) -> Scores:
         """The cosine, or the distance."""
-        return (self._exactly(lefts.astype(np.uint32), rights.astype(np.uint32)),)
-
-    def scores_of_equals(self, count: int) -> tuple[Scores, ...]:
-        """Equal vectors have the cosine 1 and no distance."""
-        return (np.full(count, float(self.measure == "cosine")),)
+        name = "similarity" if self.measure == "cosine" else "distance"
+        return {name: self._exactly(lefts.astype(np.uint32), rights.astype(np.uint32))}
 
 
 def _width(counts: Numbers) -> int:

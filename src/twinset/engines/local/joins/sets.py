@@ -1,0 +1,117 @@
+"""Sets joined by bands of their sketches, or exactly by prefixes, and verified on their full shingle sets."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from twinset.engines.local.copies import SAME, Copies
+from twinset.engines.local.corpus import Corpus
+from twinset.engines.local.joins.base import Candidates, SimilarityJoin, Work
+from twinset.engines.local.steps import candidates as banded
+from twinset.engines.local.steps.verify import Verifying
+from twinset.pairs.sets import scores
+from twinset.plan import Plan
+from twinset.schema import Numbers, Scores
+from twinset.system.spool import Spool
+
+if TYPE_CHECKING:
+    from twinset.engines.local.audit.run import Audited, Auditing
+
+
+class SetJoin(SimilarityJoin):
+    """Texts, sets and records: everything that is a set of hashes."""
+
+    plan: Plan
+
+    def __init__(self, corpus: Corpus, copies: Copies, work: Work, plan: Plan) -> None:
+        super().__init__(corpus, copies, work)
+        self.plan = plan
+        scratch = work.state.scratch
+        self._verifying = Verifying(corpus, work.options, work.budget, scratch, work.threads, work.progress)
+        self._verifying.sizes = self.sizes
+
+    @property
+    def exact(self) -> bool:
+        """Whether candidates come from prefixes of the sets themselves."""
+        return self.plan.exact
+
+    def candidates(self) -> Candidates:
+        """Sketches that share a band; in an exact run, sets that share an element of their prefixes."""
+        work = (self.work.budget, self.work.state, self.work.threads, self.work.progress)
+        if self.exact:
+            from twinset.engines.local.steps import candidates_exact  # loads kernels: only where needed
+
+            rows = candidates_exact.candidates(self.corpus, self.copies.first, self.options, *work)
+        else:
+            rows = banded.candidates(self.corpus, self.copies.first, self.plan, *work)
+        return Candidates(rows, len(rows))
+
+    def verify(self, candidates: Candidates) -> Spool:
+        """Compare the full shingle sets of every candidate; the code of a pair is the number of shared shingles."""
+        state = self.work.state
+        done = state.recall("pairs")
+        if done is not None:
+            self.sizes[:] = done[1]["sizes"].all()
+            return done[1]["pairs"]
+        pairs = state.spool("pairs", "<u4", 3)
+        if self.is_audited:
+            self._auditing.look_ahead(self.options.audit)
+        self._verifying.verify(_written(candidates), self.options.least, pairs)
+        sizes = state.spool("sizes", "<u4")
+        sizes.append(self.sizes)
+        state.finish("pairs", {}, {"pairs": pairs, "sizes": sizes})
+        return pairs
+
+    @cached_property
+    def _auditing(self) -> Auditing:
+        from twinset.engines.local.audit.run import Auditing  # loads kernels: only where needed
+
+        work = self.work
+        return Auditing(
+            self.corpus, self.copies, self.options, work.budget, work.state.scratch, work.threads, work.progress
+        )
+
+    def audit(self, pairs: Spool, candidates: Candidates) -> Audited:
+        """Compare the sets of a sample with all others."""
+        audited = self._auditing.audit(self.options.audit, pairs, self.sizes, candidates.count)
+        self.sizes[:] = audited.sizes  # those of documents that only the audit has met are known now, too
+        return audited
+
+    def join_all(self, out: Spool) -> None:
+        """Join by prefixes, whatever the plan."""
+        from twinset.engines.local.steps.candidates_exact import Joining
+
+        work = (self.work.budget, self.work.state, self.work.threads, self.work.progress)
+        rows = Spool(self.work.state.scratch / "exact", "<u4", 2)
+        for few in Joining(self.corpus, self.copies.first, self.options, *work).candidates():
+            rows.append(few)
+        self._verifying.verify(rows, self.options.threshold, out)
+
+    def measure_all(self, candidates: Spool, out: Spool) -> None:
+        """Count the shared shingles of every candidate."""
+        self._verifying.verify(candidates, 0.0, out)
+
+    def scores(self, left: Numbers, right: Numbers, code: Numbers) -> Scores:
+        """Jaccard similarity and both containments, from the shared shingles and the sizes of both sets."""
+        return jaccard_scores(self.sizes[self.copies.first[left]], self.sizes[self.copies.first[right]], code)
+
+    def identical_across(self, pairs: Spool) -> int:
+        """How many pairs documents of equal shingle sets on two sides make."""
+        return self.copies.identical_across(pairs, self.sizes)
+
+
+def jaccard_scores(left_sizes: Numbers, right_sizes: Numbers, shared: Numbers) -> Scores:
+    """The scores of pairs of sets; where `shared` is SAME they are equal, and their sizes may be unknown."""
+    same = shared == SAME
+    one = np.uint32(1)
+    shares = scores(*(np.where(same, one, numbers) for numbers in (shared, left_sizes, right_sizes)))
+    return dict(zip(("similarity", "left_in_right", "right_in_left"), shares, strict=True))
+
+
+def _written(candidates: Candidates) -> Spool:
+    if candidates.rows is None:
+        raise ValueError("candidates of sets are written down before they are verified")
+    return candidates.rows

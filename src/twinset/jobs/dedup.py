@@ -1,0 +1,91 @@
+"""``twinset.dedup``: the clean collection, and a reason for every document removed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import twinset
+from twinset import pipeline
+from twinset.engines.base import Job
+from twinset.engines.local.run import LocalEngine
+from twinset.engines.local.write.tables import check_place
+from twinset.engines.progress import Progress, Silent
+from twinset.jobs.result import DedupResult
+from twinset.options import DedupOptions
+from twinset.wording import counted
+
+if TYPE_CHECKING:
+    from twinset.index.index import Index
+
+
+def dedup(*sources: object, output: Any = None, progress: Progress | None = None, **options: Any) -> DedupResult:
+    """Remove near-duplicates, and say why for each.
+
+    Parameters
+    ----------
+    *sources
+        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface; of other kinds
+        of items lists and mappings of them, and NumPy arrays of vectors and codes.
+    output
+        A folder for the result; without it the tables are kept in memory.
+    progress
+        An object that is told how far the run is.
+    **options
+        The options of `twinset dedup`, as keyword arguments.
+
+    Returns
+    -------
+    DedupResult
+        With `.kept`, `.removed`, `.clusters`, `.pairs` (Arrow tables), `.summary` and `.plan`.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> rose = "a rose is a rose is a rose in any garden of the town"
+    >>> done = twinset.dedup({"a": rose, "b": rose + " hall", "c": "something else"}, shingle="word:3")
+    >>> done.kept["id"].to_pylist(), done.removed["because_of"].to_pylist()
+    (['a', 'c'], ['a'])
+    """
+    checked = DedupOptions.of(**options)
+    place = Path(output) if output is not None else None
+    told = progress or Silent()
+    if checked.index is None:
+        check_place(place, checked.force)
+        job = Job(sources, checked, twinset.__version__, place, told, whole_rows=True)
+        with LocalEngine().open(job) as run:
+            return DedupResult.of(pipeline.dedup(run), sources, checked)
+    from twinset.index import dedup as beside  # a database and more: only where needed
+
+    with beside.opened(checked.index) as index:
+        return _dedup_beside(index, sources, beside.settled(options, index), place, told)
+
+
+def _dedup_beside(
+    index: Index, sources: tuple[object, ...], options: DedupOptions, place: Path | None, progress: Progress
+) -> DedupResult:
+    """Compare with the documents of an index, too, and add to it what is kept."""
+    from twinset.index.dedup import Arriving
+
+    check_place(place, options.force)
+    job = Job(sources, options, twinset.__version__, place, progress, index.files, whole_rows=True)
+    with LocalEngine().open(job) as run, Arriving(index, run) as arriving:
+        progress.note(f"index {index.name}: {counted(len(index), 'document')}; plan: {run.sketching}")
+        return DedupResult.of(pipeline.dedup(run, arriving), sources, options)
+
+
+def outline_dedup(sources: tuple[object, ...], options: DedupOptions, given: dict[str, Any]) -> dict[str, Any]:
+    """Say what `dedup` would read and plan; nothing but heads and footers is read.
+
+    `given` are the options that were given; an index has its own for all others.
+    """
+    if options.index is None:
+        with LocalEngine().open(Job(sources, options, twinset.__version__)) as run:
+            return run.outline()
+    from twinset.index import dedup as beside
+
+    with beside.opened(options.index, read_only=True) as index:
+        settled = beside.settled({**given, "index": options.index}, index)
+        about = {"name": index.name, "documents": len(index)}
+        with LocalEngine().open(Job(sources, settled, twinset.__version__, own_files=index.files)) as run:
+            return {"index": about, **run.outline()}

@@ -1,0 +1,45 @@
+"""The plan of a run, as far as its options decide it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from twinset.errors import PlanWarning
+from twinset.options import DedupOptions, PlanOptions
+from twinset.options.items import MEASURED
+from twinset.plan.bands import Plan, exact_plan, plan
+
+
+def plan_for(options: PlanOptions) -> Plan | None:
+    """The plan of a run over sets; None for kinds of items that are planned when they have been read.
+
+    Examples
+    --------
+    >>> from twinset.options import PairsOptions
+    >>> print(plan_for(PairsOptions.of(threshold=0.8)).n_bands)
+    16
+    >>> plan_for(PairsOptions.of(vectors="vector")) is None
+    True
+    """
+    return None if getattr(options, "item_kind", "text") in MEASURED else band_plan(options)
+
+
+def band_plan(options: PlanOptions) -> Plan:
+    """The bands and rows that the options ask for, or none for an exact run."""
+    if getattr(options, "exact", False):
+        return exact_plan(options.threshold)
+    with warnings.catch_warnings():
+        if isinstance(options, DedupOptions) and options.index is not None:
+            warnings.simplefilter("ignore", PlanWarning)  # the warning was given when the index was made
+        return plan(options.least, options.recall, options.n_hashes, options.n_bands, options.rows_per_band)
+
+
+def outline_plan(options: Any) -> dict[str, Any]:
+    """What is known of a plan before anything is read."""
+    chosen = plan_for(options)
+    if chosen is not None:
+        return chosen.to_dict()
+    if options.by_distance:
+        return {"distance": options.farthest, "chosen": "when all are read"}
+    return {"threshold": options.least, "recall": options.recall, "chosen": "when all are read"}
