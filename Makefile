@@ -4,6 +4,7 @@
 # make bench   Twinset and its peers side by side
 # make soak    the long runs; soak-bounds and soak-nojit alone: kernels with bounds checks, and without the compiler
 # make docs    write docs/commands.md anew
+# make lock    upgrade every package in requirements.lock; PACKAGE="name …" upgrades or adds these alone
 #
 # Of the tests:
 #   TWINSET_SEED=n           the seed of all that is random, such as the moments at which processes are killed;
@@ -21,6 +22,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 BENCH ?=
+PACKAGE ?=
 
 .PHONY: demo test lint bench soak soak-bounds soak-nojit docs setup lock clean
 
@@ -72,12 +74,18 @@ docs: $(STAMP)
 	@mkdir -p docs
 	$(BIN)/python -m twinset.cli.reference > docs/commands.md.new && mv docs/commands.md.new docs/commands.md
 
-# The lock is what a clean environment gets from the dev extra, versions only.
+# The lock is what a clean environment gets from the dev extra, versions only. With PACKAGE every other pin stays: the
+# packages named (and what they need that is not pinned yet) get their newest versions.
+PINNED = ^($(subst $(space),|,$(foreach name,$(PACKAGE),$(shell printf %s '$(name)' | sed -E 's/[-_.]+/[-_.]+/g'))))==
+space := $(subst ,, )
 lock:
 	rm -rf .venv-lock
 	$(PYTHON) -m venv .venv-lock
-	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	.venv-lock/bin/python -m pip freeze --exclude-editable | LC_ALL=C sort -f > requirements.lock
+	$(if $(PACKAGE),grep -viE '$(PINNED)' requirements.lock,printf '') > .venv-lock/pins
+	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-lock/pins -e '.[dev]'
+	.venv-lock/bin/python -m pip freeze --exclude-editable | LC_ALL=C sort -f > .venv-lock/lock
+	$(if $(PACKAGE),grep -qiE '$(PINNED)' .venv-lock/lock || { echo 'nothing needs $(PACKAGE): name it in pyproject.toml first'; exit 1; })
+	mv .venv-lock/lock requirements.lock
 	rm -rf .venv-lock
 
 clean:

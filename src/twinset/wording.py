@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-__all__ = ["DIGITS", "MARGIN", "at_line", "at_row", "counted", "share"]
+__all__ = ["DIGITS", "MARGIN", "at_line", "at_row", "counted", "either", "share"]
 
 DIGITS = 4
 """Digits of a similarity, wherever one is shown."""
@@ -22,6 +23,17 @@ def counted(number: int, one: str, more: str | None = None) -> str:
     ('1 pair', '1,200 pairs', '0 copies')
     """
     return f"{number:,} {one if number == 1 else one + 's' if more is None else more}"
+
+
+def either(names: Sequence[str]) -> str:
+    """Write alternatives.
+
+    Examples
+    --------
+    >>> either([".csv"]), either([".csv", ".tsv", ".jsonl"])
+    ('.csv', '.csv, .tsv or .jsonl')
+    """
+    return " or ".join([part for part in (", ".join(names[:-1]), *names[-1:]) if part])
 
 
 def share(value: float, digits: int = DIGITS) -> str:

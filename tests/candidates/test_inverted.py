@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 
 from tests import oracles
 from twinset.candidates import inverted as module
-from twinset.candidates.inverted import Inverted, met
+from twinset.candidates.inverted import InvertedSketches, met
 
 thresholds = st.sampled_from([0.05, 0.25, 1 / 3, 0.5, 0.6, 2 / 3, 0.8, 0.95, 1.0])
 # Few values, so that much is shared, and whole sketches are equal.
 rows_of_hashes = st.lists(st.lists(st.integers(1, 25), max_size=30), min_size=1, max_size=9)
 
 
-def inverted(rows: list[list[int]], k: int, threshold: float) -> Inverted:
+def inverted(rows: list[list[int]], k: int, threshold: float) -> InvertedSketches:
     sketches = [oracles.bottom_k(row, k) for row in rows]
     starts = np.cumsum([0, *map(len, sketches)])
     values = np.array([x for row in sketches for x in row], np.uint64)
-    return Inverted.of(k, threshold, starts, values)
+    return InvertedSketches.of(k, threshold, starts, values)
 
 
 def found(

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import twinset
 from tests import oracles
 from twinset.candidates import prefix
-from twinset.clusters.collapse import Ranked, fold
+from twinset.clusters.collapse import RankedSets, fold
 from twinset.jobs.collapse import Collapsed
 from twinset.options import ShingleOptions
 from twinset.options.collapse import CollapseOptions
@@ -34,7 +34,7 @@ WORDS = st.sampled_from(["one", "Two", "three", "four", "ünf", "東京", "…",
 RANKINGS = st.lists(st.lists(WORDS, max_size=12).map(" ".join), max_size=25)
 
 
-def ranked(sets: list[list[int]], threshold: float) -> Ranked:
+def ranked(sets: list[list[int]], threshold: float) -> RankedSets:
     hashes = np.array([token for one in sets for token in one], np.uint64)
     sizes = np.array([len(one) for one in sets], np.uint32)
     starts, salts = prefix.offsets_of(sizes)[:-1], np.zeros(len(sets), np.uint64)
@@ -43,7 +43,7 @@ def ranked(sets: list[list[int]], threshold: float) -> Ranked:
     alone, counts, _, keys = prefix.prefixes(frequencies, hashes, starts, sizes, salts, threshold)
     bit_offsets = prefix.offsets_of(prefix.bitmap_words(sizes, threshold))
     bits = prefix.bitmaps(hashes, starts, sizes, threshold)
-    return Ranked(hashes, starts, sizes, alone, prefix.offsets_of(counts), keys, bit_offsets, bits)
+    return RankedSets(hashes, starts, sizes, alone, prefix.offsets_of(counts), keys, bit_offsets, bits)
 
 
 def check_fold(sets: list[list[int]], threshold: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,22 +13,73 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinset.clusters.keep import by_id, descending, ranking
+from twinset.clusters.keep import KEYS, by_id, descending, ranking
 from twinset.errors import ColumnError
+from twinset.options.items import KINDS
+from twinset.options.keep_rules import KEEP_RULES
+
+
+@dataclass
+class Names:
+    """Ids and columns, as a corpus has them."""
+
+    ids: list[str]
+    columns: dict[str, list[Any]]
+
+    def all(self) -> pa.ChunkedArray:
+        return pa.chunked_array([self.ids], pa.string())
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        return pa.chunked_array([pa.array(self.columns[name])])
+
+
+@dataclass
+class Documents:
+    """What the rules look at; columns named `source` and `length` are the documents' own."""
+
+    documents: int
+    names: Names
+
+    @property
+    def sources(self) -> Any:
+        return np.array(self.names.columns["source"], np.uint32)
+
+    @property
+    def lengths(self) -> Any:
+        return np.array(self.names.columns["length"], np.uint64)
 
 
 def order_of(
     rules: list[tuple[str, str | None]], columns: dict[str, list[int]], documents: int, ids: list[str] | None = None
 ) -> list[int]:
     """Documents by rank, best first."""
-    rank = ranking(
-        rules,
-        documents,
-        lambda rule, column: np.array(columns[column or rule], np.int64),
-        (lambda: by_id(pa.chunked_array([ids], pa.string()))) if ids is not None else None,
-    )
+    names = Names(ids if ids is not None else [""] * documents, columns)
+    rank = ranking(rules, Documents(documents, names), ids is not None)
     assert sorted(rank.tolist()) == list(range(documents))
     return np.argsort(rank).tolist()
+
+
+def test_every_rule_has_its_key() -> None:
+    assert set(KEYS) == {name for name, rule in KEEP_RULES.items() if not rule.final}
+
+
+def test_every_rule_is_complete() -> None:
+    for name, rule in KEEP_RULES.items():
+        assert rule.name == name
+        assert rule.wins
+        assert set(rule.undefined_for) <= set(KINDS)
+        assert bool(rule.reason) == bool(rule.undefined_for), "a rule that some items do not have says why"
+
+
+@pytest.mark.parametrize("name", sorted(KEYS))
+def test_every_rule_orders_documents(name: str) -> None:
+    """No rule is without effect: of two documents that differ in everything, each can win."""
+    column = "score" if KEEP_RULES[name].column else None
+    low_high = {"source": [0, 1], "length": [1, 2], "score": [1, 2]}
+    high_low = {key: values[::-1] for key, values in low_high.items()}
+    first = order_of([(name, column)], low_high, 2, ["a", "bb"])
+    second = order_of([(name, column)], high_low, 2, ["bb", "a"])
+    assert first == second[::-1]
 
 
 small = st.integers(0, 2)
@@ -44,7 +96,8 @@ rule_chains = st.lists(
 )
 def test_chains(rows: list[Any], rules: list[tuple[str, str | None]], own_ids: bool) -> None:
     """Against Python's own sort: the rules in turn, then the id (own ids, no rule that names order), then the row."""
-    names = ["source", "longest", "day", "score"]
+    names = ["source", "length", "day", "score"]
+    read = {"source": "source", "longest": "length"}
     columns = {name: [row[i] for row in rows] for i, name in enumerate(names)}
     ids = [f"{row[4]}{i:02}" for i, row in enumerate(rows)]
 
@@ -53,7 +106,8 @@ def test_chains(rows: list[Any], rules: list[tuple[str, str | None]], own_ids: b
         for rule, column in rules:
             if rule == "first":
                 return (*parts, document)
-            parts.append(columns[column or rule][document])
+            value = columns[column or read[rule]][document]
+            parts.append(value if rule == "source" else -value)
         return (*parts, ids[document].encode() if own_ids else b"", document)
 
     expected = sorted(range(len(rows)), key=key)
@@ -65,7 +119,7 @@ def test_first_is_input_order_whatever_the_ids() -> None:
 
 
 def test_the_last_tie() -> None:
-    columns = {"longest": [-5, -9, -5, -9]}
+    columns = {"length": [5, 9, 5, 9]}
     assert order_of([("longest", None)], columns, 4, ["d", "c", "b", "a"]) == [3, 1, 2, 0]
     assert order_of([("longest", None)], columns, 4) == [1, 3, 0, 2]
     assert order_of([("longest", None), ("first", None)], columns, 4, ["d", "c", "b", "a"]) == [1, 3, 0, 2]

@@ -178,7 +178,7 @@ def test_nothing_to_read(tmp_path: Path) -> None:
     (tmp_path / "p.parquet.gz").write_bytes(b"")
     (tmp_path / "v.npy.gz").write_bytes(b"")
     for name in ("p.parquet.gz", "v.npy.gz"):
-        with pytest.raises(SourceError, match="read from any place within, which gzip does not allow; unpack it first"):
+        with pytest.raises(SourceError, match="need random access, which gzip does not allow; decompress it first"):
             opened(tmp_path / name)
 
 

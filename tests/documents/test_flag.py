@@ -81,5 +81,5 @@ def test_names_that_are_taken(tmp_path: Path) -> None:
 def test_texts_have_no_columns_to_add_to(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("text")
     for lines in (False, True):
-        with pytest.raises(OptionError, match=r"look in clusters\.parquet"):
+        with pytest.raises(OptionError, match=r"leave it out and see clusters\.parquet"):
             opened(tmp_path, lines=lines).parts[0].check_flag()

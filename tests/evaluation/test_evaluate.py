@@ -16,7 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import twinset
 from twinset.errors import OptionError, OutputError, PlanWarning, SourceError
-from twinset.evaluation.sweep import COLUMNS, Sampled, interval, shares
+from twinset.evaluation.sweep import COLUMNS, SampledPairs, interval, shares
 from twinset.options.evaluate import parse_sweep
 from twinset.report import plots
 
@@ -260,7 +260,7 @@ def test_without_matplotlib_it_is_said_before_any_work(tmp_path: Path, monkeypat
 
 def test_ranges_of_similarity_hold_their_lower_ends() -> None:
     edges = np.arange(20) / 20
-    rows = shares(Sampled(np.append(edges, 1.0), np.ones(21, np.bool_), np.arange(21)), twinset.plan(0.8))
+    rows = shares(SampledPairs(np.append(edges, 1.0), np.ones(21, np.bool_), np.arange(21)), twinset.plan(0.8))
     assert [row["low"] for row in rows] == edges.tolist()
     assert [row["pairs"] for row in rows] == [1] * 19 + [2]
 

@@ -24,7 +24,8 @@ from twinset.options import (
     RunOptions,
     ShingleOptions,
 )
-from twinset.options.checks import parse_keep, parse_shingle, parse_size, shown_size
+from twinset.options.checks import parse_shingle, parse_size, shown_size
+from twinset.options.keep_rules import parse_keep
 from twinset.system.memory import default_memory, default_threads
 
 GROUPS = [ReadOptions, ShingleOptions, PlanOptions, RunOptions, PairsOptions, DedupOptions, CompareOptions]

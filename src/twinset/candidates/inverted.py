@@ -24,7 +24,7 @@ _LEAST_ROOM = 1 << 16
 
 
 @dataclass(frozen=True)
-class Inverted:
+class InvertedSketches:
     """The low hashes of some sketches, sorted, and the sketches themselves.
 
     hashes uint64 and owners uint32, ascending, and ranks uint32: how many lower ones the sketch has. Sketch i is
@@ -40,14 +40,14 @@ class Inverted:
     ranks: Numbers
 
     @classmethod
-    def of(cls, k: int, threshold: float, starts: Places, values: Hashes) -> Inverted:
+    def of(cls, k: int, threshold: float, starts: Places, values: Hashes) -> InvertedSketches:
         """Invert sketches of at most `k` hashes each, ascending.
 
         Examples
         --------
         >>> import numpy as np
         >>> values = np.array([1, 2, 3, 4, 2, 3, 4, 5], np.uint64)
-        >>> Inverted.of(4, 0.5, np.array([0, 4, 8]), values).hashes.tolist()
+        >>> InvertedSketches.of(4, 0.5, np.array([0, 4, 8]), values).hashes.tolist()
         [1, 2, 2, 3, 3, 4]
         """
         lengths = np.diff(starts)
@@ -68,7 +68,7 @@ class Inverted:
         return [slice(a, b) for a, b in pairwise(every)]
 
 
-def met(inverted: Inverted, part: slice, border: int | None = None) -> Iterator[MetPairs]:
+def met(inverted: InvertedSketches, part: slice, border: int | None = None) -> Iterator[MetPairs]:
     """Pairs that a slice of the list brings together, each pair in one slice only.
 
     With `border`, only pairs of sketches from both sides of that place.
@@ -77,7 +77,7 @@ def met(inverted: Inverted, part: slice, border: int | None = None) -> Iterator[
     --------
     >>> import numpy as np
     >>> values = np.array([1, 2, 3, 4, 2, 3, 4, 5], np.uint64)
-    >>> inverted = Inverted.of(4, 0.5, np.array([0, 4, 8]), values)
+    >>> inverted = InvertedSketches.of(4, 0.5, np.array([0, 4, 8]), values)
     >>> [found.tolist() for found in met(inverted, slice(0, 6))]
     [[[0, 1, 3, 4]]]
     """

@@ -23,6 +23,8 @@ def command(
 ) -> None:
     """Remove near-duplicates, and say why for each.
 
+    {sources}
+
     The folder OUT holds kept/ (the clean data, in the format of the input), removed.parquet (each removed
     document with the kept one it resembles), clusters.parquet, pairs.parquet and summary.json. It appears
     whole or not at all. A run that was stopped goes on where it was when started again with the same words.

@@ -42,6 +42,8 @@ _SHOWN_IDS = 5
 def command(sources: tuple[str, ...], output: str | None, quiet: bool, as_json: bool, **values: Any) -> None:
     """Measure precision, recall and F1 of pairs, and how well clusters agree with the truth.
 
+    {sources}
+
     The truth is a file of pairs or of clusters (--truth FILE), or what the exact join finds (--exact). One run at the
     lowest threshold finds and scores all pairs; every threshold is then a cut of them. Its plan is made for the lowest
     threshold, so a sweep may find more at a high threshold than a run made for that one.

@@ -11,9 +11,10 @@ import click
 from twinset.cli.screen import show
 from twinset.cli.support import flags, run
 from twinset.options import PairsOptions
-from twinset.options.checks import pairs_file
+from twinset.options.formats import OUTPUT_ENDINGS, check_output_name
 from twinset.options.sketch import holds_sketches
 from twinset.system.memory import temporary_folder
+from twinset.wording import either
 
 ROWS = 50
 
@@ -21,22 +22,21 @@ ROWS = 50
 @click.command("pairs", cls=flags.Command, short_help="Find every pair of near-duplicates.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @flags.flags_of(PairsOptions)
-@flags.output("File for the pairs: .parquet, .csv or .jsonl.")
+@flags.output(f"File for the pairs: {either(OUTPUT_ENDINGS)}.")
 @flags.running
 def command(
     sources: tuple[str, ...], output: str | None, dry_run: bool, quiet: bool, as_json: bool, **values: Any
 ) -> None:
     """Find every pair of documents at least as similar as the threshold.
 
-    A SOURCE is a folder of text files, a file (.txt, .jsonl, .csv, .tsv, .parquet, .arrow; also compressed),
-    a pattern such as 'news/*.jsonl', or - for JSON lines on stdin. Without -o the pairs are shown as a table
-    on a terminal, and written as CSV elsewhere. A file that twinset sketch made is a SOURCE too: its pairs are
-    estimates.
+    {sources} A file that twinset sketch made is a SOURCE too: its pairs are estimates.
+
+    Without -o the pairs are shown as a table on a terminal, and written as CSV elsewhere.
     """
     words = flags.given(PairsOptions, values)
     options = PairsOptions.of(**words)
     if output:
-        pairs_file(output)
+        check_output_name(output)
     if dry_run:
         run.dry_run(sources, options, as_json, words, sketches=any(map(holds_sketches, sources)))
         return

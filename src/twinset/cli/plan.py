@@ -38,7 +38,7 @@ def command(sources: tuple[str, ...], plot: str | None, as_json: bool, **values:
     verified exactly, so the curve tells what may be missed, never what may be wrong.
 
     With a SOURCE a sample of it is read, and the run is foreseen: pairs, candidates, misses, time, and how long a
-    shingle must be so that unrelated documents have little in common.
+    shingle must be so that unrelated documents have little in common. {sources}
 
     With --codes, --vectors or weighted sets the plan is that of their kind. Of vectors it depends on the vectors
     themselves: a SOURCE is read whole, and the plans of other methods are ranked beside the one chosen.

@@ -21,10 +21,10 @@ _NAMED = 5
 def command(sources: tuple[str, ...], output: str, quiet: bool, as_json: bool, **values: Any) -> None:
     """Sketch documents, and keep the sketches in a file.
 
-    A SOURCE is a folder of text files, a file (.txt, .jsonl, .csv, .tsv, .parquet, .arrow; also compressed),
-    a pattern such as 'news/*.jsonl', or - for JSON lines on stdin. Or else all of them are files of sketches, made
-    with the same options: these are put together into one. With --merge, rows of the same id become one sketch, that
-    of the union of their sets. twinset pairs takes such a file as a SOURCE, and gives pairs by estimated similarity.
+    {sources} Or else all of them are files of sketches, made with the same options: these are put together into one.
+
+    With --merge, rows of the same id become one sketch, that of the union of their sets. twinset pairs takes such a
+    file as a SOURCE, and gives pairs by estimated similarity.
 
     With --sketch simhash the file has a bit code of each document: twinset pairs FILE --codes code --distance 3.
     """

@@ -1,12 +1,12 @@
-"""A ranking to groups: near-duplicates folded under their first appearance.
+"""Fold near-duplicates of a ranking under their first appearance.
 
-Each result goes under the first result of the ranking that it is near to and that is not folded itself; if there is
-none, it stays. So nothing is folded under something that is not shown, and nothing chains: whatever is folded was
-compared exactly with what it is folded under.
+Each result is folded under the first result that is near to it and not folded itself; if there is none, it is shown.
+So nothing is folded under a hidden result, and nothing chains: each folded result was compared exactly with the one
+that is shown.
 
-The first, and not the most similar, because the ranking is the reader's order: what a result repeats is what came
-first. It is the rule of leader clusters (`group.py`) with the ranking as keep policy, so that the page and a clean
-collection agree. What comes later in the ranking never changes what was folded before.
+The first result, not the most similar one, because readers go through the ranking in order. This is the rule of leader
+clusters (`group.py`) with the ranking as keep policy, so that a page of results and a deduplicated collection agree.
+Later results never change how earlier ones were folded.
 """
 
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ from twinset.schema import Hashes, Numbers, Places
 
 
 @dataclass(frozen=True)
-class Ranked:
-    """Shingle sets in the order of a ranking, with what rules out quickly that two of them are near.
+class RankedSets:
+    """Shingle sets in the order of a ranking, with prefixes and bitmaps that rule out most pairs quickly.
 
     Set i is hashes[starts[i]:starts[i]+sizes[i]]; the prefix of its tokens in an order by frequency begins with
     alone[i] tokens that no other set has and goes on with keys[offsets[i]:offsets[i+1]]; its bitmap is
@@ -36,8 +36,8 @@ class Ranked:
     bits: Hashes
 
 
-def fold(ranked: Ranked, threshold: float) -> tuple[Numbers, Numbers]:
-    """For each set the place of the one it is folded under, its own if it is not, and how many tokens they share.
+def fold(ranked: RankedSets, threshold: float) -> tuple[Numbers, Numbers]:
+    """Give for each set the place of the set it is folded under (or its own), and the number of shared tokens.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def fold(ranked: Ranked, threshold: float) -> tuple[Numbers, Numbers]:
     >>> keys = 2 + hashes  # every token in the prefix: right for any threshold, if not short
     >>> starts, none = np.array([0, 3, 7, 10]), np.zeros(3, np.uint32)
     >>> full = np.full(3, 2**64 - 1, np.uint64)
-    >>> sets = Ranked(hashes, starts, np.array([3, 4, 3], np.uint32), none, starts, keys, np.arange(4), full)
+    >>> sets = RankedSets(hashes, starts, np.array([3, 4, 3], np.uint32), none, starts, keys, np.arange(4), full)
     >>> [part.tolist() for part in fold(sets, 0.75)]
     [[0, 0, 2], [0, 3, 0]]
     """

@@ -1,8 +1,8 @@
-"""A ranking to groups: each result is folded under the first earlier one that it is near to and that is not folded.
+"""Fold a ranking: each result goes under the first earlier result that is near to it and not folded itself.
 
-A result is spoken of by its place in the ranking; a head is a result that is not folded. Prefixes and bitmaps of the
-shingle sets rule out nearly all heads, and what they leave is counted exactly. Why they rule out none that is near:
-candidates/prefix.py.
+Results are numbered by their place in the ranking; a head is a result that is not folded. Prefixes and bitmaps of the
+shingle sets rule out nearly all heads; the overlap with the others is counted exactly. `candidates/prefix.py` explains
+why no near head is ruled out.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
-"""Pairs to clusters: `leader` (the default), `complete` and `components`.
+"""Cluster documents by their pairs: `leader` (the default), `complete` and `components`.
 
-A cluster is a kept document and the documents removed because of it. Leaders never chain: whatever is removed has a
-verified pair with the document that is kept. Only plain connected components, offered because others use them, may tie
-documents that are not alike.
+A cluster is a kept document and the documents removed because of it. Leader clusters never chain: every removed
+document has a verified pair with the kept one. Connected components, which other tools use, may join documents that
+are not similar.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ Edges = npt.NDArray[np.uint32]
 
 
 class Grouping:
-    """Clusters of documents by rank, from edges that come sorted, in as many portions as one likes.
+    """Builds clusters from sorted edges, in any number of portions; documents are numbered by rank.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class Grouping:
         self._tally: Numbers = np.zeros(documents if method == "complete" else 0, np.uint32)
 
     def add(self, portions: Iterable[Edges]) -> "Grouping":
-        """Take in edges, sorted by (later rank, earlier rank) over all portions.
+        """Add edges, sorted by (later rank, earlier rank) over all portions.
 
         One document's edges stay in one portion.
         """
@@ -54,7 +54,7 @@ class Grouping:
 
 
 def components(documents: int, portions: Iterable[Edges]) -> Numbers:
-    """For each document the least document that it hangs together with through pairs (first two columns)."""
+    """Label each document with the first document of its connected component; edges are the first two columns."""
     parents: Numbers = np.arange(documents, dtype=np.uint32)
     for edges in portions:
         group_kernels.unite(np.ascontiguousarray(edges[:, 0]), np.ascontiguousarray(edges[:, 1]), parents)

@@ -1,4 +1,4 @@
-"""Pairs to clusters. Documents are spoken of by rank: their place in the order of the keep policy, best first."""
+"""Build clusters from pairs. Documents are numbered by rank under the keep policy, best first."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from twinset.compiled import inlined, kernel
 
 @inlined
 def root_of(parents, node):  # type: ignore[no-untyped-def]
-    """The root of a node, halving the way there."""
+    """Find the root of a node, with path halving."""
     while parents[node] != node:
         parents[node] = parents[parents[node]]
         node = np.int64(parents[node])

@@ -1,11 +1,14 @@
-"""Which document of a cluster is kept: the order in which documents are considered, best first.
+"""Rank documents by the keep policy: the best of a cluster is kept.
 
-Rules in a chain: `source` (earlier sources win), `longest` (in characters), `newest:COLUMN` and `highest:COLUMN` (nulls
-last), `first` (input order). The last tie goes to the earlier row where the policy names order, or where rows have no
-ids of their own; else to the lesser id, so that shuffling the input changes nothing.
+`KEYS` has the sort key of each rule of `options/keep_rules.py`, under the same name. The last tie goes to the earlier
+row where the policy names order or where rows have no ids of their own; else to the lesser id, so that shuffling the
+input changes nothing.
 """
 
-from collections.abc import Callable, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,39 +16,81 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from twinset.errors import ColumnError
+from twinset.options.keep_rules import KEEP_RULES
 from twinset.schema import Numbers
 
 Key = npt.NDArray[np.int64]
+"""A number for each document; the lowest is best."""
 
 
-def ranking(
-    rules: Sequence[tuple[str, str | None]],
-    documents: int,
-    key_of: Callable[[str, str | None], Key],
-    id_order: Callable[[], Key] | None,
-) -> Numbers:
-    """The rank of each document.
+class _Names(Protocol):
+    def all(self) -> pa.ChunkedArray: ...
 
-    `key_of(rule, column)` gives numbers of which the least is best; `id_order` breaks the last tie.
-    """
+    def column(self, name: str) -> pa.ChunkedArray: ...
+
+
+class RankedDocuments(Protocol):
+    """What a rule can look at, by document number: source, length, id, and any column of the input."""
+
+    @property
+    def documents(self) -> int:
+        """The number of documents."""
+
+    @property
+    def sources(self) -> npt.NDArray[Any]:
+        """The number of each document's SOURCE."""
+
+    @property
+    def lengths(self) -> npt.NDArray[Any]:
+        """Characters, elements or pixels of each document."""
+
+    @property
+    def names(self) -> _Names:
+        """All ids (`all`), and columns by name (`column`)."""
+
+
+def ranking(rules: Iterable[tuple[str, str | None]], documents: RankedDocuments, own_ids: bool) -> Numbers:
+    """Rank the documents by a chain of rules, from 0, the best; `own_ids`: whether ids break the last tie."""
     keys = []
     for rule, column in rules:
-        if rule == "first":
-            break  # no tie is left after it
-        keys.append(key_of(rule, column))
+        if KEEP_RULES[rule].final:
+            break
+        keys.append(KEYS[rule](documents, column or ""))
     else:
-        if id_order is not None:
-            keys.append(id_order())
-    order = np.lexsort(keys[::-1]) if keys else np.arange(documents)
-    rank = np.empty(documents, np.uint32)
-    rank[order] = np.arange(documents, dtype=np.uint32)
+        if own_ids:
+            keys.append(by_id(documents.names.all()))
+    count = documents.documents
+    order = np.lexsort(keys[::-1]) if keys else np.arange(count)
+    rank = np.empty(count, np.uint32)
+    rank[order] = np.arange(count, dtype=np.uint32)
     return rank
 
 
-def descending(column: pa.ChunkedArray, name: str) -> Key:
-    """Numbers of which the least stands for the highest value of a column; nulls and NaN come last.
+def _by_source(documents: RankedDocuments, _: str) -> Key:
+    return documents.sources.astype(np.int64)
 
-    Text is ordered as text, but as numbers where every value is one: in CSV files all is text.
+
+def _by_length(documents: RankedDocuments, _: str) -> Key:
+    return -documents.lengths.astype(np.int64)
+
+
+def _by_column(documents: RankedDocuments, column: str) -> Key:
+    return descending(documents.names.column(column), column)
+
+
+KEYS: dict[str, Callable[[RankedDocuments, str], Key]] = {
+    "longest": _by_length,
+    "source": _by_source,
+    "newest": _by_column,
+    "highest": _by_column,
+}
+"""The key of each rule, from the documents and the column that the rule names; final rules need none."""
+
+
+def descending(column: pa.ChunkedArray, name: str) -> Key:
+    """Make keys of a column, the lowest for the highest value; nulls and NaN come last.
+
+    Text is ordered as text, but as numbers where every value is a number: in CSV files every column is text.
     """
     kind = column.type
     if pa.types.is_null(kind):
@@ -66,7 +111,7 @@ def descending(column: pa.ChunkedArray, name: str) -> Key:
 
 
 def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column of text as whole numbers or as floats, empty values as nulls; as it is if some value is no number."""
+    """Cast a column of text to whole numbers or floats, empty values to nulls; unchanged if a value is not a number."""
     filled = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
     for kind in (pa.int64(), pa.float64()):
         try:
@@ -77,7 +122,7 @@ def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def by_id(ids: pa.ChunkedArray) -> Key:
-    """The place of each id in the order of their bytes."""
+    """Make keys of ids: their places in the order of their bytes."""
     order = np.asarray(pc.sort_indices(ids.cast(pa.large_binary())))
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))

@@ -1,4 +1,4 @@
-"""Files as streams of bytes, compressed or not: read in bounded memory, written the same bytes every time."""
+"""Read and write compressed files as streams: in bounded memory, with reproducible bytes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException, Uni
 
 
 class Reader(Protocol):
-    """A stream of bytes to read from."""
+    """A readable stream of bytes."""
 
     def read(self, size: int, /) -> bytes:
         """Give up to `size` bytes, none at the end."""
@@ -38,7 +38,7 @@ class Reader(Protocol):
 
 
 def split_codec(name: str) -> tuple[str, str | None]:
-    """Take the ending of a compressed file off its name.
+    """Split the ending of a compressed file off its name.
 
     >>> split_codec("news.jsonl.gz")
     ('news.jsonl', 'gzip')
@@ -51,7 +51,7 @@ def split_codec(name: str) -> tuple[str, str | None]:
 
 @contextmanager
 def reading(name: str, kind: str = "file") -> Iterator[None]:
-    """Turn what reading a damaged or unreadable file raises into a `SourceError` that names it."""
+    """Turn the errors of a damaged or unreadable file into a `SourceError` that names it."""
     try:
         yield
     except _DAMAGE as error:
@@ -67,7 +67,7 @@ def _said(error: BaseException, kind: str) -> str:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn what a full disk or a forbidden folder raises into an `OutputError` that names the file."""
+    """Turn the errors of a full disk or a protected folder into an `OutputError` that names the file."""
     try:
         yield
     except (OSError, pa.ArrowException) as error:
@@ -78,7 +78,7 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def open_reader(path: str | Path, codec: str | None, name: str) -> Iterator[Reader]:
-    """Open a file and unpack it while it is read."""
+    """Open a file for reading and decompress it on the way."""
     with reading(name, codec or "file"):
         reader = _reader(str(path), codec)
         try:
@@ -165,11 +165,11 @@ class _XzReader:
 
 
 class ByteWriter:
-    """A file written in pieces of one size, so that its bytes do not depend on how the data came."""
+    """Writes a file in pieces of one size, so that its bytes do not depend on the sizes of the writes."""
 
     def __init__(self, path: Path, codec: str | None) -> None:
         self.path = path
-        self._held = bytearray()
+        self._buffer = bytearray()
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             # Buffered: an unbuffered file may take less than it is given, and packers do not look.
@@ -178,26 +178,26 @@ class ByteWriter:
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Append bytes."""
-        self._held += data
-        if len(self._held) >= _PIECE:
+        self._buffer += data
+        if len(self._buffer) >= _PIECE:
             with writing(self.path):
-                whole = len(self._held) - len(self._held) % _PIECE
+                whole = len(self._buffer) - len(self._buffer) % _PIECE
                 for start in range(0, whole, _PIECE):
-                    self._packer.write(bytes(self._held[start : start + _PIECE]))
-                del self._held[:whole]
+                    self._packer.write(bytes(self._buffer[start : start + _PIECE]))
+                del self._buffer[:whole]
 
     def close(self) -> None:
-        """Write what is held and finish the file."""
+        """Write the last piece and finish the file."""
         with writing(self.path):
-            self._packer.write(bytes(self._held))
-            self._held.clear()
+            self._packer.write(bytes(self._buffer))
+            self._buffer.clear()
             if self._packer is not self._file:
                 self._packer.close()
             self._file.close()
 
     def abort(self) -> None:
         """Close and remove the file."""
-        self._held.clear()
+        self._buffer.clear()
         with suppress(OSError, ValueError, pa.ArrowException):  # a packer writes when closed, and the disk may be full
             self._packer.close()
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Finding files: folders, patterns, formats by their endings."""
+"""Find files in folders and by patterns, and tell their formats by their endings."""
 
 from __future__ import annotations
 
@@ -14,36 +14,28 @@ from twinset.documents.encodings import is_utf8, utf16_in
 from twinset.documents.own_files import names_in, why_our_file, why_our_folder
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
+from twinset.options.formats import format_by_ending
 
-FORMATS = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".npy": "npy",
-}
 _HEAD = 8192
 _LEAVE_OUT = "--on-error skip leaves it out and names it; in a folder, --exclude leaves it out too"
 
 Skipped = list[tuple[str, str]]
-"""Files and folders that are passed over, each with the reason."""
+"""Files and folders that are skipped, each with the reason."""
 
 
 def format_of(name: str) -> tuple[str, str | None]:
-    """The format that a file's name tells, and how it is compressed.
+    """Tell the format and the compression of a file by its name.
 
     >>> format_of("news.jsonl.gz"), format_of("notes.md")
     (('jsonl', 'gzip'), ('text', None))
     """
     plain, codec = split_codec(name)
-    return FORMATS.get(os.path.splitext(plain)[1].lower(), "text"), codec
+    known = format_by_ending(plain)
+    return "text" if known is None else known.name, codec
 
 
 def is_marker(name: str) -> bool:
-    """Whether a file is one that Spark and others leave beside the tables they write."""
+    """Whether a file is a marker that Spark and others write beside tables."""
     last = name.rsplit("/", 1)[-1]
     return last in ("_SUCCESS", "_metadata", "_common_metadata") or last.startswith(("_started_", "_committed_"))
 
@@ -86,21 +78,21 @@ def _walk(folder: str, below: str, options: ReadOptions, skipped: Skipped) -> It
 
 
 def chosen(name: str, options: ReadOptions) -> bool:
-    """Whether ``--include`` and ``--exclude`` leave a file in."""
+    """Whether ``--include`` and ``--exclude`` select a file."""
     if options.include and not any(_matches(name, pattern) for pattern in options.include):
         return False
     return not any(_matches(name, pattern) for pattern in options.exclude)
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Whether a pattern fits the path, the name alone, or a folder that the file lies in."""
+    """Whether a pattern matches the path, the file name, or a folder above the file."""
     pattern = _plain(pattern)
     folders = name.split("/")[:-1]
     return any(fnmatch.fnmatchcase(one, pattern) for one in [name, name.rsplit("/", 1)[-1], *_paths(folders)])
 
 
 def _holds(folder: str, pattern: str) -> bool:
-    """Whether a pattern fits all files of a folder, whatever their names."""
+    """Whether a pattern matches every file of a folder."""
     pattern = _plain(pattern)
     if pattern.endswith("/*") and fnmatch.fnmatchcase(folder, pattern[:-2]):
         return True
@@ -113,17 +105,17 @@ def _plain(pattern: str) -> str:
 
 
 def _paths(folders: list[str]) -> list[str]:
-    """Each of some folders, one in the other, by its name and by its path."""
+    """The names of nested folders, and the paths of those below the first."""
     return [*folders, *("/".join(folders[:count]) for count in range(2, len(folders) + 1))]
 
 
 def matches_of(pattern: str) -> list[str]:
-    """Paths that a pattern fits, in order."""
+    """The paths that match a pattern, sorted."""
     return sorted(glob.glob(pattern, recursive=True), key=lambda path: Path(path).as_posix())
 
 
 def without_ours(matches: list[str], pattern: str, skipped: Skipped) -> list[str]:
-    """Those paths that do not lie in folders that Twinset made, unless the pattern names these folders itself."""
+    """Leave out paths below folders that Twinset made, unless the pattern names such a folder itself."""
     named = list(itertools.takewhile(lambda part: not glob.has_magic(part), Path(pattern).parts))
     ours: dict[Path, str | None] = {}
     left: list[str] = []
@@ -142,12 +134,13 @@ def without_ours(matches: list[str], pattern: str, skipped: Skipped) -> list[str
 
 
 def is_pattern(given: str) -> bool:
-    """Whether a path holds one of the signs ``* ? [``."""
+    """Whether a path holds one of the characters ``* ? [``."""
     return glob.has_magic(given)
 
 
 def why_not_text(path: str, name: str, codec: str | None, options: ReadOptions) -> str | None:
-    """Why a file is no text: it holds NUL bytes near its head; None if it is one."""
+    """Why a file is no text: its format is binary, or it holds NUL bytes near its head; None if it is one."""
+    known = format_by_ending(split_codec(name)[0])
     try:
         with open_reader(path, codec, name) as stream:
             head = stream.read(_HEAD)
@@ -157,13 +150,12 @@ def why_not_text(path: str, name: str, codec: str | None, options: ReadOptions) 
             raise
         # Damage, and what cannot be opened, is counted when the document itself is read, if there is one to count.
         return None if os.path.exists(path) else reason
-    if not is_utf8(options.encoding):
-        return "a binary file" if "\0" in head.decode(options.encoding, "ignore") else None
-    if b"\0" not in head:
-        return None
-    kind, _ = format_of(name)
-    if kind != "text":
-        return f"a {kind} table among texts; give it by its name, or with --include '*{Path(name).suffix}'"
+    utf8 = is_utf8(options.encoding)
+    has_nul = b"\0" in head if utf8 else "\0" in head.decode(options.encoding, "ignore")
+    if known is not None and (known.binary or (has_nul and utf8)):
+        return f"a {known.name} table among texts; give it by its name, or with --include '*{Path(name).suffix}'"
+    if not has_nul or not utf8:
+        return "a binary file" if has_nul else None
     encoding = utf16_in(head)
     return f"looks like UTF-16; name it with --encoding {encoding}" if encoding else "a binary file"
 
@@ -181,7 +173,7 @@ def why_not_opened(path: str, name: str, options: ReadOptions) -> str | None:
 
 
 def why_not_one_text(path: str, options: ReadOptions) -> str | None:
-    """Why a file that is named alone is hardly meant as one text: by its ending and its first sign it is JSON."""
+    """Why a file given by name is probably not one text: its ending and its first character say JSON."""
     plain, codec = split_codec(path)
     if not plain.lower().endswith(".json") or options.lines:
         return None

@@ -1,4 +1,4 @@
-"""Texts as they come, to texts as they are compared: valid UTF-8, in NFC, lower-cased.
+"""Normalize texts for comparison: valid UTF-8, NFC, lower case.
 
 ASCII texts pass untouched (the shingle kernel lower-cases them on its way); only the others are rewritten, and only
 those that may not be in NFC already are normalised, which is by far the slowest of these steps.
@@ -43,8 +43,8 @@ def buffers_of(array: pa.Array) -> tuple[Bytes, Places]:
     _, offsets_buffer, data_buffer = array.buffers()
     if len(array) == 0:
         return np.zeros(0, np.uint8), np.zeros(1, np.int64)
-    held: Places = np.frombuffer(offsets_buffer, np.int64 if wide else np.int32)
-    offsets = held[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    every: Places = np.frombuffer(offsets_buffer, np.int64 if wide else np.int32)
+    offsets = every[array.offset : array.offset + len(array) + 1].astype(np.int64)
     data = np.zeros(0, np.uint8) if data_buffer is None else np.frombuffer(data_buffer, np.uint8)
     return data, offsets
 
@@ -66,33 +66,33 @@ def normalize(
     if pa.types.is_string_view(array.type) or pa.types.is_binary_view(array.type):
         array = array.cast(pa.large_binary())  # Arrow cannot pick rows out of views
     data, offsets = buffers_of(array)
-    found = np.empty(len(array), np.uint8)
-    kernels.survey(data, offsets, classes(), combining(), found)
+    needs = np.empty(len(array), np.uint8)
+    kernels.survey(data, offsets, classes(), combining(), needs)
     if array.null_count:
-        found[np.asarray(array.is_null())] = _ASCII
+        needs[np.asarray(array.is_null())] = _ASCII
     chosen = np.ones(len(array), np.bool_) if wanted is None else wanted
-    others = np.flatnonzero((found != _ASCII) & chosen)
-    plain = np.flatnonzero((found == _ASCII) & chosen)
+    others = np.flatnonzero((needs != _ASCII) & chosen)
+    plain = np.flatnonzero((needs == _ASCII) & chosen)
     starts, ends = offsets[plain], offsets[plain + 1]
     if array.null_count:
         ends = np.where(np.asarray(array.is_null())[plain], starts, ends)
     texts = [Texts(data, starts, ends, plain, ascii=True)] if len(plain) else []
-    replaced = np.flatnonzero(found == _INVALID)
+    replaced = np.flatnonzero(needs == _INVALID)
     if len(others):
-        rewritten = _rewrite(array, others, found[others], lowercase, nfc)
+        rewritten = _rewrite(array, others, needs[others], lowercase, nfc)
         new_data, new_offsets = buffers_of(rewritten)
         texts.append(Texts(new_data, new_offsets[:-1], new_offsets[1:], others, ascii=False))
     return Normalized(texts, replaced)
 
 
-def _rewrite(array: pa.Array, rows: Places, found: Bytes, lowercase: bool, nfc: bool) -> pa.Array:
+def _rewrite(array: pa.Array, rows: Places, needs: Bytes, lowercase: bool, nfc: bool) -> pa.Array:
     chosen = array.take(pa.array(rows)).cast(pa.large_binary())
-    invalid = found == _INVALID
+    invalid = needs == _INVALID
     if invalid.any():
-        mended = [value.as_py().decode("utf-8", "replace").encode() for value in chosen.filter(pa.array(invalid))]
-        chosen = pc.replace_with_mask(chosen, pa.array(invalid), pa.array(mended, pa.large_binary()))
+        repaired = [value.as_py().decode("utf-8", "replace").encode() for value in chosen.filter(pa.array(invalid))]
+        chosen = pc.replace_with_mask(chosen, pa.array(invalid), pa.array(repaired, pa.large_binary()))
     text = chosen.cast(options=_AS_TEXT)
-    unsettled = found >= _NFC
+    unsettled = needs >= _NFC
     if nfc and unsettled.any():
         mask = pa.array(unsettled)
         text = pc.replace_with_mask(text, mask, pc.utf8_normalize(text.filter(mask), form="NFC"))

@@ -1,4 +1,4 @@
-"""Names of files in the output: those of the input, with as many folders as tell equal names apart."""
+"""Name output files after the input, with enough folders to make the names distinct."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ Components = tuple[str, ...]
 
 
 def components_of(path: Path | str) -> Components:
-    """The folders and the name of a file, from the root on; without ``..`` or drive nothing can lead out."""
+    """The components of a path, without ``..`` and drive, so that it cannot lead outside the output."""
     whole = Path(os.path.abspath(path))
     return tuple(part for part in whole.parts if part not in (whole.anchor, "", ".", ".."))
 
 
 def distinct_names(files: Sequence[tuple[Components, int]]) -> list[PurePosixPath]:
-    """Give each file its last components, at least as many as asked for, and more where two would be equal.
+    """Give each file its last components: at least the number given, and more where two names would be equal.
 
     >>> distinct_names([(("a", "x.txt"), 1), (("b", "x.txt"), 1), (("b", "y.txt"), 1)])
     [PurePosixPath('a/x.txt'), PurePosixPath('b/x.txt'), PurePosixPath('y.txt')]
@@ -42,7 +42,7 @@ def distinct_names(files: Sequence[tuple[Components, int]]) -> list[PurePosixPat
 
 
 def _below_files(taken: dict[Components, list[int]]) -> set[int]:
-    """Files whose folder would have the name of another file."""
+    """Files whose folder has the name of another file."""
     return {
         at
         for name, owners in taken.items()
@@ -52,7 +52,7 @@ def _below_files(taken: dict[Components, list[int]]) -> set[int]:
 
 
 def _numbered(name: Components, used: set[Components]) -> Components:
-    """The name of a file that is given once more."""
+    """The name of a file that was given more than once."""
     stem, dot, ending = name[-1].partition(".")
     number = 2
     while (new := (*name[:-1], f"{stem}-{number}{dot}{ending}")) in used:

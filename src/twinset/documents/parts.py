@@ -1,4 +1,4 @@
-"""What every source is made of: parts (a file, a folder, a table) of chunks, read as blocks of rows."""
+"""The contract of a source: parts (a file, a folder, a table) of chunks, read as blocks of rows."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ import pyarrow as pa
 
 from twinset.errors import ColumnError, OptionError, RowError, SourceError
 from twinset.options import ReadOptions
+from twinset.options.keep_rules import COLUMN_FLAG
+from twinset.schema import Places
 from twinset.system.digests import file_digest
 from twinset.wording import at_line, at_row
 
 MAX_ROW_BYTES = 128 * 2**20
-"""A longer row, line or document cannot be read. It does not follow the memory budget: results never do."""
+"""Maximum size of a row, line or document. It does not depend on the memory limit: results never do."""
 
 LEAST_ROW = 256
-"""Bytes that even a short row counts for when rows are read together: what is found out about it takes as much."""
+"""Minimum size at which a row is counted when chunks are cut: bookkeeping takes about as much for each."""
 
 FLAG_NAMES = ("cluster", "duplicate_of", "similarity")
 FLAG_SCHEMA = pa.schema([("cluster", pa.string()), ("duplicate_of", pa.string()), ("similarity", pa.float64())])
@@ -57,7 +59,7 @@ class Block:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the block holds; what texts and payload share counts once."""
+        """Bytes of the block; buffers that texts and payload share count once."""
         arrays = [self.texts, self.ids, self.by, *self.columns.values()]
         if isinstance(self.payload, pa.Table):
             arrays += [chunk for column in self.payload.columns for chunk in column.chunks]
@@ -70,6 +72,23 @@ class Block:
         }
         packed = 0 if isinstance(self.payload, pa.Table) else getattr(self.payload, "nbytes", 0)
         return int(sum(buffers.values()) + packed)
+
+
+PictureSketch = Callable[[npt.NDArray[np.float32]], npt.NDArray[Any]]
+"""From grids of colours, float32 (n, 32, 32, 3), to what pictures are compared by: an array of n rows."""
+
+
+@dataclass(slots=True)
+class DocumentFile:
+    """A file that is one document: where it is, its id, and where its copy goes below ``kept/``."""
+
+    path: str
+    id: str
+    kept: PurePosixPath
+    source: int
+    codec: str | None
+    size: int
+    mtime_ns: int
 
 
 class Chunk(ABC):
@@ -87,8 +106,8 @@ class KeptWriter(ABC):
     """Writes the kept rows of one part in the part's own format."""
 
     @abstractmethod
-    def write(self, block: Block, keep: Mask, flags: Any = None) -> None:
-        """Write those rows of a whole-read block that `keep` says; `flags` has a row for each of its rows."""
+    def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
+        """Write the rows of a whole-read block that the mask `chosen` selects; `flags` has a row for each row."""
 
     @abstractmethod
     def close(self) -> None:
@@ -100,15 +119,15 @@ class KeptWriter(ABC):
 
 
 class Taking:
-    """Gives kept rows of a part as tables, once all blocks came."""
+    """Collects the kept rows of a part as tables."""
 
     def __init__(self, part: Part) -> None:
         self._part = part
         self._tables: list[Any] = []
 
-    def write(self, block: Block, keep: Mask) -> None:
-        """Take those rows of a whole-read block that `keep` says."""
-        self._tables.append(self._part.take_rows(block, keep))
+    def write(self, block: Block, chosen: Mask) -> None:
+        """Take the rows of a whole-read block that the mask `chosen` selects."""
+        self._tables.append(self._part.take_rows(block, chosen))
 
     def tables(self) -> list[Any]:
         """The kept rows."""
@@ -119,10 +138,15 @@ class Part(ABC):
     """One file, folder of texts or table, read in order as chunks of rows.
 
     `name` is the path as given; `source` counts the SOURCE arguments; `kept_name` is where the kept rows go,
-    below ``kept/``.
+    below ``kept/``. `files` are those of a part whose documents are whole files; `picture_sketch` is what parts of
+    pictures make of them.
     """
 
     format: str
+    files: Sequence[DocumentFile] = ()
+    picture_sketch: PictureSketch | None = None
+    id_name: str | None = None
+    """The column or key of ids, if rows have ids of their own."""
 
     def __init__(self, name: str, source: int, options: ReadOptions, path: Path | None = None) -> None:
         self.name = name
@@ -136,18 +160,18 @@ class Part(ABC):
 
     @property
     def wanted(self) -> frozenset[str]:
-        """Further columns that blocks shall carry; a name that is no column raises `ColumnError`."""
+        """Further columns that blocks must carry; an unknown name raises `ColumnError`."""
         return self._wanted
 
     @wanted.setter
     def wanted(self, names: frozenset[str]) -> None:
         for name in sorted(names):
-            self.check_column(name, "--keep newest:NAME or highest:NAME")
+            self.check_column(name, COLUMN_FLAG)
         self._wanted = frozenset(names)
 
     @property
     def column_names(self) -> list[str]:
-        """The columns there are, as far as they are known before all is read."""
+        """The names of the columns, as far as they are known before reading."""
         return []
 
     def check_column(self, name: str, option: str) -> None:
@@ -157,13 +181,13 @@ class Part(ABC):
 
     def no_column(self, name: str, option: str) -> ColumnError:
         """Make the error for a column that is not there."""
-        there = self.column_names
-        known = ", ".join(repr(one) for one in there[:30]) + (", …" if len(there) > 30 else "")
-        said = f"there is no column {name!r}; the columns are {known or 'none'}: name one with {option}"
-        found = re.fullmatch(r"(.+?),((?:word|char):\d+)(,\d+)?", name) if option.startswith("--text") else None
-        if found:
-            said += f" (of a single column, shingles are said apart: --text {found[1]} --shingle {found[2]})"
-        return ColumnError(said, where=self.name)
+        names = self.column_names
+        listed = ", ".join(repr(one) for one in names[:30]) + (", …" if len(names) > 30 else "")
+        message = f"there is no column {name!r}; the columns are {listed or 'none'}: name one with {option}"
+        record = re.fullmatch(r"(.+?),((?:word|char):\d+)(,\d+)?", name) if option.startswith("--text") else None
+        if record:
+            message += f" (for a single column use --text {record[1]} --shingle {record[2]})"
+        return ColumnError(message, where=self.name)
 
     @abstractmethod
     def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
@@ -174,8 +198,12 @@ class Part(ABC):
         """Open the writer of this part's kept rows, below the folder `out`."""
 
     @abstractmethod
-    def take_rows(self, block: Block, keep: Mask) -> Any:
-        """Give the kept rows of a whole-read block as an Arrow table."""
+    def take_rows(self, block: Block, chosen: Mask) -> Any:
+        """Give the chosen rows of a whole-read block as an Arrow table."""
+
+    def take_long_rows(self, block: Block, chosen: Mask) -> Any:
+        """Give the chosen rows of a block of a long table: all columns, where all rows have the same."""
+        return self.take_rows(block, chosen)
 
     @property
     def flag_schema(self) -> Any:
@@ -191,29 +219,40 @@ class Part(ABC):
         return tuple(self.flag_schema.names)
 
     def taking(self) -> Taking:
-        """Open what gives kept rows as tables."""
+        """Make the collector of kept rows."""
         return Taking(self)
 
     def prepare(  # noqa: B027 - most parts have nothing to do
         self, spread: Callable[..., Any], begin: Callable[[int | None], None], advance: Callable[[int], None]
     ) -> None:
-        """Do what must be done before there are chunks, if that is much; `begin` and `advance` are told of rows."""
+        """Do long work that must precede `chunks`; progress in rows goes to `begin` and `advance`."""
 
     @property
     def rows_read(self) -> int:
-        """Rows that were brought together into those that come as blocks; 0 where rows are what there is."""
+        """Rows of a long table that were grouped into the rows of blocks; 0 for other parts."""
         return 0
 
     @property
     def inner(self) -> list[Part]:
-        """The parts that are read: itself, or those that it is made of."""
+        """The parts that are read: the part itself, or the tables of a long table."""
         return [self]
 
+    @property
+    def schema_metadata(self) -> dict[bytes, bytes]:
+        """The metadata of the schema, where there is one."""
+        return {}
+
+    def elements(self, rows: Places) -> list[list[str] | None] | None:
+        """The names of the elements of some groups; None where items are not groups of rows."""
+        return None
+
+    def weights(self, rows: Places) -> list[dict[str, float] | None] | None:
+        """The weights of the elements of some groups; None where items are not groups of rows."""
+        return None
+
     def forget_ids(self) -> None:
-        """Have no ids, even where there is a column of ids."""
-        for name in ("id_name", "id_key"):
-            if hasattr(self, name):
-                setattr(self, name, None)
+        """Ignore the column of ids."""
+        self.id_name = None
 
     def check_flag(self) -> None:
         """Raise when the columns of ``--flag`` cannot be added; from now on rows with them are refused."""
@@ -221,18 +260,22 @@ class Part(ABC):
             if name in self.column_names:
                 raise OptionError(
                     f"{self.name}: --flag adds a column {name!r}, but there is one of that name; "
-                    "rename it, or go without --flag"
+                    "rename it, or leave out --flag"
                 )
         self.flagged = True
 
+    def file_bytes(self, row: int) -> bytes:
+        """The bytes of the file that is a document, where documents are files."""
+        raise SourceError(f"row {row} is no file of its own", where=self.name)
+
     def check_unchanged(self) -> None:
-        """Raise `SourceError` when the file is not as it was when opened."""
+        """Raise `SourceError` when the file has changed since it was opened."""
         if self.path is not None and _stat(self.path, self.name) != (self.size, self.mtime_ns):
             raise SourceError("the file was changed while it was being read; run again", where=self.name)
 
     @property
     def lasts(self) -> bool:
-        """Whether it is made of files, of which a digest is worth taking."""
+        """Whether it is made of files, so that a digest identifies it in a later run."""
         return self.path is not None
 
     def digest(self) -> str:
@@ -242,21 +285,21 @@ class Part(ABC):
         return file_digest(self.path, self.name)
 
     def describe(self) -> dict[str, Any]:
-        """Say what would be read, in plain values."""
+        """Describe what would be read, in plain values."""
         about = {"name": self.name, "format": self.format, "bytes": self.size, "source": self.source}
         if self.column_names:
             about["columns"] = self.column_names
         return about
 
-    def bad_row(self, found: Unreadable, row: int, place: int, reason: str, *, lines: bool = True) -> None:
-        """Refuse a malformed row: raise, or note it in `found` under ``--on-error skip``.
+    def bad_row(self, bad: Unreadable, row: int, place: int, reason: str, *, lines: bool = True) -> None:
+        """Refuse a malformed row: raise, or note it in `bad` under ``--on-error skip``.
 
         Its place is the number of a line, or without `lines` that of a row.
         """
         where = at_line(self.name, place) if lines else at_row(self.name, place)
         if self.options.on_error != "skip":
             raise RowError(f"{reason}; --on-error skip leaves such rows out", where=where)
-        found.append((row, f"{where.removeprefix(f'{self.name}, ')}: {reason}"))
+        bad.append((row, f"{where.removeprefix(f'{self.name}, ')}: {reason}"))
 
     def row_ids(self, block: Block) -> Any:
         """The ids of a block, ``file:row`` where rows have none."""
@@ -264,15 +307,15 @@ class Part(ABC):
             return block.ids
         return pa.array([f"{self.name}:{block.first_row + row}" for row in range(block.rows)], type=pa.string())
 
-    def id_and_text(self, block: Block, keep: Mask) -> Any:
+    def id_and_text(self, block: Block, chosen: Mask) -> Any:
         """Rows as a table of `id` and `text`, for sources without columns."""
         table = pa.table({"id": self.row_ids(block), "text": block.texts})
-        return table.filter(pa.array(keep))
+        return table.filter(pa.array(chosen))
 
 
 def _stat(path: Path, name: str) -> tuple[int, int]:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror or error}", where=name) from error
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns

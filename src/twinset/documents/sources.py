@@ -1,4 +1,4 @@
-"""From what the user names (files, folders, patterns, stdin, objects) to the parts that are read."""
+"""Open sources: files, folders, patterns, stdin and Python objects become the parts that are read."""
 
 from __future__ import annotations
 
@@ -26,24 +26,19 @@ from twinset.documents.files import (
     why_not_text,
     without_ours,
 )
-from twinset.documents.formats.arrays import check_array
-from twinset.documents.formats.arrow import ArrowPart
-from twinset.documents.formats.csv_files import SeparatedPart
-from twinset.documents.formats.jsonl import JsonLinesPart
-from twinset.documents.formats.lines import LinesPart
-from twinset.documents.formats.npy import NpyPart
-from twinset.documents.formats.python_objects import table_part, texts_part
-from twinset.documents.formats.text_files import TextFile, TextPart
-from twinset.documents.output_names import Components, components_of, distinct_names
-from twinset.documents.parquet.read import ParquetPart
-from twinset.documents.parts import Part
+from twinset.documents.formats.memory_tables import table_part
+from twinset.documents.formats.python_objects import check_array, items_part
+from twinset.documents.open_parts import SourceFile, document_file, file_part, part_class, text_part
+from twinset.documents.output_names import components_of, distinct_names
+from twinset.documents.parts import DocumentFile, Part
 from twinset.errors import OptionError, SourceError
 from twinset.options import ReadOptions
+from twinset.options.formats import FORMATS, endings_for, formats_for
 
 
 @dataclass
 class Sources:
-    """The parts to read, in order, and the files that were passed over, each with the reason."""
+    """The parts to read, in order, and the files that were skipped, each with the reason."""
 
     parts: list[Part] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
@@ -58,7 +53,7 @@ class Sources:
 
 
 def open_sources(sources: Sequence[object], options: ReadOptions, *, scratch: Path, against: bool = False) -> Sources:
-    """Find and open everything that the sources name; nothing but heads and footers is read.
+    """Find and open everything that the sources name; only headers and footers are read.
 
     Parameters
     ----------
@@ -70,12 +65,12 @@ def open_sources(sources: Sequence[object], options: ReadOptions, *, scratch: Pa
     scratch
         Folder for copies of what can be read only once: stdin and streams.
     against
-        Whether these are what the others are compared with; texts of lists are then named apart.
+        Whether these are the sources of ``--against``; lists then get names of their own.
 
     Examples
     --------
-    >>> found = open_sources([["one text", "another"]], ReadOptions(), scratch=Path("scratch"))
-    >>> [chunk.rows for chunk in found.parts[0].chunks(2**20)]
+    >>> opened = open_sources([["one text", "another"]], ReadOptions(), scratch=Path("scratch"))
+    >>> [chunk.rows for chunk in opened.parts[0].chunks(2**20)]
     [2]
     """
     known(options.encoding)
@@ -84,44 +79,26 @@ def open_sources(sources: Sequence[object], options: ReadOptions, *, scratch: Pa
     opening = _Opening(options, scratch, against, sources)
     for number, given in enumerate(sources):
         opening.add(number, given)
-    if not opening.found:
+    if not opening.entries:
         name, reason = opening.skipped[0]
         raise SourceError(f"there is nothing to read: {reason}", where=name)
     return opening.finish()
 
 
-@dataclass(slots=True)
-class _Found:
-    """A file to read: how it is shown, where it is, and the least that its name in the output must hold."""
-
-    path: Path
-    shown: str
-    source: int
-    components: Components
-    least: int
-    folder: Path | None = None
-    folder_name: str = ""
-
-    def goes_with(self, other: _Found) -> bool:
-        """Whether two texts are of one part: of the same folder, or both given by their own names."""
-        same = self.folder == other.folder
-        return same and (self.folder is None or self.source == other.source)
-
-
 class _Opening:
-    """What has been found while the sources are gone through."""
+    """Collects files and parts source by source, then opens them."""
 
     def __init__(self, options: ReadOptions, scratch: Path, against: bool, sources: Sequence[object]) -> None:
         self.options = options
         self.scratch = scratch
         self.prefix = "against-" if against else ""
         self.alone = sum(isinstance(one, (list, tuple, np.ndarray)) for one in sources) == 1 and not against
-        self.found: list[_Found | Part] = []
+        self.entries: list[SourceFile | Part] = []
         self.skipped: list[tuple[str, str]] = []
         self.names: set[str] = set()
 
     def add(self, number: int, given: object) -> None:
-        """Find what one SOURCE names."""
+        """Add what one SOURCE names."""
         if self.options.images and (given == "-" if isinstance(given, str) else not isinstance(given, os.PathLike)):
             raise SourceError("pictures are read from files: name a folder, a pattern or a file")
         if isinstance(given, (str, os.PathLike)):
@@ -131,17 +108,17 @@ class _Opening:
             raise _no_long_table(type(given).__name__)
         elif isinstance(given, Mapping):
             ids = [_mapped_id(key) for key in given]
-            self.found.append(texts_part(list(given.values()), ids, self._name("mapping"), number, self.options))
+            self.entries.append(items_part(list(given.values()), ids, self._name("mapping"), number, self.options))
         elif isinstance(given, (list, tuple, np.ndarray)):
             name = self._name("array" if isinstance(given, np.ndarray) else "list")
             if isinstance(given, np.ndarray):
                 check_array(given, name, self.options)
             numbers = [str(row) for row in range(len(given))] if self.alone else None
-            self.found.append(texts_part(cast("Sequence[Any]", given), numbers, name, number, self.options))
+            self.entries.append(items_part(cast("Sequence[Any]", given), numbers, name, number, self.options))
         elif hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
             name = self._name("table")
             spool = self.scratch / f"{name}.arrows"
-            self.found.append(table_part(given, name, number, self.options, spool))
+            self.entries.append(table_part(given, name, number, self.options, spool))
         else:
             raise SourceError(
                 f"a {type(given).__name__} cannot be read: give a path, a list of strings, a mapping from id "
@@ -149,7 +126,7 @@ class _Opening:
             )
 
     def _name(self, kind: str) -> str:
-        """A name for a source without a path, unlike those before."""
+        """Choose an unused name for a source without a path."""
         name, count = self.prefix + kind, 2
         while name in self.names:
             name, count = f"{self.prefix}{kind}-{count}", count + 1
@@ -170,7 +147,7 @@ class _Opening:
         elif is_pattern(given):
             self._add_pattern(number, given)
         elif "://" in given:
-            raise SourceError("an address cannot be read, only files on this machine", where=given)
+            raise SourceError("URLs cannot be read, only files on this machine", where=given)
         else:
             raise SourceError(
                 "there is no such file or folder; give a path, a pattern, - for JSON lines on stdin "
@@ -190,9 +167,9 @@ class _Opening:
             spool.parent.mkdir(parents=True, exist_ok=True)
             with open(spool, "wb") as file:
                 shutil.copyfileobj(sys.stdin.buffer, file, 2**20)
-        part = JsonLinesPart(name, number, self.options, spool)
+        part: Part = part_class(FORMATS["jsonl"])(name, number, self.options, spool)
         part.kept_name = PurePosixPath("stdin.jsonl")
-        self.found.append(part)
+        self.entries.append(part)
 
     def _add_folder(self, number: int, given: str) -> None:
         folder = Path(given)
@@ -203,7 +180,7 @@ class _Opening:
         rows = self.options.item_kind not in ("text", "images")  # these are made of columns, or of arrays
         tables = rows or (not self.options.images and bool(others) and not any(map(_is_plain, others)))
         whole = components_of(folder)
-        before = len(self.found)
+        before = len(self.entries)
         for name in names:
             path = folder / name
             shown = path.as_posix()
@@ -217,26 +194,25 @@ class _Opening:
                 self.skipped.append((shown, reason))
                 continue
             parts = tuple(name.split("/"))
-            found = _Found(path, shown, number, whole + parts, len(parts))
+            file = SourceFile(path, shown, number, whole + parts, len(parts))
             if not tables:
-                found.folder, found.folder_name = folder, folder.as_posix()
-            self.found.append(found)
-        if len(self.found) == before:
+                file.folder, file.folder_name = folder, folder.as_posix()
+            self.entries.append(file)
+        if len(self.entries) == before:
             ours = self.skipped[passed_over:] if not names else []
-            more = f"; {ours[0][0]} is passed over: {ours[0][1]}" if ours else ""
+            more = f"; {ours[0][0]} is skipped: {ours[0][1]}" if ours else ""
             raise SourceError(self._nothing("folder", names) + more, where=given)
 
     def _nothing(self, what: str, passed_over: Sequence[str]) -> str:
         if self.options.images:
             return self._no_pictures(what)
+        endings = ", ".join(endings_for(self.options.item_kind))
         if self.options.item_kind != "text":
-            formats = ".jsonl, .ndjson, .csv, .tsv, .parquet, .arrow, .feather, .npy"
-            return f"no tables in this {what}, and {self.options.item_flag} needs one: looked for {formats}"
-        looked = "no documents in this {}: looked for text files, .jsonl, .ndjson, .csv, .tsv, .parquet, .arrow, "
-        looked += ".feather, not hidden and not links"
+            return f"no tables in this {what}, and {self.options.item_flag} needs one: looked for {endings}"
+        looked = f"no documents in this {what}: looked for text files, {endings}, not hidden and not links"
         if self.options.include or self.options.exclude:
             looked += f", with --include {list(self.options.include)} --exclude {list(self.options.exclude)}"
-        return looked.format(what) + (f"; all that is there is binary{_pictures(passed_over)}" if passed_over else "")
+        return looked + (f"; all that is there is binary{_pictures(passed_over)}" if passed_over else "")
 
     def _no_pictures(self, what: str) -> str:
         from twinset.documents.items.image_decode import ENDINGS
@@ -247,7 +223,7 @@ class _Opening:
         return looked
 
     def _why_not(self, path: str, shown: str) -> str | None:
-        """Why a file among others is passed over; None if it is one document."""
+        """Why a file among others is skipped; None if it is one document."""
         if not self.options.images:
             return why_not_text(path, shown, format_of(path)[1], self.options)
         from twinset.documents.items.image_files import is_picture
@@ -264,10 +240,10 @@ class _Opening:
         if kind not in ("text", "image") and (reason := why_not_opened(given, path.as_posix(), self.options)):
             self.skipped.append((path.as_posix(), reason))
             return
-        self.found.append(_Found(path, path.as_posix(), number, components_of(path), 1))
+        self.entries.append(SourceFile(path, path.as_posix(), number, components_of(path), 1))
 
     def _add_pattern(self, number: int, given: str) -> None:
-        before, matches = len(self.found), matches_of(given)
+        before, matches = len(self.entries), matches_of(given)
         for match in without_ours(matches, given, self.skipped):
             shown = Path(match).as_posix()
             if not os.path.isfile(match) or not chosen(shown, self.options):
@@ -276,8 +252,8 @@ class _Opening:
             if reason := self._why_not(match, shown) if plain else why_not_opened(match, shown, self.options):
                 self.skipped.append((shown, reason))
                 continue
-            self.found.append(_Found(Path(match), shown, number, components_of(match), 1))
-        if len(self.found) == before:
+            self.entries.append(SourceFile(Path(match), shown, number, components_of(match), 1))
+        if len(self.entries) == before:
             raise SourceError(
                 self._nothing("pattern", matches) if matches else "no file fits this pattern",
                 where=given,
@@ -285,25 +261,25 @@ class _Opening:
 
     def finish(self) -> Sources:
         """Name the outputs and open the parts."""
-        files = [one for one in self.found if isinstance(one, _Found)]
-        taken = [(tuple(one.kept_name.parts), 1) for one in self.found if isinstance(one, Part)]
+        files = [one for one in self.entries if isinstance(one, SourceFile)]
+        taken = [(tuple(one.kept_name.parts), 1) for one in self.entries if isinstance(one, Part)]
         names = distinct_names([*taken, *((one.components, one.least) for one in files)])
         kept = {id(one): name for one, name in zip(files, names[len(taken) :], strict=True)}
         parts: list[Part] = []
-        texts: list[tuple[_Found, TextFile]] = []
-        for one in self.found:
-            text = isinstance(one, _Found) and self._is_text(one)
-            if texts and not (text and isinstance(one, _Found) and one.goes_with(texts[0][0])):
-                parts.append(self._text_part(texts))
+        texts: list[tuple[SourceFile, DocumentFile]] = []
+        for one in self.entries:
+            text = isinstance(one, SourceFile) and self._is_text(one)
+            if texts and not (text and isinstance(one, SourceFile) and one.goes_with(texts[0][0])):
+                parts.append(text_part(texts, self.options))
                 texts = []
             if isinstance(one, Part):
                 parts.append(one)
             elif text:
-                texts.append((one, _text_file(one, kept[id(one)])))
+                texts.append((one, document_file(one, kept[id(one)])))
             else:
-                parts.append(self._file_part(one, kept[id(one)]))
+                parts.append(file_part(one, kept[id(one)], self.options))
         if texts:
-            parts.append(self._text_part(texts))
+            parts.append(text_part(texts, self.options))
         if self.options.group is not None:
             from twinset.documents.long_tables.part import (  # with it come kernels, for which others need not wait
                 GroupsPart,
@@ -312,78 +288,30 @@ class _Opening:
             parts = [GroupsPart(parts, self.options, self.scratch)]
         return Sources(parts, self.skipped)
 
-    def _is_text(self, found: _Found) -> bool:
+    def _is_text(self, file: SourceFile) -> bool:
         """Whether a file is one document; in a folder of texts every file is."""
         if self.options.lines:
             return False
-        return self.options.images or found.folder is not None or format_of(found.path.name)[0] == "text"
-
-    def _text_part(self, texts: list[tuple[_Found, TextFile]]) -> TextPart:
-        first = texts[0][0]
-        files = [file for _, file in texts]
-        name = first.folder_name or files[0].id
-        if first.folder is None and len(files) > 1:
-            name = f"{files[0].id} … {files[-1].id}"
-        if self.options.images:
-            from twinset.documents.items.image_files import (  # with it comes Pillow, for which others need not wait
-                ImagePart,
-            )
-
-            return ImagePart(name, self.options, files, first.folder)
-        return TextPart(name, self.options, files, first.folder)
-
-    def _file_part(self, found: _Found, kept: PurePosixPath) -> Part:
-        kind, codec = format_of(found.path.name)
-        part: Part
-        where = (found.shown, found.source, self.options, found.path)
-        if found.folder is not None or kind == "text":
-            part = LinesPart(*where, codec)
-        elif kind == "jsonl":
-            part = JsonLinesPart(*where, codec)
-        elif kind in ("csv", "tsv"):
-            part = SeparatedPart(*where, kind, codec)
-        elif codec is not None:
-            raise SourceError(
-                f"{kind} files are read from any place within, which {codec} does not allow; unpack it first",
-                where=found.shown,
-            )
-        else:
-            part = {"parquet": ParquetPart, "npy": NpyPart}.get(kind, ArrowPart)(*where)
-        part.kept_name = kept
-        return part
+        return self.options.images or file.folder is not None or format_of(file.path.name)[0] == "text"
 
 
 def _pictures(names: Sequence[str]) -> str:
     """What to do about files that look like pictures, if some do."""
     from twinset.documents.items.image_decode import ENDINGS
 
-    found = next((name for name in names if name.lower().endswith(ENDINGS)), None)
-    return f"; {found} looks like a picture: --images compares pictures" if found else ""
+    picture = next((name for name in names if name.lower().endswith(ENDINGS)), None)
+    return f"; {picture} looks like a picture: --images compares pictures" if picture else ""
 
 
 def _is_plain(name: str) -> bool:
     return format_of(name)[0] == "text"
 
 
-def _text_file(found: _Found, kept: PurePosixPath) -> TextFile:
-    try:
-        about = os.stat(found.path)
-    except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror}", where=found.shown) from error
-    # Without the number that tells copies of a file named twice apart: its id would appear twice, and shall.
-    below = PurePosixPath(*found.components[-len(kept.parts) :])
-    shown = str(below) if found.folder is not None else found.shown
-    # A name that is not UTF-8 cannot be an id as it is; it is shown as Python would.
-    id = shown.encode("utf-8", "backslashreplace").decode()
-    codec = format_of(found.path.name)[1]
-    return TextFile(str(found.path), id, kept, found.source, codec, about.st_size, about.st_mtime_ns)
-
-
 def _no_long_table(what: str) -> SourceError:
+    tables = ", ".join(one.words for one in formats_for("groups"))
     return SourceError(
-        f"a {what} has no columns to group by; --group takes tables: CSV, TSV, JSON lines, Parquet, Arrow, and in "
-        "Python whatever offers Arrow's stream (pandas, Polars, DuckDB, pyarrow); sets in lists and mappings go with "
-        "items"
+        f"a {what} has no columns to group by; --group takes tables: {tables}, and in Python any object with Arrow's "
+        "stream (pandas, Polars, DuckDB, pyarrow); sets in lists and mappings go with items"
     )
 
 

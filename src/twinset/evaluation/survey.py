@@ -40,7 +40,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Estimate:
+class RunEstimate:
     """What a run with a plan is expected to meet; pairs are of distinct contents.
 
     Attributes
@@ -124,7 +124,7 @@ class Survey:
         """The spectrum for each document, as `twinset.plan.ranking.ranked` takes it."""
         return [(similarity, count / max(1, self.documents)) for similarity, count in self.spectrum]
 
-    def estimate(self, chosen: Plan) -> Estimate:
+    def estimate(self, chosen: Plan) -> RunEstimate:
         """Say what a run with a plan is expected to meet."""
         near = [(s, count) for s, count in self.spectrum if s >= self.threshold]
         found = sum(count * chosen.p_candidate(s) for s, count in near)
@@ -138,7 +138,7 @@ class Survey:
             "verify": cost.verifying * share,
         }
         seconds = {name: float(f"{max(0.0, value):.3g}") for name, value in seconds.items()}
-        return Estimate(
+        return RunEstimate(
             pairs, pairs - found, candidates, max(0.0, candidates - found), cost.meetings * self.documents, seconds
         )
 

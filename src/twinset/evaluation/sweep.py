@@ -47,7 +47,7 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampledPairs:
     """True pairs of different contents.
 
     The exact similarity of each, whether it became a candidate, and its family: pairs that hang together through
@@ -130,7 +130,7 @@ def _from(ordered: Values, cut: float) -> int:
     return len(ordered) - int(np.searchsorted(ordered, cut, side="left"))
 
 
-def shares(sampled: Sampled, plan: Any, lowest: float = 0.0, verified: bool = False) -> list[dict[str, Any]]:
+def shares(sampled: SampledPairs, plan: Any, lowest: float = 0.0, verified: bool = False) -> list[dict[str, Any]]:
     """Give the share of true pairs found, range by range of similarity, beside what the plan expects.
 
     Where found means `verified`, only pairs from the `lowest` threshold on are looked at. What has a distance, and not
@@ -140,7 +140,7 @@ def shares(sampled: Sampled, plan: Any, lowest: float = 0.0, verified: bool = Fa
     --------
     >>> import numpy as np
     >>> from twinset.plan import plan
-    >>> pairs = Sampled(np.array([0.81, 0.82, 0.97]), np.array([True, False, True]), np.arange(3))
+    >>> pairs = SampledPairs(np.array([0.81, 0.82, 0.97]), np.array([True, False, True]), np.arange(3))
     >>> [(row["low"], row["pairs"], row["share"]) for row in shares(pairs, plan(0.8))]
     [(0.8, 2, 0.5), (0.95, 1, 1.0)]
     """
@@ -148,7 +148,7 @@ def shares(sampled: Sampled, plan: Any, lowest: float = 0.0, verified: bool = Fa
     grid = np.linspace(0, 1, 1001) if isinstance(plan, Plan) else np.linspace(lowest, 1, 41)
     if verified:
         enough = sampled.similarity >= lowest
-        sampled = Sampled(sampled.similarity[enough], sampled.found[enough], sampled.family[enough])
+        sampled = SampledPairs(sampled.similarity[enough], sampled.found[enough], sampled.family[enough])
     curve = np.array([plan.p_found(float(at)) for at in grid])
     expected = np.interp(sampled.similarity, grid, curve)
     # Into the range that begins at its lower end; 1 belongs to the last. A margin, for 0.15 × 20 is a little below 3.

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from twinset.candidates import prefix
-from twinset.clusters.collapse import Ranked, fold
+from twinset.clusters.collapse import RankedSets, fold
 from twinset.documents.formats.typed_columns import text_array, without_views
 from twinset.documents.normalize import normalize
 from twinset.documents.parts import MAX_ROW_BYTES
@@ -295,14 +295,14 @@ def _sets_of(texts: pa.Array, options: CollapseOptions) -> Sets:
     return Sets(np.concatenate(hashes), starts, sizes)
 
 
-def _ranked(sets: Sets, threshold: float) -> Ranked:
+def _ranked(sets: Sets, threshold: float) -> RankedSets:
     """The sets with their prefixes and bitmaps."""
     hashes, starts, sizes = sets.hashes, sets.starts, sets.sizes
     apart = np.zeros(len(sizes), np.uint64)
     frequencies = prefix.Frequencies.for_tokens(len(hashes))
     frequencies.add(hashes, starts, sizes, apart)
     alone, counts, _, keys = prefix.prefixes(frequencies, hashes, starts, sizes, apart, threshold)
-    return Ranked(
+    return RankedSets(
         hashes=hashes,
         starts=starts,
         sizes=sizes,

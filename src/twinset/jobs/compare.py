@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from twinset.documents.encodings import decode
 from twinset.documents.files import format_of, why_not_text
-from twinset.documents.formats.text_files import TextFile, file_bytes
+from twinset.documents.formats.text_files import file_bytes
+from twinset.documents.parts import DocumentFile
 from twinset.engines.local.steps.sketch import shingle_sets
 from twinset.errors import SourceError
 from twinset.jobs.result import Comparison
@@ -88,5 +89,5 @@ def text_of_file(path: str, encoding: str = "utf-8") -> str:
     if reason := why_not_text(path, path, codec, ReadOptions.of(encoding=encoding)):
         table = f"a {kind} table, and two texts are compared"
         raise SourceError(f"not a text: {table if kind != 'text' and 'table' in reason else reason}", where=path)
-    data = file_bytes(TextFile(path, path, PurePosixPath(path), 0, codec, size, 0))
+    data = file_bytes(DocumentFile(path, path, PurePosixPath(path), 0, codec, size, 0))
     return decode(data, encoding)[0]

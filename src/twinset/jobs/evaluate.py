@@ -156,7 +156,7 @@ def _known(
 
 def _sampled(
     run: LocalRun, known: Known, join: SimilarityJoin, candidates: Spool
-) -> sweep.Sampled:
+) -> sweep.SampledPairs:
     """The exact similarity of true pairs, also of those missed, and which of them became candidates."""
     corpus, copies = join.corpus, join.copies
     left, right = (copies.first[numbers] for numbers in known.sample())
@@ -177,7 +177,7 @@ def _sampled(
     nothing = np.zeros(int(np.count_nonzero(~read)))
     similarity = np.concatenate([join.similarity(rows), nothing])
     family = components(corpus.documents, [rows, np.stack([left, right], axis=1)])
-    return sweep.Sampled(
+    return sweep.SampledPairs(
         similarity,
         np.concatenate([found, nothing.astype(np.bool_)]),
         family[np.concatenate([rows[:, 0], left[~read]])],
@@ -191,7 +191,7 @@ def _summary(
     found: Scored,
     known: Known,
     facts: dict[str, Any],
-    sampled: sweep.Sampled,
+    sampled: sweep.SampledPairs,
 ) -> dict[str, Any]:
     since = time.perf_counter()
     run.progress.stage("measuring", len(options.thresholds), "thresholds")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from twinset.pairs.explain.codes_and_vectors import CodesApart as CodesApart
     from twinset.pairs.explain.codes_and_vectors import VectorsApart as VectorsApart
     from twinset.pairs.explain.shared import Explanation as Explanation
-    from twinset.pairs.explain.words import Part as Part
+    from twinset.pairs.explain.words import Passage as Passage
     from twinset.results.explain import Account as Account
 
 _LAZY = {

@@ -17,16 +17,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from twinset.errors import OptionError, OutputError
+from twinset.wording import either
 
 SHINGLE_ALLOWED = "word:K or char:K, K consecutive words or characters, K from 1 to 10000"
-KEEP_ALLOWED = (
-    "first, longest, source, newest:COLUMN, highest:COLUMN, or several of these, such as source,longest"
-)
 SIZE_ALLOWED = "bytes, or a number with kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (of 1024)"
-PAIRS_ENDINGS = (".parquet", ".csv", ".jsonl", ".ndjson")
 
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-_RULES = {"first": False, "longest": False, "source": False, "newest": True, "highest": True}
 
 
 @dataclass(frozen=True)
@@ -48,7 +44,7 @@ class Check:
         except OptionError:
             raise  # it says more than the general words below
         except (ValueError, TypeError, OverflowError, LookupError) as error:
-            raise OptionError(f"{name} is {_shown(value)}; allowed is {self.allowed}") from error
+            raise OptionError(f"{name} is {shown_value(value)}; allowed is {self.allowed}") from error
 
     def parse(self, name: str, text: str) -> Any:
         """Read the value from the text of a command line."""
@@ -57,7 +53,7 @@ class Check:
         except (ValueError, OverflowError) as error:
             if isinstance(error, OptionError):
                 raise
-            raise OptionError(f"{name} is {_shown(text)}; allowed is {self.allowed}") from error
+            raise OptionError(f"{name} is {shown_value(text)}; allowed is {self.allowed}") from error
 
 
 @dataclass(frozen=True)
@@ -85,7 +81,8 @@ class Word:
         return self.flags or (f"--{name.replace('_', '-')}",)
 
 
-def _shown(value: object) -> str:
+def shown_value(value: object) -> str:
+    """Show a value in a message, cut to 60 characters."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"
 
@@ -150,7 +147,7 @@ def choice(*choices: str) -> Check:
             raise ValueError
         return str(value)
 
-    return Check(run, f"{', '.join(choices[:-1])} or {choices[-1]}", str, choices)
+    return Check(run, either(choices), str, choices)
 
 
 def column(none: bool = False) -> Check:
@@ -207,7 +204,7 @@ def parse_size(value: int | str) -> int:
         return value
     found = re.fullmatch(r"(?aix) \s* (\d+(?:\.\d*)?|\.\d+) \s* ([kmgt]?) (i?) b? \s*", str(value))
     if not found or isinstance(value, bool) or (found[3] and not found[2]):
-        raise OptionError(f"{_shown(value)} is no size; allowed is {SIZE_ALLOWED}")
+        raise OptionError(f"{shown_value(value)} is no size; allowed is {SIZE_ALLOWED}")
     return int(float(found[1]) * (1024 if found[3] else 1000) ** _UNITS[found[2].lower()])
 
 
@@ -241,47 +238,8 @@ def parse_shingle(spec: str) -> tuple[str, int]:
     """
     found = re.fullmatch(r"(word|char):(\d{1,5})", spec, re.ASCII) if isinstance(spec, str) else None
     if not found or not 1 <= int(found[2]) <= 10000:
-        raise OptionError(f"shingle is {_shown(spec)}; allowed is {SHINGLE_ALLOWED}")
+        raise OptionError(f"shingle is {shown_value(spec)}; allowed is {SHINGLE_ALLOWED}")
     return found[1], int(found[2])
-
-
-def parse_keep(chain: str) -> tuple[tuple[str, str | None], ...]:
-    """Read a keep policy: its rules in order, each with the column it needs.
-
-    Examples
-    --------
-    >>> parse_keep("source,newest:date,longest")
-    (('source', None), ('newest', 'date'), ('longest', None))
-    """
-    rules: list[tuple[str, str | None]] = []
-    for part in chain.split(","):
-        rule, colon, name = part.strip().partition(":")
-        if rule not in _RULES:
-            raise OptionError(f"keep is {_shown(chain)}: {rule!r} is no rule; allowed is {KEEP_ALLOWED}")
-        if _RULES[rule] and not name:
-            raise OptionError(f"keep is {_shown(chain)}: {rule} needs a column, such as {rule}:date")
-        if colon and not _RULES[rule]:
-            raise OptionError(f"keep is {_shown(chain)}: {rule} takes no column; allowed is {KEEP_ALLOWED}")
-        if (rule, name or None) in rules:
-            raise OptionError(f"keep is {_shown(chain)}: {part.strip()!r} stands in it twice; leave one out")
-        if rules and rules[-1][0] == "first":
-            raise OptionError(f"keep is {_shown(chain)}: nothing can follow first, which leaves no ties")
-        rules.append((rule, name or None))
-    return tuple(rules)
-
-
-def pairs_file(value: str) -> str:
-    """Check the name of a file for pairs, whose ending chooses its format.
-
-    Examples
-    --------
-    >>> pairs_file("pairs.parquet")
-    'pairs.parquet'
-    """
-    if os.path.splitext(value)[1].lower() not in PAIRS_ENDINGS:
-        endings = ", ".join(PAIRS_ENDINGS)
-        raise OptionError(f"the output is {_shown(value)}; allowed is a name that ends in one of {endings}")
-    return value
 
 
 def new_file(place: str | os.PathLike[str], force: bool) -> None:
@@ -324,15 +282,8 @@ def _shingle(value: Any) -> str:
     return f"{kind}:{count}"
 
 
-def _keep(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return ",".join(f"{rule}:{name}" if name else rule for rule, name in parse_keep(value))
-
-
 switch = Check(_switch, "True or False", bool, told=False)
 path = Check(_path, "the path of a folder", told=False)
 index_place = Check(_index, "the path of an index, its URL (postgresql://…), or an open twinset.Index", told=False)
 encoding_name = Check(_encoding, "an encoding of text that Python knows, such as utf-8, latin-1 or gb18030")
 shingle_spec = Check(_shingle, SHINGLE_ALLOWED)
-keep_chain = Check(_keep, KEEP_ALLOWED)

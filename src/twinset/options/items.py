@@ -40,6 +40,8 @@ _NAMES = {
     "images": "pictures",
 }
 
+_FLAGS = {"records": "text", "groups": "group", "weighted": "group"}  # of the other kinds, the kind's own name
+
 # For which kinds an option has a meaning; those that are not here have one for all.
 _MEANING: dict[str, tuple[str, ...]] = {
     "shingle": ("text", "records"),
@@ -69,6 +71,17 @@ class TextColumn:
     name: str
     shingle: str | None = None
     weight: int = 1
+
+
+def flag_of_kind(kind: str) -> str:
+    """The flag that says that items are of a kind.
+
+    Examples
+    --------
+    >>> flag_of_kind("vectors"), flag_of_kind("records")
+    ('--vectors', '--text')
+    """
+    return f"--{_FLAGS.get(kind, kind)}"
 
 
 def parse_text(spec: str) -> TextColumn:
@@ -228,9 +241,7 @@ class ItemOptions(Options):
     @property
     def item_flag(self) -> str:
         """The flag that says what an item is, for messages."""
-        flags = {"records": "text", "groups": "group", "weighted": "items" if self.items else "group"}
-        kind = self.item_kind
-        return f"--{flags.get(kind, kind)}"
+        return "--items" if self.items else flag_of_kind(self.item_kind)
 
     def flag_of(self, column: str) -> str:
         """The flag that names a column of an item, for messages."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
-from twinset.options.checks import parse_keep
+from twinset.options.keep_rules import KEEP, RuleChain, check_kind, parse_keep
 from twinset.options.steps import (
     CLUSTER,
     DEFAULT_SEED,
@@ -109,7 +109,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         "T",
         default_words="the threshold, or the distance",
     )
-    keep: str = option("first", "Which document of a cluster is kept.", checks.keep_chain, "RULES")
+    keep: str = option("first", *KEEP)
     cluster: str = option(
         "leader",
         *CLUSTER,
@@ -139,8 +139,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
                 )
         if self.floor is not None:
             self._check_floor(self.floor)
-        if self.item_kind in ("codes", "vectors") and "longest" in dict(self.keep_rules):
-            raise OptionError(f"--keep longest has no meaning with {self.item_flag}: none is longer; leave it out")
+        check_kind(self.keep_rules, self.item_kind, self.item_flag)
         if self.against and (self.keep != "first" or self.cluster != "leader"):
             came = f"--keep {self.keep}" if self.keep != "first" else f"--cluster {self.cluster}"
             raise OptionError(
@@ -189,7 +188,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         return -self.farthest if self.by_distance else self.least
 
     @property
-    def keep_rules(self) -> tuple[tuple[str, str | None], ...]:
+    def keep_rules(self) -> RuleChain:
         """The keep policy, as rules each with the column it needs."""
         return parse_keep(self.keep)
 

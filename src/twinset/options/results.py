@@ -8,6 +8,7 @@ from typing import ClassVar
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
+from twinset.options.keep_rules import KEEP
 from twinset.options.steps import CLUSTER, FORCE, RunOptions, ShingleOptions
 
 __all__ = ["ExplainOptions", "RecutOptions", "ReportOptions"]
@@ -62,11 +63,7 @@ class RecutOptions(RunOptions):
         "N",
     )
     keep: str | None = option(
-        None,
-        "Which document of a cluster is kept.",
-        checks.optional(checks.keep_chain),
-        "RULES",
-        default_words="as in OUT",
+        None, KEEP[0], checks.optional(KEEP[1]), KEEP[2], default_words="as in OUT"
     )
     cluster: str | None = option(
         None, CLUSTER[0], checks.optional(CLUSTER[1]), default_words="as in OUT"

@@ -15,7 +15,7 @@ MOST = 1 << 18
 """Shingles that are compared at once by `compared`."""
 
 
-class _Scratch(threading.local):
+class _OverlapScratch(threading.local):
     places: Hashes = np.empty(0, np.uint64)
     owners: Numbers = np.empty(0, np.uint32)
     filled: Numbers = np.empty(0, np.uint32)
@@ -33,7 +33,7 @@ class _Scratch(threading.local):
         return places, self.owners, self.filled
 
 
-_scratch = _Scratch()
+_scratch = _OverlapScratch()
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from twinset.options.results import ReportOptions
-from twinset.pairs.explain.words import Difference, Part
+from twinset.pairs.explain.words import Difference, Passage
 from twinset.report import item_differences
 from twinset.report.item_differences import MOST
 from twinset.report.numbers import Numbers, Whole, scaled
@@ -208,7 +208,7 @@ def _difference(left: str, right: str, recorded: Recorded) -> dict[str, Any]:
     }
 
 
-def _plain(part: Part, room: int) -> list[Any]:
+def _plain(part: Passage, room: int) -> list[Any]:
     left, right = part.left[:room], part.right[:room]
     if part.words:
         return [1, left] if left == right else [1, left, right]

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from twinset.documents.items.image_decode import thumbnail
-from twinset.documents.items.image_files import ImagePart
 from twinset.errors import SourceError
 from twinset.report.numbers import Numbers, Whole
 from twinset.results.explain import kept_numbers
@@ -66,10 +65,10 @@ def _shown(recorded: Recorded, number: int) -> dict[str, Any]:
     """A picture for the page: its thumbnail, its size in pixels and its bytes."""
     where = recorded.documents.slice(number, 1)
     part = recorded.sources.trusted(int(where["part"][0].as_py()))
-    if not isinstance(part, ImagePart):
+    if part.format != "images":
         raise SourceError("is no longer a source of pictures; run dedup again", where=part.name)
     row = int(where["row"][0].as_py())
-    data = part.bytes_of(row)
+    data = part.file_bytes(row)
     small, width, height = thumbnail(data, part.files[row].path, SIDE)
     source = "data:image/jpeg;base64," + base64.b64encode(small).decode()
     return {"src": source, "width": width, "height": height, "bytes": len(data)}

@@ -16,7 +16,6 @@ import orjson
 import pyarrow as pa
 
 from twinset.documents.files import is_pattern, matches_of
-from twinset.documents.formats.text_files import TextPart
 from twinset.documents.items.element_names import weighted_sets, written_sets
 from twinset.documents.items.pack import record_columns
 from twinset.documents.own_files import exclude_outputs
@@ -150,7 +149,7 @@ class Reopened:
         if number in self._trusted:
             return part
         changed = f"was changed since that run; {_AGAIN}"
-        if isinstance(part, TextPart):
+        if part.files:
             _name_files(part, self._ids_of(number), changed)
         if was["sha256"] is not None and part.lasts:
             if part.size != was["bytes"]:
@@ -210,7 +209,7 @@ class Reopened:
         return [None if one is None else orjson.dumps(one).decode() for one in found]
 
 
-def _name_files(part: TextPart, ids: list[str], changed: str) -> None:
+def _name_files(part: Part, ids: list[str], changed: str) -> None:
     """Call text files by the ids they had, wherever they are now: their digest is over these too."""
     if len(part.files) != len(ids):
         raise SourceError(f"{changed} ({counted(len(part.files), 'file')}, not {len(ids):,})", where=part.name)

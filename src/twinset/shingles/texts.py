@@ -31,7 +31,7 @@ def _bit_places(byte: int) -> int:
 BIT_PLACES = np.array([_bit_places(byte) for byte in range(256)], np.uint64)
 
 
-class _Scratch(threading.local):
+class _ShingleScratch(threading.local):
     """Working memory of one thread, grown when a longer text comes, and let go when it is exceptional."""
 
     text: Bytes = np.empty(0, np.uint8)
@@ -56,7 +56,7 @@ class _Scratch(threading.local):
             self.counts = np.empty(places, np.int32)
 
 
-_scratch = _Scratch()
+_scratch = _ShingleScratch()
 
 
 def shingle(texts: Texts, options: ShingleOptions, seed: int) -> Iterator[Shingles]:

@@ -17,7 +17,7 @@ from tests import oracles
 from twinset.candidates.hamming import blocks as hamming_choice
 from twinset.candidates.hamming import join as hamming
 from twinset.candidates.hamming import join_kernels
-from twinset.candidates.hamming.blocks import Block, Side
+from twinset.candidates.hamming.blocks import BitBlock, Side
 from twinset.candidates.hamming.join import CodePairs, Join, Table, across, within
 from twinset.errors import OptionError
 from twinset.schema import Codes
@@ -222,7 +222,7 @@ def test_blocks_do_not_decide_what_is_found() -> None:
         got: list[CodePairs] = []
         for width, radius in zip(widths, radii, strict=True):
             bits, places = places[:width], places[width:]
-            block = Block(np.array([sum(1 << bit for bit in bits)], np.uint64), radius)
+            block = BitBlock(np.array([sum(1 << bit for bit in bits)], np.uint64), radius)
             table = Table.of(join, block, earlier, allowed)
             got += [portion for span in table.spans(3) for portion in table.pairs(span)]
             earlier = np.concatenate([earlier, block.masks[None]])
@@ -248,7 +248,7 @@ def test_keys_are_the_bits_of_the_block(rows: Rows, data: st.DataObject) -> None
 def test_groups_are_in_order_of_keys(rows: Rows) -> None:
     side = Side.of(array(rows), np.arange(len(rows), dtype=np.uint32))
     masks = [0xF0000000000000F0]
-    there, starts = hamming.grouped(side, Block(np.array(masks, np.uint64), 0))
+    there, starts = hamming.grouped(side, BitBlock(np.array(masks, np.uint64), 0))
     keys = [oracles.squeezed_bits(row, masks) for row in rows]
     assert there.numbers.tolist() == sorted(range(len(rows)), key=lambda place: (keys[place], place))
     assert there.codes[0, : len(rows)].tolist() == [rows[place][0] for place in there.numbers]

@@ -61,7 +61,7 @@ def news(call: Call, corpus: Path) -> str:
         ("query news.twinset --similar-to a --batch 1MB", "--batch says how a source is read"),
         ("query news.twinset x -k 0", "-k is 0; allowed is a whole number from 1"),
         ("query news.twinset x --threshold 0", "--threshold is 0.0; allowed is"),
-        ("query news.twinset x -o answers.txt", "allowed is a name that ends in one of .parquet"),
+        ("query news.twinset x -o answers.txt", "its name must end in .jsonl, .ndjson, .csv or .parquet"),
         ("query nowhere --string x", "nowhere: there is no such index"),
         ("query news.twinset gone", "gone: there is no such file or folder"),
         ("remove news.twinset", "by ids, or by a file of them with --ids FILE; neither came"),

@@ -60,7 +60,7 @@ def test_no_words_at_all_show_the_help(process: Run) -> None:
         ("pairs x --shingle word", "shingle is 'word'; allowed is word:K or char:K"),
         ("pairs x --sketch best", "--sketch is 'best'; allowed is fss or kperm"),
         ("pairs x --encoding klingon", "--encoding is 'klingon'; allowed is"),
-        ("pairs x -o pairs.txt", "'pairs.txt'; allowed is a name that ends in one of .parquet, .csv, .jsonl"),
+        ("pairs x -o pairs.txt", "'pairs.txt'; its name must end in .jsonl, .ndjson, .csv or .parquet"),
         ("pairs", "Missing argument 'SOURCE...'"),
         ("pairs nowhere.jsonl", "nowhere.jsonl"),
         ("dedup x", "name a folder for the result with -o OUT"),

@@ -112,7 +112,7 @@ def test_sketches_do_not_depend_on_chunks_and_lengths_are_pixels(tmp_path: Path)
     assert [chunk.rows for chunk in part.chunks(1)] == [1] * 70
     grids = np.frombuffer(b"".join(read_all([part]).texts), np.float32).reshape(70, SIDE, SIDE, 3)
     for sketch in (perceptual_hashes, colour_layouts):
-        part.sketch = sketch
+        part.picture_sketch = sketch
         wanted = [row.tobytes() for row in sketch(grids)]
         assert read_all([part], batch_bytes=1).texts == read_all([part], batch_bytes=2**30).texts == wanted
     block = next(part.chunks(2**20)).read(whole=True)

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from tests import oracles
 from tests.documents.reading import opened, read_all
 from twinset.documents.long_tables import sort
+from twinset.documents.long_tables.columns import ELEMENT_SEED
 from twinset.documents.long_tables.part import GroupsPart
-from twinset.documents.long_tables.rows import ELEMENT_SEED
 from twinset.documents.long_tables.sort import cuts
 from twinset.documents.normalize import hash_values
 from twinset.errors import ColumnError, OptionError, RowError, SourceError, StateError

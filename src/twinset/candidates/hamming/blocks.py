@@ -53,7 +53,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Block:
+class BitBlock:
     """Some bits of a code: masks uint64 (words).
 
     Two codes meet in the block if they differ in at most `radius` of these bits.
@@ -76,7 +76,7 @@ class Choice:
     is false if so many bits differ in every pair that there is none.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[BitBlock, ...]
     possible: bool = True
 
 
@@ -100,7 +100,7 @@ def choose(left: Side, right: Side, same: bool, distance: int) -> Choice:
     return Choice(blocks if measured < _LEAST_GAIN * every else ())
 
 
-def choose_for_queries(side: Side, distance: int) -> tuple[Block, ...]:
+def choose_for_queries(side: Side, distance: int) -> tuple[BitBlock, ...]:
     """Choose blocks of a table that is to be asked for what is within a distance of single codes.
 
     There is at least one, of all bits that tell anything, or of one bit if none does.
@@ -129,7 +129,7 @@ def _free_bits(left: Side, right: Side) -> tuple[Hashes, int]:
 
 def _cut(
     left: Side, right: Side, free: Hashes, distance: int, half: float, costs: npt.NDArray[np.float64]
-) -> tuple[tuple[Block, ...], float]:
+) -> tuple[tuple[BitBlock, ...], float]:
     """The cheapest blocks of the free bits, and what they are expected to cost."""
     shares = [_shares_of_ones(side) for side in (left, right)]
     agree = shares[0] * shares[1] + (1.0 - shares[0]) * (1.0 - shares[1])
@@ -148,7 +148,7 @@ def _cut(
         masks = np.zeros(len(free), np.uint64)
         for place in order[chosen == number].tolist():
             masks[place // 64] |= np.uint64(1 << (place % 64))
-        blocks.append(Block(masks, radius))
+        blocks.append(BitBlock(masks, radius))
     return tuple(blocks), cost
 
 
@@ -159,7 +159,7 @@ def _shares_of_ones(side: Side) -> npt.NDArray[np.float64]:
     return counts / max(1, len(range(0, len(side), step)))
 
 
-def _sampled_shares(left: Side, right: Side, same: bool, blocks: tuple[Block, ...]) -> npt.NDArray[np.float64]:
+def _sampled_shares(left: Side, right: Side, same: bool, blocks: tuple[BitBlock, ...]) -> npt.NDArray[np.float64]:
     """The share of pairs that meet in each block, among a few codes: bits may depend on each other."""
     few = []
     for side in (left, right):

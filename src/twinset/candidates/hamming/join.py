@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from twinset.candidates.hamming import join_kernels as kernels
-from twinset.candidates.hamming.blocks import Block, Side, choose
+from twinset.candidates.hamming.blocks import BitBlock, Side, choose
 from twinset.errors import OptionError
 from twinset.schema import Codes, Hashes, Numbers, Places
 
@@ -194,7 +194,7 @@ class Table:
     """
 
     join: Join
-    block: Block
+    block: BitBlock
     left: Side
     left_starts: Numbers
     right: Side
@@ -203,7 +203,7 @@ class Table:
     allowed: Places
 
     @classmethod
-    def of(cls, join: Join, block: Block, earlier: Hashes, allowed: Places) -> "Table":
+    def of(cls, join: Join, block: BitBlock, earlier: Hashes, allowed: Places) -> "Table":
         """Group the codes."""
         left, left_starts = grouped(join.left, block)
         right, right_starts = (left, left_starts) if join.same else grouped(join.right, block)
@@ -249,7 +249,7 @@ def lesser_first(numbers: Numbers) -> Numbers:
     return np.stack([numbers.min(axis=1), numbers.max(axis=1)], axis=1)
 
 
-def grouped(side: Side, block: Block) -> tuple[Side, Numbers]:
+def grouped(side: Side, block: BitBlock) -> tuple[Side, Numbers]:
     """The codes in order of their keys in a block, equal keys in the order given, and where each key starts."""
     steps = np.empty((len(block.masks), 6), np.uint64)
     kernels.squeeze_steps(block.masks, steps)

@@ -23,9 +23,9 @@ _NAMED = 5
 def command(index: str, sources: tuple[str, ...], quiet: bool, as_json: bool, **values: Any) -> None:
     """Add documents to an index.
 
-    A SOURCE is a folder of text files, a file (.txt, .jsonl, .csv, .tsv, .parquet, .arrow; also compressed),
-    a pattern such as 'news/*.jsonl', or - for JSON lines on stdin; what its documents are, the index knows: .npy files
-    are vectors, and folders may hold pictures. A document whose id and text are there already
+    {sources} What its documents are, the index knows: folders may hold pictures.
+
+    A document whose id and text are there already
     is left as it is, so that a command that was stopped is simply run again. One whose id is there with another
     text is refused: see update.
     """

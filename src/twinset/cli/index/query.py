@@ -15,13 +15,14 @@ from twinset.cli.index.shared import LACKING, READING
 from twinset.cli.screen import answers, show
 from twinset.cli.support import flags, run
 from twinset.errors import OptionError
-from twinset.options.checks import pairs_file
+from twinset.options.formats import OUTPUT_ENDINGS, check_output_name
 from twinset.options.index import AskOptions, SourceOptions
 from twinset.system.memory import temporary_folder
+from twinset.wording import either
 
 if TYPE_CHECKING:
     import twinset
-    from twinset.cli.support.progress import Progress
+    from twinset.cli.support.progress import Display
 
 
 @click.command("query", cls=flags.Command, short_help="Ask what is like a text, or like each of many.")
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     help="Ask what is like this document of the index.",
 )  # fmt: skip
 @flags.flags_of(AskOptions)
-@flags.output("File for the answers: .parquet, .csv or .jsonl.")
+@flags.output(f"File for the answers: {either(OUTPUT_ENDINGS)}.")
 @flags.watched
 def command(
     index: str,
@@ -50,17 +51,17 @@ def command(
 ) -> None:
     """Find documents of an index that are like a text, or like each document of a SOURCE.
 
-    A SOURCE is a folder of text files, a file (.txt, .jsonl, .csv, .tsv, .parquet, .arrow; also compressed),
-    a pattern such as 'news/*.jsonl', or - for JSON lines on stdin; what its documents are, the index knows. Answers are
-    all documents from the threshold of the index on, or within its distance, or with -k the K most similar ones, the
-    best first. Without -o they are shown as a table on a
-    terminal, and written as CSV elsewhere; with --json they stand in the summary.
+    {sources} What its documents are, the index knows.
+
+    Answers are all documents from the threshold of the index on, or within its distance, or with -k the K most similar
+    ones, the best first. Without -o they are shown as a table on a terminal, and written as CSV elsewhere; with --json
+    they stand in the summary.
     """
     words = flags.given(AskOptions, values)
     options = AskOptions.of(**words)
     _refuse_mixed(sources, strings, similar, words)
     if output:
-        pairs_file(output)
+        check_output_name(output)
     if not output:
         show.need_stdout()
     table = not output and not as_json and sys.stdout.isatty()
@@ -115,7 +116,7 @@ def _ask(
     similar: tuple[str, ...],
     file: Path,
     options: AskOptions,
-    progress: Progress,
+    progress: Display,
 ) -> dict[str, Any]:
     from twinset.jobs import query_files
 

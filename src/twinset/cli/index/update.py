@@ -19,8 +19,8 @@ from twinset.options.index import AddOptions
 def command(index: str, sources: tuple[str, ...], quiet: bool, as_json: bool, **values: Any) -> None:
     """Add documents to an index, and replace those whose ids are there with another text.
 
-    A SOURCE is a folder of text files, a file (.txt, .jsonl, .csv, .tsv, .parquet, .arrow; also compressed),
-    a pattern such as 'news/*.jsonl', or - for JSON lines on stdin. An id that comes twice with
-    different texts is refused.
+    {sources}
+
+    An id that comes twice with different texts is refused.
     """
     change(index, sources, quiet, as_json, values, replace=True)

@@ -13,7 +13,7 @@ _HEIGHT = 10
 _NARROWEST, _WIDEST = 30, 100
 
 
-class Found(Protocol):
+class RecallCurve(Protocol):
     """Whatever knows how surely a pair is found."""
 
     def p_found(self, similarity: float) -> float:
@@ -35,7 +35,7 @@ def letter(number: int) -> str:
     return "abcdefgh"[number % MOST_DRAWN]
 
 
-def drawn(curves: Sequence[Found], width: int, threshold: float) -> list[str]:
+def drawn(curves: Sequence[RecallCurve], width: int, threshold: float) -> list[str]:
     """Draw S-curves: one as an area, several as lines of letters."""
     columns = max(10, min(72, width - 6))
     at = [(column + 0.5) / columns for column in range(columns)]

@@ -11,7 +11,7 @@ from twinset.options.checks import shown_size
 
 if TYPE_CHECKING:
     from twinset.evaluation.shingle_length import Length
-    from twinset.evaluation.survey import Estimate, Survey
+    from twinset.evaluation.survey import RunEstimate, Survey
     from twinset.plan import Plan
 
 _FEW = 20
@@ -42,7 +42,7 @@ def tell(found: Survey, chosen: Plan, shingle: str | None) -> None:
         _lengths(found.lengths, shingle, width)
 
 
-def _expected(found: Survey, expected: Estimate) -> list[tuple[str, object]]:
+def _expected(found: Survey, expected: RunEstimate) -> list[tuple[str, object]]:
     read, join, verify = (show.duration(expected.seconds[name]) for name in ("read", "candidates", "verify"))
     return [
         (f"pairs at {found.threshold:g} and above", show.about(expected.pairs)),

@@ -11,6 +11,7 @@ import click
 
 from twinset.options import Options
 from twinset.options.checks import Check, Word, shown_size
+from twinset.options.formats import source_help
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -58,7 +59,11 @@ class Flag(click.Option):
 
 
 class Command(click.Command):
-    """A command whose help page shows its flags under headings."""
+    """A command whose help page shows its flags under headings; ``{sources}`` in its help says what a SOURCE is."""
+
+    def __init__(self, name: str | None, help: str | None = None, **more: Any) -> None:
+        text = None if help is None else help.replace("{sources}", source_help())
+        super().__init__(name, help=text, **more)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take the words apart; where a source is missing, say which flag has taken one for its own value."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LEAST_BAR, _LONGEST_BAR, _RATE = 8, 40, 20
 
 
-class Progress(Protocol):
+class Display(Protocol):
     """What the pipeline tells."""
 
     def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
@@ -38,10 +38,10 @@ class Progress(Protocol):
         """End; nothing is said afterwards."""
 
 
-def progress(quiet: bool) -> Progress:
+def progress(quiet: bool) -> Display:
     """Choose how progress is shown."""
     if quiet or sys.stderr is None:  # it was closed when the program began
-        return Silent()
+        return NoDisplay()
     return Terminal() if sys.stderr.isatty() else Lines()
 
 
@@ -58,7 +58,7 @@ def amount(count: float, unit: str) -> str:
     return counted(round(count), unit.removesuffix("s"), unit).rstrip()
 
 
-class Silent:
+class NoDisplay:
     """Says nothing."""
 
     def stage(self, name: str, total: int | None = None, unit: str = "") -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from twinset.cli.screen import show
 from twinset.cli.support.interrupt import insist
-from twinset.cli.support.progress import Progress, progress
+from twinset.cli.support.progress import Display, progress
 from twinset.options import DedupOptions, PlanOptions
 from twinset.plan.choose import plan_for
 
@@ -34,7 +34,7 @@ def load(say: Callable[[str], None], what: str = "jobs.dedup") -> None:
 
 
 @contextmanager
-def followed(options: PlanOptions, quiet: bool, planned: bool = True) -> Iterator[Progress]:
+def followed(options: PlanOptions, quiet: bool, planned: bool = True) -> Iterator[Display]:
     """Follow a run: its plan first, unless the run itself will tell it, then its progress."""
     # An index has a plan of its own, which is told when it is open; what has a measure of its own, when it is read.
     later = getattr(options, "index", None) is not None
@@ -56,7 +56,7 @@ def followed(options: PlanOptions, quiet: bool, planned: bool = True) -> Iterato
 
 
 @contextmanager
-def watched(quiet: bool, what: str = "jobs.dedup") -> Iterator[Progress]:
+def watched(quiet: bool, what: str = "jobs.dedup") -> Iterator[Display]:
     """Show the progress of what needs no plan."""
     told = progress(quiet)
     try:

@@ -31,7 +31,7 @@ class ArrowPart(ColumnsPart):
             with open(path, "rb") as file:
                 head = file.read(8)
             if head.startswith(_FEATHER_1):
-                raise SourceError("this is Feather version 1; write it anew as version 2", where=name)
+                raise SourceError("this is Feather version 1; write it again as version 2", where=name)
             self.stream = not head.startswith(_FILE_MAGIC)
             with pa.OSFile(str(path)) as file:
                 reader = pa.ipc.open_stream(file) if self.stream else pa.ipc.open_file(file)
@@ -52,7 +52,7 @@ class ArrowPart(ColumnsPart):
             first_row += batch.num_rows
 
     def _batches(self) -> Iterator[tuple[int | None, Any]]:
-        """Batches with the number by which they are found again at no cost; without one, to be held."""
+        """Batches, with the number by which they can be read again cheaply; None for those to be kept in memory."""
         with reading(self.name, "Arrow file"):
             if self.stream:
                 with pa.OSFile(str(self.path)) as file, pa.ipc.open_stream(file) as reader:
@@ -78,7 +78,7 @@ class ArrowPart(ColumnsPart):
         return ArrowWriter(path, self.schema, self.flag_schema if flag else None, self.stream, self._compression())
 
     def _compression(self) -> str | None:
-        """How buffers are packed, if they are: each starts with its length and the packer's magic number."""
+        """Tell how buffers are compressed, if they are: each starts with its length and the codec's magic number."""
         with reading(self.name, "Arrow file"), open(self.path or "", "rb") as file:
             head = file.read(_LOOKED_AT)
         for magic, packer in _PACKED.items():
@@ -91,7 +91,7 @@ class ArrowPart(ColumnsPart):
 
 
 def checked(batch: Any) -> Any:
-    """The batch, after a look at every offset in it: a damaged one would lead outside its buffers."""
+    """Validate every offset of a batch: a damaged one would lead outside its buffers."""
     for column in batch.columns:
         # Bytes that are not UTF-8 are no damage here: they are replaced and counted later.
         if pa.types.is_string(column.type):
@@ -103,12 +103,12 @@ def checked(batch: Any) -> Any:
 
 
 def copied(table: Any) -> Any:
-    """The table in memory of its own."""
+    """Copy a table."""
     return without_views(table).take(pa.array(range(table.num_rows), pa.int64()))
 
 
 class ArrowChunk(Chunk):
-    """Rows of one record batch: held, or found again by number and start."""
+    """Rows of one record batch: in memory, or read again by number and start."""
 
     def __init__(self, part: ArrowPart, piece: Any, first_row: int, rows: int) -> None:
         self._part = part

@@ -1,4 +1,4 @@
-"""Rows that are runs of bytes (JSON lines, separated values, lines): split, and written back as they are."""
+"""Split files into rows of bytes (JSON lines, separated values, lines), and write chosen rows back unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 
 from twinset.documents.compressed import ByteWriter, Reader
 from twinset.documents.formats.byte_rows_kernels import gather_rows
-from twinset.documents.long_tables.rows import LongRows
 from twinset.documents.parts import LEAST_ROW, MAX_ROW_BYTES, Block, KeptWriter, Mask
 
 Numbers = npt.NDArray[np.int64]
@@ -43,23 +42,23 @@ class Records:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held."""
+        """Bytes in memory."""
         return len(self.data) + 16 * len(self.starts)
 
     def line_of(self, row: int) -> int:
         """The line, counted from 1, on which a row starts."""
         return self.first_line + self.data.count(b"\n", 0, int(self.starts[row]))
 
-    def lines(self) -> Iterator[memoryview]:
-        """The rows, one after the other."""
+    def rows(self) -> Iterator[memoryview]:
+        """The bytes of each row."""
         view = memoryview(self.data)
         for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True):
             yield view[start:end]
 
-    def gather(self, keep: Mask) -> memoryview:
-        """The bytes of the kept rows, one row after the other."""
-        out = np.empty(int(((self.ends - self.starts) * keep).sum()), np.uint8)
-        gather_rows(np.frombuffer(self.data, np.uint8), self.starts, self.ends, keep, out)
+    def gather(self, chosen: Mask) -> memoryview:
+        """The bytes of the chosen rows, one after the other."""
+        out = np.empty(int(((self.ends - self.starts) * chosen).sum()), np.uint8)
+        gather_rows(np.frombuffer(self.data, np.uint8), self.starts, self.ends, chosen, out)
         return out.data
 
 
@@ -85,14 +84,14 @@ class LineScanner:
 
 
 class _Splitter:
-    """The rows found so far that have not been handed on, and the row that is still open."""
+    """Complete rows that have not been yielded yet, and the bytes of the row that is still open."""
 
-    def __init__(self, scanner: Scanner, row: int, line: int, blanks: bool) -> None:
+    def __init__(self, scanner: Scanner, row: int, line: int, drop_blank: bool) -> None:
         self.scanner = scanner
         self.row = row
         self.line = line
-        self.blanks = blanks
-        self.held = bytearray()
+        self.drop_blank = drop_blank
+        self.buffer = bytearray()
         self.ends: list[Numbers] = []
         self.fields: list[Numbers] = []
         self.last = 0
@@ -100,51 +99,52 @@ class _Splitter:
 
     def add(self, piece: bytes, ends: Numbers, fields: Numbers | None) -> None:
         if len(ends):
-            self.ends.append(ends + len(self.held))
+            self.ends.append(ends + len(self.buffer))
             self.last = int(self.ends[-1][-1])
             self.rows += len(ends)
             if fields is not None:
                 self.fields.append(fields)
-        self.held += piece
+        self.buffer += piece
 
     def take(self) -> Iterator[Records]:
-        """Hand on the finished rows."""
+        """Yield the complete rows."""
         if not self.last:
             return
-        data = bytes(memoryview(self.held)[: self.last])
-        del self.held[: self.last]
+        data = bytes(memoryview(self.buffer)[: self.last])
+        del self.buffer[: self.last]
         ends = np.concatenate(self.ends)
         starts = np.concatenate(([0], ends[:-1])).astype(np.int64)
         fields = np.concatenate(self.fields) if self.fields else None
         self.ends, self.fields, self.last, self.rows = [], [], 0, 0
-        if not self.blanks:
+        if self.drop_blank:
             full = fields != 0 if fields is not None else ~_blank_lines(data, starts, ends)
             if not full.all():
                 starts, ends = starts[full], ends[full]
                 fields = None if fields is None else fields[full]
         line = self.line
         self.line += data.count(b"\n")
-        for found in _without_giants(Records(data, starts, ends, self.row, line, fields)):
-            self.row += len(found.starts)
-            if len(found.starts):
-                yield found
+        for records in _without_giants(Records(data, starts, ends, self.row, line, fields)):
+            self.row += len(records.starts)
+            if len(records.starts):
+                yield records
 
     def giant(self, line: int) -> Records:
-        """Stand for one row that was too long to keep."""
+        """Stand for one row that was too long to read."""
         self.row += 1
         none = np.zeros(1, np.int64)
         return Records(b"", none, none.copy(), self.row - 1, line, none + 1, too_long=True)
 
 
 def split_records(
-    stream: Reader, scanner: Scanner, batch_bytes: int, *, row: int = 0, line: int = 1, blanks: bool = False
+    stream: Reader, scanner: Scanner, batch_bytes: int, *, drop_blank: bool, row: int = 0, line: int = 1
 ) -> Iterator[Records]:
     """Split a stream into rows, about `batch_bytes` of them at a time, in bounded memory.
 
-    A row of more than `MAX_ROW_BYTES` comes alone and without its bytes. Blank lines are rows with `blanks`.
+    A row of more than `MAX_ROW_BYTES` comes alone and without its bytes. With `drop_blank`, rows of
+    nothing but white space are left out, as is usual in formats of text.
     """
-    split = _Splitter(scanner, row, line, blanks)
-    giant_line = 0  # the line on which the row starts that is being passed over; 0: none is
+    split = _Splitter(scanner, row, line, drop_blank)
+    giant_line = 0  # the first line of the overlong row that is being skipped; 0: none
     size = min(_PIECE, max(64, batch_bytes))
     most_rows = max(1, batch_bytes // LEAST_ROW)
     while piece := stream.read(size):
@@ -159,17 +159,17 @@ def split_records(
             piece, ends = piece[stop:], ends[1:] - stop
             fields = None if fields is None else fields[1:]
         split.add(piece, ends, fields)
-        if len(split.held) - split.last > MAX_ROW_BYTES:
+        if len(split.buffer) - split.last > MAX_ROW_BYTES:
             yield from split.take()
             giant_line = split.line
-            split.line += split.held.count(b"\n")
-            split.held.clear()
+            split.line += split.buffer.count(b"\n")
+            split.buffer.clear()
         elif split.last >= batch_bytes or split.rows >= most_rows:
             yield from split.take()
     fields_left = scanner.finish()
     if giant_line:
         yield split.giant(giant_line)
-    elif len(split.held) > split.last:
+    elif len(split.buffer) > split.last:
         split.add(b"", np.zeros(1, np.int64), fields_left)
     yield from split.take()
 
@@ -182,22 +182,22 @@ def _blank_lines(data: bytes, starts: Numbers, ends: Numbers) -> Mask:
     return blank
 
 
-def _without_giants(found: Records) -> Iterator[Records]:
-    """Put each row that is too long by itself, without its bytes."""
-    sizes = found.ends - found.starts
-    if len(found.data) <= MAX_ROW_BYTES or not (sizes > MAX_ROW_BYTES).any():
-        yield found
+def _without_giants(records: Records) -> Iterator[Records]:
+    """Separate each row that is too long, without its bytes."""
+    sizes = records.ends - records.starts
+    if len(records.data) <= MAX_ROW_BYTES or not (sizes > MAX_ROW_BYTES).any():
+        yield records
         return
     done = 0
     for giant in [*np.flatnonzero(sizes > MAX_ROW_BYTES).tolist(), len(sizes)]:
         rows = slice(done, giant)
-        fields = None if found.fields is None else found.fields[rows]
-        row = found.first_row + done
-        yield Records(found.data, found.starts[rows], found.ends[rows], row, found.first_line, fields)
+        fields = None if records.fields is None else records.fields[rows]
+        row = records.first_row + done
+        yield Records(records.data, records.starts[rows], records.ends[rows], row, records.first_line, fields)
         if giant < len(sizes):
             none = np.zeros(1, np.int64)
-            line = found.line_of(giant)
-            yield Records(b"", none, none.copy(), found.first_row + giant, line, none + 1, too_long=True)
+            line = records.line_of(giant)
+            yield Records(b"", none, none.copy(), records.first_row + giant, line, none + 1, too_long=True)
         done = giant + 1
 
 
@@ -238,16 +238,16 @@ class RecordWriter(KeptWriter):
         self._flagged = flagged
         self._file.write(head)
 
-    def write(self, block: Block, keep: Mask, flags: Any = None) -> None:
+    def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
         """Write the kept rows, each with its flags if there are any."""
         records: Records = block.payload
         if flags is None or self._flagged is None:
-            self._file.write(records.gather(np.ascontiguousarray(keep, np.bool_)))
+            self._file.write(records.gather(np.ascontiguousarray(chosen, np.bool_)))
             return
         columns = [flags.column(at).to_pylist() for at in range(flags.num_columns)]
-        rows = zip(records.lines(), keep.tolist(), zip(*columns, strict=True), strict=True)
-        for line, kept, values in rows:
-            if kept:
+        rows = zip(records.rows(), chosen.tolist(), zip(*columns, strict=True), strict=True)
+        for line, is_chosen, values in rows:
+            if is_chosen:
                 self._file.write(self._flagged(bytes(line), values))
 
     def close(self) -> None:
@@ -271,8 +271,8 @@ def null_where(array: Any, rows: list[int]) -> Any:
     """The array with nulls at these rows."""
     if not rows:
         return array
-    if isinstance(array, LongRows):
-        return array.without(rows)
+    if not isinstance(array, (pa.Array, pa.ChunkedArray)):
+        return array.without(rows)  # the rows of a long table
     bad = np.zeros(len(array), bool)
     bad[rows] = True
     return pc.if_else(pa.array(~bad), array, pa.scalar(None, array.type))

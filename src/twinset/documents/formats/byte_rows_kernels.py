@@ -119,11 +119,11 @@ def take_field(
 
 
 @kernel("int64(read(uint8), int64[::1], int64[::1], boolean[::1], uint8[::1])")
-def gather_rows(data: Bytes, starts: Numbers, ends: Numbers, keep: npt.NDArray[np.bool_], out: Bytes) -> int:
-    """Copy the rows `data[starts[r]:ends[r]]` with `keep[r]` into `out`, without gaps; gives the bytes."""
+def gather_rows(data: Bytes, starts: Numbers, ends: Numbers, chosen: npt.NDArray[np.bool_], out: Bytes) -> int:
+    """Copy the rows `data[starts[r]:ends[r]]` with `chosen[r]` into `out`, without gaps; gives the bytes."""
     o = 0
     for r in range(starts.size):
-        if keep[r]:
+        if chosen[r]:
             for i in range(starts[r], ends[r]):
                 out[o] = data[i]
                 o += 1

@@ -1,4 +1,4 @@
-"""Comma- and tab-separated values: never re-typed, kept rows written as they came."""
+"""Comma- and tab-separated values: fields stay text, and kept rows keep their bytes."""
 
 from __future__ import annotations
 
@@ -31,12 +31,11 @@ from twinset.errors import ColumnError, SourceError
 from twinset.options import ReadOptions
 from twinset.wording import counted
 
-DELIMITERS = {"csv": ",", "tsv": "\t"}
 _CAPACITY = 2**16
 
 
 class SeparatedScanner:
-    """Finds the ends of records, quotes taken into account."""
+    """Finds the ends of records; a line end within quotes is none."""
 
     def __init__(self, delimiter: str) -> None:
         self._delimiter = np.uint8(ord(delimiter))
@@ -45,14 +44,14 @@ class SeparatedScanner:
         self._fields = np.empty(_CAPACITY, np.int64)
 
     def feed(self, piece: bytes) -> tuple[Numbers, Numbers | None]:
-        """Go on with the next piece."""
+        """Scan the next piece."""
         data = np.frombuffer(piece, np.uint8)
         ends, fields = [], []
         self._state[0] = 0
         while self._state[0] < len(data):
-            found = scan_separated(data, self._delimiter, self._state, self._ends, self._fields)
-            ends.append(self._ends[:found].copy())
-            fields.append(self._fields[:found].copy())
+            count = scan_separated(data, self._delimiter, self._state, self._ends, self._fields)
+            ends.append(self._ends[:count].copy())
+            fields.append(self._fields[:count].copy())
         return np.concatenate(ends), np.concatenate(fields)
 
     def finish(self) -> Numbers:
@@ -62,15 +61,13 @@ class SeparatedScanner:
 
 
 class SeparatedPart(Part):
-    """A file of separated values with a header row."""
+    """A file of values with a delimiter between them, and a header row."""
 
-    def __init__(
-        self, name: str, source: int, options: ReadOptions, path: Path, format: str, codec: str | None = None
-    ) -> None:
+    delimiter: str
+
+    def __init__(self, name: str, source: int, options: ReadOptions, path: Path, codec: str | None = None) -> None:
         super().__init__(name, source, options, path)
-        self.format = format
         self.codec = codec
-        self.delimiter = DELIMITERS[format]
         self.encoding = "utf-8" if is_utf8(options.encoding) else options.encoding
         check_splittable(options.encoding, name)
         with open_reader(path, codec, name) as stream:
@@ -126,7 +123,7 @@ class SeparatedPart(Part):
             _, header, rest = self._open_header(stream)
             line = 1 + header.count(b"\n")
             scanner = SeparatedScanner(self.delimiter)
-            for records in split_records(rest, scanner, batch_bytes, line=line):
+            for records in split_records(rest, scanner, batch_bytes, drop_blank=True, line=line):
                 yield SeparatedChunk(self, records)
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
@@ -145,13 +142,13 @@ class SeparatedPart(Part):
         more = text.getvalue().encode(self.encoding, "backslashreplace")
         return body + self.delimiter.encode() + more + ending
 
-    def take_rows(self, block: Block, keep: Mask) -> Any:
+    def take_rows(self, block: Block, chosen: Mask) -> Any:
         """The kept records, every column as strings."""
         records: Records = block.payload
         unreadable = [row for row, _ in block.unreadable]
         columns = [self.column(records, at, unreadable)[0] for at in range(len(self._names))]
         table = pa.Table.from_arrays([_strings(column) for column in columns], names=self._names)
-        return table.filter(pa.array(keep))
+        return table.filter(pa.array(chosen))
 
     def column(self, records: Records, at: int, unreadable: list[int]) -> tuple[Any, list[int]]:
         """One column's bytes or strings, null where a row is unreadable; and the rows with replaced bytes."""
@@ -169,6 +166,18 @@ class SeparatedPart(Part):
         if not is_utf8(self.encoding):
             values, replaced = decode_array(values, self.encoding)
         return null_where(values, unreadable), replaced
+
+
+class CsvPart(SeparatedPart):
+    """A file of comma-separated values."""
+
+    format, delimiter = "csv", ","
+
+
+class TsvPart(SeparatedPart):
+    """A file of tab-separated values."""
+
+    format, delimiter = "tsv", "\t"
 
 
 class SeparatedChunk(Chunk):
@@ -205,14 +214,14 @@ class SeparatedChunk(Chunk):
     def _items(self, rows: list[int], bad: Unreadable) -> tuple[Any, list[int]]:
         """The texts, or the items in their packed form; and the rows with replaced bytes."""
         part, options = self._part, self._part.options
-        found = [self._column(name, rows) for name in options.item_columns]
-        replaced = sorted({row for _, odd in found for row in odd})
+        columns = [self._column(name, rows) for name in options.item_columns]
+        replaced = sorted({row for _, replaced_rows in columns for row in replaced_rows})
         if options.item_kind == "text":
-            return found[0]
-        texts, odd = packed(options, [column for column, _ in found], written=True)
-        known = set(rows)
-        for row, reason in odd:
-            if row not in known:
+            return columns[0]
+        texts, refused = packed(options, [column for column, _ in columns], from_text=True)
+        unreadable = set(rows)
+        for row, reason in refused:
+            if row not in unreadable:
                 part.bad_row(bad, row, self._records.line_of(row), reason)
         return texts, replaced
 
@@ -223,7 +232,7 @@ class SeparatedChunk(Chunk):
         """Refuse records that do not have the header's number of fields."""
         part, records = self._part, self._records
         if records.too_long:
-            most = f"{MAX_ROW_BYTES // 2**20} MiB, the most that is read; is a quote never closed?"
+            most = f"{MAX_ROW_BYTES // 2**20} MiB, the maximum; is a quote never closed?"
             part.bad_row(bad, 0, records.first_line, f"the row is longer than {most}")
             return
         fields = records.fields if records.fields is not None else np.empty(0, np.int64)
@@ -242,14 +251,14 @@ class SeparatedChunk(Chunk):
         try:
             return values.cast(pa.string())
         except pa.ArrowInvalid:
-            known = []
+            ids: list[str | None] = []
             for row, value in enumerate(values.to_pylist()):
                 try:
-                    known.append(None if value is None else value.decode())
+                    ids.append(None if value is None else value.decode())
                 except UnicodeDecodeError:
                     self._part.bad_row(bad, row, self._records.line_of(row), f"the id {name!r} is not UTF-8")
-                    known.append(None)
-            return pa.array(known, pa.string())
+                    ids.append(None)
+            return pa.array(ids, pa.string())
 
 
 def _field(value: Any) -> str:

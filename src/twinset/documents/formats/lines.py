@@ -34,7 +34,7 @@ class LinesPart(Part):
         """Split into lines."""
         with open_reader(self.path or "", self.codec, self.name) as stream:
             _, rest = skip_mark(stream)
-            for records in split_records(rest, LineScanner(), batch_bytes, blanks=True):
+            for records in split_records(rest, LineScanner(), batch_bytes, drop_blank=False):
                 yield LinesChunk(self, records)
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
@@ -51,9 +51,9 @@ class LinesPart(Part):
         """Lines have no columns."""
         raise self.no_column(name, option)
 
-    def take_rows(self, block: Block, keep: Mask) -> Any:
+    def take_rows(self, block: Block, chosen: Mask) -> Any:
         """Ids and texts."""
-        return self.id_and_text(block, keep)
+        return self.id_and_text(block, chosen)
 
 
 class LinesChunk(Chunk):
@@ -70,7 +70,7 @@ class LinesChunk(Chunk):
         part, records = self._part, self._records
         bad: Unreadable = []
         if records.too_long:
-            most = f"the line is longer than {MAX_ROW_BYTES // 2**20} MiB, the most that is read"
+            most = f"the line is longer than {MAX_ROW_BYTES // 2**20} MiB, the maximum"
             part.bad_row(bad, 0, records.first_line, most)
         texts: Any = _without_ends(records)
         replaced: list[int] = []
@@ -103,7 +103,7 @@ def no_columns(part: Part, options: ReadOptions) -> None:
         if column is not None:
             raise OptionError(
                 f"{part.name}: {option} {column} names a column, but text files have none; "
-                "give a table, or go without it"
+                "give a table, or leave it out"
             )
     if options.item_kind == "vectors":
         raise OptionError(f"{part.name}: --vectors reads .npy files and columns of tables, and this is a text file")
@@ -112,5 +112,5 @@ def no_columns(part: Part, options: ReadOptions) -> None:
 def no_flags(name: str) -> OptionError:
     """Make the error for ``--flag`` on text files."""
     return OptionError(
-        f"{name}: --flag adds columns, but text files have none; go without it and look in clusters.parquet"
+        f"{name}: --flag adds columns, but text files have none; leave it out and see clusters.parquet"
     )

@@ -63,12 +63,12 @@ class NpyPart(Part):
                 whole = np.memmap(self.path or "", self.dtype, "r", self.start, self.shape, order="F")
                 return np.array(whole[first : first + count], order="C")
             offset = self.start + first * self.row_bytes
-            found = np.fromfile(self.path or "", self.dtype, count * self.shape[1], offset=offset)
+            values = np.fromfile(self.path or "", self.dtype, count * self.shape[1], offset=offset)
         except (OSError, ValueError) as error:
             raise SourceError(f"cannot be read: {error}", where=self.name) from error
-        if len(found) < count * self.shape[1]:
+        if len(values) < count * self.shape[1]:
             raise SourceError("the file was cut short while it was being read; run again", where=self.name)
-        return found.reshape(count, self.shape[1])
+        return values.reshape(count, self.shape[1])
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
         """Open the file of kept vectors, of the same type."""
@@ -79,14 +79,14 @@ class NpyPart(Part):
     def check_flag(self) -> None:
         """Refuse ``--flag``: an array has no columns to add."""
         raise OptionError(
-            f"{self.name}: --flag adds columns, but .npy files have none; go without it and look in clusters.parquet"
+            f"{self.name}: --flag adds columns, but .npy files have none; leave it out and see clusters.parquet"
         )
 
-    def take_rows(self, block: Block, keep: Mask) -> Any:
+    def take_rows(self, block: Block, chosen: Mask) -> Any:
         """The kept vectors with their ids."""
         flat = pa.array(block.payload.astype(self.dtype.newbyteorder("=")).reshape(-1))
         vectors = pa.FixedSizeListArray.from_arrays(flat, self.shape[1])
-        return pa.table({"id": self.row_ids(block), "vector": vectors}).filter(pa.array(keep))
+        return pa.table({"id": self.row_ids(block), "vector": vectors}).filter(pa.array(chosen))
 
     def describe(self) -> dict[str, Any]:
         """Say what would be read."""
@@ -135,9 +135,9 @@ class NpyChunk(Chunk):
         none = np.zeros(self.rows, np.bool_)
         options = part.options
         within = options.reach if options.measure == "distance" else None
-        texts, found = packed_rows(array.reshape(-1), starts, none, options.measure == "cosine", within)
+        texts, refused = packed_rows(array.reshape(-1), starts, none, options.measure == "cosine", within)
         bad: Unreadable = []
-        for row, reason in found:
+        for row, reason in refused:
             part.bad_row(bad, row, self.first_row + row, reason, lines=False)
         return Block(self.rows, self.first_row, texts, unreadable=bad, payload=array if whole else None)
 
@@ -152,11 +152,11 @@ class NpyWriter(KeptWriter):
             self._file = open(path, "wb")  # noqa: SIM115 - closed by close()
             self._file.write(bytes(_HEAD))
 
-    def write(self, block: Block, keep: Mask, flags: Any = None) -> None:
+    def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
         """Write the kept rows."""
         with writing(self.path):
-            self._file.write(np.ascontiguousarray(block.payload[keep]).tobytes())
-        self.count += int(np.count_nonzero(keep))
+            self._file.write(np.ascontiguousarray(block.payload[chosen]).tobytes())
+        self.count += int(np.count_nonzero(chosen))
 
     def close(self) -> None:
         """Write the header, now that the number of rows is known."""

@@ -1,206 +1,189 @@
-"""Sources that are objects of a Python program: tables, lists of texts, mappings from id to text."""
+"""Items of a Python program as tables: lists, mappings from id to item, NumPy arrays.
+
+Texts, sets, records, vectors and codes each become columns of a table; numbers stay numbers, and strings strings.
+"""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from twinset.documents.compressed import reading, writing
-from twinset.documents.formats.arrays import held_table
-from twinset.documents.formats.arrow import ArrowPart
-from twinset.documents.formats.held import held_columns
-from twinset.documents.formats.typed_columns import ColumnsPart
-from twinset.documents.parquet.write import ParquetWriter
-from twinset.documents.parts import LEAST_ROW, Block, Chunk, KeptWriter
+from twinset.documents.formats.memory_tables import TablePart
+from twinset.documents.items.codes import code_of
+from twinset.documents.items.pack import held_values, json_type
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
+from twinset.schema import MOST_DIMENSIONS
 
-# Their tables lie in memory for as long as the caller holds them; other streams may be read once only.
-_IN_MEMORY = ("pandas", "polars")
-
-
-class TablePart(ColumnsPart):
-    """A table in memory."""
-
-    format = "table"
-
-    def __init__(
-        self,
-        name: str,
-        source: int,
-        options: ReadOptions,
-        table: Any,
-        unreadable: Mapping[int, str] | None = None,
-    ) -> None:
-        super().__init__(name, source, options, table.schema)
-        self.table = table
-        self.size = table.nbytes
-        self.unreadable = dict(unreadable or {})
-        self.kept_name = PurePosixPath(f"{name}.parquet")
-
-    def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
-        """Runs of rows."""
-        rows = self.table.num_rows
-        step = max(1, rows * batch_bytes // max(self.table.nbytes, rows * LEAST_ROW, 1))
-        for start in range(0, rows, step):
-            yield TableChunk(self, start, min(step, rows - start))
-
-    def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
-        """Kept rows of a table are written as Parquet."""
-        return ParquetWriter(out / "kept" / self.kept_name, self.schema, self.flag_schema if flag else None, {})
-
-    def check_unchanged(self) -> None:
-        """Arrow tables do not change."""
-
-    def digest(self) -> str:
-        """SHA-256 of the table as an Arrow stream."""
-        digest = hashlib.sha256()
-        sink = pa.PythonFile(_DigestSink(digest), "w")
-        with pa.ipc.new_stream(sink, self.table.schema) as stream:
-            stream.write_table(self.table, max_chunksize=2**16)
-        return digest.hexdigest()
-
-    def describe(self) -> dict[str, Any]:
-        """Say what would be read."""
-        return {**super().describe(), "documents": self.table.num_rows}
+_PLAIN = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
 
 
-class _DigestSink:
-    """A file that keeps nothing but the digest of what is written to it."""
-
-    def __init__(self, digest: Any) -> None:
-        self._digest = digest
-        self.closed = False
-
-    def write(self, data: Any) -> int:
-        self._digest.update(data)
-        return len(memoryview(data))
-
-    def flush(self) -> None:
-        """Nothing is held."""
-
-    def close(self) -> None:
-        self.closed = True
-
-
-class TableChunk(Chunk):
-    """Some rows of a table."""
-
-    def __init__(self, part: TablePart, first_row: int, rows: int) -> None:
-        self._part = part
-        self.first_row = first_row
-        self.rows = rows
-
-    def read(self, whole: bool = False, texts_only: bool = False) -> Block:
-        """Take the rows; nothing is copied."""
-        part = self._part
-        table = part.table.slice(self.first_row, self.rows)
-        block = part.block(table, self.first_row, whole, texts_only)
-        known = {row for row, _ in block.unreadable}
-        for row, reason in part.unreadable.items():
-            at = row - self.first_row
-            if 0 <= at < self.rows and at not in known:
-                part.bad_row(block.unreadable, at, row, reason, lines=False)
-        return block
-
-
-class SpooledPart(ArrowPart):
-    """A stream that could be read once only, laid down in the scratch folder."""
-
-    format = "table"
-
-    def __init__(self, name: str, source: int, options: ReadOptions, path: Path) -> None:
-        super().__init__(name, source, options, path)
-        self.kept_name = PurePosixPath(f"{name}.parquet")
-
-    def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
-        """Kept rows of a table are written as Parquet."""
-        return ParquetWriter(out / "kept" / self.kept_name, self.schema, self.flag_schema if flag else None, {})
-
-
-def table_part(given: Any, name: str, source: int, options: ReadOptions, spool: Path) -> TablePart | SpooledPart:
-    """Make a part of anything that offers Arrow's stream."""
-    if isinstance(given, pa.RecordBatch):
-        given = pa.Table.from_batches([given])
-    if isinstance(given, (pa.ChunkedArray, pa.Array)):
-        given = pa.table({_column(options): given})
-    if isinstance(given, pa.Table):
-        return TablePart(name, source, options, given)
-    with reading(name, "Arrow stream"):
-        reader = _stream_of(given, options)
-        if type(given).__module__.split(".")[0] in _IN_MEMORY:
-            return TablePart(name, source, options, reader.read_all())
-        with writing(spool):
-            spool.parent.mkdir(parents=True, exist_ok=True)
-            sink = pa.OSFile(str(spool), "wb")
-        with reader, sink, pa.ipc.new_stream(sink, reader.schema) as file:
-            for batch in reader:
-                with writing(spool):
-                    file.write_batch(batch)
-    return SpooledPart(name, source, options, spool)
-
-
-def _stream_of(given: Any, options: ReadOptions) -> Any:
-    if isinstance(given, pa.RecordBatchReader):
-        return given
-    try:
-        return pa.RecordBatchReader.from_stream(given)
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        try:
-            # A series is a stream of values, not of rows.
-            return pa.table({_column(options): pa.chunked_array(given)}).to_reader()
-        except (pa.ArrowException, TypeError, ValueError):
-            raise pa.ArrowInvalid(str(error)) from error
-
-
-def _column(options: ReadOptions) -> str:
-    """What the one column of an array or a series is called."""
-    return options.item_columns[0] if options.item_columns else "vector"
-
-
-def texts_part(
-    texts: Sequence[Any], ids: Sequence[str] | None, name: str, source: int, options: ReadOptions
+def items_part(
+    items: Sequence[Any], ids: Sequence[str] | None, name: str, source: int, options: ReadOptions
 ) -> TablePart:
-    """Make a part of texts that a program holds; without `ids` they are ``name:row``."""
-    known = list(ids) if ids is not None else [f"{name}:{row}" for row in range(len(texts))]
-    if options.item_kind in ("vectors", "codes"):
-        table, plain = held_table(texts, known, name, options)
-        return TablePart(name, source, plain, table)
-    if options.item_kind != "text":
-        return _items_part(texts, known, name, source, options)
+    """Make a part of items that a program holds; without `ids` they are ``name:row``."""
+    known = list(ids) if ids is not None else [f"{name}:{row}" for row in range(len(items))]
+    columns = {"id": "id"}
     unreadable: dict[int, str] = {}
-    held: list[str | bytes | None] = []
+    if options.item_kind in ("vectors", "codes"):
+        column = _column_name(name, options)
+        columns[options.item_kind] = column
+        values = {column: _vectors_or_codes(items, known, name, options)}
+    elif options.item_kind == "text":
+        places = known if ids is not None else list(range(len(items)))
+        texts, unreadable = _texts(items, places, name)
+        columns["text"] = "text"
+        values = {"text": texts}
+    else:
+        values = set_columns(items, known, name, options)
+    table = pa.table({"id": pa.array(known, pa.string()), **values})
+    given = {word: getattr(options, word) for word, _ in options.words()}
+    return TablePart(name, source, type(options).of(**{**given, **columns}), table, unreadable)
+
+
+def _column_name(name: str, options: ReadOptions) -> str:
+    """What the column of vectors or codes is called: not ``id``."""
+    column = (options.vectors or "vector") if options.item_kind == "vectors" else str(options.codes)
+    return f"{options.item_kind} of {name}" if column == "id" else column
+
+
+def _vectors_or_codes(items: Sequence[Any], ids: list[str], name: str, options: ReadOptions) -> Any:
+    if options.item_kind == "codes":
+        return _codes(items, ids, name)
+    return _matrix(items) if isinstance(items, np.ndarray) else _vectors(items, ids, name)
+
+
+def _texts(texts: Sequence[Any], places: Sequence[object], name: str) -> tuple[Any, dict[int, str]]:
+    """The texts as a column, and the rows that hold none that UTF-8 can hold."""
+    values: list[str | bytes | None] = []
+    unreadable: dict[int, str] = {}
     for row, text in enumerate(texts):
         if text is not None and not isinstance(text, (str, bytes)):
             raise SourceError(
                 f"a list or mapping of texts must hold strings, this is {type(text).__name__}",
-                where=f"{name}[{known[row] if ids is not None else row!r}]",
+                where=f"{name}[{places[row]!r}]",
             )
-        held.append(text)
+        values.append(text)
         if isinstance(text, str) and not text.isascii():
             try:
                 text.encode()
             except UnicodeEncodeError:
                 unreadable[row] = "half of a surrogate pair, which no UTF-8 can hold"
-                held[row] = None
-    if any(isinstance(text, bytes) for text in held):
-        held = [text.encode() if isinstance(text, str) else text for text in held]
-    column = pa.array(held, pa.large_binary() if any(isinstance(text, bytes) for text in held) else pa.large_string())
-    table = pa.table({"id": pa.array(known, pa.string()), "text": column})
-    plain = type(options).of(**{**_words(options), "text": "text", "id": "id"})
-    return TablePart(name, source, plain, table, unreadable)
+                values[row] = None
+    if any(isinstance(text, bytes) for text in values):
+        encoded = [text.encode() if isinstance(text, str) else text for text in values]
+        return pa.array(encoded, pa.large_binary()), unreadable
+    return pa.array(values, pa.large_string()), unreadable
 
 
-def _items_part(items: Sequence[Any], ids: list[str], name: str, source: int, options: ReadOptions) -> TablePart:
-    """Make a part of sets, or of records, that a program holds."""
-    table = pa.table({"id": pa.array(ids, pa.string()), **held_columns(items, ids, name, options)})
-    plain = type(options).of(**{**_words(options), "id": "id"})
-    return TablePart(name, source, plain, table)
+def set_columns(items: Sequence[Any], ids: Sequence[str], name: str, options: ReadOptions) -> dict[str, Any]:
+    """The columns of sets, or of records, by their names.
+
+    Examples
+    --------
+    >>> columns = set_columns([[1, 2], {3}], ["a", "b"], "list", ReadOptions.of(items="tags"))
+    >>> columns["tags"].to_pylist()
+    [[1, 2], [3]]
+    """
+    names = options.item_columns
+    values: list[list[Any]] = [[] for _ in names]
+    for row, item in enumerate(items):
+        row_values = held_values(options, item)
+        if isinstance(row_values, str):
+            raise SourceError(row_values, where=f"{name}[{ids[row]!r}]")
+        for column, value in zip(values, row_values, strict=True):
+            column.append(value)
+    columns = {column: pa.array(each, json_type(options, column)) for column, each in zip(names, values, strict=True)}
+    if options.item_kind == "records":
+        return {column: _strings(array) for column, array in columns.items()}
+    typed = _typed(items)
+    return columns if typed is None else {**columns, names[0]: typed}
 
 
-def _words(options: ReadOptions) -> dict[str, Any]:
-    return {name: getattr(options, name) for name, _ in options.words()}
+def _strings(column: Any) -> Any:
+    """A column of texts as strings, unless there are bytes among them that are none."""
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowInvalid:
+        return column
+
+
+def _typed(items: Sequence[Any]) -> Any | None:
+    """The elements of all sets as numbers, where all of them are of one type; None where they are not."""
+    lists = [None if item is None else [_plain(one) for one in item] for item in items]
+    kinds = {type(one) for row in lists if row is not None for one in row if one is not None}
+    kind = _PLAIN.get(kinds.pop()) if len(kinds) == 1 else None
+    if kind is None:
+        return None
+    try:
+        return pa.array(lists, pa.large_list(kind))
+    except (OverflowError, pa.ArrowInvalid):  # a whole number of more than 64 bits, which can be written only
+        return None
+
+
+def _plain(one: Any) -> Any:
+    return one.item() if isinstance(one, np.generic) else one
+
+
+def check_array(array: Any, name: str, options: ReadOptions) -> None:
+    """Refuse an array that holds neither vectors nor codes."""
+    if options.item_kind == "vectors":
+        dimensions = array.ndim == 2 and 1 <= array.shape[1] <= MOST_DIMENSIONS
+        if not dimensions or array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
+            shape = " × ".join(map(str, array.shape)) or "a single value"
+            raise SourceError(
+                f"the array is {shape} of type {array.dtype}; vectors are rows of numbers, at most "
+                f"{MOST_DIMENSIONS} wide, of a type up to 64 bits",
+                where=name,
+            )
+    elif options.item_kind != "codes" or array.ndim != 1 or array.dtype.kind not in "iu":
+        raise SourceError(
+            f"an array of {array.ndim} dimensions of type {array.dtype} is no list of {options.item_kind}; an array "
+            "can hold vectors (vectors=True), one a row, or codes (codes=...), one whole number each",
+            where=name,
+        )
+
+
+def _matrix(array: Any) -> Any:
+    flat = _native(np.ascontiguousarray(array)).reshape(-1)
+    return pa.FixedSizeListArray.from_arrays(pa.array(flat), array.shape[1])
+
+
+def _native(array: Any) -> Any:
+    """The same numbers in this machine's order of bytes, the only one that Arrow takes."""
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _vectors(items: Sequence[Any], ids: list[str], name: str) -> Any:
+    lists = []
+    for id, item in zip(ids, items, strict=True):
+        try:
+            vector = None if item is None else np.asarray(item, np.float64)
+        except (TypeError, ValueError):
+            vector = np.zeros((0, 0))
+        if vector is not None and (vector.ndim != 1 or isinstance(item, (str, bytes))):
+            shown = type(item).__name__
+            raise SourceError(f"a vector must be a list of numbers, this is {shown}", where=f"{name}[{id!r}]")
+        lists.append(vector)
+    return pa.array(lists, pa.large_list(pa.float64()))
+
+
+def _codes(items: Sequence[Any], ids: list[str], name: str) -> Any:
+    if isinstance(items, np.ndarray):
+        return pa.array(_native(items))
+    if items and all(isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in items):
+        kind = pa.uint64() if min(items) >= 0 else pa.int64()
+        try:
+            return pa.array(items, kind)
+        except OverflowError:
+            pass  # one of them is said to be too large below
+    codes = []
+    for id, item in zip(ids, items, strict=True):
+        try:
+            codes.append(None if item is None else code_of(item))
+        except ValueError as error:
+            raise SourceError(str(error), where=f"{name}[{id!r}]") from error
+    return pa.array(codes, pa.large_binary())

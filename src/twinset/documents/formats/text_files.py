@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 from twinset.documents.compressed import open_reader, writing
 from twinset.documents.encodings import decode, is_utf8
 from twinset.documents.formats.lines import no_columns, no_flags
-from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
+from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, DocumentFile, KeptWriter, Mask, Part, Unreadable
 from twinset.errors import RowError, SourceError
 from twinset.options import ReadOptions
 from twinset.system.digests import file_digest
@@ -29,25 +29,12 @@ _MARK = b"\xef\xbb\xbf"
 _PACKED = 4  # how much a compressed text is taken to grow when chunks are planned
 
 
-@dataclass(slots=True)
-class TextFile:
-    """One text file: where it is, its id, and where its copy goes below ``kept/``."""
-
-    path: str
-    id: str
-    kept: PurePosixPath
-    source: int
-    codec: str | None
-    size: int
-    mtime_ns: int
-
-
 class TextPart(Part):
     """A folder of texts, or text files given one after the other."""
 
     format = "text"
 
-    def __init__(self, name: str, options: ReadOptions, files: Sequence[TextFile], folder: Path | None) -> None:
+    def __init__(self, name: str, options: ReadOptions, files: Sequence[DocumentFile], folder: Path | None) -> None:
         super().__init__(name, files[0].source, options)
         self.path = folder
         self.kept_name = PurePosixPath(".")
@@ -66,12 +53,12 @@ class TextPart(Part):
 
     def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
         """Some files at a time."""
-        first, held = 0, 0
+        first, size = 0, 0
         for row, file in enumerate(self.files):
-            held += file.size * (_PACKED if file.codec else 1)
-            if held >= batch_bytes or row + 1 == len(self.files):
+            size += file.size * (_PACKED if file.codec else 1)
+            if size >= batch_bytes or row + 1 == len(self.files):
                 yield TextChunk(self, first, row + 1)
-                first, held = row + 1, 0
+                first, size = row + 1, 0
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
         """Open the list of kept files."""
@@ -79,12 +66,16 @@ class TextPart(Part):
             self.check_flag()
         return TextWriter(self, out, copy)
 
-    def take_rows(self, block: Block, keep: Mask) -> Any:
+    def take_rows(self, block: Block, chosen: Mask) -> Any:
         """Ids and texts."""
-        return self.id_and_text(block, keep)
+        return self.id_and_text(block, chosen)
+
+    def file_bytes(self, row: int) -> bytes:
+        """The bytes of the file that is a document."""
+        return file_bytes(self.files[row])
 
     def check_unchanged(self) -> None:
-        """Raise when a file is not as it was when opened."""
+        """Raise when a file has changed since it was opened."""
         for file in self.files:
             try:
                 now = os.stat(file.path)
@@ -106,7 +97,7 @@ class TextPart(Part):
             total.update(line.encode())
         return total.hexdigest()
 
-    def _digest_of(self, file: TextFile) -> str:
+    def _digest_of(self, file: DocumentFile) -> str:
         try:
             return file_digest(file.path, file.path)
         except SourceError:
@@ -152,7 +143,7 @@ class TextChunk(Chunk):
         block.payload = self._files if whole else None
         return block
 
-    def _bytes(self, row: int, file: TextFile, bad: Unreadable) -> bytes | None:
+    def _bytes(self, row: int, file: DocumentFile, bad: Unreadable) -> bytes | None:
         try:
             return file_bytes(file)
         except SourceError as error:
@@ -163,8 +154,8 @@ class TextChunk(Chunk):
         return None
 
 
-def file_bytes(file: TextFile) -> bytes:
-    """A file as it is, unpacked where it is compressed; no more than one row may have."""
+def file_bytes(file: DocumentFile) -> bytes:
+    """Read a whole file, decompressed; refuse one that is longer than `MAX_ROW_BYTES`."""
     pieces: list[bytes] = []
     size = 0
     with open_reader(file.path, file.codec, file.path) as stream:
@@ -176,21 +167,21 @@ def file_bytes(file: TextFile) -> bytes:
                 size += len(piece)
     if size > MAX_ROW_BYTES:
         raise RowError(
-            f"the document is longer than {MAX_ROW_BYTES // 2**20} MiB, the most that is read",
+            f"the document is longer than {MAX_ROW_BYTES // 2**20} MiB, the maximum",
             where=file.path,
         )
     return b"".join(pieces)
 
 
 def _array(texts: list[bytes | str | None], utf8: bool) -> Any:
-    held = sum(len(text) for text in texts if text is not None)
+    size = sum(len(text) for text in texts if text is not None)
     if utf8:
-        return pa.array(texts, pa.binary() if held < 2**31 else pa.large_binary())
-    return pa.array(texts, pa.string() if 4 * held < 2**31 else pa.large_string())
+        return pa.array(texts, pa.binary() if size < 2**31 else pa.large_binary())
+    return pa.array(texts, pa.string() if 4 * size < 2**31 else pa.large_string())
 
 
 class TextWriter(KeptWriter):
-    """Lists the kept files in ``kept.txt`` and, if asked, copies them below ``kept/``."""
+    """Lists the kept files in ``kept.txt`` and, with ``--copy``, copies them below ``kept/``."""
 
     def __init__(self, part: TextPart, out: Path, copy: bool) -> None:
         self._out = out
@@ -202,16 +193,16 @@ class TextWriter(KeptWriter):
             self._file = open(self._list, "ab")  # noqa: SIM115 - closed by close() and abort()
             self._before = self._file.tell()
 
-    def write(self, block: Block, keep: Mask, flags: Any = None) -> None:
+    def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
         """List, and copy, the kept files."""
-        files: list[TextFile] = block.payload
-        kept = [file for file, kept in zip(files, keep.tolist(), strict=True) if kept]
+        files: list[DocumentFile] = block.payload
+        kept = list(itertools.compress(files, chosen.tolist()))
         with writing(self._list):
             self._file.write(b"".join(_listed(file.id) for file in kept))
         for file in kept if self._copy else ():
             self._copy_file(file)
 
-    def _copy_file(self, file: TextFile) -> None:
+    def _copy_file(self, file: DocumentFile) -> None:
         target = self._out / "kept" / file.kept
         with writing(target):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -224,7 +215,7 @@ class TextWriter(KeptWriter):
             self._file.close()
 
     def abort(self) -> None:
-        """Take the list back to what it was, and remove the copies."""
+        """Undo the additions to the list, and remove the copies."""
         try:
             self._file.truncate(self._before)
             self._file.close()

@@ -44,7 +44,7 @@ class ColumnsPart(Part):
 
     def no_column(self, name: str, option: str) -> ColumnError:
         """Make the error for a column that is not there."""
-        if METADATA in (self.schema.metadata or {}):
+        if METADATA in self.schema_metadata:
             return ColumnError(
                 "it holds sketches, not the documents of which they were made; twinset pairs compares them, all else "
                 "needs the documents",
@@ -74,6 +74,11 @@ class ColumnsPart(Part):
         names: list[str] = self.schema.names
         return names
 
+    @property
+    def schema_metadata(self) -> dict[bytes, bytes]:
+        """The metadata of the schema."""
+        return dict(self.schema.metadata or {})
+
     def check_column(self, name: str, option: str) -> None:
         """Raise when there is no such column, or more than one."""
         super().check_column(name, option)
@@ -93,7 +98,7 @@ class ColumnsPart(Part):
         if texts.nbytes > MAX_ROW_BYTES and self.options.group is None:
             lengths = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False)
             for row in np.flatnonzero(lengths > MAX_ROW_BYTES).tolist():
-                reason = f"the text is longer than {MAX_ROW_BYTES // 2**20} MiB, the most that is read"
+                reason = f"the text is longer than {MAX_ROW_BYTES // 2**20} MiB, the maximum"
                 self.bad_row(bad, row, first_row + row, reason, lines=False)
         block = Block(rows, first_row, texts, unreadable=bad)
         if not texts_only:
@@ -118,8 +123,8 @@ class ColumnsPart(Part):
             made = [one_array(column) for column in columns]
         else:
             made = [one_array(_plain(column)) for column in columns]
-        texts, found = packed(self.options, made)
-        for row, reason in found:
+        texts, refused = packed(self.options, made)
+        for row, reason in refused:
             self.bad_row(bad, row, first_row + row, reason, lines=False)
         return texts
 
@@ -136,9 +141,9 @@ class ColumnsPart(Part):
                     self.bad_row(bad, row, first_row + row, reason, lines=False)
         return ids
 
-    def take_rows(self, block: Block, keep: Mask) -> Any:
+    def take_rows(self, block: Block, chosen: Mask) -> Any:
         """The kept rows with all their columns."""
-        return without_views(block.payload).filter(pa.array(keep))
+        return without_views(block.payload).filter(pa.array(chosen))
 
 
 def with_readable_names(schema: Any) -> Any:
@@ -176,8 +181,8 @@ def _plain(column: Any) -> Any:
         column = column.cast(_storage(column.type))
     if pa.types.is_dictionary(column.type):
         column = _without_views(column)
-        held = column.nbytes + _decoded_bytes(column)
-        wide = pa.types.is_string(column.type.value_type) and held > _MOST_OFFSET
+        size = column.nbytes + _decoded_bytes(column)
+        wide = pa.types.is_string(column.type.value_type) and size > _MOST_OFFSET
         column = column.cast(pa.large_string() if wide else column.type.value_type)
     if pa.types.is_string_view(column.type):
         column = column.cast(pa.large_string())
@@ -314,19 +319,19 @@ class GroupWriter(KeptWriter):
     def write_group(self, table: Any) -> None:
         """Write one group; the table has one chunk a column."""
 
-    def write(self, block: Block, keep: Mask, flags: Any = None) -> None:
+    def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
         """Take the kept rows of a block."""
         table = without_views(block.payload)
         if self._flag and flags is not None:
             for one in self._flag:
                 table = table.append_column(one, flags.column(one.name).cast(one.type))
-        if keep.any():
+        if chosen.any():
             sizes = row_sizes(table)
-            self._add(self.held(table, keep, sizes), sizes[keep])
+            self._add(self.held(table, chosen, sizes), sizes[chosen])
 
-    def held(self, table: Any, keep: Mask, sizes: npt.NDArray[np.int64]) -> Any:
+    def held(self, table: Any, chosen: Mask, sizes: npt.NDArray[np.int64]) -> Any:
         """What is held of the kept rows until their group is written."""
-        return table if keep.all() else table.filter(pa.array(keep))
+        return table if chosen.all() else table.filter(pa.array(chosen))
 
     def _add(self, table: Any, sizes: npt.NDArray[np.int64]) -> None:
         upto = np.cumsum(sizes)

@@ -50,8 +50,8 @@ def holds_codes(kind: Any) -> bool:
     )
 
 
-def packed_codes(column: Any, written: bool = False) -> tuple[Any, list[tuple[int, str]]]:
-    """Pack a column of codes; with `written`, bytes are the digits as they stand in a text file.
+def packed_codes(column: Any, from_text: bool = False) -> tuple[Any, list[tuple[int, str]]]:
+    """Pack a column of codes; with `from_text`, bytes are the digits of a field in a text file.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def packed_codes(column: Any, written: bool = False) -> tuple[Any, list[tuple[in
         return pa.nulls(len(column), pa.large_binary()), []
     if pa.types.is_integer(kind):
         return _numbers(column), []
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or written:
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or from_text:
         return _digits(column)
     return _limited(column.cast(pa.large_binary()))
 

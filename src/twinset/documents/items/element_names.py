@@ -1,8 +1,8 @@
-"""Sets as they are written in their sources: the names of their elements, which hashes do not give back."""
+"""Read the elements of sets again from their sources: hashes do not tell their names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ _BATCH = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class _AsWritten(ReadOptions):
-    """Options by which lists are read as they are written."""
+    """Options that read lists as text."""
 
     lists_as_text: ClassVar[bool] = True
 
@@ -31,17 +31,17 @@ def written_sets(part: Part, rows: Places) -> list[list[str] | None]:
     --------
     >>> from pathlib import Path
     >>> from twinset.documents.sources import open_sources
-    >>> found = open_sources([[["a", 5], []]], ReadOptions.of(items="tags"), scratch=Path("scratch"))
-    >>> written_sets(found.parts[0], np.array([1, 0]))
+    >>> opened = open_sources([[["a", 5], []]], ReadOptions.of(items="tags"), scratch=Path("scratch"))
+    >>> written_sets(opened.parts[0], np.array([1, 0]))
     [[], ['a', '5']]
     """
-    of_groups: Callable[[Places], list[list[str] | None]] | None = getattr(part, "elements", None)
-    return _lists_written(part, rows) if of_groups is None else of_groups(rows)
+    of_groups = part.elements(rows)
+    return _lists_written(part, rows) if of_groups is None else of_groups
 
 
 def _lists_written(part: Part, rows: Places) -> list[Any]:
-    """What some rows of a part hold, out of the JSON in which they are written."""
-    found: list[Any] = [None] * len(rows)
+    """The lists of some rows of a part."""
+    values: list[Any] = [None] * len(rows)
     with _as_written(part):
         for chunk in part.chunks(_BATCH):
             here = np.flatnonzero((rows >= chunk.first_row) & (rows < chunk.first_row + chunk.rows))
@@ -49,8 +49,8 @@ def _lists_written(part: Part, rows: Places) -> list[Any]:
                 texts = chunk.read(texts_only=True).texts
                 for place in here.tolist():
                     text: Any = texts[int(rows[place]) - chunk.first_row].as_py()
-                    found[place] = None if text is None else orjson.loads(text)
-    return found
+                    values[place] = None if text is None else orjson.loads(text)
+    return values
 
 
 def weighted_sets(part: Part, rows: Places) -> list[dict[str, float] | None]:
@@ -61,17 +61,17 @@ def weighted_sets(part: Part, rows: Places) -> list[dict[str, float] | None]:
     >>> from pathlib import Path
     >>> from twinset.documents.sources import open_sources
     >>> options = ReadOptions.of(items="tags", weight="counts")
-    >>> found = open_sources([[{"a": 2, "b": 0.5}]], options, scratch=Path("scratch"))
-    >>> weighted_sets(found.parts[0], np.array([0]))
+    >>> opened = open_sources([[{"a": 2, "b": 0.5}]], options, scratch=Path("scratch"))
+    >>> weighted_sets(opened.parts[0], np.array([0]))
     [{'a': 2.0, 'b': 0.5}]
     """
-    of_groups: Callable[[Places], list[dict[str, float] | None]] | None = getattr(part, "weights", None)
-    return _lists_written(part, rows) if of_groups is None else of_groups(rows)
+    of_groups = part.weights(rows)
+    return _lists_written(part, rows) if of_groups is None else of_groups
 
 
 @contextmanager
 def _as_written(part: Part) -> Iterator[None]:
-    """Have the part give its lists as they are written, for a while."""
+    """Let the part read its lists as text."""
     was = part.options
     known = {name for name, _ in ReadOptions.words()}
     part.options = _AsWritten.of(**{name: getattr(was, name) for name, _ in was.words() if name in known})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +12,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from twinset.documents.compressed import split_codec
-from twinset.documents.formats.text_files import SKIP, TextChunk, TextFile, TextPart, file_bytes
+from twinset.documents.formats.text_files import SKIP, TextChunk, TextPart, file_bytes
 from twinset.documents.items.image_decode import ENDINGS, SIDE, Picture, check_pillow, read_picture
-from twinset.documents.parts import LEAST_ROW, Block, Chunk, Mask, Unreadable
+from twinset.documents.parts import LEAST_ROW, Block, Chunk, DocumentFile, Mask, Unreadable
 from twinset.errors import OptionError, RowError, SourceError
 from twinset.options import ReadOptions
-
-Sketch = Callable[[npt.NDArray[np.float32]], npt.NDArray[Any]]
-"""From grids of colours, float32 (n, 32, 32, 3), to what pictures are compared by: an array of n rows."""
 
 _FILES = 64  # pictures that are read together: unpacking them is what takes the time
 _UNPACKED = 8  # how much a picture is taken to grow when chunks are planned
@@ -37,41 +34,36 @@ def is_picture(name: str) -> bool:
 class ImagePart(TextPart):
     """A folder of pictures, or pictures given one after the other.
 
-    A block's rows are what `sketch` makes of the grids of colours, in bytes; the grids themselves unless one is set.
+    A block's rows are what `picture_sketch` makes of the grids of colours, in bytes; without it, the grids themselves.
     """
 
     format = "images"
 
-    def __init__(self, name: str, options: ReadOptions, files: Sequence[TextFile], folder: Path | None) -> None:
+    def __init__(self, name: str, options: ReadOptions, files: Sequence[DocumentFile], folder: Path | None) -> None:
         check_pillow()
         super().__init__(name, options, files, folder)
-        self.sketch: Sketch | None = None
         memory: int | None = getattr(options, "memory", None)
         self.room = None if memory is None else memory // 3
 
     def check_flag(self) -> None:
         """Pictures have no columns to add to."""
         raise OptionError(
-            f"{self.name}: --flag adds columns, but pictures have none; go without it and look in clusters.parquet"
+            f"{self.name}: --flag adds columns, but pictures have none; leave it out and see clusters.parquet"
         )
 
     def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
         """Some files at a time."""
-        first, held = 0, 0
+        first, size = 0, 0
         for row, file in enumerate(self.files):
-            held += max(LEAST_ROW, _UNPACKED * file.size)
-            if held >= batch_bytes or row + 1 - first == _FILES or row + 1 == len(self.files):
+            size += max(LEAST_ROW, _UNPACKED * file.size)
+            if size >= batch_bytes or row + 1 - first == _FILES or row + 1 == len(self.files):
                 yield ImageChunk(self, first, row + 1)
-                first, held = row + 1, 0
+                first, size = row + 1, 0
 
-    def take_rows(self, block: Block, keep: Mask) -> Any:
+    def take_rows(self, block: Block, chosen: Mask) -> Any:
         """Ids and paths."""
         paths = pa.array([os.fsencode(file.path).decode("utf-8", "backslashreplace") for file in block.payload])
-        return pa.table({"id": self.row_ids(block), "path": paths}).filter(pa.array(keep))
-
-    def bytes_of(self, row: int) -> bytes:
-        """A picture's file as it is."""
-        return file_bytes(self.files[row])
+        return pa.table({"id": self.row_ids(block), "path": paths}).filter(pa.array(chosen))
 
 
 class ImageChunk(TextChunk):
@@ -92,7 +84,7 @@ class ImageChunk(TextChunk):
         block.payload = self._files if whole else None
         return block
 
-    def _picture(self, row: int, file: TextFile, bad: Unreadable) -> Picture | None:
+    def _picture(self, row: int, file: DocumentFile, bad: Unreadable) -> Picture | None:
         try:
             return read_picture(file_bytes(file), file.path, self._part.room)
         except SourceError as error:
@@ -105,8 +97,8 @@ class ImageChunk(TextChunk):
     def _packed(self, pictures: list[Picture | None]) -> Any:
         read = [one.grid for one in pictures if one is not None]
         rows: npt.NDArray[Any] = np.stack(read) if read else np.zeros((0, SIDE, SIDE, 3), np.float32)
-        if self._part.sketch is not None:
-            rows = self._part.sketch(rows)
+        if self._part.picture_sketch is not None:
+            rows = self._part.picture_sketch(rows)
         each = iter(rows)
-        found = [None if one is None else next(each).tobytes() for one in pictures]
-        return pa.array(found, pa.large_binary())
+        values = [None if one is None else next(each).tobytes() for one in pictures]
+        return pa.array(values, pa.large_binary())

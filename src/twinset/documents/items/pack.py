@@ -1,8 +1,8 @@
-"""The columns of an item, packed: one binary value a row, whatever the kind of item.
+"""Pack the columns of an item into one binary value a row, whatever the kind of item.
 
-A set is the 64-bit hashes of its elements, eight bytes each; a record is the texts of its columns, each behind its
-length. So whatever reads, holds, spills or takes rows of texts does the same with every kind. Elements are equal when
-they are written alike: 5 in a Parquet file is "5" in a CSV file.
+A set is the 64-bit hashes of its elements, eight bytes each; a record is the texts of its columns, each after its
+length. Code that reads, spills or copies texts therefore handles every kind. Elements are equal when their text is:
+5 in a Parquet file equals "5" in a CSV file.
 """
 
 from __future__ import annotations
@@ -19,20 +19,27 @@ import pyarrow.compute as pc
 from twinset.documents.items.codes import code_of, holds_codes, packed_codes
 from twinset.documents.items.vectors import holds_vectors, listed_numbers, packed_vectors, vector_of
 from twinset.documents.items.weighted import holds_weights, packed_weighted, paired
-from twinset.documents.long_tables.rows import ELEMENT_SEED, is_weight, names_elements, packed_rows, row_type, row_value
+from twinset.documents.long_tables.columns import (
+    ELEMENT_SEED,
+    is_weight,
+    names_elements,
+    read_rows,
+    row_type,
+    row_value,
+)
 from twinset.documents.normalize import buffers_of, hash_values
 from twinset.errors import ColumnError
 from twinset.options import ReadOptions
 from twinset.schema import Bytes, Hashes, Places
 
-Found = tuple[Any, list[tuple[int, str]]]
+PackedRows = tuple[Any, list[tuple[int, str]]]
 """The packed rows, null where a row is bad, and the bad rows with the reasons."""
 
 _SEPARATORS = ("|", ";", ",")
 
 
-def packed(options: ReadOptions, columns: Sequence[Any], written: bool = False) -> Found:
-    """Pack the columns of an item, in the order of `options.item_columns`; `written` are those of text files.
+def packed(options: ReadOptions, columns: Sequence[Any], from_text: bool = False) -> PackedRows:
+    """Pack the columns of an item, in the order of `options.item_columns`; `from_text`: they are fields of a text file.
 
     Examples
     --------
@@ -42,11 +49,11 @@ def packed(options: ReadOptions, columns: Sequence[Any], written: bool = False) 
     ([16, 0, None], [])
     """
     if options.group is not None:
-        return packed_rows(options, columns, written)
+        return read_rows(options, columns, from_text)
     if options.item_kind == "records":
         return _records(columns), []
     if options.item_kind == "codes":
-        return packed_codes(columns[0], written)
+        return packed_codes(columns[0], from_text)
     if options.item_kind == "vectors":
         within = options.reach if options.measure == "distance" else None
         return packed_vectors(columns[0], directions=options.measure == "cosine", within=within)
@@ -64,12 +71,12 @@ def check_type(options: ReadOptions, name: str, kind: Any, where: str) -> None:
     values = value_type(kind)
     if pa.types.is_null(values):
         return
-    needed, found = _NEEDED.get(options.item_kind, ("", None))
+    needed, fits = _NEEDED.get(options.item_kind, ("", None))
     if options.items is not None and name == options.weight:
-        needed, found = "lists of numbers", holds_weights
+        needed, fits = "lists of numbers", holds_weights
     if options.group is not None:
-        needed, found = ("numbers", is_weight) if name == options.weight else ("strings or numbers", names_elements)
-    if found is not None and not found(values):
+        needed, fits = ("numbers", is_weight) if name == options.weight else ("strings or numbers", names_elements)
+    if fits is not None and not fits(values):
         raise ColumnError(
             f"the column {name!r} must hold {needed}, it holds {kind}; name another with {options.flag_of(name)} NAME",
             where=where,
@@ -192,14 +199,14 @@ def json_type(options: ReadOptions, name: str = "") -> Any:
     return pa.large_binary() if options.item_kind in ("records", "codes") else pa.large_list(pa.large_string())
 
 
-def element_sets(column: Any) -> Found:
+def element_sets(column: Any) -> PackedRows:
     """Each list as the hashes of its elements."""
     lists, bad = _lists(column)
     return _hashed(lists), bad
 
 
-def _lists(column: Any) -> Found:
-    """A column of lists as such, whatever it is made of."""
+def _lists(column: Any) -> PackedRows:
+    """Convert a column of lists, of fixed-size lists or of text to lists."""
     bad: list[tuple[int, str]] = []
     if is_text(column.type):
         column, bad = _split(column)
@@ -219,9 +226,9 @@ def _hashed(column: Any) -> Any:
         values = values.cast(values.type.value_type)
     hashes = _element_hashes(values)
     if values.null_count:
-        there = np.asarray(values.is_valid())
-        hashes = hashes[there]
-        starts = np.concatenate([[0], np.cumsum(there)])[starts]
+        valid = np.asarray(values.is_valid())
+        hashes = hashes[valid]
+        starts = np.concatenate([[0], np.cumsum(valid)])[starts]
     if column.null_count:
         # A null list may have elements behind it all the same.
         none = np.asarray(column.is_null())
@@ -234,8 +241,8 @@ def _element_hashes(values: Any) -> Hashes:
     """The hash of each element; numbers are written out once each, since that takes longest."""
     if is_text(values.type) or pa.types.is_null(values.type):
         return hash_values(_words(values), ELEMENT_SEED)
-    if pa.types.is_integer(values.type) and (found := _number_hashes(values)) is not None:
-        return found
+    if pa.types.is_integer(values.type) and (number_hashes := _number_hashes(values)) is not None:
+        return number_hashes
     coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     hashes = hash_values(_words(coded.dictionary), ELEMENT_SEED)
     indices = pc.fill_null(coded.indices, 0) if coded.indices.null_count else coded.indices
@@ -244,7 +251,7 @@ def _element_hashes(values: Any) -> Hashes:
 
 
 def _number_hashes(values: Any) -> Hashes | None:
-    """The hash of each whole number, by a table of all there may be; None where that would be too large a table."""
+    """Hash whole numbers by a table over their range; None where the table would be too large."""
     ends = pc.min_max(values).as_py()
     low, span = ends["min"], 0 if ends["min"] is None else ends["max"] - ends["min"] + 1
     if not 0 < span <= 2 * len(values) or ends["max"] >= 2**63:
@@ -253,26 +260,26 @@ def _number_hashes(values: Any) -> Hashes | None:
     places = whole.to_numpy(zero_copy_only=False).astype(np.int64) - low
     named = np.zeros(span, np.bool_)
     named[places] = True
-    there = np.flatnonzero(named)
+    distinct = np.flatnonzero(named)
     table = np.zeros(span, np.uint64)
-    table[there] = hash_values(_words(pa.array(there + low, pa.int64())), ELEMENT_SEED)
-    found: Hashes = table[places]
-    return found
+    table[distinct] = hash_values(_words(pa.array(distinct + low, pa.int64())), ELEMENT_SEED)
+    hashes: Hashes = table[places]
+    return hashes
 
 
 def written_lists(column: Any) -> Any:
-    """Each list as it is written in JSON, its elements as they are hashed."""
+    """Write each list as JSON, its elements in the form in which they are hashed."""
     starts = column.offsets.to_pylist()
     first, last = (starts[0], starts[-1]) if starts else (0, 0)
     values = column.values.slice(first, last - first)
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     words, starts = _words(values).to_pylist(), [start - first for start in starts]
-    written = [
+    texts = [
         orjson.dumps([word for word in words[begin:end] if word is not None]).decode() if valid else None
         for begin, end, valid in zip(starts[:-1], starts[1:], column.is_valid().to_pylist(), strict=True)
     ]
-    return pa.array(written, pa.large_string())
+    return pa.array(texts, pa.large_string())
 
 
 def _weights_written(column: Any, weights: Any) -> Any:
@@ -292,21 +299,21 @@ def _weights_written(column: Any, weights: Any) -> Any:
 
 
 def _words(values: Any) -> Any:
-    """Elements as they are written."""
+    """Convert elements to strings."""
     if is_text(values.type) or pa.types.is_fixed_size_binary(values.type):
         try:
             return values.cast(pa.large_string())
         except pa.ArrowInvalid:
             words = values.cast(pa.large_binary()).to_pylist()
-            mended = [None if one is None else one.decode("utf-8", "replace") for one in words]
-            return pa.array(mended, pa.large_string())
+            replaced = [None if one is None else one.decode("utf-8", "replace") for one in words]
+            return pa.array(replaced, pa.large_string())
     return values.cast(pa.large_string())
 
 
 def _without(hashes: Hashes, starts: Places, none: npt.NDArray[np.bool_]) -> tuple[Hashes, Places]:
     counts = np.diff(starts)
-    keep = np.repeat(~none, counts)
-    return hashes[keep], np.concatenate([[0], np.cumsum(np.where(none, 0, counts))])
+    valid = np.repeat(~none, counts)
+    return hashes[valid], np.concatenate([[0], np.cumsum(np.where(none, 0, counts))])
 
 
 def _binary(hashes: Hashes, starts: Places, none: npt.NDArray[np.bool_] | None) -> Any:
@@ -316,8 +323,8 @@ def _binary(hashes: Hashes, starts: Places, none: npt.NDArray[np.bool_] | None) 
     return pa.Array.from_buffers(pa.large_binary(), len(starts) - 1, [valid, offsets, data])
 
 
-def _split(column: Any) -> Found:
-    """Lists that are written as text: a JSON list, or words with | or ; or , between them."""
+def _split(column: Any) -> PackedRows:
+    """Parse lists in text: a JSON list, or words separated by | or ; or ,."""
     bad: list[tuple[int, str]] = []
     lists: list[list[str | None] | None] = []
     for row, value in enumerate(_words(column).to_pylist()):
@@ -333,16 +340,16 @@ def _split_list(text: str) -> list[str | None]:
     """Read a list that is written as text: as JSON, or with separators."""
     if text.lstrip().startswith("["):
         try:
-            found = orjson.loads(text)
+            elements = orjson.loads(text)
         except orjson.JSONDecodeError as error:
             raise ValueError(f"a list that begins with [ must be JSON: {error.msg}") from error
-        return [None if one is None else _element("list", one) for one in found]
+        return [None if one is None else _element("list", one) for one in elements]
     separator = next((one for one in _SEPARATORS if one in text), ",")
     return [word for word in (one.strip() for one in text.split(separator)) if word]
 
 
 def _records(columns: Sequence[Any]) -> Any:
-    """The texts of several columns, each behind its length."""
+    """Pack the texts of several columns, each after its length."""
     nothing = pa.scalar(b"", pa.large_binary())
     pieces: list[Any] = []
     for column in columns:

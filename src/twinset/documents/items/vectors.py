@@ -16,7 +16,7 @@ from twinset.errors import ColumnError
 from twinset.options import ReadOptions
 from twinset.schema import MOST_DIMENSIONS, Places
 
-Found = tuple[Any, list[tuple[int, str]]]
+PackedRows = tuple[Any, list[tuple[int, str]]]
 _BETWEEN = str.maketrans(",;|", "   ")
 _FINITE = "allowed are finite numbers that 32-bit floats can hold"
 _MOST_MOVED = 1 / 2000  # of the distance, by rounding each of two vectors: a thousandth together
@@ -37,16 +37,16 @@ def of_one_column(options: ReadOptions, schema: Any, where: str) -> ReadOptions:
     if options.vectors != "":
         return options
     text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    found = [one.name for one in schema if holds_vectors(one.type) and not any(is_text(one.type) for is_text in text)]
-    if len(found) != 1:
-        there = f"there are {', '.join(map(repr, found[:5]))}" if found else "there is none"
+    names = [one.name for one in schema if holds_vectors(one.type) and not any(is_text(one.type) for is_text in text)]
+    if len(names) != 1:
+        columns = f"there are {', '.join(map(repr, names[:5]))}" if names else "there is none"
         raise ColumnError(
-            f"--vectors without a name is for .npy files and for tables with one column of vectors; here {there}: "
+            f"--vectors without a name is for .npy files and for tables with one column of vectors; here {columns}: "
             "name one with --vectors NAME",
             where=where,
         )
     words = {name: getattr(options, name) for name, _ in options.words()}
-    return type(options).of(**{**words, "vectors": found[0]})
+    return type(options).of(**{**words, "vectors": names[0]})
 
 
 def need_column(options: ReadOptions, where: str) -> None:
@@ -55,7 +55,7 @@ def need_column(options: ReadOptions, where: str) -> None:
         raise ColumnError("--vectors needs the name of a column here: name one with --vectors NAME", where=where)
 
 
-def packed_vectors(column: Any, directions: bool, within: float | None = None) -> Found:
+def packed_vectors(column: Any, directions: bool, within: float | None = None) -> PackedRows:
     """Pack a column of vectors; with `directions` (for cosines), one that is all zeros has none, and is null.
 
     `within` is the distance up to which vectors will be near: one that rounding moves too much for that is refused.
@@ -92,14 +92,14 @@ def listed_numbers(
     return _numbers(values), starts, none, bad
 
 
-def listed(column: Any) -> Found:
+def listed(column: Any) -> PackedRows:
     """A column of lists of numbers as such, whatever it is made of, and its bad rows."""
     bad: list[tuple[int, str]] = []
     if pa.types.is_null(column.type):
         return pa.nulls(len(column), pa.large_list(pa.float64())), bad
     if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
             or pa.types.is_fixed_size_list(column.type)):  # fmt: skip
-        column, bad = _written(column)
+        column, bad = _parsed_lists(column)
     if pa.types.is_fixed_size_list(column.type):
         column = column.cast(pa.large_list(column.type.value_type))
     return column, bad
@@ -111,7 +111,7 @@ def packed_rows(
     none: npt.NDArray[np.bool_],
     directions: bool,
     within: float | None = None,
-) -> Found:
+) -> PackedRows:
     """Pack rows of numbers: row i is given[starts[i]:starts[i+1]]; else as `packed_vectors`."""
     with np.errstate(over="ignore"):
         values = given.astype("<f4") + np.float32(0.0)
@@ -202,7 +202,7 @@ def _holding(starts: Places, flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.boo
     return np.asarray(reach[starts[1:]] > reach[starts[:-1]])
 
 
-def _written(column: Any) -> Found:
+def _parsed_lists(column: Any) -> PackedRows:
     """Vectors that are written as text: a JSON list, or numbers with spaces, commas or semicolons between them."""
     bad: list[tuple[int, str]] = []
     lists: list[list[float] | None] = []

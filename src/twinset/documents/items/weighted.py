@@ -1,4 +1,4 @@
-"""Lists of elements and lists of their weights to weighted sets: sixteen bytes an element, its hash and its weight."""
+"""Pack lists of elements and of weights into weighted sets: sixteen bytes an element, its hash and its weight."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from twinset.documents.items.vectors import Found, holds_vectors, listed, listed_numbers
+from twinset.documents.items.vectors import PackedRows, holds_vectors, listed, listed_numbers
 from twinset.documents.normalize import buffers_of
 from twinset.schema import MOST_TOTAL, Hashes, Places
 from twinset.system.arrays import ranges
@@ -22,8 +22,8 @@ def holds_weights(kind: Any) -> bool:
     return holds_vectors(kind)
 
 
-def paired(lists: Any, weights: Any) -> Found:
-    """Lists of weights without those of elements that are null, which are none; and the rows that have too few of them.
+def paired(lists: Any, weights: Any) -> PackedRows:
+    """Drop the weights of null elements; gives the weights, and the rows with another number of them.
 
     Examples
     --------
@@ -47,8 +47,8 @@ def paired(lists: Any, weights: Any) -> Found:
     return pa.array(rows, pa.large_list(pa.float64())), bad
 
 
-def packed_weighted(elements: Found, weights: Any, worse: Sequence[tuple[int, str]] = ()) -> Found:
-    """Pack sets, given as the hashes of their elements, with a column of lists of weights; `worse` are bad ones of it.
+def packed_weighted(elements: PackedRows, weights: Any, worse: Sequence[tuple[int, str]] = ()) -> PackedRows:
+    """Pack sets, given as the hashes of their elements, with lists of weights; `worse` are the bad rows of the weights.
 
     Weights of an element that comes twice are added, and what has no weight is left out.
 

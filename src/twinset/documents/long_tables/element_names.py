@@ -1,4 +1,4 @@
-"""The elements of long tables as they are written, by their hashes: for who keeps sets and not only compares them."""
+"""The names of elements of long tables by their hashes, for an index that stores the sets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from twinset.documents.items.pack import written_lists
-from twinset.documents.long_tables.rows import LongRows
+from twinset.documents.long_tables.rows import LongTableRows
 from twinset.documents.normalize import buffers_of
 from twinset.schema import Hashes
 
@@ -16,39 +16,39 @@ Spelling = tuple[Hashes, Any]
 """Hashes, ascending and distinct, and the words that they are of."""
 
 
-def spelling_of(rows: LongRows) -> Spelling:
-    """How the elements of some rows are written."""
-    there = np.flatnonzero(rows.codes >= 0)
-    hashes, firsts = np.unique(rows.elements[there], return_index=True)
-    return hashes, rows.words.take(pa.array(np.asarray(rows.places)[there[firsts]], pa.int64())).cast(pa.large_string())
+def spelling_of(rows: LongTableRows) -> Spelling:
+    """The names of the elements of some rows, by hash."""
+    valid = np.flatnonzero(rows.codes >= 0)
+    hashes, firsts = np.unique(rows.elements[valid], return_index=True)
+    return hashes, rows.words.take(pa.array(np.asarray(rows.places)[valid[firsts]], pa.int64())).cast(pa.large_string())
 
 
-class Words:
-    """Every distinct element of a long table, once: the one thing of it that is held in memory.
+class ElementNames:
+    """The distinct elements of a long table, in memory.
 
     Examples
     --------
     >>> from twinset.options import ReadOptions
-    >>> from twinset.documents.long_tables.rows import packed_rows
+    >>> from twinset.documents.long_tables.columns import read_rows
     >>> columns = [pa.array(["ann", "bob", "ann"]), pa.array(["Ran", "Alien", "Alien"])]
-    >>> words = Words()
-    >>> words.add(spelling_of(packed_rows(ReadOptions.of(group="user", item="movie"), columns, written=False)[0]))
+    >>> words = ElementNames()
+    >>> words.add(spelling_of(read_rows(ReadOptions.of(group="user", item="movie"), columns, from_text=False)[0]))
     >>> len(words)
     2
     """
 
     def __init__(self) -> None:
         self._parts: list[Spelling] = []
-        self._held = self._merged = 0
+        self._count = self._merged = 0
 
     def __len__(self) -> int:
         return len(self._whole()[0])
 
     def add(self, spelling: Spelling) -> None:
-        """Add what other rows name."""
+        """Add the elements of more rows."""
         self._parts.append(spelling)
-        self._held += len(spelling[0])
-        if self._held > 2 * self._merged + 2**16:  # so that what is named again and again is held once
+        self._count += len(spelling[0])
+        if self._count > 2 * self._merged + 2**16:  # so that what is named again and again is held once
             self._whole()
 
     def _whole(self) -> Spelling:
@@ -57,7 +57,7 @@ class Words:
             hashes, firsts = np.unique(np.concatenate(every), return_index=True)
             words = pa.chunked_array([words for _, words in self._parts], pa.large_string())
             self._parts = [(hashes, words.take(pa.array(firsts)).combine_chunks())]
-        self._held = self._merged = len(self._parts[0][0])
+        self._count = self._merged = len(self._parts[0][0])
         return self._parts[0]
 
     def lists(self, sets: Any) -> Any:

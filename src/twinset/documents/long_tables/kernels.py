@@ -1,4 +1,4 @@
-"""Rows of long tables to groups: renumbered, brought together, sorted, each element once."""
+"""Rows of long tables to groups: renumber groups, gather their elements, sort them and drop repeats."""
 
 from twinset.compiled import kernel
 

@@ -1,4 +1,4 @@
-"""Long tables: the rows of all files that agree in one column are one item, a set of what they name in another.
+"""Long tables: rows of any file with the same value in one column are one item, the set of their values in another.
 
 One part stands for all the files, since a group may be spread over them. Its rows are the groups, in the order in
 which they first appear, and after them the rows that could not be read, so that none is lost.
@@ -18,16 +18,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from twinset.documents.compressed import writing
-from twinset.documents.long_tables.element_names import Spelling, Words, spelling_of
-from twinset.documents.long_tables.partition import Grouping
-from twinset.documents.long_tables.portions import Portion, portion_of
+from twinset.documents.long_tables.element_names import ElementNames, Spelling, spelling_of
+from twinset.documents.long_tables.partition import GroupBuilder
+from twinset.documents.long_tables.rows import GroupRows, group_rows
 from twinset.documents.long_tables.sort import Spread
 from twinset.documents.long_tables.write import GroupNumbers, GroupsTaking, GroupsWriter, long_rows
 from twinset.documents.parts import LEAST_ROW, Block, Chunk, KeptWriter, Mask, Part, Taking
 from twinset.errors import OptionError, RowError, SourceError
 from twinset.options import ReadOptions
+from twinset.options.keep_rules import rules_for
 from twinset.schema import Places
 from twinset.system.scratch import BatchFile
+from twinset.wording import either
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
@@ -67,8 +69,8 @@ class GroupsPart(Part):
         """Bytes of a table that are read together."""
         self._scratch = scratch
         self._laid: BatchFile | None = None
-        self.words = Words() if options.lists_as_text else None
-        """How the elements are written, for who keeps them."""
+        self.words = ElementNames() if options.lists_as_text else None
+        """The names of the elements, where an index stores them."""
         self._bad: list[tuple[int, int, str]] = []
 
     @property
@@ -89,9 +91,10 @@ class GroupsPart(Part):
     @wanted.setter
     def wanted(self, names: frozenset[str]) -> None:
         if names:
+            rules = either([rule.name for rule in rules_for("groups")])
             raise OptionError(
-                f"a keep policy by the column {sorted(names)[0]!r} needs one value an item, and a group of rows has "
-                "many; keep by longest (most elements), first or source"
+                f"--keep by the column {sorted(names)[0]!r} needs one value an item, and a group of rows has many; "
+                f"allowed is {rules}"
             )
 
     @property
@@ -105,7 +108,7 @@ class GroupsPart(Part):
         begin: Callable[[int | None], None] = lambda total: None,
         advance: Callable[[int], None] = lambda rows: None,
     ) -> None:
-        """Read all rows and bring them together by group, unless that was done."""
+        """Read all rows and group them, once."""
         if self._laid is not None:
             return
         begin(self._row_count())
@@ -114,7 +117,7 @@ class GroupsPart(Part):
             folder = Path(tempfile.mkdtemp(prefix="groups-", dir=self._scratch))
         bag = bool(getattr(self.options, "bag", False))
         about = self._row_count() or sum(part.size for part in self.inside) * 4 // _WIDE
-        grouping = Grouping(folder, self.room, about, bag, self.options.by, self._refuse)
+        grouping = GroupBuilder(folder, self.room, about, bag, self.options.by, self._refuse)
         base, before, done = 0, 0, 0
         bad: list[tuple[int, int, str]] = []
         for number, first_row, portion, unreadable, rows, spelling in spread(self._read, self._chunks()):
@@ -141,13 +144,13 @@ class GroupsPart(Part):
             for chunk in part.chunks(self.batch):
                 yield number, chunk
 
-    def _read(self, task: tuple[int, Chunk]) -> tuple[int, int, Portion, list[tuple[int, str]], int, Spelling | None]:
+    def _read(self, task: tuple[int, Chunk]) -> tuple[int, int, GroupRows, list[tuple[int, str]], int, Spelling | None]:
         number, chunk = task
         block = chunk.read()
         unreadable = block.unreadable
         by = None if block.by is None else block.by.cast(pa.large_string())
         spelling = None if self.words is None else spelling_of(long_rows(block))
-        portion = portion_of(long_rows(block), by, 0, self.inside[number].source, self.options.by)
+        portion = group_rows(long_rows(block), by, 0, self.inside[number].source, self.options.by)
         if self.room < _TIGHT:
             del block, by
             pa.default_memory_pool().release_unused()  # of this thread's heap, which holds more than it needs
@@ -158,7 +161,7 @@ class GroupsPart(Part):
             raise RowError(f"{reason}; --on-error skip leaves such groups out", where=f"{self.name}, group {name!r}")
 
     def laid(self) -> BatchFile:
-        """The groups, which are made now if they were not yet."""
+        """The stored groups; the rows are read and grouped first if need be."""
         self.prepare(_one_by_one)
         if self._laid is None:
             raise SourceError("the groups could not be laid down", where=self.name)
@@ -172,15 +175,15 @@ class GroupsPart(Part):
     def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
         """Runs of groups, and then the rows that cannot be read."""
         laid = self.laid()
-        first_row = rows = held = first = 0
+        first_row = rows = total = first = 0
         for number, count in enumerate(laid.rows):
             size = max(laid.sizes[number], count * LEAST_ROW)
-            if rows and held + size > batch_bytes:
-                yield GroupsChunk(self, range(first, number), first_row, rows)
-                first_row, rows, held, first = first_row + rows, 0, 0, number
-            rows, held = rows + count, held + size
+            if rows and total + size > batch_bytes:
+                yield StoredGroupsChunk(self, range(first, number), first_row, rows)
+                first_row, rows, total, first = first_row + rows, 0, 0, number
+            rows, total = rows + count, total + size
         if rows:
-            yield GroupsChunk(self, range(first, len(laid.rows)), first_row, rows)
+            yield StoredGroupsChunk(self, range(first, len(laid.rows)), first_row, rows)
         for start in range(0, len(self._bad), _BAD_AT_ONCE):
             yield BadRowsChunk(self, self._bad[start : start + _BAD_AT_ONCE], self.groups + start)
 
@@ -189,13 +192,13 @@ class GroupsPart(Part):
         return GroupsWriter(self, out, flag)
 
     def taking(self) -> Taking:
-        """Open what gives the rows of the kept groups as tables."""
+        """Make the collector of the rows of kept groups."""
         return GroupsTaking(self)
 
-    def take_rows(self, block: Block, keep: Mask) -> Any:
+    def take_rows(self, block: Block, chosen: Mask) -> Any:
         """The ids of kept groups and how many elements each has; `taking` gives their rows."""
         counts = pc.binary_length(block.texts)
-        return pa.table({"id": block.ids, "elements": counts}).filter(pa.array(keep))
+        return pa.table({"id": block.ids, "elements": counts}).filter(pa.array(chosen))
 
     def check_flag(self) -> None:
         """Raise when the columns of ``--flag`` cannot be added to the rows of a table."""
@@ -203,7 +206,7 @@ class GroupsPart(Part):
             part.check_flag()
 
     def check_unchanged(self) -> None:
-        """Raise when a file is not as it was when opened."""
+        """Raise when a file has changed since it was opened."""
         for part in self.inside:
             part.check_unchanged()
 
@@ -226,17 +229,17 @@ class GroupsPart(Part):
         return about if rows is None else {**about, "rows": rows}
 
     def elements(self, rows: Places) -> list[list[str] | None]:
-        """The elements of some groups as they are written, in the order in which they first come."""
+        """The names of the elements of some groups, in the order of their first rows."""
         bag = bool(getattr(self.options, "bag", False))
-        found = self._again(rows)
-        named = [None if one is None else [name for name, _ in one] for one in map(found.get, rows.tolist())]
+        elements = self._again(rows)
+        named = [None if one is None else [name for name, _ in one] for one in map(elements.get, rows.tolist())]
         return named if bag else [None if one is None else list(dict.fromkeys(one)) for one in named]
 
     def weights(self, rows: Places) -> list[dict[str, float] | None]:
-        """How much each element of some weighted groups counts; those that count nothing are none."""
-        found = self._again(rows)
+        """The weights of the elements of some groups; elements of weight 0 are left out."""
+        elements = self._again(rows)
         made: list[dict[str, float] | None] = []
-        for one in map(found.get, rows.tolist()):
+        for one in map(elements.get, rows.tolist()):
             every: dict[str, list[float]] = {}
             for name, weight in one or ():
                 every.setdefault(name, []).append(weight)
@@ -245,20 +248,20 @@ class GroupsPart(Part):
         return made
 
     def _again(self, rows: Places) -> dict[int, list[tuple[str, float]]]:
-        """The elements of some groups, and their weights or 1, in the order of the rows, out of the tables."""
+        """Read the elements of some groups and their weights (or 1) again, in the order of the rows."""
         numbers, groups = self.numbered(), self.groups
-        found: dict[int, list[tuple[str, float]]] = {row: [] for row in rows.tolist() if row < groups}
-        wanted = np.array(sorted(found), np.int64)
+        elements: dict[int, list[tuple[str, float]]] = {row: [] for row in rows.tolist() if row < groups}
+        wanted = np.array(sorted(elements), np.int64)
         for _, chunk in self._chunks():
             block = long_rows(chunk.read())
-            known = np.append(numbers.of(block.names), -1)[block.codes]
-            for row in np.flatnonzero(np.isin(known, wanted)).tolist():
+            group_of_row = np.append(numbers.of(block.names), -1)[block.codes]
+            for row in np.flatnonzero(np.isin(group_of_row, wanted)).tolist():
                 weight = 1.0 if block.weights is None else float(block.weights[row])
-                found[int(known[row])].append((block.words[int(block.places[row])].as_py(), weight))
-        return found
+                elements[int(group_of_row[row])].append((block.words[int(block.places[row])].as_py(), weight))
+        return elements
 
     def numbered(self) -> GroupNumbers:
-        """Gives the number of a group by its name."""
+        """Make the table of group numbers by name."""
         return GroupNumbers(self.laid())
 
 
@@ -266,8 +269,8 @@ def _one_by_one(function: Callable[[_In], _Out], work: Iterable[_In]) -> Iterato
     return map(function, work)
 
 
-class GroupsChunk(Chunk):
-    """Some groups, as they were laid down."""
+class StoredGroupsChunk(Chunk):
+    """Some groups, read from the scratch file."""
 
     def __init__(self, part: GroupsPart, batches: range, first_row: int, rows: int) -> None:
         self._part = part

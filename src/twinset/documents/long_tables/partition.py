@@ -1,7 +1,7 @@
-"""Rows of any number brought together by group: in memory while they fit, else by parts of all groups at a time.
+"""Collect rows by group: in memory while they fit, else in partitions of the groups on disk.
 
-Groups are told apart by their names, never by hashes of them: a hash only says with which other groups one is worked
-on. What comes out is the same however the rows came and however much memory there was.
+Groups are identified by their names, never by hashes of the names: a hash only chooses the partition. The result does
+not depend on the order of batches or on the memory limit.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from twinset.documents.long_tables.portions import Portion, together
-from twinset.documents.long_tables.rows import Codes
+from twinset.documents.long_tables.rows import Codes, GroupRows, join_groups
 from twinset.documents.long_tables.sort import LAID_BYTES, Sorted, Spread, cuts, merged
 from twinset.documents.normalize import hash_values
 from twinset.schema import Places
@@ -27,8 +26,8 @@ _NONE = np.zeros(0, np.int64)
 
 
 @dataclass
-class Grouping:
-    """Takes rows in order and lays down their groups.
+class GroupBuilder:
+    """Takes rows in order and writes their groups to a scratch file.
 
     Parameters
     ----------
@@ -55,11 +54,11 @@ class Grouping:
     column: str | None
     refuse: Callable[[str, str], None]
     depth: int = 0
-    _held: list[Portion] = field(default_factory=list)
+    _held: list[GroupRows] = field(default_factory=list)
     _held_bytes: int = 0
     _spilled: list[BatchFile] = field(default_factory=list)
 
-    def add(self, portion: Portion) -> None:
+    def add(self, portion: GroupRows) -> None:
         """Take the next rows."""
         if not len(portion.codes):
             return
@@ -81,11 +80,11 @@ class Grouping:
             return self._lay_spilled(out, piece, spread)
         if not self._held:
             return _NONE, _NONE
-        whole = together(self._held, self.column)
+        whole = join_groups(self._held, self.column)
         self._held = []
-        found = Sorted(whole, self.bag, spread)
-        out.append(found.batches(cuts(found.sizes, piece), self.refuse))
-        return found.sizes, whole.firsts
+        groups = Sorted(whole, self.bag, spread)
+        out.append(groups.batches(cuts(groups.sizes, piece), self.refuse))
+        return groups.sizes, whole.firsts
 
     def _lay_spilled(self, out: BatchFile, piece: int, spread: Spread) -> tuple[Places, Places]:
         runs, sizes, firsts = [], [_NONE], [_NONE]
@@ -96,16 +95,16 @@ class Grouping:
             deeper = size > 2 * self.room and self.depth < _DEEPEST
             inside = self.folder / f"part-{number}"
             room = self.room if deeper else size + 1
-            part = Grouping(inside, room, size // 16, self.bag, self.column, self.refuse, self.depth + 1)
+            part = GroupBuilder(inside, room, size // 16, self.bag, self.column, self.refuse, self.depth + 1)
             for portion in _read_portions(laid):
                 part.add(portion)
             laid.remove()
             run = BatchFile(self.folder / f"groups-{number}")
-            found = part._lay(run, small, spread)
+            run_sizes, run_firsts = part._lay(run, small, spread)
             if run.rows:
                 runs.append(run)
-                sizes.append(found[0])
-                firsts.append(found[1])
+                sizes.append(run_sizes)
+                firsts.append(run_firsts)
         every = np.concatenate(firsts)
         order = np.argsort(every, kind="stable")
         ordered = np.concatenate(sizes)[order]
@@ -118,7 +117,7 @@ class Grouping:
         """Write what is held to the scratch files, by the hashes of the groups' names."""
         if not self._held:
             return
-        whole = together(self._held, self.column)
+        whole = join_groups(self._held, self.column)
         self._held, self._held_bytes = [], 0
         if not self._spilled:
             wanted = 2 * self.rows * 32 // max(1, self.room)
@@ -140,7 +139,7 @@ class Grouping:
                 laid.append(_batches_of(whole, mine, named, new))
 
 
-def _batches_of(whole: Portion, rows: Places, groups: Places, new: Codes) -> list[Any]:
+def _batches_of(whole: GroupRows, rows: Places, groups: Places, new: Codes) -> list[Any]:
     """Some groups of a portion and their rows, as two batches."""
     weights = {} if whole.weights is None else {"weight": whole.weights[rows]}
     wanted = pa.array(groups)
@@ -153,11 +152,11 @@ def _batches_of(whole: Portion, rows: Places, groups: Places, new: Codes) -> lis
     ]
 
 
-def _read_portions(laid: BatchFile) -> Iterator[Portion]:
+def _read_portions(laid: BatchFile) -> Iterator[GroupRows]:
     for number in range(0, len(laid.rows), 2):
         rows, groups = laid.read(number), laid.read(number + 1)
         names = rows.schema.names
-        yield Portion(
+        yield GroupRows(
             rows["code"].to_numpy(),
             rows["element"].to_numpy(),
             rows["weight"].to_numpy() if "weight" in names else None,

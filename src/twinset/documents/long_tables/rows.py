@@ -1,12 +1,8 @@
-"""Rows of a long table: which group each is of, which element it names, and how much that counts.
-
-Values are coded by their distinct ones, so that nothing is done a row that can be done a value.
-"""
+"""Rows of a long table, coded by their distinct groups, so that work is done once a group and not once a row."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,22 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from twinset.documents.normalize import hash_values
-from twinset.options import ReadOptions
-from twinset.schema import Hashes
-
-ELEMENT_SEED = 0x5E7
-"""With which the elements of sets are hashed, those of lists and those of long tables."""
+from twinset.errors import ColumnError
+from twinset.schema import Hashes, Places
 
 Codes = npt.NDArray[np.int32]
-Odd = dict[int, str]
-"""Bad rows, and why they are."""
 
 
 @dataclass(frozen=True)
-class LongRows:
+class LongTableRows:
     """Some rows: row i is of the group names[codes[i]], names elements[i], and counts weights[i].
 
     Names are distinct, in the order in which they first appear in row firsts[i]; the code of a row that is left out is
@@ -43,7 +32,7 @@ class LongRows:
     weights: npt.NDArray[np.float64] | None = None
     places: Any = None
     words: Any = None
-    """The elements as they are written, and which of them each row names."""
+    """`words`: the distinct elements as strings; `places`: which of them each row names."""
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -54,14 +43,14 @@ class LongRows:
         weights = 0 if self.weights is None else self.weights.nbytes
         return int(self.codes.nbytes + self.elements.nbytes + weights + self.names.nbytes + self.firsts.nbytes)
 
-    def without(self, rows: Sequence[int]) -> LongRows:
-        """The same, some rows left out."""
+    def without(self, rows: Sequence[int]) -> LongTableRows:
+        """Leave out some rows."""
         codes = self.codes.copy()
         codes[list(rows)] = -1
         return renumbered(dataclasses.replace(self, codes=codes))
 
-    def there(self) -> LongRows:
-        """The rows that are not left out."""
+    def compact(self) -> LongTableRows:
+        """Drop the rows that are left out."""
         chosen = self.codes >= 0
         if chosen.all():
             return self
@@ -70,8 +59,8 @@ class LongRows:
         return dataclasses.replace(self, codes=self.codes[chosen], elements=self.elements[chosen], weights=weights)
 
 
-def renumbered(rows: LongRows) -> LongRows:
-    """The same with codes in the order in which they first appear, and names that do appear."""
+def renumbered(rows: LongTableRows) -> LongTableRows:
+    """Renumber the groups in the order in which they first appear, without those that do not."""
     from twinset.documents.long_tables.kernels import first_seen  # which only long tables need to wait for
 
     new = np.full(len(rows.names), -1, np.int32)
@@ -83,183 +72,83 @@ def renumbered(rows: LongRows) -> LongRows:
     return dataclasses.replace(rows, names=rows.names.take(pa.array(order)), firsts=firsts[:count])
 
 
-def packed_rows(options: ReadOptions, columns: Sequence[Any], written: bool) -> tuple[LongRows, list[tuple[int, str]]]:
-    """The columns of the group, of the item and of the weight, if there is one; and the bad rows.
+@dataclass(frozen=True)
+class GroupRows:
+    """Rows of some groups: row i is of group codes[i]. Groups are in the order of their first rows.
 
-    `written`: they are fields of a text file, in which nothing stands for null.
-
-    Examples
-    --------
-    >>> columns = [pa.array(["ann", "bob", "ann", None]), pa.array([5, 5, 6, 7])]
-    >>> rows, bad = packed_rows(ReadOptions.of(group="user", item="movie"), columns, written=False)
-    >>> rows.codes.tolist(), rows.names.to_pylist(), bad
-    ([0, 1, 0, -1], ['ann', 'bob'], [(3, "the group 'user' is null")])
+    names large_string (k), firsts int64 (k): their first rows among all, sources uint32 (k), by: a value each, if
+    groups are compared by one.
     """
-    odd: Odd = {}
-    nothing = "is empty" if written else "is null"
-    codes, values = coded(columns[0], written)
-    _refuse(odd, codes, f"the group {options.group!r} {nothing}")
-    names, unread = _names(values)
-    if len(unread):
-        codes = _merged(codes, np.where(np.isin(np.arange(len(values)), unread), -1, np.arange(len(values))))
-        _refuse(odd, codes, f"the group {options.group!r} is not UTF-8")
-    places, values = coded(columns[1], written)
-    _refuse(odd, places, f"the item {options.item!r} {nothing}")
-    written_so = words(values)
-    hashes = hash_values(written_so, ELEMENT_SEED)
-    elements = hashes[np.maximum(places, 0)] if len(hashes) else np.zeros(len(places), np.uint64)
-    weights = _weights(options, columns[2], odd, nothing) if len(columns) > 2 else None
-    codes = np.array(codes, np.int32)
-    codes[list(odd)] = -1
-    rows = LongRows(codes, names, np.zeros(0, np.int64), elements, weights, places, written_so)
-    return renumbered(rows), sorted(odd.items())
+
+    codes: Codes
+    elements: Hashes
+    weights: npt.NDArray[np.float64] | None
+    names: Any
+    firsts: Places
+    sources: npt.NDArray[np.uint32]
+    by: Any = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the rows and groups."""
+        weights = 0 if self.weights is None else self.weights.nbytes
+        return int(self.codes.nbytes + self.elements.nbytes + weights + self.names.nbytes + 12 * len(self.names))
 
 
-def coded(column: Any, written: bool = False) -> tuple[Codes, Any]:
-    """A column as codes and the values they stand for, which need not be distinct; negative where there is none."""
-    if isinstance(column.type, pa.BaseExtensionType):
-        column = column.storage
-    if pa.types.is_null(column.type):
-        return np.full(len(column), -1, np.int32), pa.array([], pa.string())
-    if not pa.types.is_dictionary(column.type):
-        if pa.types.is_string_view(column.type) or pa.types.is_binary_view(column.type):
-            column = column.cast(pa.large_binary())
-        column = column.dictionary_encode()
-    values = column.dictionary
-    if pa.types.is_string_view(values.type) or pa.types.is_binary_view(values.type):
-        values = values.cast(pa.large_binary())
-    codes = pc.fill_null(column.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
-    gone = np.asarray(values.is_null()) if values.null_count else np.zeros(len(values), np.bool_)
-    if written:
-        gone = gone | (np.asarray(pc.fill_null(pc.binary_length(values), 0)) == 0)
-    if gone.any():
-        codes = _merged(codes, np.where(gone, -1, np.arange(len(values))))
-    return codes, values
+def group_rows(rows: LongTableRows, by: Any, first_row: int, source: int, column: str | None) -> GroupRows:
+    """Make the rows of groups of the rows of a block; `by` has a value for each row."""
+    values = None
+    if by is not None:
+        values = by.take(pa.array(rows.firsts))
+        own = by.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        chosen = rows.codes >= 0
+        differing = chosen & (own != own[rows.firsts][rows.codes] if len(rows.firsts) else False)
+        if differing.any():
+            row = int(np.flatnonzero(differing)[0])
+            at = int(rows.codes[row])
+            raise _two_values(column, rows.names[at].as_py(), values[at].as_py(), by[row].as_py())
+    compact = rows.compact()
+    sources = np.full(len(rows.names), source, np.uint32)
+    firsts = rows.firsts + first_row
+    return GroupRows(compact.codes, compact.elements, compact.weights, rows.names, firsts, sources, values)
 
 
-def _merged(codes: Codes, to: npt.NDArray[np.int64]) -> Codes:
-    """Codes with others in their place."""
-    found = np.append(to, -1)[codes]
-    return found.astype(np.int32)
-
-
-def _refuse(odd: Odd, codes: Codes, reason: str) -> None:
-    for row in np.flatnonzero(codes < 0).tolist():
-        odd.setdefault(row, reason)
-
-
-def _names(values: Any) -> tuple[Any, list[int]]:
-    """Values as strings, two of which are equal only if the values are; and those that are not UTF-8."""
-    if not _is_bytes(values.type):
-        return values.cast(pa.large_string()), []
-    raw = values.cast(pa.large_binary())
-    try:
-        # Arrow takes strings at their word; only the cast from bytes looks at them.
-        return raw.cast(pa.large_string()), []
-    except pa.ArrowInvalid:
-        made = [_decoded(one) for one in raw.to_pylist()]
-        return pa.array(made, pa.large_string()), [at for at, one in enumerate(made) if one is None]
-
-
-def _decoded(value: bytes | None) -> str | None:
-    try:
-        return "" if value is None else value.decode()
-    except UnicodeDecodeError:
-        return None
-
-
-def words(values: Any) -> Any:
-    """Elements as they are written; what is not UTF-8 in them is replaced."""
-    if _is_bytes(values.type):
-        raw = values.cast(pa.large_binary())
-        try:
-            return raw.cast(pa.large_string())
-        except pa.ArrowInvalid:
-            made = [None if one is None else one.decode("utf-8", "replace") for one in raw.to_pylist()]
-            return pa.array(made, pa.large_string())
-    return values.cast(pa.large_string())
-
-
-def _is_bytes(kind: Any) -> bool:
-    types = pa.types
-    return bool(
-        types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind) or types.is_large_binary(kind)
+def _two_values(column: str | None, name: str, one: str | None, other: str | None) -> ColumnError:
+    return ColumnError(
+        f"--by {column}: the group {name!r} has {one!r} in one row and {other!r} in another; all rows of a group must "
+        "have the same value there"
     )
 
 
-def _weights(options: ReadOptions, column: Any, odd: Odd, nothing: str) -> npt.NDArray[np.float64]:
-    places, values = coded(column, written=nothing == "is empty")
-    _refuse(odd, places, f"the weight {options.weight!r} {nothing}")
-    numbers = _numbers(values)
-    found = np.append(numbers, 0.0)[places]
-    for row in np.flatnonzero(~(np.isfinite(found) & (found >= 0))).tolist():
-        shown = words(values.slice(int(places[row]), 1))[0].as_py()
-        odd.setdefault(row, f"the weight {options.weight!r} is {shown!r}; it must be a number from 0 up")
-    return found
+def join_groups(portions: Sequence[GroupRows], column: str | None = None) -> GroupRows:
+    """Join the rows of groups, in their order; a group may come several times."""
+    from twinset.documents.long_tables.kernels import first_seen
 
-
-def _numbers(values: Any) -> npt.NDArray[np.float64]:
-    """Values as numbers; what is none becomes NaN."""
-    if _is_bytes(values.type):
-        values = pc.utf8_trim_whitespace(words(values))
-    try:
-        found = values.cast(pa.float64(), safe=False)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        found = pa.array([_number(one) for one in values], pa.float64())
-    return np.asarray(pc.fill_null(found, math.nan)).astype(np.float64)
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value.cast(pa.float64()).as_py())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, TypeError):
-        return math.nan
-
-
-def row_value(options: ReadOptions, name: str, value: Any) -> str | float:
-    """A value of a JSON row as `packed_rows` takes it; a `ValueError` says why it cannot."""
-    if name == options.weight:
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise ValueError(f"the weight {name!r} must be a number")
-        try:
-            return float(value)
-        except OverflowError:
-            return math.inf
-    what = "group" if name == options.group else "item"
-    if isinstance(value, str):
-        if what == "item":
-            return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        try:
-            return value.encode().decode()
-        except UnicodeEncodeError:
-            raise ValueError(f"the group {name!r} is not UTF-8") from None
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float):
-        return str(pa.scalar(value).cast(pa.string()).as_py())
-    raise ValueError(f"the {what} {name!r} must be a string or a number")
-
-
-def row_type(options: ReadOptions, name: str) -> Any:
-    """The type of the columns that are made of `row_value`."""
-    return pa.float64() if name == options.weight else pa.large_string()
-
-
-def names_elements(kind: Any) -> bool:
-    """Whether values of a type can name groups or elements: those that can be written."""
-    if pa.types.is_nested(kind):
-        return False
-    try:
-        pa.nulls(0, kind).cast(pa.large_string())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return _is_bytes(kind) or pa.types.is_string_view(kind) or pa.types.is_binary_view(kind)
-    return True
-
-
-def is_weight(kind: Any) -> bool:
-    """Whether values of a type can be weights: numbers, or text that is written as numbers."""
-    types = pa.types
-    number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
-    return bool(number or _is_bytes(kind) or types.is_string_view(kind))
+    names = pa.concat_arrays([one.names for one in portions])
+    places = names.dictionary_encode()
+    codes = np.array(places.indices, np.int32)
+    new, firsts = np.full(len(places.dictionary), -1, np.int32), np.empty(len(places.dictionary), np.int64)
+    first_seen(codes, new, firsts)
+    rows, at = [], 0
+    for one in portions:
+        rows.append(codes[at : at + len(one.names)][one.codes])
+        at += len(one.names)
+    by = None
+    if portions[0].by is not None:
+        every = pa.concat_arrays([one.by for one in portions])
+        by = every.take(pa.array(firsts))
+        own = every.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        differing = np.flatnonzero(own != own[firsts][codes])
+        if len(differing):
+            at = int(codes[differing[0]])
+            raise _two_values(column, names[int(firsts[at])].as_py(), by[at].as_py(), every[int(differing[0])].as_py())
+    weights = [one.weights for one in portions if one.weights is not None]
+    return GroupRows(
+        np.concatenate(rows),
+        np.concatenate([one.elements for one in portions]),
+        np.concatenate(weights) if weights else None,
+        places.dictionary,
+        np.concatenate([one.firsts for one in portions])[firsts],
+        np.concatenate([one.sources for one in portions])[firsts],
+        by,
+    )

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from twinset.documents.long_tables import kernels
-from twinset.documents.long_tables.portions import Portion
+from twinset.documents.long_tables.rows import GroupRows
 from twinset.documents.parts import LEAST_ROW, MAX_ROW_BYTES
 from twinset.schema import Places
 from twinset.system.scratch import BatchFile
@@ -42,7 +42,7 @@ def cuts(sizes: Places, most: int) -> Places:
 class Sorted:
     """The groups of a portion, the elements of each sorted."""
 
-    def __init__(self, whole: Portion, bag: bool, spread: Spread) -> None:
+    def __init__(self, whole: GroupRows, bag: bool, spread: Spread) -> None:
         self.whole = whole
         counts = np.zeros(len(whole.names), np.int64)
         kernels.count_rows(whole.codes, counts)
@@ -135,13 +135,13 @@ class _Stream:
 
     def take(self, count: int) -> list[Any]:
         """The next groups."""
-        found = []
+        pieces = []
         while count:
             if self._left is None or not self._left.num_rows:
                 self._left = self._laid.read(self._next)
                 self._next += 1
             piece = self._left.slice(0, count)
-            found.append(piece)
+            pieces.append(piece)
             count -= piece.num_rows
             self._left = self._left.slice(piece.num_rows)
-        return found
+        return pieces

@@ -1,4 +1,4 @@
-"""What is kept of a long table: the rows of the kept groups, each table in its own format."""
+"""Write the rows of the kept groups of a long table, each table in its own format."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from twinset.documents.formats.jsonl import JsonLinesPart
-from twinset.documents.long_tables.rows import LongRows, row_type, row_value
+from twinset.documents.long_tables.rows import LongTableRows
 from twinset.documents.normalize import hash_values
 from twinset.documents.parts import Block, KeptWriter, Mask, Part, Taking
 from twinset.errors import SourceError
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
 NAME_SEED = 0x6A0B
 
 
-def long_rows(block: Block) -> LongRows:
+def long_rows(block: Block) -> LongTableRows:
     """The rows of a block of a long table."""
     rows = block.texts
-    if not isinstance(rows, LongRows):
+    if not isinstance(rows, LongTableRows):
         raise TypeError("these are no rows of a long table")
     return rows
 
@@ -53,69 +52,69 @@ class GroupNumbers:
         """The number of each name; -1 where there is none."""
         hashes = hash_values(names, NAME_SEED)
         places = np.minimum(np.searchsorted(self._hashes, hashes), max(0, len(self._hashes) - 1))
-        found = np.full(len(names), -1, np.int64)
+        group_numbers = np.full(len(names), -1, np.int64)
         if len(self._hashes):
             same = self._hashes[places] == hashes
-            found[same] = self._order[places[same]]
+            group_numbers[same] = self._order[places[same]]
         for row in np.flatnonzero(np.isin(hashes, self._twice)).tolist():
-            found[row] = self._alike.get(names[row].as_py(), -1)
-        return found
+            group_numbers[row] = self._alike.get(names[row].as_py(), -1)
+        return group_numbers
 
 
-class _Kept:
-    """What is kept of the groups, as it comes block by block, and the rows that follow from it."""
+class _ChosenGroups:
+    """Which groups are chosen, collected block by block, and the rows of the tables that belong to them."""
 
     def __init__(self, part: GroupsPart) -> None:
         self.part = part
-        self._keep: list[Mask] = []
+        self._masks: list[Mask] = []
         self._flags: list[Any] = []
 
-    def add(self, keep: Mask, flags: Any) -> None:
-        self._keep.append(keep)
+    def add(self, chosen: Mask, flags: Any) -> None:
+        self._masks.append(chosen)
         if flags is not None:
             self._flags.append(flags)
 
     def rows(self) -> Iterator[tuple[Part, Iterator[tuple[Block, Mask, Any]]]]:
-        """Each table, with its blocks, the rows of it to keep, and the flags of all."""
-        keep = np.concatenate(self._keep) if self._keep else np.zeros(0, np.bool_)
+        """Each table with its blocks, the mask of their chosen rows, and the flags of all rows."""
+        groups = np.concatenate(self._masks) if self._masks else np.zeros(0, np.bool_)
         flags = pa.concat_tables(self._flags).combine_chunks() if self._flags else None
         numbers = self.part.numbered()
         for part in self.part.inside:
-            yield part, self._blocks(part, numbers, keep, flags)
+            yield part, self._blocks(part, numbers, groups, flags)
             part.check_unchanged()
 
-    def _blocks(self, part: Part, numbers: GroupNumbers, keep: Mask, flags: Any) -> Iterator[tuple[Block, Mask, Any]]:
+    def _blocks(self, part: Part, numbers: GroupNumbers, groups: Mask, flags: Any) -> Iterator[tuple[Block, Mask, Any]]:
         for chunk in part.chunks(self.part.batch):
             block = chunk.read(whole=True)
             rows = long_rows(block)
             known = numbers.of(rows.names)
             if (known < 0).any():
                 raise SourceError("the file was changed while it was being read; run again", where=part.name)
-            mine = np.append(known, -1)[rows.codes]
-            chosen = mine >= 0
-            chosen[chosen] = keep[mine[chosen]]
-            yield block, chosen, None if flags is None else flags.take(pa.array(np.maximum(mine, 0)))
+            group_of_row = np.append(known, -1)[rows.codes]
+            chosen = group_of_row >= 0
+            chosen[chosen] = groups[group_of_row[chosen]]
+            yield block, chosen, None if flags is None else flags.take(pa.array(np.maximum(group_of_row, 0)))
 
 
 class GroupsWriter(KeptWriter):
     """Writes the rows of the kept groups of every table, each in its own format, when all groups are known."""
 
     def __init__(self, part: GroupsPart, out: Path, flag: bool) -> None:
-        self._kept = _Kept(part)
+        self._groups = _ChosenGroups(part)
         self._out = out
         self._flag = flag
         self._writer: KeptWriter | None = None
 
-    def write(self, block: Block, keep: Mask, flags: Any = None) -> None:
-        """Note which groups are kept."""
-        self._kept.add(keep, flags)
+    def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
+        """Note which groups are chosen."""
+        self._groups.add(chosen, flags)
 
     def close(self) -> None:
         """Write the rows."""
-        for part, blocks in self._kept.rows():
+        for part, blocks in self._groups.rows():
             self._writer = part.open_writer(self._out, flag=self._flag)
-            for block, keep, flags in blocks:
-                self._writer.write(block, keep, flags)
+            for block, chosen, flags in blocks:
+                self._writer.write(block, chosen, flags)
             self._writer.close()
             self._writer = None
 
@@ -130,26 +129,13 @@ class GroupsTaking(Taking):
 
     def __init__(self, part: GroupsPart) -> None:
         super().__init__(part)
-        self._kept = _Kept(part)
+        self._groups = _ChosenGroups(part)
 
-    def write(self, block: Block, keep: Mask) -> None:
-        """Note which groups are kept."""
-        self._kept.add(keep, None)
+    def write(self, block: Block, chosen: Mask) -> None:
+        """Note which groups are chosen."""
+        self._groups.add(chosen, None)
 
     def tables(self) -> list[Any]:
         """The rows of the kept groups."""
-        return [_taken(part, block, keep) for part, blocks in self._kept.rows() for block, keep, _ in blocks]
-
-
-def _taken(part: Part, block: Block, keep: Mask) -> Any:
-    if not isinstance(part, JsonLinesPart):
-        return part.take_rows(block, keep)
-    # Objects need not have the same keys: those that all have are what a row of a long table is made of.
-    options = part.options
-    lines = [part.parsed(line) for line, chosen in zip(block.payload.lines(), keep.tolist(), strict=True) if chosen]
-    return pa.table(
-        {
-            name: pa.array([row_value(options, name, one[name]) for one in lines], row_type(options, name))
-            for name in options.item_columns
-        }
-    )
+        tables = self._groups.rows()
+        return [part.take_long_rows(block, chosen) for part, blocks in tables for block, chosen, _ in blocks]

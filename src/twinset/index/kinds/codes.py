@@ -23,7 +23,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from twinset.candidates.hamming.query import radii_of
-from twinset.documents.formats.arrays import check_array
+from twinset.documents.formats.python_objects import check_array
 from twinset.documents.items.codes import code_of, holds_codes, packed_codes
 from twinset.errors import OptionError, SourceError
 from twinset.index.backend import Home, Kept, Whole

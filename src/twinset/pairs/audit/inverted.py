@@ -35,7 +35,7 @@ def allowed(counts: npt.NDArray[np.integer], threshold: float) -> Places:
     return found
 
 
-class _Scratch(threading.local):
+class _InvertedScratch(threading.local):
     entries: Places = np.empty(0, np.int64)
     counts: Numbers = np.empty(0, np.uint32)
     met: Numbers = np.empty(0, np.uint32)
@@ -52,7 +52,7 @@ class _Scratch(threading.local):
             self.out = np.empty((owners + _LEAST_ROOM, 3), np.uint32)
 
 
-_scratch = _Scratch()
+_scratch = _InvertedScratch()
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ _NO_PAIR = 1 << 60  # the size of what is not there: no text is so large that th
 _LEAST_SAVED = 0.05  # where screening would save less, it is left
 
 
-class _Scratch(threading.local):
+class _ScreenScratch(threading.local):
     seen: Hashes = np.empty(0, np.uint64)
     lacking: Hashes = np.empty(0, np.uint64)
     planes: Hashes = np.empty(0, np.uint64)
@@ -54,7 +54,7 @@ class _Scratch(threading.local):
         return self.parts[:total]
 
 
-_scratch = _Scratch()
+_scratch = _ScreenScratch()
 
 
 @dataclass(frozen=True)

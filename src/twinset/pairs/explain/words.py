@@ -76,7 +76,7 @@ def _only_nfc(options: ShingleOptions) -> ShingleOptions:
 
 
 @dataclass(frozen=True)
-class Part:
+class Passage:
     """A stretch of both texts: `words` equal words, or a change (then 0), where one side may be empty."""
 
     words: int
@@ -89,7 +89,7 @@ class Hunk:
     """Some parts, after `folded` equal words that are not shown. The last hunk may have no parts."""
 
     folded: int
-    parts: tuple[Part, ...]
+    parts: tuple[Passage, ...]
 
 
 class Difference:
@@ -119,7 +119,7 @@ class Difference:
         """How many words are equal."""
         return sum(count for _, _, count in self.blocks)
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[Passage]:
         """Equal and changed stretches by turns; joined, they are the two texts."""
         return [self._part(*span) for span in self._spans()]
 
@@ -128,7 +128,7 @@ class Difference:
         if context is None:
             return [Hunk(0, tuple(self.parts()))]
         hunks: list[Hunk] = []
-        parts: list[Part] = []
+        parts: list[Passage] = []
         folded = 0
         spans = list(self._spans())
         for place, (i, j, k, m, equal) in enumerate(spans):
@@ -146,11 +146,11 @@ class Difference:
         hunks.append(Hunk(folded, tuple(parts)))
         return hunks
 
-    def _part(self, i: int, j: int, k: int, m: int, equal: bool) -> Part:
+    def _part(self, i: int, j: int, k: int, m: int, equal: bool) -> Passage:
         # A text without any word is one stretch all the same.
         left = self.left.stretch(i, j) if len(self.left) else self.left.text
         right = self.right.stretch(k, m) if len(self.right) else self.right.text
-        return Part(j - i if equal else 0, left, right)
+        return Passage(j - i if equal else 0, left, right)
 
     def _spans(self) -> Iterator[tuple[int, int, int, int, bool]]:
         i = k = 0

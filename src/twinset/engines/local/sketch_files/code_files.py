@@ -117,7 +117,7 @@ def refuse_unlike(parts: Sequence[Part], options: ReadOptions) -> None:
     """Refuse codes that were made in different ways, as far as their files tell: their bits mean different things."""
     known: tuple[str, dict[str, Any]] | None = None
     for part in (inner for one in parts for inner in one.inner) if options.codes == "code" else ():
-        packed = (getattr(getattr(part, "schema", None), "metadata", None) or {}).get(METADATA)
+        packed = part.schema_metadata.get(METADATA)
         if packed is None:
             continue
         try:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from twinset.candidates import banding
-from twinset.candidates.inverted import Inverted, met
+from twinset.candidates.inverted import InvertedSketches, met
 from twinset.documents.normalize import hash_values
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.copies import SAME, Copies
@@ -214,7 +214,7 @@ class Estimating:
             self.progress.advance(1)
         return len(pairs)
 
-    def _met(self, left: "_Held", right: "_Held | None") -> Iterator[npt.NDArray[np.uint32]]:
+    def _met(self, left: "_SketchRun", right: "_SketchRun | None") -> Iterator[npt.NDArray[np.uint32]]:
         numbers, values, starts = left.lists(self._wanted)
         against = self.corpus.border
         border = None if against is None else int(np.searchsorted(numbers, against))
@@ -226,7 +226,7 @@ class Estimating:
             values = np.concatenate([values, others])
         if against is not None and not (numbers[:1] < against <= numbers[-1:]).any():
             return  # all of one side
-        inverted = Inverted.of(self.scheme.n_hashes, self.options.threshold, starts, values)
+        inverted = InvertedSketches.of(self.scheme.n_hashes, self.options.threshold, starts, values)
         join = lambda part: list(met(inverted, part, border))  # noqa: E731 - one line, used once
         for found in self.threads.map(join, inverted.slices(8 * self.threads.count)):
             for rows in found:
@@ -260,10 +260,10 @@ class Estimating:
             size += own
         return [*blocks, range(first, len(self.corpus.spans))] if self.corpus.spans else []
 
-    def _held(self, block: range) -> "_Held":
+    def _held(self, block: range) -> "_SketchRun":
         source = SketchSource(self.scheme.schema.empty_table())
         batches = [source.batch(unpacked(self._slots.read(index))) for index in block]
-        return _Held(self.corpus.spans[block[0]].first, batches)
+        return _SketchRun(self.corpus.spans[block[0]].first, batches)
 
     def similarity(self, rows: Rows) -> npt.NDArray[np.float64]:
         """The estimated similarity of each pair."""
@@ -290,7 +290,7 @@ class Estimating:
         return np.asarray(self._lengths[numbers])
 
 
-class _Held:
+class _SketchRun:
     """Sketches of consecutive numbers, in memory."""
 
     def __init__(self, first: int, batches: list[SketchBatch]) -> None:
@@ -315,7 +315,7 @@ class _Held:
         return numbers, values[np.repeat(chosen, lengths)], starts
 
 
-def _between(numbers: Numbers, held: _Held) -> npt.NDArray[np.bool_]:
+def _between(numbers: Numbers, held: _SketchRun) -> npt.NDArray[np.bool_]:
     return (numbers >= held.first) & (numbers < held.first + held.rows)
 
 

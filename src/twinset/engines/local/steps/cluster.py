@@ -17,6 +17,7 @@ from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.sort_pairs import Rows, sorted_portions
 from twinset.engines.local.steps.sketch import UNREADABLE
 from twinset.options import DedupOptions
+from twinset.options.keep_rules import RuleChain
 from twinset.schema import Numbers
 from twinset.system.scratch import Spool
 
@@ -63,26 +64,14 @@ def cluster(join: SimilarityJoin, pairs: Spool, matches: Earlier | None) -> Clus
     return clusters
 
 
-def ranks(corpus: Corpus, rules: tuple[tuple[str, str | None], ...], own_ids: bool) -> Numbers:
+def ranks(corpus: Corpus, rules: RuleChain, own_ids: bool) -> Numbers:
     """The rank of each document under the keep policy; documents compared against come before all others."""
-    against = np.arange(corpus.documents) < corpus.own
-
-    def key_of(rule: str, column: str | None) -> keep.Key:
-        if rule == "source":
-            return corpus.sources.astype(np.int64)
-        if rule == "longest":
-            return -corpus.lengths.astype(np.int64)
-        if column is None:
-            raise ValueError(f"the rule {rule!r} needs a column")
-        return keep.descending(corpus.names.column(column), column)
-
-    if corpus.border is not None:
-        order = np.lexsort([np.arange(corpus.documents), against])
-        rank = np.empty(corpus.documents, np.uint32)
-        rank[order] = np.arange(corpus.documents, dtype=np.uint32)
-        return rank
-    by_id = (lambda: keep.by_id(corpus.names.all())) if own_ids else None
-    return keep.ranking(rules, corpus.documents, key_of, by_id)
+    if corpus.border is None:
+        return keep.ranking(rules, corpus, own_ids)
+    order = np.lexsort([np.arange(corpus.documents), np.arange(corpus.documents) < corpus.own])
+    rank = np.empty(corpus.documents, np.uint32)
+    rank[order] = np.arange(corpus.documents, dtype=np.uint32)
+    return rank
 
 
 def near_enough(pairs: Spool, similarity: Similarity, threshold: float, out: Spool, limit: int) -> Spool:

@@ -23,10 +23,10 @@ def tell_unexpected(skipped: Sequence[tuple[str, str]], parts: Sequence[Part], p
     if len(skipped) > _TOLD:
         progress.note(f"skipped {counted(len(skipped) - _TOLD, 'more file')}, named in the summary")
     for part in parts:
-        files = [file.path for file in getattr(part, "files", [])]
+        files = [file.path for file in part.files]
         if files and not part.options.images and all(split_codec(path)[0].lower().endswith(".json") for path in files):
             progress.note(f"{part.name}: .json files are read as one text each; rows are read from JSON lines, .jsonl")
-        tables = [file.id for file in getattr(part, "files", []) if format_of(file.path)[0] != "text"]
+        tables = [file.id for file in part.files if format_of(file.path)[0] != "text"]
         if tables and not part.options.images:
             more = ", …" if len(tables) > 1 else ""
             progress.note(
@@ -39,12 +39,10 @@ def sketch_pictures(parts: Sequence[Part], options: ReadOptions) -> None:
     """Say what pictures are read as: perceptual hashes, or colour layouts where the nearest of each are asked for."""
     if not options.images:
         return
-    from twinset.documents.items.image_files import ImagePart
     from twinset.sketches.images import colour_layouts, perceptual_hashes
 
     for part in parts:
-        if isinstance(part, ImagePart):
-            part.sketch = colour_layouts if options.measure == "distance" else perceptual_hashes
+        part.picture_sketch = colour_layouts if options.measure == "distance" else perceptual_hashes
 
 
 def refuse_to_replace(output: Path | None, parts: list[Part]) -> None:
@@ -53,7 +51,8 @@ def refuse_to_replace(output: Path | None, parts: list[Part]) -> None:
         return
     place = os.path.realpath(output)
     for inner in (one for part in parts for one in part.inner):
-        paths = [file.path for file in getattr(inner, "files", [])] or [inner.path]
+        paths: list[str | Path | None] = [file.path for file in inner.files]
+        paths = paths or [inner.path]
         for path in paths:
             if path is not None and os.path.commonpath([place, os.path.realpath(path)]) == place:
                 raise OutputError(f"{output} would be replaced, and {path} is read from there; choose another output")

@@ -14,7 +14,7 @@ from twinset.engines.local.corpus import Corpus, ReadReport, Span
 from twinset.engines.local.ids import Names
 from twinset.engines.local.state import State
 from twinset.engines.local.steps.open import total_rows
-from twinset.engines.local.steps.sketch import READ, UNREADABLE, Sketched, WorkOptions, sketch_block
+from twinset.engines.local.steps.sketch import READ, UNREADABLE, SketchedBlock, WorkOptions, sketch_block
 from twinset.engines.local.steps.widths import OF_ONE_WIDTH, settled, width_reason
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
@@ -108,7 +108,7 @@ class Reading:
             for chunk in part.chunks(self.batch_bytes):
                 yield number, chunk
 
-    def _sketch(self, task: tuple[int, Chunk]) -> tuple[tuple[int, Chunk, Block | None], Sketched]:
+    def _sketch(self, task: tuple[int, Chunk]) -> tuple[tuple[int, Chunk, Block | None], SketchedBlock]:
         number, chunk = task
         holding = self._holding
         block = chunk.read(whole=self.whole and holding)

@@ -37,7 +37,7 @@ WorkOptions = PairsOptions | DedupOptions
 
 
 @dataclass
-class Sketched:
+class SketchedBlock:
     """What is known of a block of documents once it was read: one entry a row, but for the keys, (bands, rows)."""
 
     rows: int
@@ -60,7 +60,7 @@ class Sketched:
 
 def sketch_block(
     block: Block, part: Part, options: WorkOptions, plan: Plan | None, other_side: bool, by_length: bool
-) -> Sketched:
+) -> SketchedBlock:
     """All that later stages need of a block, but for its texts; without a plan its items are no sets of hashes."""
     salts = _salts(block, options)
     items = _packed(block, options) if plan is None else _sketched(block, salts, options, plan)
@@ -72,7 +72,7 @@ def sketch_block(
     status = np.where(counts == 0, EMPTY, READ).astype(np.uint8)
     status[[row for row, _ in block.unreadable]] = UNREADABLE
     ids = block_ids(block, part)
-    return Sketched(
+    return SketchedBlock(
         rows=block.rows,
         status=status,
         counts=counts,

@@ -15,17 +15,15 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from twinset.documents.parquet.read_back import check_written
-from twinset.errors import OptionError
+from twinset.options.formats import check_output_name
 from twinset.system.scratch import cannot_write
 
-ENDINGS = (".parquet", ".csv", ".jsonl", ".ndjson")
 _ROW_GROUP = 1 << 17
 
 
 def check_ending(path: Path) -> None:
     """Refuse a file whose ending does not say how to write it."""
-    if path.suffix not in ENDINGS:
-        raise OptionError(f"cannot tell the format of {path}; its name must end in one of {', '.join(ENDINGS)}")
+    check_output_name(str(path))
 
 
 class TableFile:

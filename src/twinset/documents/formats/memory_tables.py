@@ -1,0 +1,159 @@
+"""Tables of a Python program: whatever offers Arrow's stream, in memory or copied to a scratch file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pyarrow as pa
+
+from twinset.documents.compressed import reading, writing
+from twinset.documents.formats.arrow import ArrowPart
+from twinset.documents.formats.typed_columns import ColumnsPart
+from twinset.documents.parquet.write import ParquetWriter
+from twinset.documents.parts import LEAST_ROW, Block, Chunk, KeptWriter
+from twinset.options import ReadOptions
+
+# Their tables lie in memory for as long as the caller holds them; other streams may be read once only.
+_IN_MEMORY = ("pandas", "polars")
+
+
+class TablePart(ColumnsPart):
+    """A table in memory."""
+
+    format = "table"
+
+    def __init__(
+        self,
+        name: str,
+        source: int,
+        options: ReadOptions,
+        table: Any,
+        unreadable: Mapping[int, str] | None = None,
+    ) -> None:
+        super().__init__(name, source, options, table.schema)
+        self.table = table
+        self.size = table.nbytes
+        self.unreadable = dict(unreadable or {})
+        self.kept_name = PurePosixPath(f"{name}.parquet")
+
+    def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
+        """Runs of rows."""
+        rows = self.table.num_rows
+        step = max(1, rows * batch_bytes // max(self.table.nbytes, rows * LEAST_ROW, 1))
+        for start in range(0, rows, step):
+            yield TableChunk(self, start, min(step, rows - start))
+
+    def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
+        """Kept rows of a table are written as Parquet."""
+        return ParquetWriter(out / "kept" / self.kept_name, self.schema, self.flag_schema if flag else None, {})
+
+    def check_unchanged(self) -> None:
+        """Arrow tables do not change."""
+
+    def digest(self) -> str:
+        """SHA-256 of the table as an Arrow stream."""
+        digest = hashlib.sha256()
+        sink = pa.PythonFile(_DigestSink(digest), "w")
+        with pa.ipc.new_stream(sink, self.table.schema) as stream:
+            stream.write_table(self.table, max_chunksize=2**16)
+        return digest.hexdigest()
+
+    def describe(self) -> dict[str, Any]:
+        """Say what would be read."""
+        return {**super().describe(), "documents": self.table.num_rows}
+
+
+class _DigestSink:
+    """A file that only computes the digest of what is written to it."""
+
+    def __init__(self, digest: Any) -> None:
+        self._digest = digest
+        self.closed = False
+
+    def write(self, data: Any) -> int:
+        self._digest.update(data)
+        return len(memoryview(data))
+
+    def flush(self) -> None:
+        """Nothing is held."""
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class TableChunk(Chunk):
+    """Some rows of a table."""
+
+    def __init__(self, part: TablePart, first_row: int, rows: int) -> None:
+        self._part = part
+        self.first_row = first_row
+        self.rows = rows
+
+    def read(self, whole: bool = False, texts_only: bool = False) -> Block:
+        """Take the rows; nothing is copied."""
+        part = self._part
+        table = part.table.slice(self.first_row, self.rows)
+        block = part.block(table, self.first_row, whole, texts_only)
+        known = {row for row, _ in block.unreadable}
+        for row, reason in part.unreadable.items():
+            at = row - self.first_row
+            if 0 <= at < self.rows and at not in known:
+                part.bad_row(block.unreadable, at, row, reason, lines=False)
+        return block
+
+
+class SpooledPart(ArrowPart):
+    """A stream that can be read only once, copied to the scratch folder."""
+
+    format = "table"
+
+    def __init__(self, name: str, source: int, options: ReadOptions, path: Path) -> None:
+        super().__init__(name, source, options, path)
+        self.kept_name = PurePosixPath(f"{name}.parquet")
+
+    def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
+        """Kept rows of a table are written as Parquet."""
+        return ParquetWriter(out / "kept" / self.kept_name, self.schema, self.flag_schema if flag else None, {})
+
+
+def table_part(given: Any, name: str, source: int, options: ReadOptions, spool: Path) -> TablePart | SpooledPart:
+    """Make a part of anything that offers Arrow's stream."""
+    if isinstance(given, pa.RecordBatch):
+        given = pa.Table.from_batches([given])
+    if isinstance(given, (pa.ChunkedArray, pa.Array)):
+        given = pa.table({_column(options): given})
+    if isinstance(given, pa.Table):
+        return TablePart(name, source, options, given)
+    with reading(name, "Arrow stream"):
+        reader = _stream_of(given, options)
+        if type(given).__module__.split(".")[0] in _IN_MEMORY:
+            return TablePart(name, source, options, reader.read_all())
+        with writing(spool):
+            spool.parent.mkdir(parents=True, exist_ok=True)
+            sink = pa.OSFile(str(spool), "wb")
+        with reader, sink, pa.ipc.new_stream(sink, reader.schema) as file:
+            for batch in reader:
+                with writing(spool):
+                    file.write_batch(batch)
+    return SpooledPart(name, source, options, spool)
+
+
+def _stream_of(given: Any, options: ReadOptions) -> Any:
+    if isinstance(given, pa.RecordBatchReader):
+        return given
+    try:
+        return pa.RecordBatchReader.from_stream(given)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        try:
+            # A series is a stream of values, not of rows.
+            return pa.table({_column(options): pa.chunked_array(given)}).to_reader()
+        except (pa.ArrowException, TypeError, ValueError):
+            raise pa.ArrowInvalid(str(error)) from error
+
+
+def _column(options: ReadOptions) -> str:
+    """What the one column of an array or a series is called."""
+    return options.item_columns[0] if options.item_columns else "vector"

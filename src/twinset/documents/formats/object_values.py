@@ -1,0 +1,163 @@
+"""The values of an object that are an item, an id or a partition, each checked.
+
+Text that does not decode does not make a row malformed. A row that holds such text is an `EscapedRow` (the odd bytes
+stand in its strings as escapes) or a `ReplacedRow` (U+FFFD stands for them).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from twinset.documents.items.pack import json_type, json_value, packed
+from twinset.options import ReadOptions
+
+_MISSING = object()
+
+
+class MalformedRow(Exception):
+    """Why a row cannot be used."""
+
+
+class EscapedRow(dict[str, Any]):
+    """A row that is not UTF-8: its strings hold the odd bytes as escapes (`surrogateescape`)."""
+
+
+class ReplacedRow(dict[str, Any]):
+    """A row with bytes that its encoding does not have: U+FFFD stands for them."""
+
+
+def was_replaced(values: dict[str, Any]) -> bool:
+    """Whether U+FFFD stands for bytes of a row."""
+    return isinstance(values, ReplacedRow)
+
+
+def holds_replaced(item: Any) -> bool:
+    """Whether what is compared of such a row holds replaced bytes, and not only other keys of it."""
+    return item is not None and "\ufffd" in (item if isinstance(item, str) else repr(item))
+
+
+def item_value(values: dict[str, Any], options: ReadOptions) -> Any:
+    """The text of a row; of other kinds of items the value of each of their columns."""
+    if isinstance(options.text, str) and options.item_kind == "text":
+        return _text(values, options.text)
+    columns = []
+    for name in options.item_columns:
+        if name not in values:
+            keys = ", ".join(map(repr, list(values)[:20])) or "none"
+            raise MalformedRow(f"there is no key {name!r}, which {options.flag_of(name)} names; the keys are {keys}")
+        try:
+            columns.append(json_value(options, name, values[name]))
+        except ValueError as error:
+            of_kind = _is_of_kind(options, name, values[name])
+            raise MalformedRow(f"{error}{'' if of_kind else f', this is a {kind_of_value(values[name])}'}") from error
+    return columns
+
+
+def item_array(items: list[Any], options: ReadOptions) -> tuple[Any, list[tuple[int, str]]]:
+    """The values of `item_value` as one array, and the rows that hold no item after all."""
+    if options.item_kind == "text":
+        return _text_array(items), []
+    columns = [
+        pa.array([None if item is None else item[at] for item in items], json_type(options, name))
+        for at, name in enumerate(options.item_columns)
+    ]
+    return packed(options, columns)
+
+
+def id_value(values: dict[str, Any], key: str) -> str:
+    """The id of a row, as a string."""
+    value = values.get(key, _MISSING)
+    if type(value) is int:
+        return str(value)
+    if isinstance(value, str):
+        if _undecoded(values, value):
+            raise MalformedRow(f"the id {key!r} is not {_encoding_of(values)}")
+        return value
+    came = "there is none" if value is _MISSING else f"this is a {kind_of_value(value)}"
+    raise MalformedRow(f"the id {key!r} must be a string or a whole number, {came}; --id NAME names another column")
+
+
+def partition_value(values: dict[str, Any], key: str) -> str | None:
+    """The value of ``--by`` of a row, as a string."""
+    value = values.get(key, _MISSING)
+    if value is _MISSING:
+        raise MalformedRow(f"there is no key {key!r}, which --by names")
+    if value is None:
+        return None
+    if isinstance(value, str):
+        if _undecoded(values, value):
+            raise MalformedRow(f"the value of {key!r}, which --by names, is not {_encoding_of(values)}")
+        return value
+    if isinstance(value, (bool, int, float)):
+        return str(pa.scalar(value).cast(pa.string()).as_py()) if type(value) is not int else str(value)
+    raise MalformedRow(f"--by needs a string or a number in {key!r}, this is a {kind_of_value(value)}")
+
+
+def clean_value(values: dict[str, Any], value: Any) -> Any:
+    """A value with U+FFFD for the bytes that do not decode."""
+    if isinstance(values, EscapedRow) and isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return value
+
+
+def kind_of_value(value: Any) -> str:
+    """What a value is called in messages."""
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, (int, float)):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "null" if value is None else "list" if isinstance(value, list) else "JSON object"
+
+
+def _text(values: dict[str, Any], key: str) -> str | bytes | None:
+    text = values.get(key, _MISSING)
+    if text is None or isinstance(text, str):
+        return _bytes(text) if text is not None and isinstance(values, EscapedRow) else text
+    if text is _MISSING:
+        keys = ", ".join(map(repr, list(values)[:20])) or "none"
+        raise MalformedRow(f"there is no key {key!r}; the keys are {keys}: name the text's with --text NAME")
+    raise MalformedRow(f"the text {key!r} must be a string, this is a {kind_of_value(text)}")
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise MalformedRow("not JSON: half of a surrogate pair") from None
+
+
+def _text_array(texts: list[Any]) -> Any:
+    if any(isinstance(text, bytes) for text in texts):
+        return pa.array([text.encode() if isinstance(text, str) else text for text in texts], pa.binary())
+    return pa.array(texts, pa.string())
+
+
+def _is_of_kind(options: ReadOptions, name: str, value: Any) -> bool:
+    """Whether a value that cannot be used is at least a list, a string or a number, as it must be."""
+    if options.group is not None:
+        return isinstance(value, (int, float) if name == options.weight else str)
+    lists = options.items is not None or options.item_kind == "vectors"
+    return isinstance(value, list if lists else (str, int))
+
+
+def _undecoded(values: dict[str, Any], value: str) -> bool:
+    """Whether a string of a row holds bytes that do not decode."""
+    if isinstance(values, EscapedRow):
+        return not _encodes(value)
+    return isinstance(values, ReplacedRow) and "\ufffd" in value
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _encoding_of(values: dict[str, Any]) -> str:
+    return "UTF-8" if isinstance(values, EscapedRow) else "in the encoding that --encoding names"

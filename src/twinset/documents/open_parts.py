@@ -1,0 +1,90 @@
+"""Open the parts of files: one for a file of rows, one for text files or pictures that belong together."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from twinset.documents.files import format_of
+from twinset.documents.formats.lines import LinesPart
+from twinset.documents.formats.text_files import TextPart
+from twinset.documents.output_names import Components
+from twinset.documents.parts import DocumentFile, Part
+from twinset.errors import SourceError
+from twinset.options import ReadOptions
+from twinset.options.formats import FORMATS, Format
+
+
+@dataclass(slots=True)
+class SourceFile:
+    """A file to read: its path, the name shown in messages, and the components its output name must have."""
+
+    path: Path
+    shown: str
+    source: int
+    components: Components
+    least: int
+    folder: Path | None = None
+    folder_name: str = ""
+
+    def goes_with(self, other: SourceFile) -> bool:
+        """Whether two texts are of one part: of the same folder, or both given by their own names."""
+        same = self.folder == other.folder
+        return same and (self.folder is None or self.source == other.source)
+
+
+def part_class(format: Format) -> Any:
+    """Import the part that reads a format: what other formats need is not waited for."""
+    module, _, name = format.part.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def file_part(file: SourceFile, kept: PurePosixPath, options: ReadOptions) -> Part:
+    """Open a file of rows; `kept` is where its kept rows go."""
+    kind, codec = format_of(file.path.name)
+    where = (file.shown, file.source, options, file.path)
+    part: Part
+    if file.folder is not None or kind == "text":
+        part = LinesPart(*where, codec)
+    elif FORMATS[kind].compressible:
+        part = part_class(FORMATS[kind])(*where, codec)
+    elif codec is not None:
+        raise SourceError(
+            f"{kind} files need random access, which {codec} does not allow; decompress it first", where=file.shown
+        )
+    else:
+        part = part_class(FORMATS[kind])(*where)
+    part.kept_name = kept
+    return part
+
+
+def text_part(texts: list[tuple[SourceFile, DocumentFile]], options: ReadOptions) -> Part:
+    """Open text files, or pictures, of one folder or given one by one."""
+    first = texts[0][0]
+    files = [file for _, file in texts]
+    name = first.folder_name or files[0].id
+    if first.folder is None and len(files) > 1:
+        name = f"{files[0].id} … {files[-1].id}"
+    if options.images:
+        from twinset.documents.items.image_files import ImagePart  # imports Pillow, which other parts do not need
+
+        return ImagePart(name, options, files, first.folder)
+    return TextPart(name, options, files, first.folder)
+
+
+def document_file(file: SourceFile, kept: PurePosixPath) -> DocumentFile:
+    """Describe a file that is one document: its id, size and time, and where its copy goes."""
+    try:
+        about = os.stat(file.path)
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror}", where=file.shown) from error
+    # Without the number that tells copies of a file named twice apart: its id would appear twice, and shall.
+    below = PurePosixPath(*file.components[-len(kept.parts) :])
+    shown = str(below) if file.folder is not None else file.shown
+    # A name that is not UTF-8 cannot be an id as it is; it is shown as Python would.
+    id = shown.encode("utf-8", "backslashreplace").decode()
+    codec = format_of(file.path.name)[1]
+    return DocumentFile(str(file.path), id, kept, file.source, codec, about.st_size, about.st_mtime_ns)

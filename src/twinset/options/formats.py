@@ -1,0 +1,153 @@
+"""The file formats: one entry each, from which endings, messages, help and documentation are derived.
+
+The parts that read them are named, not imported: this table must load without Arrow, since `twinset --help` reads it.
+`documents/open_parts.py` imports a part when a file of its format is opened.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from twinset.errors import OptionError
+from twinset.options.checks import shown_value
+from twinset.options.items import KINDS, flag_of_kind
+from twinset.wording import either
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of rows in a file, told by the ending of the file's name.
+
+    `words`: what such files are called in a sentence. `documents`: what of it one document is. `part`: module and class
+    that read it. `binary`: it is no text, so it is no document among text files. `compressible`: it is read from
+    beginning to end, so a compressed file (``.gz``) can be read too. `kinds`: the kinds of items it can hold.
+    `output`: result tables can be written in it.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    words: str
+    documents: str
+    part: str
+    binary: bool = False
+    compressible: bool = False
+    kinds: tuple[str, ...] = tuple(kind for kind in KINDS if kind != "images")
+    output: bool = False
+
+
+FORMATS = {
+    one.name: one
+    for one in (
+        Format(
+            "jsonl",
+            (".jsonl", ".ndjson"),
+            "JSON lines",
+            "one a line, each a JSON object",
+            "twinset.documents.formats.jsonl:JsonLinesPart",
+            compressible=True,
+            output=True,
+        ),
+        Format(
+            "csv",
+            (".csv",),
+            "CSV",
+            "one a row, below a header row",
+            "twinset.documents.formats.csv_files:CsvPart",
+            compressible=True,
+            output=True,
+        ),
+        Format(
+            "tsv",
+            (".tsv",),
+            "TSV",
+            "one a row, below a header row; tabs between the fields",
+            "twinset.documents.formats.csv_files:TsvPart",
+            compressible=True,
+        ),
+        Format(
+            "parquet",
+            (".parquet",),
+            "Parquet",
+            "one a row",
+            "twinset.documents.parquet.read:ParquetPart",
+            binary=True,
+            output=True,
+        ),
+        Format(
+            "arrow",
+            (".arrow", ".feather"),
+            "Arrow",
+            "one a row; file or stream format",
+            "twinset.documents.formats.arrow:ArrowPart",
+            binary=True,
+        ),
+        Format(
+            "npy",
+            (".npy",),
+            "NumPy arrays",
+            "one [vector](vectors.md) a row",
+            "twinset.documents.formats.npy:NpyPart",
+            binary=True,
+            kinds=("vectors",),
+        ),
+    )
+}
+
+OUTPUT_ENDINGS = tuple(ending for one in FORMATS.values() if one.output for ending in one.endings)
+"""The endings of files that results can be written to."""
+
+_BY_ENDING = {ending: one for one in FORMATS.values() for ending in one.endings}
+
+
+def format_by_ending(name: str) -> Format | None:
+    """The format that a file's name tells; None for a text file.
+
+    Examples
+    --------
+    >>> format_by_ending("news.NDJSON").name, format_by_ending("notes.md")
+    ('jsonl', None)
+    """
+    return _BY_ENDING.get(os.path.splitext(name)[1].lower())
+
+
+def formats_for(kind: str) -> list[Format]:
+    """The formats that can hold items of a kind."""
+    return [one for one in FORMATS.values() if kind in one.kinds]
+
+
+def endings_for(kind: str) -> list[str]:
+    """The endings of the files that can hold items of a kind.
+
+    Examples
+    --------
+    >>> endings_for("text")
+    ['.jsonl', '.ndjson', '.csv', '.tsv', '.parquet', '.arrow', '.feather']
+    """
+    return [ending for one in formats_for(kind) for ending in one.endings]
+
+
+def check_output_name(value: str) -> None:
+    """Refuse the name of a file for results whose ending does not say how to write it.
+
+    Examples
+    --------
+    >>> check_output_name("pairs.txt")
+    Traceback (most recent call last):
+    twinset.errors.OptionError: the output is 'pairs.txt'; its name must end in .jsonl, .ndjson, .csv or .parquet
+    """
+    if os.path.splitext(value)[1] not in OUTPUT_ENDINGS:
+        raise OptionError(f"the output is {shown_value(value)}; its name must end in {either(OUTPUT_ENDINGS)}")
+
+
+def source_help() -> str:
+    """Say what a SOURCE of the command line is."""
+    packed, plain, special = [".txt"], list[str](), list[str]()
+    for one in FORMATS.values():
+        if "text" not in one.kinds:
+            special.append(f"with {either([flag_of_kind(kind) for kind in one.kinds])} {either(one.endings)}")
+        else:
+            (packed if one.compressible else plain).extend(one.endings)
+    files = "; ".join([f"{', '.join(packed)}, also compressed", ", ".join(plain), *special])
+    others = "a pattern such as 'news/*.jsonl', or - for JSON lines on stdin"
+    return f"A SOURCE is a folder of text files, a file ({files}), {others}."

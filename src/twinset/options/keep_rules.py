@@ -1,0 +1,115 @@
+"""The keep rules: one entry each, from which checks, messages, help and documentation are derived.
+
+How documents are ordered by a rule is in `clusters/keep.py`, under the same name: this table must load without NumPy,
+since `twinset --help` reads it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from twinset.errors import OptionError
+from twinset.options.checks import Check, shown_value
+from twinset.wording import either
+
+RuleChain = tuple[tuple[str, str | None], ...]
+"""The rules of a policy in order, each with the column it reads, if it reads one."""
+
+
+@dataclass(frozen=True)
+class KeepRule:
+    """A rule that prefers one document of a cluster to another.
+
+    `wins` says which document is preferred, in one line. `column`: whether it needs a column, as in ``newest:date``.
+    `final`: whether it leaves no ties, so that no rule can follow. `undefined_for` names the kinds of items (a subset
+    of `items.KINDS`) that it cannot order, and `reason` says why.
+    """
+
+    name: str
+    wins: str
+    column: bool = False
+    final: bool = False
+    undefined_for: tuple[str, ...] = ()
+    reason: str = ""
+
+    @property
+    def spelling(self) -> str:
+        """How the rule is written, such as ``newest:COLUMN``."""
+        return f"{self.name}:COLUMN" if self.column else self.name
+
+
+KEEP_RULES = {
+    rule.name: rule
+    for rule in (
+        KeepRule("first", "the earlier row", final=True),
+        KeepRule(
+            "longest",
+            "the text with the most characters, the set with the most elements, the picture with the most pixels",
+            undefined_for=("codes", "vectors"),
+            reason="none is longer",
+        ),
+        KeepRule("source", "the source named earlier on the command line"),
+        KeepRule("newest", "the highest value of the column, such as a date; nulls come last", column=True),
+        KeepRule("highest", "the highest value of the column, such as a score; nulls come last", column=True),
+    )
+}
+
+ALLOWED = ", ".join(rule.spelling for rule in KEEP_RULES.values()) + ", or several of these, such as source,longest"
+COLUMN_FLAG = "--keep " + either([f"{rule.name}:NAME" for rule in KEEP_RULES.values() if rule.column])
+"""The flag that names a column, as messages about a missing column show it."""
+
+
+def rules_for(kind: str) -> list[KeepRule]:
+    """The rules that need no column and can order items of this kind.
+
+    Examples
+    --------
+    >>> [rule.name for rule in rules_for("codes")]
+    ['first', 'source']
+    """
+    return [rule for rule in KEEP_RULES.values() if not rule.column and kind not in rule.undefined_for]
+
+
+def parse_keep(chain: str) -> RuleChain:
+    """Read a keep policy: its rules in order, each with the column it needs.
+
+    Examples
+    --------
+    >>> parse_keep("source,newest:date,longest")
+    (('source', None), ('newest', 'date'), ('longest', None))
+    """
+    rules: list[tuple[str, str | None]] = []
+    shown = shown_value(chain)
+    for part in chain.split(","):
+        name, colon, column = part.strip().partition(":")
+        rule = KEEP_RULES.get(name)
+        if rule is None:
+            raise OptionError(f"keep is {shown}: {name!r} is no rule; allowed is {ALLOWED}")
+        if rule.column and not column:
+            raise OptionError(f"keep is {shown}: {name} needs a column, such as {name}:date")
+        if colon and not rule.column:
+            raise OptionError(f"keep is {shown}: {name} takes no column; allowed is {ALLOWED}")
+        if (name, column or None) in rules:
+            raise OptionError(f"keep is {shown}: {part.strip()!r} stands in it twice; leave one out")
+        if rules and KEEP_RULES[rules[-1][0]].final:
+            raise OptionError(f"keep is {shown}: nothing can follow {rules[-1][0]}, which leaves no ties")
+        rules.append((name, column or None))
+    return tuple(rules)
+
+
+def check_kind(rules: RuleChain, kind: str, flag: str) -> None:
+    """Refuse rules that cannot order items of this kind; `flag` is the option that names the kind."""
+    for name, _ in rules:
+        if kind in KEEP_RULES[name].undefined_for:
+            raise OptionError(f"--keep {name} has no meaning with {flag}: {KEEP_RULES[name].reason}; leave it out")
+
+
+def _normal_form(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return ",".join(f"{rule}:{column}" if column else rule for rule, column in parse_keep(value))
+
+
+KEEP = ("Which document of a cluster is kept.", Check(_normal_form, ALLOWED), "RULES")
+"""Help, check and metavar of the option ``keep``."""
