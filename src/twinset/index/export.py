@@ -24,13 +24,12 @@ from twinset.index.read_batches import checked_ids
 from twinset.index.sealing import Seal
 from twinset.index.settings import UNFINISHED, Settings
 from twinset.index.verify import pages
+from twinset.system import batch_sizes
 
 if TYPE_CHECKING:
     from twinset.index.write import Writing
 
 _META, _SEAL = b"twinset.index", b"twinset.seal"
-_CHUNK = 2048
-_TOGETHER = 16 * _CHUNK
 """Documents that are read, and committed, together."""
 
 
@@ -148,7 +147,7 @@ def prove(path: Path, progress: Progress) -> None:
         with pq.ParquetFile(path) as file:
             progress.stage("checking", file.metadata.num_rows, "documents")
             seal = Seal(file.schema_arrow.metadata[_META])
-            for batch in file.iter_batches(batch_size=_CHUNK):
+            for batch in file.iter_batches(batch_size=batch_sizes.INDEX_EXPORTED):
                 seal.add(batch)
                 progress.advance(batch.num_rows)
             _compare(file, seal, path)
@@ -167,7 +166,7 @@ def import_all(path: Path, writing: Writing, progress: Progress) -> None:
         with pq.ParquetFile(path) as file:
             progress.stage("importing", file.metadata.num_rows, "documents")
             seal = Seal(file.schema_arrow.metadata[_META])
-            coming = file.iter_batches(batch_size=_CHUNK)
+            coming = file.iter_batches(batch_size=batch_sizes.INDEX_EXPORTED)
             for first in coming:
                 rows = 0
                 with writing.transaction():
@@ -176,7 +175,7 @@ def import_all(path: Path, writing: Writing, progress: Progress) -> None:
                         writing.put(_entries(batch, writing.kind, path), replace=False)
                         progress.advance(batch.num_rows)
                         rows += batch.num_rows
-                        if rows >= _TOGETHER:
+                        if rows >= 16 * batch_sizes.INDEX_EXPORTED:
                             break
             _compare(file, seal, path)
         with writing.transaction():

@@ -15,9 +15,9 @@ from twinset.errors import StateError
 from twinset.pairs.sets import Shares
 from twinset.results.stored import Recorded
 from twinset.schema import Numbers
+from twinset.system import batch_sizes
 from twinset.system.spool import Spool
 
-_AT_ONCE = 1 << 20
 Words = npt.NDArray[np.uint64]
 Scores = npt.NDArray[Any]
 
@@ -34,7 +34,7 @@ class Scored:
         self.rows, self.similarities = Spool(scratch / "scored", "<u4", 3), Spool(scratch / "similarities", "<f8")
         against = bool(recorded.options.against)
         start = 0
-        for batch in recorded.batches("pairs", ("left", "right", self.columns[0]), _AT_ONCE):
+        for batch in recorded.batches("pairs", ("left", "right", self.columns[0]), batch_sizes.RECUT_PAIRS):
             rows, similarity = self._numbered(batch, start, against)
             start += batch.num_rows
             left, right = rows[:, 0], rows[:, 1]
@@ -101,7 +101,7 @@ class Scored:
         names, schema = self.columns, self.recorded.schema("pairs")
         columns = tuple(np.empty(len(wanted), schema.field(name).type.to_pandas_dtype()) for name in names)
         start = 0
-        for batch in self.recorded.batches("pairs", names, _AT_ONCE) if len(wanted) else ():
+        for batch in self.recorded.batches("pairs", names, batch_sizes.RECUT_PAIRS) if len(wanted) else ():
             first, last = np.searchsorted(wanted, [start, start + batch.num_rows])
             for column, name in zip(columns, names, strict=True):
                 column[first:last] = np.asarray(batch[name])[wanted[first:last] - np.uint32(start)]

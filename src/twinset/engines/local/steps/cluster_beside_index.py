@@ -27,9 +27,8 @@ from twinset.errors import OutputError
 from twinset.pairs.sets import Shares
 from twinset.plan import LEAST_LOSS, Plan, band_probability
 from twinset.schema import PAIRS, Numbers, Places
+from twinset.system import batch_sizes
 from twinset.system.spool import Spool
-
-_ROWS = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -101,8 +100,8 @@ class Earlier:
         itself = np.arange(len(numbers)) < len(self.held)
         order = np.lexsort((~itself, numbers))
         with TableFile(path, PAIRS) as file:
-            for start in range(0, len(order), _ROWS):
-                chosen = order[start : start + _ROWS]
+            for start in range(0, len(order), batch_sizes.TABLE_ROWS):
+                chosen = order[start : start + batch_sizes.TABLE_ROWS]
                 file.write(self._table(corpus, copies, numbers[chosen], itself[chosen]))
 
     def _table(self, corpus: Corpus, copies: Copies, numbers: Numbers, itself: Flags) -> pa.Table:

@@ -26,10 +26,10 @@ from twinset.pairs.sets import Shares, scores
 from twinset.schema import CLUSTERS, DOCUMENTS, SOURCES, Numbers, flags_schema, pairs_schema, removed_schema
 from twinset.schema import EMPTY as EMPTY_SCHEMA
 from twinset.schema import UNREADABLE as UNREADABLE_SCHEMA
+from twinset.system import batch_sizes
 from twinset.system.atomic_files import moved
 from twinset.system.spool import cannot_write
 
-_ROWS = 1 << 17
 Scored = tuple[npt.NDArray[Any], ...]
 
 
@@ -82,8 +82,8 @@ class Results:
         """Write pairs as they come; returns how many."""
         with TableFile(path, pairs_schema(self.measure)) as file:
             for rows in portions:
-                for start in range(0, len(rows), _ROWS):
-                    file.write(self.pairs(rows[start : start + _ROWS]))
+                for start in range(0, len(rows), batch_sizes.TABLE_ROWS):
+                    file.write(self.pairs(rows[start : start + batch_sizes.TABLE_ROWS]))
         return file.rows
 
     def reasons(self, clusters: Clusters, numbers: Numbers) -> tuple[pa.Array, Scored]:
@@ -110,8 +110,8 @@ class Results:
         removed = np.flatnonzero(clusters.removed).astype(np.uint32)
         schema = removed_schema(self.measure)
         with TableFile(path, schema) as file:
-            for start in range(0, len(removed), _ROWS):
-                numbers = removed[start : start + _ROWS]
+            for start in range(0, len(removed), batch_sizes.TABLE_ROWS):
+                numbers = removed[start : start + batch_sizes.TABLE_ROWS]
                 because, numbers_scores = self.reasons(clusters, numbers)
                 file.write(pa.table([self.corpus.take_ids(numbers), because, *numbers_scores], schema=schema))
 
@@ -119,8 +119,8 @@ class Results:
         """One row for each document that was read: its cluster is named after the kept document."""
         members = np.flatnonzero(clusters.kept | clusters.removed).astype(np.uint32)
         with TableFile(path, CLUSTERS) as file:
-            for start in range(0, len(members), _ROWS):
-                numbers = members[start : start + _ROWS]
+            for start in range(0, len(members), batch_sizes.TABLE_ROWS):
+                numbers = members[start : start + batch_sizes.TABLE_ROWS]
                 names = [self.corpus.take_ids(numbers), self.kept_ids(clusters, numbers)]
                 file.write(pa.table([*names, pa.array(clusters.kept[numbers])], schema=CLUSTERS))
 
@@ -146,8 +146,9 @@ class Results:
         own = np.arange(self.corpus.documents) < self.corpus.own
         empty = np.flatnonzero((self.corpus.status == EMPTY) & own).astype(np.uint32)
         with TableFile(folder / "empty.parquet", EMPTY_SCHEMA) as file:
-            for start in range(0, len(empty), _ROWS):
-                file.write(pa.table([self.corpus.take_ids(empty[start : start + _ROWS])], schema=EMPTY_SCHEMA))
+            for start in range(0, len(empty), batch_sizes.TABLE_ROWS):
+                some = empty[start : start + batch_sizes.TABLE_ROWS]
+                file.write(pa.table([self.corpus.take_ids(some)], schema=EMPTY_SCHEMA))
         mine = [(number, reason) for number, reason in unreadable if number < self.corpus.own]
         with TableFile(folder / "unreadable.parquet", UNREADABLE_SCHEMA) as file:
             names = self.corpus.take_ids(np.array([number for number, _ in mine], np.uint32))

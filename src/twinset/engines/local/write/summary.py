@@ -14,6 +14,7 @@ from twinset.engines.local.steps.read import Found
 from twinset.engines.local.steps.sketch import EMPTY, UNREADABLE
 from twinset.engines.local.write.results import Results
 from twinset.errors import TwinsetError
+from twinset.system import batch_sizes
 from twinset.wording import counted
 
 
@@ -47,8 +48,8 @@ def _ids(corpus: Corpus, numbers: list[int]) -> list[str]:
 
 def named_of(corpus: Corpus, found: Found) -> dict[str, Any]:
     """The first thousand ids of what has no pairs because it could not be read, or holds no token."""
-    empty = np.flatnonzero(corpus.status[: corpus.own] == EMPTY)[:1000].astype(np.uint32)
-    unreadable = [(number, reason) for number, reason in found.unreadable if number < corpus.own][:1000]
+    empty = np.flatnonzero(corpus.status[: corpus.own] == EMPTY)[: batch_sizes.NAMED].astype(np.uint32)
+    unreadable = [(number, reason) for number, reason in found.unreadable if number < corpus.own][: batch_sizes.NAMED]
     ids = corpus.take_ids(np.array([number for number, _ in unreadable], np.uint32)).to_pylist()
     reasons = [reason for _, reason in unreadable]
     return {"empty": corpus.take_ids(empty).to_pylist(), "unreadable": [*zip(ids, reasons, strict=True)]}
