@@ -61,7 +61,9 @@ def write_result(
         give_back()
     if whole and isinstance(run.options, DedupOptions):
         flag, copy = run.options.flag, run.options.copy
-        outputs.write_kept(results, clusters, made, run.threads, run.progress, flag=flag, copy=copy)
+        outputs.write_kept(
+            results, clusters, made, run.threads, run.progress, own_parts=run.against, flag=flag, copy=copy
+        )
     count = tables.result()
     outputs.write_sources(results.corpus, made / "sources.parquet", run.against, digests)
     return count

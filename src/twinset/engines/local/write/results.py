@@ -180,17 +180,16 @@ def write_kept(
     threads: Threads,
     progress: Progress,
     *,
+    own_parts: int,
     flag: bool,
     copy: bool,
 ) -> None:
-    """Write the kept rows of every part in the part's own format."""
+    """Write the kept rows of the first `own_parts` parts, those of the sources, in each part's own format."""
     corpus = results.corpus
     mask: npt.NDArray[np.bool_] = clusters.kept | clusters.removed if flag else clusters.kept
     progress.stage("writing", corpus.own, "documents")
     (out / "kept").mkdir()
-    for number, part in enumerate(corpus.parts):
-        if corpus.border is not None and _first(corpus, number) >= corpus.border:
-            continue
+    for number, part in enumerate(corpus.parts[:own_parts]):
         writer: KeptWriter = part.open_writer(out, flag=flag, copy=copy)
         try:
 
@@ -207,10 +206,6 @@ def write_kept(
         except BaseException:
             writer.abort()
             raise
-
-
-def _first(corpus: Corpus, part: int) -> int:
-    return next((span.first for span in corpus.spans if span.part == part), 0)
 
 
 def write_sources(corpus: Corpus, path: Path, against: int, digests: "list[Future[str] | None]") -> None:
