@@ -2,7 +2,11 @@
 # make test    set up and run the whole suite (CI=true: a missing component is a failure, not a skipped test)
 # make lint    ruff and mypy --strict
 # make bench   Twinset and its peers side by side
-# make soak    the long runs
+# make soak    the long runs, two to three hours: each part fails the whole, and can be run alone
+#     make soak-tests       tests too long for every day: kills, damage and stopped runs, many times over
+#     make soak-coverage    the whole suite again, and the lines of src that no test reaches
+#     make soak-mutations   small deliberate defects, one at a time: at least 95 % must be caught
+#     make soak-fuzz        an hour of changed and random files for every reader; FUZZ_SECONDS=… FUZZ_SEED=…
 # make docs    write docs/commands.md anew
 #
 # Everything happens in .venv, which is made on first use and renewed when pyproject.toml or requirements.lock change.
@@ -13,8 +17,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 BENCH ?=
+FUZZ_SECONDS ?= 3600
+FUZZ_SEED ?= $(shell date +%s)
 
-.PHONY: demo test lint bench soak docs setup lock clean
+.PHONY: demo test lint bench soak soak-tests soak-coverage soak-mutations soak-fuzz docs setup lock clean
 
 setup: $(STAMP)
 
@@ -39,8 +45,27 @@ lint: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks $(BENCH)
 
+# What is quickly wrong comes first: a list of defects that no longer fits the source costs a second, not an hour.
 soak: $(STAMP)
+	$(BIN)/python -m tests.soak.mutations --check
+	$(MAKE) soak-tests
+	$(MAKE) soak-coverage
+	$(MAKE) soak-mutations
+	$(MAKE) soak-fuzz
+
+soak-tests: $(STAMP)
 	$(BIN)/python -m pytest -m soak
+
+soak-coverage: $(STAMP)
+	rm -rf .coverage
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q --cov --cov-report=term
+
+soak-mutations: $(STAMP)
+	$(BIN)/python -m tests.soak.mutations
+
+soak-fuzz: $(STAMP)
+	@echo "TWINSET_FUZZ_SEED=$(FUZZ_SEED)"
+	TWINSET_FUZZ_SECONDS=$(FUZZ_SECONDS) TWINSET_FUZZ_SEED=$(FUZZ_SEED) $(BIN)/python -m pytest tests/fuzz -rP
 
 docs: $(STAMP)
 	@mkdir -p docs

@@ -356,7 +356,7 @@ def test_the_interval_equals_one_worked_out_with_scipy(seed: int, one_sided: boo
     count = int(dice.integers(8, 200))
     pairs_of = dice.integers(1, 9, count)
     if seed % 3 == 0:
-        pairs_of[0] = 400
+        pairs_of[0] = 4000
     missed_of = dice.binomial(pairs_of, (0.0, 0.02, 0.2, 0.7)[seed % 4])
     if seed % 4 == 1:
         missed_of[-1] = pairs_of[-1]

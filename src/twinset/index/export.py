@@ -25,6 +25,7 @@ from twinset.index.sealing import Seal
 from twinset.index.settings import UNFINISHED, Settings
 from twinset.index.verify import pages
 from twinset.system import batch_sizes
+from twinset.wording import reason
 
 if TYPE_CHECKING:
     from twinset.index.write import Writing
@@ -109,7 +110,7 @@ def settings_of(path: Path) -> Settings:
     except FileNotFoundError:
         raise DamagedError(f"{path}: there is no such file") from None
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
-        raise DamagedError(f"{path} is damaged, or not an exported index: {error}") from error
+        raise DamagedError(f"{path} is damaged, or not an exported index: {reason(error)}") from error
     if rows is None:
         raise DamagedError(f"{path} is not an exported index; add documents of your own with twinset index add")
     try:
@@ -152,7 +153,7 @@ def prove(path: Path, progress: Progress) -> None:
                 progress.advance(batch.num_rows)
             _compare(file, seal, path)
     except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError) as error:
-        raise DamagedError(f"{path} is damaged, or not an exported index: {error}") from error
+        raise DamagedError(f"{path} is damaged, or not an exported index: {reason(error)}") from error
 
 
 def _compare(file: pq.ParquetFile, seal: Seal, path: Path) -> None:
@@ -181,7 +182,7 @@ def import_all(path: Path, writing: Writing, progress: Progress) -> None:
         with writing.transaction():
             writing.home.change_settings({"format": str(writing.settings.format)})
     except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError) as error:
-        raise DamagedError(f"{path} is damaged, or not an exported index: {error}") from error
+        raise DamagedError(f"{path} is damaged, or not an exported index: {reason(error)}") from error
 
 
 def _entries(batch: pa.RecordBatch, kind: Kind, path: Path) -> Entries:
