@@ -148,12 +148,6 @@ INTERVALS = [
         "tests/evaluation/test_sweep.py",
     ),
     Defect(
-        "evaluation/sweep.py",
-        "* BINS + 1e-9)",
-        "* BINS)",
-        "tests/evaluation/test_sweep.py",
-    ),
-    Defect(
         "evaluation/metrics.py",
         "return self.both / self.found if",
         "return self.both / self.true if",

@@ -1,8 +1,9 @@
 """Apply small deliberate defects to a copy of the tree, one at a time, and see whether the tests notice.
 
-python -m tests.soak.mutations            all of them; fails under 95 % caught
-python -m tests.soak.mutations --check    only whether the list still fits the source
-python -m tests.soak.mutations WORD…      those whose file or text holds one of these words
+`python -m tests.soak.mutations` tries all of them and fails under 95 % caught; words after it choose those whose file
+or text holds one of them. ``--check`` only says whether the list still fits the source; ``--trusting`` does not run the
+tests before there is a defect. TWINSET_MUTATION_SECONDS limits the tests of one defect; TWINSET_MUTATION_FOLDER keeps
+the copy, with its kernels, for the next run.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
+
+import pytest
 
 from tests.soak.defects import DEFECTS, Defect
 
@@ -72,19 +75,20 @@ class Tree:
             done = self._python(*words)
         except subprocess.TimeoutExpired:
             return False, f"no end after {LIMIT:.0f} seconds"
-        if done.returncode in (2, 3, 4, 5) and "error" not in done.stdout.lower():
+        if done.returncode in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
             raise SystemExit(f"pytest {tests} tests nothing:\n{done.stdout}{done.stderr}")
         return done.returncode == 0, (done.stdout.strip().splitlines() or [done.stderr[-300:]])[-1]
 
     def survives(self, defect: Defect) -> tuple[bool, str]:
         """Whether no test notices a defect."""
         path = self.folder / "src/twinset" / defect.file
-        text = path.read_text("utf-8")
+        text, about = path.read_text("utf-8"), path.stat()
         path.write_text(text.replace(defect.old, defect.new), "utf-8")
         try:
             return self.run(defect.tests)
         finally:
             path.write_text(text, "utf-8")
+            os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))  # its compiled kernels are still right
 
 
 def main(words: list[str]) -> int:
