@@ -435,7 +435,7 @@ KERNELS = [
         "index/kinds/kernels.py",
         "(left[j] ^ right[j]) & mask == 0",
         "left[j] ^ right[j] == 0",
-        "tests/index/kinds/test_text_queries.py -k sqlite",
+        "tests/index/kinds/test_kernels.py",
     ),
 ]
 
