@@ -2,7 +2,12 @@
 # make test    set up and run the whole suite (CI=true: a missing component is a failure, not a skipped test)
 # make lint    ruff and mypy --strict
 # make bench   Twinset and its peers side by side
-# make soak    the long runs; soak-bounds and soak-nojit alone: kernels with bounds checks, and without the compiler
+# make soak    the long runs, two to three hours: each part fails the whole, and can be run alone
+#     make soak-tests       tests too long for every day: kills, damage and stopped runs, many times over
+#     make soak-coverage    the whole suite again, and the lines of src that no test reaches
+#     make soak-bounds     kernels with a check of every index; soak-nojit: kernels without the compiler
+#     make soak-mutations   small deliberate defects, one at a time: at least 95 % must be caught
+#     make soak-fuzz        an hour of changed and random files for every reader; FUZZ_SECONDS=… FUZZ_SEED=…
 # make docs    write docs/commands.md anew
 # make lock    upgrade every package in requirements.lock; PACKAGE="name …" upgrades or adds these alone
 #
@@ -23,8 +28,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 BENCH ?=
 PACKAGE ?=
+FUZZ_SECONDS ?= 3600
+FUZZ_SEED ?= $(shell date +%s)
 
-.PHONY: demo test lint bench soak soak-bounds soak-nojit docs setup lock clean
+.PHONY: demo test lint bench soak soak-tests soak-bounds soak-nojit soak-coverage soak-mutations soak-fuzz docs setup lock clean
 
 setup: $(STAMP)
 
@@ -49,8 +56,29 @@ lint: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks $(BENCH)
 
-soak: $(STAMP) soak-bounds soak-nojit
+# What is quickly wrong comes first: a list of defects that no longer fits the source costs a second, not an hour.
+soak: $(STAMP)
+	$(BIN)/python -m tests.soak.mutations --check
+	$(MAKE) soak-tests
+	$(MAKE) soak-bounds
+	$(MAKE) soak-nojit
+	$(MAKE) soak-coverage
+	$(MAKE) soak-mutations
+	$(MAKE) soak-fuzz
+
+soak-tests: $(STAMP)
 	$(BIN)/python -m pytest -m soak
+
+soak-coverage: $(STAMP)
+	rm -rf .coverage
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q --cov --cov-report=term
+
+soak-mutations: $(STAMP)
+	$(BIN)/python -m tests.soak.mutations
+
+soak-fuzz: $(STAMP)
+	@echo "TWINSET_FUZZ_SEED=$(FUZZ_SEED)"
+	TWINSET_FUZZ_SECONDS=$(FUZZ_SECONDS) TWINSET_FUZZ_SEED=$(FUZZ_SEED) $(BIN)/python -m pytest tests/fuzz -rP
 
 # The tests of kernels, compiled with a check of every index. The cache tells such kernels from others by itself.
 # Intrinsics (load64, store64, ascii_words, put_places, near_one, near_two) go past these checks; guard bytes around

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-__all__ = ["DIGITS", "MARGIN", "at_line", "at_row", "counted", "either", "share"]
+__all__ = ["DIGITS", "MARGIN", "at_line", "at_row", "counted", "either", "reason", "share"]
 
 DIGITS = 4
 """Digits of a similarity, wherever one is shown."""
@@ -69,3 +69,14 @@ def at_row(name: str, row: int) -> str:
     'news.parquet, row 3, counted from 0'
     """
     return f"{name}, row {row}, counted from 0"
+
+
+def reason(error: BaseException) -> str:
+    """Give the first line of what an exception says: Arrow's may have several, and a message of ours has one.
+
+    Examples
+    --------
+    >>> reason(ValueError("Invalid data.\\nDeserializing page header failed.\\n")), reason(EOFError())
+    ('Invalid data', 'EOFError')
+    """
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -16,7 +16,7 @@ from tests.index.conftest import NewIndex, Place
 from tests.index.corpora import rows, words
 from twinset.engines.progress import Silent
 from twinset.errors import DuplicateIdError, RowError, SourceError, TwinsetError
-from twinset.index import write
+from twinset.system import batch_sizes
 
 STORES = ("text", "shingles", "none")
 
@@ -33,7 +33,7 @@ def write_lines(path: Path, documents: list[tuple[str, str]]) -> Path:
 @pytest.fixture
 def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Portions of a few documents, as if sources were a thousand times as long."""
-    monkeypatch.setattr(write, "COMMIT", 10)
+    monkeypatch.setattr(batch_sizes, "INDEX_COMMIT", 10)
 
 
 @pytest.mark.parametrize("store", STORES)

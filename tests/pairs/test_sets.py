@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinset.pairs import sets as verify
+from twinset.pairs import sets as sets_module
+from twinset.pairs import sets_kernels
 from twinset.pairs.sets import Bags, Sets, compared, gathered, overlaps, scores
 from twinset.schema import Shingles
+from twinset.system import batch_sizes
 from twinset.system.arrays import Room
 
 # Few values, some of them equal in their low bits, so that places in the hash table are fought for.
@@ -85,7 +87,7 @@ def test_compared_equals_sets(rows: list[list[int]], threshold: float, most: int
     pairs = [pair for pair in product(range(len(rows)), repeat=2) if rows[pair[0]] or rows[pair[1]]]
     expected = [len(set(rows[left]) & set(rows[right])) for left, right in pairs]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(verify, "MOST", most)  # few shingles at once: what hangs together is cut
+        patched.setattr(batch_sizes, "COMPARED_SHINGLES", most)  # few shingles at once: what hangs together is cut
         shared, sizes = comparison(rows, pairs, threshold)
     assert shared == [
         count if count / len(set(rows[left]) | set(rows[right])) >= threshold else 0
@@ -163,6 +165,42 @@ def test_every_small_overlap_at_decimal_thresholds(threshold: float) -> None:
             rows.append(list(range(1 + n_left - shared, 1 + n_left - shared + n_right)))
             expected.append(shared if shared / (n_left + n_right - shared) >= threshold else 0)
     assert overlap(rows, pairs, threshold) == expected
+
+
+@pytest.mark.parametrize("hundredths", range(5, 100, 2))
+def test_hundredths_are_inclusive(hundredths: int) -> None:
+    """What a user types as 0.56 is reached by 14 of 25 shingles, however the product of the two is rounded.
+
+    One set may hold the other, which is decided by their sizes alone; or both are of nearly the same size.
+    """
+    share, threshold = Fraction(hundredths, 100), hundredths / 100
+    rows: list[list[int]] = []
+    pairs, expected = [], []
+    for union in range(share.denominator, 301, share.denominator):
+        shared = union * share.numerator // share.denominator
+        for only_left in {0, 1, (union - shared) // 2, union - shared}:
+            pairs += [(len(rows), len(rows) + 1), (len(rows) + 1, len(rows))]
+            rows.append(list(range(1, 1 + shared + only_left)))
+            rows.append([*range(1, 1 + shared), *range(1000, 1000 + union - shared - only_left)])
+            expected += [shared, shared]
+    assert overlap(rows, pairs, threshold) == expected
+    assert comparison(rows, pairs, threshold)[0] == expected
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 5, 8, 15, 16, 17, 1000, 4097, 200_000])
+def test_a_table_has_room_for_what_the_kernel_clears(size: int) -> None:
+    """A table smaller than the part that the kernels clear would be memory of somebody else."""
+    hashes, chosen = np.arange(1, size + 1, dtype=np.uint64), np.zeros(1, np.int64)
+    places = np.full(1 << 20, 2**64 - 1, np.uint64)
+    sizes = np.zeros(1, np.uint32)
+    sets_kernels.distinct(hashes, np.array([0, size]), chosen, np.empty(size, np.uint64), chosen, sizes, places)
+    cleared = int(np.flatnonzero(places != 2**64 - 1).max()) + 1
+    assert cleared >= 2 * size
+    assert sizes.tolist() == [size]
+    scratch = sets_module._Scratch()
+    assert len(scratch.fit(size)) >= cleared
+    for table in sets_module._Scratch().fit_table(size):
+        assert len(table) >= cleared
 
 
 def test_threshold_zero_counts_everything() -> None:

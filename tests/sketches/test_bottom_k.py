@@ -19,7 +19,7 @@ from tests import oracles
 from tests.sketches.test_conformance import shared_for
 from twinset.errors import OptionError
 from twinset.schema import Shingles
-from twinset.sketches import minhash
+from twinset.sketches import bottom_k_kernels, minhash
 from twinset.sketches.bottom_k import BottomK, bottom_k, estimates, merged, standard_error
 
 K, PAIRS = 64, 3000
@@ -157,3 +157,17 @@ def test_neither_threads_nor_batches_matter() -> None:
     rows = [rng.integers(1, 2**64, n, np.uint64).tolist() for n in rng.integers(0, 300, 60)]
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda row: sketched([row], 32)[0], rows)) == sketched(rows, 32)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 16])
+def test_sets_much_larger_than_the_room_of_the_kernel(k: int) -> None:
+    """The kernel holds four times k hashes and a few more, and settles what is least whenever they are full."""
+    dice = np.random.default_rng(k)
+    rows = [dice.integers(0, 3000, size, np.uint64) << np.uint64(40) for size in (5000, 4 * k + 64, 4 * k + 65, 900)]
+    rows += [dice.integers(0, 2**64, 700, np.uint64) for _ in range(200)]
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    values, starts = np.empty(offsets[-1], np.uint64), np.empty(len(offsets), np.int64)
+    total = bottom_k_kernels.least(np.concatenate(rows), offsets, k, values, starts)
+    assert total == starts[-1]
+    for row, start, end in zip(rows, starts[:-1], starts[1:], strict=True):
+        assert values[start:end].tolist() == sorted(set(row.tolist()))[:k]

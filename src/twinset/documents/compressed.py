@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from twinset.errors import OutputError, SourceError
+from twinset.wording import reason
 
 CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
 
@@ -61,8 +62,7 @@ def reading(name: str, kind: str = "file") -> Iterator[None]:
 def _said(error: BaseException, kind: str) -> str:
     if isinstance(error, OSError) and error.errno is not None and error.strerror:
         return f"cannot be read: {error.strerror}"
-    first = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-    return f"the {kind} is damaged, incomplete or not what its name says: {first}"
+    return f"the {kind} is damaged, incomplete or not what its name says: {reason(error)}"
 
 
 @contextmanager

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from twinset.index.kinds.text_entries import Sketched
-from twinset.index.read_batches import NAMED, Batch
+from twinset.index.read_batches import Batch
+from twinset.system import batch_sizes
 
 
 @dataclass
@@ -51,4 +52,4 @@ class Asked:
         self.empty += int(np.count_nonzero(queries.shingles == 0))
         self.undecoded += batch.undecoded
         self.unreadable += len(batch.unreadable)
-        self.named += batch.unreadable[: NAMED - len(self.named)]
+        self.named += batch.unreadable[: batch_sizes.NAMED - len(self.named)]

@@ -34,10 +34,11 @@ from twinset.index.kinds.text_queries import Asking
 from twinset.index.query import Ask
 from twinset.index.read_batches import checked_ids
 from twinset.index.settings import FORMAT, Settings
-from twinset.index.write import COMMIT, Writing
+from twinset.index.write import Writing
 from twinset.options import DedupOptions
 from twinset.options.index import IndexOptions
 from twinset.schema import Numbers
+from twinset.system import batch_sizes
 from twinset.wording import counted
 
 _IDS = 1 << 16
@@ -232,7 +233,7 @@ class Arriving:
         for numbers, new in self._entries(corpus, wanted):
             added += writing.put(new, replace=False).added
             waiting += len(numbers)
-            if waiting >= COMMIT:  # their bands would take more and more memory
+            if waiting >= batch_sizes.INDEX_COMMIT:  # their bands would take more and more memory
                 writing._write_bands()
                 waiting = 0
             self.run.progress.advance(len(numbers))

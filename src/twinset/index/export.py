@@ -25,14 +25,14 @@ from twinset.index.read_batches import checked_ids
 from twinset.index.sealing import Seal
 from twinset.index.settings import UNFINISHED, Settings
 from twinset.index.verify import pages
+from twinset.system import batch_sizes
 from twinset.system.atomic_files import replace_atomically
+from twinset.wording import reason
 
 if TYPE_CHECKING:
     from twinset.index.write import Writing
 
 _META, _SEAL = b"twinset.index", b"twinset.seal"
-_CHUNK = 2048
-_TOGETHER = 16 * _CHUNK
 """Documents that are read, and committed, together."""
 
 
@@ -108,7 +108,7 @@ def settings_of(path: Path) -> Settings:
     except FileNotFoundError:
         raise DamagedError(f"{path}: there is no such file") from None
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
-        raise DamagedError(f"{path} is damaged, or not an exported index: {error}") from error
+        raise DamagedError(f"{path} is damaged, or not an exported index: {reason(error)}") from error
     if rows is None:
         raise DamagedError(f"{path} is not an exported index; add documents of your own with twinset index add")
     try:
@@ -146,12 +146,12 @@ def prove(path: Path, progress: Progress) -> None:
         with pq.ParquetFile(path) as file:
             progress.stage("checking", file.metadata.num_rows, "documents")
             seal = Seal(file.schema_arrow.metadata[_META])
-            for batch in file.iter_batches(batch_size=_CHUNK):
+            for batch in file.iter_batches(batch_size=batch_sizes.INDEX_EXPORTED):
                 seal.add(batch)
                 progress.advance(batch.num_rows)
             _compare(file, seal, path)
     except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError) as error:
-        raise DamagedError(f"{path} is damaged, or not an exported index: {error}") from error
+        raise DamagedError(f"{path} is damaged, or not an exported index: {reason(error)}") from error
 
 
 def _compare(file: pq.ParquetFile, seal: Seal, path: Path) -> None:
@@ -165,7 +165,7 @@ def import_all(path: Path, writing: Writing, progress: Progress) -> None:
         with pq.ParquetFile(path) as file:
             progress.stage("importing", file.metadata.num_rows, "documents")
             seal = Seal(file.schema_arrow.metadata[_META])
-            coming = file.iter_batches(batch_size=_CHUNK)
+            coming = file.iter_batches(batch_size=batch_sizes.INDEX_EXPORTED)
             for first in coming:
                 rows = 0
                 with writing.transaction():
@@ -174,13 +174,13 @@ def import_all(path: Path, writing: Writing, progress: Progress) -> None:
                         writing.put(_entries(batch, writing.kind, path), replace=False)
                         progress.advance(batch.num_rows)
                         rows += batch.num_rows
-                        if rows >= _TOGETHER:
+                        if rows >= 16 * batch_sizes.INDEX_EXPORTED:
                             break
             _compare(file, seal, path)
         with writing.transaction():
             writing.home.change_settings({"format": str(writing.settings.format)})
     except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError) as error:
-        raise DamagedError(f"{path} is damaged, or not an exported index: {error}") from error
+        raise DamagedError(f"{path} is damaged, or not an exported index: {reason(error)}") from error
 
 
 def _entries(batch: pa.RecordBatch, kind: Kind, path: Path) -> Entries:

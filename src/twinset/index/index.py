@@ -27,11 +27,11 @@ from twinset.index.write import Changed, Writing
 from twinset.options.index import IndexOptions
 from twinset.plan.from_summary import AnyPlan
 from twinset.schema import answers_schema
+from twinset.system import batch_sizes
 from twinset.system.locks import Turn
 
 TIMEOUT = 30.0
 """Seconds to wait for another writer."""
-_PAGE = 10_000
 
 
 class Index:
@@ -165,7 +165,7 @@ class Index:
         last = 0
         while True:
             with self._mutex, self._home.snapshot():
-                numbers = self._home.page(last, _PAGE)
+                numbers = self._home.page(last, batch_sizes.INDEX_PAGE)
                 documents = self._home.documents(numbers, contents=False)
             if not len(numbers):
                 return

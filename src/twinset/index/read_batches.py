@@ -28,8 +28,6 @@ from twinset.schema import Places
 from twinset.wording import at_row
 
 MOST_ID_BYTES = 1024
-NAMED = 1000
-"""Unreadable rows that are named; the others are counted."""
 
 _Made = TypeVar("_Made")
 

@@ -16,8 +16,8 @@ from twinset.index.kinds.text_entries import UNPACKED, packed_bands, runs
 from twinset.index.read_batches import MOST_ID_BYTES
 from twinset.index.settings import Settings
 from twinset.schema import HASH_SCHEME, Hashes
+from twinset.system import batch_sizes
 
-_CHUNK = 2048
 _SKETCHES = 2**24
 _SHINGLES = 2**22
 """Bytes of sketches, and shingles, that are held at a time."""
@@ -62,7 +62,7 @@ def problems(home: Home, kind: Kind, progress: Progress) -> list[str]:
 def pages(home: Home, kind: Kind, *, contents: bool) -> Iterator[tuple[list[Document], Kept]]:
     """All documents in the order of adding, with their sketches; no more at a time than memory has room for."""
     last = 0
-    most = max(1, min(_CHUNK, _SKETCHES // (4 * max(1, kind.slots))))
+    most = max(1, min(batch_sizes.INDEX_CHECKED, _SKETCHES // (4 * max(1, kind.slots))))
     while len(numbers := home.page(last, most)):
         kept = home.sketches(numbers).fitted(kind.slots)
         sizes = np.zeros(len(numbers), np.int64)

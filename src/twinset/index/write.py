@@ -18,17 +18,10 @@ from twinset.index.backend import Home, Kept, Whole
 from twinset.index.kinds.base import STATE, Kind, kind_of, reading
 from twinset.index.kinds.pack_text import unpack
 from twinset.index.kinds.text_entries import Entries, Keys
-from twinset.index.read_batches import NAMED, Batch, Incoming
+from twinset.index.read_batches import Batch, Incoming
 from twinset.index.settings import Settings
+from twinset.system import batch_sizes
 from twinset.wording import counted
-
-COMMIT = 50_000
-"""Documents committed together when a source is added. Band keys fall everywhere in their table: the more of them are
-written at a time, the fewer pages are written twice."""
-_COMMIT_BYTES = 2**28
-"""Long documents are committed sooner: what was added last is lost by whoever stops the work."""
-_CHUNK = 4096
-_CHUNK_BYTES = 2**25
 
 
 @dataclass
@@ -57,7 +50,7 @@ class Changed:
         """Count another's in."""
         for name in ("added", "replaced", "unchanged", "empty", "undecoded", "unreadable"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.named += other.named[: NAMED - len(self.named)]
+        self.named += other.named[: batch_sizes.NAMED - len(self.named)]
 
 
 class Writing:
@@ -116,7 +109,8 @@ class Writing:
         _refuse_twice(batch.ids)
         done = Changed()
         with self.transaction():
-            many = max(1, min(_CHUNK, _CHUNK_BYTES * len(batch.ids) // max(1, batch.texts.nbytes)))
+            by_bytes = batch_sizes.INDEX_DOCUMENT_BYTES * len(batch.ids) // max(1, batch.texts.nbytes)
+            many = max(1, min(batch_sizes.INDEX_DOCUMENTS, by_bytes))
             for first in range(0, len(batch.ids), many):
                 last = first + many
                 some = Batch(batch.ids[first:last], batch.texts[first:last], batch.where, first)
@@ -163,7 +157,7 @@ class Writing:
                 rows += len(new)
                 size += new.nbytes
                 progress.advance(len(new))
-                if rows >= COMMIT or size >= _COMMIT_BYTES:
+                if rows >= batch_sizes.INDEX_COMMIT or size >= batch_sizes.INDEX_COMMIT_BYTES:
                     break
         return held
 
@@ -228,8 +222,8 @@ class Writing:
             return {new.ids[row] for row, is_equal in zip(rows, equal.tolist(), strict=True) if is_equal}
         whole = unpack if new.are_texts else bytes
         same: set[str] = set()
-        for first in range(0, len(numbers), _CHUNK):
-            for one in self.home.documents(numbers[first : first + _CHUNK], contents=True):
+        for first in range(0, len(numbers), batch_sizes.INDEX_DOCUMENTS):
+            for one in self.home.documents(numbers[first : first + batch_sizes.INDEX_DOCUMENTS], contents=True):
                 if whole(one.content or b"") == whole(new.contents[places[one.number]]):
                     same.add(one.id)
         return same
@@ -252,7 +246,7 @@ class Writing:
     def _delete(self, numbers: Whole) -> None:
         self._write_bands()  # some of them may be those of the documents to be deleted
         kind = self.kind
-        many = max(1, min(_CHUNK, _CHUNK_BYTES // (4 * max(1, kind.slots))))
+        many = max(1, min(batch_sizes.INDEX_DOCUMENTS, batch_sizes.INDEX_DOCUMENT_BYTES // (4 * max(1, kind.slots))))
         for first in range(0, len(numbers), many):
             some = numbers[first : first + many]
             self.home.delete(some, kind.keys(self._sketches(some).slots))

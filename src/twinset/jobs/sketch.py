@@ -20,7 +20,7 @@ from twinset.documents.sources import open_sources
 from twinset.engines.local.budget import Budget, batch_within, peak_bytes
 from twinset.engines.local.sketch_files.code_files import CodeScheme
 from twinset.engines.local.sketch_files.files import Scheme, SketchSource, opened
-from twinset.engines.local.sketch_files.make import NAMED, Made, Making, Portion, read_sketches, scheme_of, sketched
+from twinset.engines.local.sketch_files.make import Made, Making, Portion, read_sketches, scheme_of, sketched
 from twinset.engines.local.sketch_files.make_codes import coded, rarities, reading_options
 from twinset.engines.local.steps.open import refuse_to_replace, tell_unexpected, temporary_folder, total_rows
 from twinset.engines.local.threads import Threads
@@ -33,6 +33,7 @@ from twinset.options.sketch import SketchOptions
 from twinset.schema import HASH_SCHEME
 from twinset.sketches import minhash
 from twinset.sketches.bottom_k import BottomK, estimates
+from twinset.system import batch_sizes
 from twinset.system.atomic_files import replace_atomically
 
 _MAKING = ("sketch", "n_hashes", "seed", "shingle", "bag", "lowercase", "nfc", "squeeze", "split")
@@ -206,7 +207,7 @@ def sketch(
             "empty": made.empty,
             "unreadable": len(made.unreadable),
             "replaced": made.replaced,
-            "named": {"unreadable": made.unreadable[:NAMED], "empty": made.named_empty},
+            "named": {"unreadable": made.unreadable[: batch_sizes.NAMED], "empty": made.named_empty},
             "options": options.to_dict(),
             "timings": {"seconds": {"total": round(time.perf_counter() - started, 3)}, "peak_resident": peak_bytes()},
             "version": twinset.__version__,

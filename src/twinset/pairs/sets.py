@@ -9,10 +9,8 @@ import numpy.typing as npt
 
 from twinset.pairs import sets_kernels
 from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles
+from twinset.system import batch_sizes
 from twinset.system.arrays import Room
-
-MOST = 1 << 18
-"""Shingles that are compared at once by `compared`."""
 
 
 class _OverlapScratch(threading.local):
@@ -108,9 +106,10 @@ class Bags:
 
 
 def compared(bags: Bags, lefts: Numbers, rights: Numbers, threshold: float) -> tuple[Numbers, Numbers]:
-    """As `overlaps`, and the sizes of the sets: of documents that have a pair, and up to MOST shingles with any other.
+    """As `overlaps`, and the sizes of the sets: of documents that have a pair.
 
-    Quickest with documents that hang together side by side.
+    No two documents have more than `batch_sizes.COMPARED_SHINGLES` shingles together. Quickest with documents that hang
+    together side by side.
 
     Examples
     --------
@@ -126,10 +125,11 @@ def compared(bags: Bags, lefts: Numbers, rights: Numbers, threshold: float) -> t
     documents = len(bags.starts) - 1
     numbers, sizes = np.zeros(documents, np.uint32), np.zeros(documents, np.uint32)
     shared = np.empty(len(lefts), np.uint32)
-    table = _scratch.fit_table(MOST)
+    most = batch_sizes.COMPARED_SHINGLES
+    table = _scratch.fit_table(most)
     members = np.empty(sets_kernels.TOGETHER, np.int64)
     hashes, starts = bags.hashes, bags.starts
-    sets_kernels.compare(lefts, rights, hashes, starts, threshold, MOST, *table, numbers, members, sizes, shared)
+    sets_kernels.compare(lefts, rights, hashes, starts, threshold, most, *table, numbers, members, sizes, shared)
     return shared, sizes
 
 

@@ -193,7 +193,10 @@ class Recutting:
         for part in corpus.parts[: self.recorded.sources.own_parts]:
             if options.flag:
                 part.check_flag()
-        output.write_kept(results, clusters, made, self.threads, self.progress, flag=options.flag, copy=options.copy)
+        output.write_kept(
+            results, clusters, made, self.threads, self.progress,
+            own_parts=self.recorded.sources.own_parts, flag=options.flag, copy=options.copy,
+        )  # fmt: skip
 
     def _write_sources(self, made: Path) -> None:
         sources = self.recorded.sources

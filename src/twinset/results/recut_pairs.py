@@ -14,9 +14,9 @@ from twinset.errors import StateError
 from twinset.pairs.sets import Shares
 from twinset.results.stored import Recorded
 from twinset.schema import SCORES, Numbers, Scores, equal_scores
+from twinset.system import batch_sizes
 from twinset.system.scratch import Spool
 
-_AT_ONCE = 1 << 20
 Words = npt.NDArray[np.uint64]
 
 
@@ -33,7 +33,7 @@ class Scored:
         self.rows, self.similarities = Spool(scratch / "scored", "<u4", 3), Spool(scratch / "similarities", "<f8")
         against = bool(recorded.options.against)
         start = 0
-        for batch in recorded.batches("pairs", ("left", "right", self.score), _AT_ONCE):
+        for batch in recorded.batches("pairs", ("left", "right", self.score), batch_sizes.RECUT_PAIRS):
             rows, similarity = self._numbered(batch, start, against)
             start += batch.num_rows
             left, right = rows[:, 0], rows[:, 1]
@@ -99,7 +99,7 @@ class Scored:
         wanted, back = np.unique(places, return_inverse=True)
         scores = equal_scores(self.recorded.options.measure, len(wanted))
         start = 0
-        for batch in self.recorded.batches("pairs", list(scores), _AT_ONCE) if len(wanted) else ():
+        for batch in self.recorded.batches("pairs", list(scores), batch_sizes.RECUT_PAIRS) if len(wanted) else ():
             first, last = np.searchsorted(wanted, [start, start + batch.num_rows])
             for name, values in scores.items():
                 values[first:last] = np.asarray(batch[name])[wanted[first:last] - np.uint32(start)]

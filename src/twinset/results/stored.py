@@ -30,6 +30,7 @@ from twinset.plan.from_summary import AnyPlan, told_plan
 from twinset.results.reopen_sources import Reopened
 from twinset.schema import CLUSTERS, DOCUMENTS, EMPTY, HASH_SCHEME, SOURCES, UNREADABLE, pairs_schema, removed_schema
 from twinset.system.scratch import cannot_write
+from twinset.wording import reason
 
 SUMMARY = "summary.json"
 SCHEMAS = {
@@ -144,7 +145,7 @@ class Recorded:
             for batch in file.iter_batches(rows, columns=list(columns)):
                 yield pa.Table.from_batches([batch])
         except (pa.ArrowException, ValueError, OSError) as error:
-            raise StateError(f"{path} cannot be read ({error}); run dedup again") from error
+            raise StateError(f"{path} cannot be read ({reason(error)}); run dedup again") from error
 
     def copy(self, name: str, folder: Path) -> None:
         """Copy a table's file into a folder, as it is."""
@@ -320,4 +321,4 @@ def _checked_table(path: Path, digest: str, schema: pa.Schema) -> pa.Table:
     try:
         return pq.read_table(pa.BufferReader(data)).cast(schema)
     except (pa.ArrowException, ValueError, OSError) as error:
-        raise StateError(f"{path} cannot be read ({error}); run dedup again") from error
+        raise StateError(f"{path} cannot be read ({reason(error)}); run dedup again") from error

@@ -9,11 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from twinset.engines.local.copies import SAME, Copies, expanded
 from twinset.engines.local.steps.sketch import EMPTY, READ
+from twinset.system import batch_sizes
 from twinset.system.scratch import Spool
 
 
@@ -36,13 +38,14 @@ def spool_of(rows: list[tuple[int, int, int]]) -> Iterator[Spool]:
 contents = st.lists(st.integers(0, 5), max_size=14)
 
 
-@given(contents, st.data())
-def test_every_pair_of_documents(contents: list[int], data: st.DataObject) -> None:
+@given(contents, st.data(), st.integers(1, 40))
+def test_every_pair_of_documents(contents: list[int], data: st.DataObject, at_once: int) -> None:
     copies = copies_of(contents)
     firsts = [number for number, content in enumerate(contents) if content and contents.index(content) == number]
     every = list(itertools.combinations(firsts, 2))
     alike = data.draw(st.lists(st.sampled_from(every), unique=True)) if every else []
-    with spool_of([(left, right, 7) for left, right in alike]) as spool:
+    with pytest.MonkeyPatch.context() as patch, spool_of([(left, right, 7) for left, right in alike]) as spool:
+        patch.setattr(batch_sizes, "COPY_PAIRS", at_once)
         found = [tuple(row) for rows in expanded(copies, spool, link=False, one_sided=False) for row in rows.tolist()]
     right = []
     for one, other in itertools.combinations(range(len(contents)), 2):

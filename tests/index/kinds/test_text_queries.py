@@ -12,8 +12,8 @@ import twinset
 from tests import oracles
 from tests.index.conftest import NewIndex
 from tests.index.corpora import Model, at, families, rows, rows_by_query, same, words
-from twinset.index.kinds import text_entries, text_queries
 from twinset.plan import LEAST_LOSS
+from twinset.system import batch_sizes
 
 TEXTS = families(140, seed=3)
 PLANS: tuple[dict[str, Any], ...] = (
@@ -135,11 +135,11 @@ def test_portions_make_no_difference(new_index: NewIndex, monkeypatch: pytest.Mo
     index = new_index(shingle="word:2", threshold=0.5)
     index.add(TEXTS)
     expected = index.query(TEXTS), index.query(TEXTS, k=3)
-    monkeypatch.setattr(text_queries, "QUERIES", 7)
-    monkeypatch.setattr(text_queries, "_MEETINGS", 50)
-    monkeypatch.setattr(text_queries, "_SKETCHES", 2000)
-    monkeypatch.setattr(text_queries, "_SHINGLES", 100)
-    monkeypatch.setattr(text_entries, "_MOST_ROWS", 3)
+    monkeypatch.setattr(batch_sizes, "INDEX_QUERIES", 7)
+    monkeypatch.setattr(batch_sizes, "INDEX_MEETINGS", 50)
+    monkeypatch.setattr(batch_sizes, "INDEX_SKETCH_BYTES", 2000)
+    monkeypatch.setattr(batch_sizes, "INDEX_SHINGLES", 100)
+    monkeypatch.setattr(batch_sizes, "INDEX_RUN", 3)
     assert index.query(TEXTS).equals(expected[0])
     assert index.query(TEXTS, k=3).equals(expected[1])
 

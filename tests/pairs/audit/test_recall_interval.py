@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import warnings
 from pathlib import Path
@@ -13,6 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import beta, norm
+from scipy.stats import t as student
 
 import twinset
 from tests import oracles
@@ -309,6 +312,66 @@ def test_the_interval_is_always_one(rows: list[tuple[int, float]], more: int, on
     assert 0.0 <= low <= recall <= high <= 1.0
     assert (low < high) == (more > 0)
     assert observations(sampled) > 0
+
+
+def variance(sampled: Sampled, of_document: list[float], of_pairs: float) -> float:
+    """Of a sum over the pairs that are met; every pair has two documents, or one where only one side is drawn."""
+    drawn = len(sampled.pairs_of) / sampled.population
+    left_out = 1 - drawn
+    squares = math.fsum(one * one for one in of_document)
+    if sampled.one_sided:
+        return left_out * squares
+    met = 1 - left_out * left_out
+    return left_out**3 * squares + (left_out * drawn) ** 2 * of_pairs / met
+
+
+def interval_by_scipy(sampled: Sampled) -> tuple[float, float]:
+    """The interval of Korn and Graubard worked out once more, document by document, with the distributions of SciPy."""
+    pairs, missed = sampled.pairs_of.tolist(), sampled.missed_of.tolist()
+    rate = sampled.missed / sampled.pairs
+    worth = sampled.pairs**2 / variance(sampled, pairs, sampled.pairs)
+    if 0 < rate < 1:
+        shares = [min(one / sum(pairs), 0.5) for one in pairs]
+        apart = [(m - rate * p) / (1 - share) for p, m, share in zip(pairs, missed, shares, strict=True)]
+        seen = rate * (1 - rate) * sampled.pairs**2 / variance(sampled, apart, rate * (1 - rate) * sampled.pairs)
+        squares, fourths = (math.fsum(one**power for one in apart) for power in (2, 4))
+        excess, most = fourths - squares**2 / len(apart), max(1, len(apart) - 1)
+        freedom = most if excess <= 0 else min(most, max(1, 2 * squares**2 / excess))
+        seen *= (norm.ppf(0.975) / student.ppf(0.975, freedom)) ** 2
+        documents = sum(missed) ** 2 / sum(one**2 for one in missed)
+        trust = documents / (documents + 15)
+        worth = seen if seen <= worth else math.exp(trust * math.log(seen) + (1 - trust) * math.log(worth))
+    hits = rate * worth
+    low = beta.ppf(0.025, hits, worth - hits + 1) if hits > 0 else 0.0
+    high = beta.ppf(0.975, hits + 1, worth - hits) if hits < worth else 1.0
+    recall = 1 - rate
+    return min(recall, 1 - high), max(recall, 1 - low)
+
+
+@pytest.mark.parametrize("one_sided", [False, True])
+@pytest.mark.parametrize("seed", range(12))
+def test_the_interval_equals_one_worked_out_with_scipy(seed: int, one_sided: bool) -> None:
+    """Samples of every kind: no misses, few, many, all in one family; some with a document that has most pairs."""
+    dice = np.random.default_rng(seed)
+    count = int(dice.integers(8, 200))
+    pairs_of = dice.integers(1, 9, count)
+    if seed % 3 == 0:
+        pairs_of[0] = 4000
+    missed_of = dice.binomial(pairs_of, (0.0, 0.02, 0.2, 0.7)[seed % 4])
+    if seed % 4 == 1:
+        missed_of[-1] = pairs_of[-1]
+    population = count * int(dice.integers(2, 50))
+    sampled = Sampled(population, pairs_of, missed_of, int(pairs_of.sum()), int(missed_of.sum()), one_sided=one_sided)
+    recall, low, high = recall_of(sampled)
+    assert recall == pytest.approx(1 - missed_of.sum() / pairs_of.sum(), abs=1e-15)
+    assert (low, high) == pytest.approx(interval_by_scipy(sampled), abs=1e-9)
+
+
+@pytest.mark.parametrize("hits", [0.0, 0.3, 1.0, 7.5, 99.0, 100.0])
+def test_exact_intervals_equal_those_of_scipy(hits: float) -> None:
+    low = beta.ppf(0.025, hits, 101 - hits) if hits else 0.0
+    high = beta.ppf(0.975, hits + 1, 100 - hits) if hits < 100 else 1.0
+    assert exact_interval(hits, 100.0) == pytest.approx((low, high), abs=1e-10)
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ import numpy.typing as npt
 from twinset.engines.local.sort_pairs import Rows
 from twinset.engines.local.steps.sketch import READ
 from twinset.schema import Bytes, Numbers
+from twinset.system import batch_sizes
 from twinset.system.arrays import ranges
 from twinset.system.scratch import Spool
 
 SAME = 0xFFFFFFFF
 """Stands for the shared count of a pair of identical contents, whose set size may never have been needed."""
 
-_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _exploded(
     at = 0
     while at < len(lefts):
         done = int(reach[at - 1]) if at else 0
-        end = max(at + 1, int(np.searchsorted(reach, done + _AT_ONCE, side="right")))
+        end = max(at + 1, int(np.searchsorted(reach, done + batch_sizes.COPY_PAIRS, side="right")))
         rights = copies.members[ranges(starts[at:end], counts[at:end])]
         left = np.repeat(lefts[at:end], counts[at:end])
         if len(left):

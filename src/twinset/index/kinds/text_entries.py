@@ -20,8 +20,8 @@ from twinset.index.settings import Settings
 from twinset.pairs.sets import Sets
 from twinset.schema import Hashes, Numbers, Places, Sketches
 from twinset.sketches.minhash import sketch
+from twinset.system import batch_sizes
 
-_MOST_ROWS = 16384
 UNPACKED = 2**25
 """Bytes of texts that are unpacked at a time: few shingles may come of a long text, or none."""
 
@@ -195,7 +195,7 @@ def runs(sizes: npt.NDArray[Any], most: int) -> Iterator[tuple[int, int]]:
     while first < len(reach):
         done = int(reach[first - 1]) if first else 0
         last = max(first + 1, int(np.searchsorted(reach, done + most, "right")))
-        last = min(last, first + _MOST_ROWS)
+        last = min(last, first + batch_sizes.INDEX_RUN)
         yield first, last
         first = last
 

@@ -17,16 +17,9 @@ from twinset.index.settings import Settings
 from twinset.pairs.sets import Sets, overlaps, scores
 from twinset.plan import at_least, matches_needed
 from twinset.schema import Numbers
+from twinset.system import batch_sizes
 from twinset.system.arrays import ranges
 
-QUERIES = 1024
-"""Queries looked up together."""
-_MEETINGS = 2**19
-"""Rows of `bands` that queries meet together, unless one query alone meets more."""
-_SKETCHES = 2**25
-"""Bytes of sketches compared together."""
-_SHINGLES = 2**20
-"""Shingles of documents verified together."""
 _WHOLE, _LOW = np.uint32(0xFFFFFFFF), np.uint32(0xFF)
 _ERRORS = 3.5
 """Standard errors by which an estimate may be off; the plan allows for as much."""
@@ -56,7 +49,8 @@ class Asking(Answering):
 
     def scored(self, queries: Sketched, ask: Ask, without: int | None = None) -> list[Scored]:
         """The answers in portions: each query's are in one of them."""
-        ends = ((first, min(first + QUERIES, len(queries))) for first in range(0, len(queries), QUERIES))
+        many = batch_sizes.INDEX_QUERIES
+        ends = ((first, min(first + many, len(queries))) for first in range(0, len(queries), many))
         return [part for first, last in ends for part in self._scored(queries, first, last, ask, without)]
 
     def recall(self, scores: Scores, ask: Ask) -> Shares:
@@ -83,14 +77,15 @@ class Asking(Answering):
     def _candidates(self, queries: Sketched, first: int, last: int) -> Iterator[tuple[Whole, Whole]]:
         """Pairs of query and document that share a band."""
         rows = first + np.flatnonzero(queries.shingles[first:last])
-        return met(self.home, rows, queries.keys[rows], _MEETINGS)
+        return met(self.home, rows, queries.keys[rows], batch_sizes.INDEX_MEETINGS)
 
     def _likely(self, queries: Sketched, asked: Whole, numbers: Whole, ask: Ask) -> _Near:
         """Candidates whose sketches and sizes do not rule them out."""
         kept: list[_Near] = []
         by_threshold = not self.estimates and ask.threshold > 0
         least = matches_needed(self.plan.n_hashes, ask.threshold, self.loss) if by_threshold else 1
-        for chosen, places, documents in self.with_sketches(asked, numbers, self.plan.n_hashes, _SKETCHES):
+        most_bytes = batch_sizes.INDEX_SKETCH_BYTES
+        for chosen, places, documents in self.with_sketches(asked, numbers, self.plan.n_hashes, most_bytes):
             matches = np.empty(len(chosen), np.uint32)
             mask = _LOW if by_threshold else _WHOLE
             kernels.matches(queries.slots, documents.slots, asked[chosen], places, mask, matches)
@@ -134,7 +129,7 @@ class Asking(Answering):
             raise ValueError("queries without their shingle sets cannot be verified")
         done: list[Scored] = []
         distinct, places, inverse = np.unique(near.numbers, return_index=True, return_inverse=True)
-        for first, last in runs(near.sizes[places], _SHINGLES):
+        for first, last in runs(near.sizes[places], batch_sizes.INDEX_SHINGLES):
             theirs, which = self._sets(distinct[first:last])
             chosen = np.flatnonzero((inverse >= first) & (inverse < last))
             asked = near.queries[chosen]

@@ -26,10 +26,10 @@ from twinset.index.settings import FORMAT
 from twinset.index.sqlite import tables
 from twinset.index.sqlite.errors import told
 from twinset.index.sqlite.log import CHANGES, WAIT, Log
+from twinset.system import batch_sizes
 from twinset.system.atomic_files import sync
 from twinset.system.locks import WriterLock
 
-_PORTION = 65536
 _CACHE = 48 * 1024
 """Pages kept in memory by one connection, in KiB; the operating system keeps the rest."""
 _VFS = "cksmvfs"
@@ -231,7 +231,7 @@ class SqliteHome(Home):
         with self._told():
             cursor = self._db.execute(statement, values)
             try:
-                while rows := list(islice(cursor, _PORTION)):
+                while rows := list(islice(cursor, batch_sizes.INDEX_ROWS)):
                     yield np.fromiter(chain.from_iterable(rows), np.int64, 2 * len(rows)).reshape(-1, 2)
             except (TypeError, ValueError, OverflowError) as error:
                 raise self._odd() from error

@@ -8,11 +8,18 @@ import pyarrow as pa
 import pytest
 
 from tests.engines.local.corpora import stages, texts
-from twinset.engines.local.steps import verify
+from twinset.system import batch_sizes
+
+SIZES = [
+    ("COMPARED_SHINGLES", 0),
+    ("COMPARED_SHINGLES", 100),
+    ("VERIFIED_SHINGLES", 500),
+    ("VERIFIED_SHINGLES", 1),
+]
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
-@pytest.mark.parametrize(("name", "value"), [("MOST", 0), ("MOST", 100), ("_AT_ONCE", 500), ("_AT_ONCE", 1)])
+@pytest.mark.parametrize(("name", "value"), SIZES)
 def test_the_same_whatever_is_compared_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: pa.DataType, name: str, value: int
 ) -> None:
@@ -21,7 +28,7 @@ def test_the_same_whatever_is_compared_at_once(
     given[8] += " häßlich"
     sources = [pa.table({"text": pa.array(given, kind)}), pa.table({"text": pa.array([*given[:40], None], kind)})]
     plain = stages(tmp_path / "plain", sources, threads=1)
-    monkeypatch.setattr(verify, name, value)
+    monkeypatch.setattr(batch_sizes, name, value)
     patched = stages(tmp_path / "patched", sources, threads=2)
     assert len(plain.rows(plain.pairs)) > 150
     assert patched.rows(patched.pairs) == plain.rows(plain.pairs)

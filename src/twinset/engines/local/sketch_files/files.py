@@ -28,6 +28,7 @@ from twinset.schema import HASH_SCHEME, Places, Sketches, sketches_schema
 from twinset.sketches.bottom_k import BottomK
 from twinset.system.arrays import ranges
 from twinset.system.scratch import cannot_write
+from twinset.wording import reason
 
 VERSION = 1
 _SEAL = b"twinset.seal"
@@ -349,4 +350,5 @@ class told_by_name:
         if isinstance(value, FileNotFoundError):
             raise SourceError("there is no such file", where=self.name) from value
         if isinstance(value, (OSError, pa.ArrowException, UnicodeDecodeError)):
-            raise StateError(f"{self.name} is damaged, or no file of {self.kind}: {value}; sketch again") from value
+            why = reason(value)
+            raise StateError(f"{self.name} is damaged, or no file of {self.kind}: {why}; sketch again") from value

@@ -28,10 +28,8 @@ from twinset.schema import Hashes, Places
 from twinset.sketches import minhash
 from twinset.sketches.bottom_k import BottomK, bottom_k, merged
 from twinset.sketches.minhash_kernels import EMPTY
+from twinset.system import batch_sizes
 from twinset.system.scratch import Spool, packed, unpacked
-
-NAMED = 1000
-"""Unreadable rows, and empty ones, that are named; the others are counted."""
 
 _ID_SEEDS = (0x1D, 0x2D)
 
@@ -51,7 +49,7 @@ class Made:
         """Count the rows without elements, and name the first."""
         places = np.flatnonzero(is_empty(batch))
         self.empty += len(places)
-        self.named_empty += batch.ids.take(pa.array(places[: NAMED - len(self.named_empty)])).to_pylist()
+        self.named_empty += batch.ids.take(pa.array(places[: batch_sizes.NAMED - len(self.named_empty)])).to_pylist()
 
 
 @dataclass

@@ -16,10 +16,10 @@ from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.plan import Plan
 from twinset.schema import Numbers
+from twinset.system import batch_sizes
 from twinset.system.scratch import Spool
 
 STAGE = "candidates"
-_RECORD = 1 << 20  # rows gathered before they are written
 
 
 def first_appearances(corpus: Corpus) -> Numbers:
@@ -57,7 +57,7 @@ def kept(found: Iterable[CandidatePairs], budget: Budget, state: State) -> Spool
     buffer: list[CandidatePairs] = []
     for few in found:
         buffer.append(few)
-        if sum(map(len, buffer)) >= _RECORD:
+        if sum(map(len, buffer)) >= batch_sizes.CANDIDATE_ROWS:
             spool.append(np.concatenate(buffer))
             buffer.clear()
             if spool.nbytes > budget.pairs:

@@ -25,9 +25,8 @@ from twinset.engines.local.write.table_file import TableFile
 from twinset.errors import OutputError
 from twinset.plan import LEAST_LOSS, Plan, band_probability
 from twinset.schema import SCORES, Numbers, Places, Scores, earlier_schema, equal_scores, swap_sides
+from twinset.system import batch_sizes
 from twinset.system.scratch import Spool
-
-_ROWS = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -120,8 +119,8 @@ class Earlier:
         itself = np.arange(len(numbers)) < len(self.held)
         order = np.lexsort((~itself, numbers))
         with TableFile(path, earlier_schema()) as file:
-            for start in range(0, len(order), _ROWS):
-                chosen = order[start : start + _ROWS]
+            for start in range(0, len(order), batch_sizes.TABLE_ROWS):
+                chosen = order[start : start + batch_sizes.TABLE_ROWS]
                 file.write(self._table(corpus, copies, numbers[chosen], itself[chosen]))
 
     def _table(self, corpus: Corpus, copies: Copies, numbers: Numbers, itself: Flags) -> pa.Table:

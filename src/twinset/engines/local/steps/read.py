@@ -20,10 +20,10 @@ from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.errors import DuplicateIdError
 from twinset.plan import Plan
+from twinset.system import batch_sizes
 from twinset.system.scratch import Spool
 
 STAGE = "sketches"
-_NAMED = 1000  # of the documents with replaced bytes; all are counted
 _SPOOLS = {
     "status": ("u1", 1), "counts": ("<u4", 1), "digests": ("<u8", 2), "keys": ("<u8", 1), "bytes": ("u1", 1),
     "names": ("u1", 1), "lengths": ("<u8", 1), "sources": ("<u4", 1), "repeats": ("<u4", 1),
@@ -86,7 +86,7 @@ class Reading:
             self._forget((*spools.values(), id_hashes))
             unreadable += [(first + row, reason) for row, reason in done.unreadable]
             replaced += len(done.replaced)
-            replaced_in += [first + row for row in done.replaced[: _NAMED - len(replaced_in)]]
+            replaced_in += [first + row for row in done.replaced[: batch_sizes.NAMED - len(replaced_in)]]
             text_bytes += done.text_bytes
             own_ids = own_ids and done.own_ids
             first += done.rows

@@ -26,14 +26,13 @@ from twinset.engines.local.steps.shingle import shingled
 from twinset.engines.local.steps.sketch import WorkOptions
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
-from twinset.pairs.sets import MOST, Bags, Sets, Shares, compared, gathered, overlaps, scores
+from twinset.pairs.sets import Bags, Sets, Shares, compared, gathered, overlaps, scores
 from twinset.schema import Bytes, Numbers, Places, Shingles
+from twinset.system import batch_sizes
 from twinset.system.arrays import Room
 from twinset.system.scratch import Spool, packed, unpacked
 
 Pairs = npt.NDArray[np.uint32]
-_SLICE = 1 << 14  # pairs that a thread verifies at a time
-_AT_ONCE = 1 << 21  # shingles that a thread holds at a time where texts are at hand
 _MANY = 16  # candidates a document
 _OPEN_FILES = 200  # at one time; a process may often have a thousand
 _TEXTS = pa.schema([("number", pa.uint32()), ("text", pa.large_binary())])
@@ -91,7 +90,7 @@ class Verifying:
         family = components(self.corpus.documents, [pairs])[pairs[:, 0]]
         pairs = pairs[np.argsort((family.astype(np.uint64) << np.uint64(32)) | pairs[:, 0])]
         load = np.cumsum(self.corpus.counts[pairs].sum(axis=1, dtype=np.int64))
-        cuts = np.flatnonzero(np.diff(load // _AT_ONCE)) + 1
+        cuts = np.flatnonzero(np.diff(load // batch_sizes.VERIFIED_SHINGLES)) + 1
         portions = np.split(pairs, cuts)
         work = partial(self._verify_few, threshold)
         for few, found in zip(portions, self.threads.map(work, portions), strict=True):
@@ -102,7 +101,7 @@ class Verifying:
         numbers = np.unique(pairs).astype(np.int64)
         counts = self.corpus.counts[numbers]
         lefts, rights = (np.searchsorted(numbers, pairs[:, side]).astype(np.uint32) for side in (0, 1))
-        if 2 * int(counts.max()) <= MOST:
+        if 2 * int(counts.max()) <= batch_sizes.COMPARED_SHINGLES:
             bags = Bags.with_room(counts, self._room)
             for portion in self._held_shingles(numbers):
                 bags.fill(portion, portion.rows)
@@ -167,14 +166,15 @@ class Verifying:
         lefts = np.searchsorted(numbers, pairs[:, 0]).astype(np.uint32)
         rights = np.searchsorted(numbers, pairs[:, 1]).astype(np.uint32)
 
+        many = batch_sizes.VERIFIED_PAIRS
+
         def work(start: int) -> Numbers:
-            part = slice(start, start + _SLICE)
+            part = slice(start, start + many)
             return overlaps(sets, lefts[part], rights[part], threshold)
 
         shared = np.zeros(len(pairs), np.uint32)
-        for start, found in zip(
-            range(0, len(pairs), _SLICE), self.threads.map(work, range(0, len(pairs), _SLICE)), strict=True
-        ):
+        starts = range(0, len(pairs), many)
+        for start, found in zip(starts, self.threads.map(work, starts), strict=True):
             shared[start : start + len(found)] = found
             self.progress.advance(len(found))
         return _passed(pairs, shared, threshold)

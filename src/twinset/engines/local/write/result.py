@@ -121,7 +121,9 @@ def _write_tables_and_kept(run: LocalRun, tables: ResultTables, clusters: Cluste
         give_back()
     if whole and isinstance(run.options, DedupOptions):
         flag, copy = run.options.flag, run.options.copy
-        write_kept(tables, clusters, made, run.threads, run.progress, flag=flag, copy=copy)
+        write_kept(
+            tables, clusters, made, run.threads, run.progress, own_parts=run.against, flag=flag, copy=copy
+        )
     count = writing.result()
     write_sources(tables.corpus, made / "sources.parquet", run.against, digests)
     return count

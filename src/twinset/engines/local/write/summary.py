@@ -22,16 +22,13 @@ from twinset.engines.local.steps.sketch import EMPTY, UNREADABLE
 from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import TwinsetError
 from twinset.schema import HASH_SCHEME
+from twinset.system import batch_sizes
 from twinset.system.scratch import cannot_write
 from twinset.wording import counted
 
 if TYPE_CHECKING:
     from twinset.engines.local.audit.run import Audited
     from twinset.engines.local.run import LocalRun
-
-NAMED = 1000
-"""Documents of a sort that a summary names."""
-
 
 def pairs_summary(
     run: LocalRun, tables: ResultTables, plan: RunPlan, pairs: int, candidates: Candidates, audit: Audited | None
@@ -123,8 +120,9 @@ def _dedup_counts(run: LocalRun, tables: ResultTables, clusters: Clusters) -> di
 
 def _named(corpus: Corpus) -> dict[str, Any]:
     """The first ids of documents that have no pairs because they are empty or could not be read."""
-    empty = np.flatnonzero(corpus.status[: corpus.own] == EMPTY)[:NAMED].tolist()
-    unreadable = [(number, reason) for number, reason in corpus.report.unreadable if number < corpus.own][:NAMED]
+    empty = np.flatnonzero(corpus.status[: corpus.own] == EMPTY)[: batch_sizes.NAMED].tolist()
+    own = [(number, reason) for number, reason in corpus.report.unreadable if number < corpus.own]
+    unreadable = own[: batch_sizes.NAMED]
     ids = _ids(corpus, [number for number, _ in unreadable])
     reasons = [reason for _, reason in unreadable]
     return {"empty": _ids(corpus, empty), "unreadable": [*zip(ids, reasons, strict=True)]}

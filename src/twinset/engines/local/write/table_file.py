@@ -16,9 +16,8 @@ import pyarrow.parquet as pq
 
 from twinset.documents.parquet.read_back import check_written
 from twinset.options.formats import check_output_name
+from twinset.system import batch_sizes
 from twinset.system.scratch import cannot_write
-
-_ROW_GROUP = 1 << 17
 
 
 def check_ending(path: Path) -> None:
@@ -51,11 +50,11 @@ class TableFile:
         self.rows += table.num_rows
         self._waiting.append(table)
         self._waiting_rows += table.num_rows
-        while self._waiting_rows >= _ROW_GROUP:
+        while self._waiting_rows >= batch_sizes.ROW_GROUP:
             joined = pa.concat_tables(self._waiting)
-            self._put(joined.slice(0, _ROW_GROUP))
-            self._waiting = [joined.slice(_ROW_GROUP)]
-            self._waiting_rows -= _ROW_GROUP
+            self._put(joined.slice(0, batch_sizes.ROW_GROUP))
+            self._waiting = [joined.slice(batch_sizes.ROW_GROUP)]
+            self._waiting_rows -= batch_sizes.ROW_GROUP
 
     def _put(self, table: pa.Table) -> None:
         self._groups += 1
@@ -64,7 +63,7 @@ class TableFile:
                 for row in table.to_pylist():
                     self._file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
             else:
-                self._writer.write_table(table, _ROW_GROUP)
+                self._writer.write_table(table, batch_sizes.ROW_GROUP)
         except OSError as error:
             raise cannot_write(self.path, error) from error
 

@@ -36,13 +36,12 @@ from twinset.schema import (
 )
 from twinset.schema import EMPTY as EMPTY_SCHEMA
 from twinset.schema import UNREADABLE as UNREADABLE_SCHEMA
+from twinset.system import batch_sizes
 from twinset.system.atomic_files import move_durably
 from twinset.system.scratch import cannot_write
 
 if TYPE_CHECKING:
     from twinset.engines.local.steps.cluster_beside_index import Earlier
-
-_ROWS = 1 << 17
 
 
 class Scoring(Protocol):
@@ -76,8 +75,8 @@ class ResultTables:
         """Write pairs as they come; returns how many."""
         with TableFile(path, pairs_schema(self.measure)) as file:
             for rows in portions:
-                for start in range(0, len(rows), _ROWS):
-                    file.write(self.pairs(rows[start : start + _ROWS]))
+                for start in range(0, len(rows), batch_sizes.TABLE_ROWS):
+                    file.write(self.pairs(rows[start : start + batch_sizes.TABLE_ROWS]))
         return file.rows
 
     def reasons(self, clusters: Clusters, numbers: Numbers) -> tuple[pa.Array, Scores]:
@@ -105,8 +104,8 @@ class ResultTables:
         removed = np.flatnonzero(clusters.removed).astype(np.uint32)
         schema = removed_schema(self.measure)
         with TableFile(path, schema) as file:
-            for start in range(0, len(removed), _ROWS):
-                numbers = removed[start : start + _ROWS]
+            for start in range(0, len(removed), batch_sizes.TABLE_ROWS):
+                numbers = removed[start : start + batch_sizes.TABLE_ROWS]
                 because, scores = self.reasons(clusters, numbers)
                 named = {column.removed: scores[column.name] for column in SCORES[self.measure]}
                 ids = {"id": self.corpus.take_ids(numbers), "because_of": because}
@@ -116,8 +115,8 @@ class ResultTables:
         """One row for each document that was read: its cluster is named after the kept document."""
         members = np.flatnonzero(clusters.kept | clusters.removed).astype(np.uint32)
         with TableFile(path, CLUSTERS) as file:
-            for start in range(0, len(members), _ROWS):
-                numbers = members[start : start + _ROWS]
+            for start in range(0, len(members), batch_sizes.TABLE_ROWS):
+                numbers = members[start : start + batch_sizes.TABLE_ROWS]
                 names = [self.corpus.take_ids(numbers), self.kept_ids(clusters, numbers)]
                 file.write(pa.table([*names, pa.array(clusters.kept[numbers])], schema=CLUSTERS))
 
@@ -143,8 +142,9 @@ class ResultTables:
         own = np.arange(self.corpus.documents) < self.corpus.own
         empty = np.flatnonzero((self.corpus.status == EMPTY) & own).astype(np.uint32)
         with TableFile(folder / "empty.parquet", EMPTY_SCHEMA) as file:
-            for start in range(0, len(empty), _ROWS):
-                file.write(pa.table([self.corpus.take_ids(empty[start : start + _ROWS])], schema=EMPTY_SCHEMA))
+            for start in range(0, len(empty), batch_sizes.TABLE_ROWS):
+                some = empty[start : start + batch_sizes.TABLE_ROWS]
+                file.write(pa.table([self.corpus.take_ids(some)], schema=EMPTY_SCHEMA))
         mine = [(number, reason) for number, reason in unreadable if number < self.corpus.own]
         with TableFile(folder / "unreadable.parquet", UNREADABLE_SCHEMA) as file:
             names = self.corpus.take_ids(np.array([number for number, _ in mine], np.uint32))
@@ -175,17 +175,16 @@ def write_kept(
     threads: Threads,
     progress: Progress,
     *,
+    own_parts: int,
     flag: bool,
     copy: bool,
 ) -> None:
-    """Write the kept rows of every part in the part's own format."""
+    """Write the kept rows of the first `own_parts` parts, those of the sources, in each part's own format."""
     corpus = tables.corpus
     mask: npt.NDArray[np.bool_] = clusters.kept | clusters.removed if flag else clusters.kept
     progress.stage("writing", corpus.own, "documents")
     (out / "kept").mkdir()
-    for number, part in enumerate(corpus.parts):
-        if corpus.border is not None and _first(corpus, number) >= corpus.border:
-            continue
+    for number, part in enumerate(corpus.parts[:own_parts]):
         writer: KeptWriter = part.open_writer(out, flag=flag, copy=copy)
         try:
 
@@ -202,10 +201,6 @@ def write_kept(
         except BaseException:
             writer.abort()
             raise
-
-
-def _first(corpus: Corpus, part: int) -> int:
-    return next((span.first for span in corpus.spans if span.part == part), 0)
 
 
 def write_sources(corpus: Corpus, path: Path, against: int, digests: list[Future[str] | None]) -> None:
