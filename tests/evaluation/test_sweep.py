@@ -11,7 +11,7 @@ from scipy.stats import binomtest, norm
 from scipy.stats import t as student
 
 import twinset
-from twinset.evaluation.sweep import Sampled, curves, interval, shares, wilson
+from twinset.evaluation.sweep import SampledPairs, curves, interval, shares, wilson
 from twinset.evaluation.true_pairs import KnownClusters, Scored
 from twinset.plan import plan
 
@@ -50,7 +50,7 @@ def test_families_found_whole_or_missed_whole_count_as_one_pair() -> None:
 def test_a_range_begins_at_its_lower_end() -> None:
     """Every multiple of 0.05 is the first of its range, though 0.15 × 20 is a little below 3; 1 is in the last."""
     similarity = np.array([number / 20 for number in range(1, 21)])
-    found = shares(Sampled(similarity, np.ones(20, bool), np.arange(20)), plan(0.8))
+    found = shares(SampledPairs(similarity, np.ones(20, bool), np.arange(20)), plan(0.8))
     expected = {number / 20: 1 for number in range(1, 19)} | {0.95: 2}
     assert {row["low"]: row["pairs"] for row in found} == expected
     for row in found:

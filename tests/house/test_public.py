@@ -19,6 +19,7 @@ from .source import ROOT, modules, name_of
 
 ERRORS = {
     "BusyError",
+    "CacheWarning",
     "ColumnError",
     "DamagedError",
     "DuplicateIdError",

@@ -8,7 +8,7 @@ from importlib import import_module
 import click
 import pytest
 
-from twinset.cli import twinset as commands
+from twinset.cli.command_line import twinset as commands
 from twinset.cli.reference import reference
 from twinset.documents.compressed import CODECS
 from twinset.documents.files import format_of

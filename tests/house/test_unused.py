@@ -16,8 +16,14 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 def references(tree: ast.AST) -> Counter[str]:
     """The names that a piece of code uses. An import alone, or `__all__`, is no use."""
-    names = (node.id if isinstance(node, ast.Name) else getattr(node, "attr", None) for node in ast.walk(tree))
-    return Counter(name for name in names if name)
+    return Counter(name for name in map(referenced, ast.walk(tree)) if name)
+
+
+def referenced(node: ast.AST) -> str | None:
+    """The name that a node uses; a string ``"module:name"`` names what is imported when it is needed."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"[\w.]+:\w+", node.value):
+        return node.value.split(":")[1]
+    return node.id if isinstance(node, ast.Name) else getattr(node, "attr", None)
 
 
 @cache

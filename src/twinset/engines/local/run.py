@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from twinset.documents.own_files import STATE_ENDING, exclude_outputs, patterns_of_files
 from twinset.documents.parts import Part
 from twinset.documents.sources import Sources, open_sources
-from twinset.engines.base import IndexBeside, Job, Output, Run
+from twinset.engines.base import Engine, IndexBeside, Job, Output, Run
 from twinset.engines.local.budget import Budget, batch_within, give_back
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 MOST_IDENTICAL = 100_000_000
 
 
-class LocalEngine:
+class LocalEngine(Engine):
     """Runs on this machine."""
 
     def open(self, job: Job) -> LocalRun:

@@ -18,7 +18,7 @@ from twinset.engines.local.copies import SAME, Copies
 from twinset.engines.local.corpus import Corpus, Span
 from twinset.engines.local.joins.base import Candidates, RunPlan, SimilarityJoin, Work
 from twinset.engines.local.sort_pairs import Rows, sorted_portions
-from twinset.engines.local.steps.sketch import ELEMENT_BYTES, READ, content_groups
+from twinset.engines.local.steps.sketch import READ, content_groups
 from twinset.errors import OptionError
 from twinset.options.checks import shown_size
 from twinset.schema import Bytes, Hashes, Numbers, Places, Scores, equal_scores
@@ -239,11 +239,6 @@ class InMemoryJoin(SimilarityJoin):
             lefts, rights = rows[rows[:, 2] == 0, :2].T
             total += int((copies.counts[lefts].astype(np.int64) * copies.counts[rights]).sum())
         return total
-
-
-def bytes_of(counts: Numbers, kind: str) -> int:
-    """Bytes of items of so many elements each."""
-    return int(counts.sum(dtype=np.int64)) * ELEMENT_BYTES[kind]
 
 
 def distance_codes(distances: npt.NDArray[np.float64]) -> Numbers:
