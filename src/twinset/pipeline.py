@@ -37,7 +37,7 @@ from twinset.system.spool import Spool
 from twinset.wording import counted
 
 if TYPE_CHECKING:
-    from twinset.index.dedup import Arriving
+    from twinset.index.dedup import IndexedDedup
     from twinset.index.index import Index
 
 
@@ -147,8 +147,8 @@ def dedup(*sources: object, output: Any = None, progress: Progress | None = None
         return _deduplicated(sources, options, None, place, progress or Silent())
     from twinset.index import dedup as arriving  # a database and more, which other runs need not wait for
 
-    with arriving.opened(options.index) as index:
-        return _deduplicated(sources, arriving.settled(words, index), index, place, progress or Silent())
+    with arriving.open_index(options.index) as index:
+        return _deduplicated(sources, arriving.dedup_options(words, index), index, place, progress or Silent())
 
 
 def _deduplicated(
@@ -201,13 +201,13 @@ def _deduplicated(
     return result
 
 
-def _arriving(index: "Index | None", run: Local) -> "AbstractContextManager[Arriving | None]":
+def _arriving(index: "Index | None", run: Local) -> "AbstractContextManager[IndexedDedup | None]":
     if index is None:
         return nullcontext()
-    from twinset.index.dedup import Arriving
+    from twinset.index.dedup import IndexedDedup
 
     run.progress.note(f"index {index.name}: {counted(len(index), 'document')}; plan: {run.plan}")
-    return Arriving(index, run)
+    return IndexedDedup(index, run)
 
 
 def dry_run(sources: Any, options: PairsOptions | DedupOptions, words: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -219,8 +219,8 @@ def dry_run(sources: Any, options: PairsOptions | DedupOptions, words: dict[str,
         return _outlined(sources, options, ())
     from twinset.index import dedup as arriving
 
-    with arriving.opened(options.index, read_only=True) as index:
-        settled = arriving.settled({**(words or {}), "index": options.index}, index)
+    with arriving.open_index(options.index, read_only=True) as index:
+        settled = arriving.dedup_options({**(words or {}), "index": options.index}, index)
         about = {"name": index.name, "documents": len(index)}
         return {"index": about, **_outlined(sources, settled, index.files)}
 

@@ -22,7 +22,7 @@ NewIndex = Callable[..., twinset.Index]
 
 
 class Place(ABC):
-    """One kind of home: addresses where nothing is yet, and plain SQL on what is there."""
+    """One back end: addresses where nothing is yet, and plain SQL on what is there."""
 
     kind: str
 
@@ -103,7 +103,7 @@ def database(postgres: GivenServer) -> str:
 
 @pytest.fixture(params=HOMES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    """Each kind of home by turns."""
+    """Each back end by turns."""
     with closing(Files(tmp_path) if request.param == "sqlite" else Schemas(request.getfixturevalue("database"))) as one:
         yield one
 

@@ -1,4 +1,4 @@
-"""An index as a Parquet file, and back: the same index, in either home."""
+"""An index as a Parquet file, and back: the same index, in either back end."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_damage_is_not_exported(new_index: NewIndex, tmp_path: Path) -> None:
     for store in ("text", "shingles", "none"):
         index = new_index(shingle="word:1", store=store)
         index.add({"a": "one text", "b": "another text", "c": "the third text"})
-        db = index._home._db  # type: ignore[attr-defined]
+        db = index._backend._db  # type: ignore[attr-defined]
         db.execute("BEGIN")
         db.execute("DELETE FROM sketches WHERE document = 2")
         with pytest.raises(DamagedError, match="run twinset index verify"):

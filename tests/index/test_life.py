@@ -1,4 +1,4 @@
-"""What an index does, whatever it keeps of a document and whatever a shingle is; in each home."""
+"""What an index does, whatever it keeps of a document and whatever a shingle is; in each back end."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ TABLES = ("kept", "removed", "clusters", "pairs", "empty", "unreadable")
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An address for an index that is not there yet, in each kind of home."""
+    """An address for an index that is not there yet, in each back end."""
     if request.param == "sqlite":
         return str(tmp_path / "news.twinset")
     return str(request.getfixturevalue("postgres_url"))

@@ -1,6 +1,6 @@
-"""The contract: what a home of an index does. SQLite and PostgreSQL keep it; one suite of tests runs over both.
+"""The contract: what a backend of an index does. SQLite and PostgreSQL keep it; one suite of tests runs over both.
 
-Five tables, the same in every home, named after the nouns:
+Five tables, the same in every backend, named after the nouns:
 
     settings   name, value                  what the index was made with
     documents  number, id, text             the documents; text is null where it is not kept
@@ -10,12 +10,13 @@ Five tables, the same in every home, named after the nouns:
 
 A code or a vector is its own sketch: `slots` has its bytes, `shingles` is 1, and nothing else of it is kept.
 
-Numbers count up from 1 in the order of adding and are never used for two documents at a time. A home knows nothing of
-texts, hashing or similarity.
+Numbers count up from 1 in the order of adding and are never used for two documents at a time. A back end knows nothing
+of texts, hashing or similarity.
 """
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -25,24 +26,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from twinset.errors import DamagedError
+from twinset.errors import DamagedError, OptionError
 from twinset.index.kinds.text_entries import Entries, Keys
 from twinset.schema import Numbers, Sketches
 
-Whole = npt.NDArray[np.int64]
+Int64s = npt.NDArray[np.int64]
 """Document numbers and keys, as a database takes them."""
+_POSTGRES = ("postgresql://", "postgres://")
 
 
 @dataclass(frozen=True)
-class Kept:
+class SketchRows:
     """Sketches of some documents, in the order of their numbers."""
 
-    numbers: Whole
+    numbers: Int64s
     shingles: Numbers
     slots: Sketches
 
     @classmethod
-    def of(cls, rows: Sequence[tuple[int, int, bytes]], where: str) -> Kept:
+    def from_rows(cls, rows: Sequence[tuple[int, int, bytes]], where: str) -> SketchRows:
         """From rows of the table `sketches`; what cannot be sketches of one plan raises `DamagedError`."""
         if not rows:
             return cls(np.zeros(0, np.int64), np.zeros(0, np.uint32), np.zeros((0, 0), np.uint32))
@@ -51,7 +53,7 @@ class Kept:
             width, whole = len(slots[0]), bytearray().join(slots)
             counts = np.array(shingles, np.int64)
             if len(whole) != width * len(rows):
-                width, slots = _filled_up(counts.tolist(), slots)
+                width, slots = _pad_empty(counts.tolist(), slots)
                 whole = bytearray().join(slots)
         except (TypeError, ValueError, OverflowError):  # a database may hold what its tables do not allow
             raise DamagedError(f"{where} is damaged: sketches of documents are not as they were written") from None
@@ -63,14 +65,14 @@ class Kept:
             np.frombuffer(whole, np.uint32).reshape(len(rows), -1) if width else np.zeros((len(rows), 0), np.uint32),
         )
 
-    def fitted(self, slots: int) -> Kept:
+    def padded_to(self, slots: int) -> SketchRows:
         """The same at so many slots, where all are empty and were written before it was known how many there are."""
         if self.slots.shape[1] == slots or self.slots.shape[1] or self.shingles.any():
             return self
-        return Kept(self.numbers, self.shingles, np.zeros((len(self.numbers), slots), np.uint32))
+        return SketchRows(self.numbers, self.shingles, np.zeros((len(self.numbers), slots), np.uint32))
 
 
-def _filled_up(counts: Sequence[int], slots: Sequence[bytes]) -> tuple[int, tuple[bytes, ...]]:
+def _pad_empty(counts: Sequence[int], slots: Sequence[bytes]) -> tuple[int, tuple[bytes, ...]]:
     """The width of sketches, and the sketches: empty ones are of no width if they came before all others."""
     width = max(map(len, slots))
     return width, tuple(one or (b"" if count else bytes(width)) for count, one in zip(counts, slots, strict=True))
@@ -85,7 +87,7 @@ class Document:
     content: bytes | None
 
 
-class Home(ABC):
+class Backend(ABC):
     """Where an index lives. Reads see what was committed; several of them inside `snapshot` see the same state."""
 
     name: str
@@ -138,50 +140,50 @@ class Home(ABC):
         """The numbers of those ids that are there."""
 
     @abstractmethod
-    def postings(self, keys: Whole) -> tuple[Whole, Whole]:
+    def postings(self, keys: Int64s) -> tuple[Int64s, Int64s]:
         """Every row of `bands` with one of these keys (ascending, distinct): keys and documents."""
 
     @abstractmethod
-    def sketches(self, numbers: Whole) -> Kept:
+    def sketches(self, numbers: Int64s) -> SketchRows:
         """The sketches of those of these documents (ascending) that are there."""
 
     @abstractmethod
-    def sketch_page(self, after: int, most: int) -> Kept:
+    def sketch_page(self, after: int, most: int) -> SketchRows:
         """The sketches of at most so many documents beyond `after`, ascending."""
 
     @abstractmethod
-    def documents(self, numbers: Whole, *, contents: bool) -> list[Document]:
+    def documents(self, numbers: Int64s, *, contents: bool) -> list[Document]:
         """Those of these documents (ascending) that are there, in order, with or without what is kept of them."""
 
     @abstractmethod
-    def page(self, after: int, most: int) -> Whole:
+    def page(self, after: int, most: int) -> Int64s:
         """Numbers of at most so many documents beyond `after`, ascending."""
 
     @abstractmethod
-    def insert(self, numbers: Whole, entries: Entries) -> None:
+    def insert(self, numbers: Int64s, entries: Entries) -> None:
         """Write new documents, but for their bands; within `transaction` only."""
 
     @abstractmethod
-    def insert_bands(self, numbers: Whole, keys: Keys) -> None:
+    def insert_bands(self, numbers: Int64s, keys: Keys) -> None:
         """Write the bands of new documents, keys (n, bands); within `transaction` only.
 
         Keys fall everywhere in their table, so many at a time are written much faster than few.
         """
 
     @abstractmethod
-    def delete(self, numbers: Whole, keys: Keys) -> None:
+    def delete(self, numbers: Int64s, keys: Keys) -> None:
         """Delete documents, with their band keys (n, bands); within `transaction` only."""
 
     @abstractmethod
-    def band_rows(self) -> Iterator[tuple[Whole, Whole]]:
+    def band_rows(self) -> Iterator[tuple[Int64s, Int64s]]:
         """Every row of `bands`, keys and documents, portion by portion."""
 
     @abstractmethod
-    def strays(self) -> dict[str, int]:
+    def orphans(self) -> dict[str, int]:
         """How many rows of shingles and sketches belong to no document, and how many documents have no sketch."""
 
     @abstractmethod
-    def damage(self) -> list[str]:
+    def integrity_errors(self) -> list[str]:
         """What the database itself finds wrong with its files."""
 
     @abstractmethod
@@ -201,5 +203,41 @@ class Home(ABC):
         """Let go of everything."""
 
     def facts(self) -> dict[str, Any]:
-        """What else there is to say about this kind of home, in plain values."""
+        """What else there is to say about this kind of backend, in plain values."""
         return {}
+
+
+def open_backend(where: str | os.PathLike[str], *, read_only: bool) -> Backend:
+    """Open the backend that is at a path or URL."""
+    name = _checked_name(where)
+    if name.startswith(_POSTGRES):
+        from twinset.index.postgres.backend import PostgresBackend
+
+        return PostgresBackend(name, read_only=read_only)
+    from twinset.index.sqlite.backend import SqliteBackend
+
+    return SqliteBackend(name, read_only=read_only)
+
+
+def create_backend(where: str | os.PathLike[str], settings: dict[str, str]) -> Backend:
+    """Make a backend at a path or URL, with these settings and nothing else."""
+    name = _checked_name(where)
+    if name.startswith(_POSTGRES):
+        from twinset.index.postgres.backend import PostgresBackend
+
+        return PostgresBackend.create(name, settings)
+    from twinset.index.sqlite.backend import SqliteBackend
+
+    return SqliteBackend.create(name, settings)
+
+
+def _checked_name(where: str | os.PathLike[str]) -> str:
+    name = os.fspath(where)
+    if isinstance(name, bytes):
+        name = os.fsdecode(name)
+    if not name or "\0" in name:
+        raise OptionError(f"an index is named by a path or a URL, not by {name!r}")
+    if "://" in name and not name.startswith(_POSTGRES):
+        kind = name.partition("://")[0]  # what follows may hold a password
+        raise OptionError(f"{kind}://…: an index lives in a file or at postgresql://…; there is no other address")
+    return name

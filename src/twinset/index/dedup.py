@@ -27,14 +27,14 @@ from twinset.engines.local.steps.cluster_beside_index import Earlier, recall_at
 from twinset.engines.local.steps.sketch import READ, UNREADABLE
 from twinset.engines.local.write.results import Results
 from twinset.errors import DuplicateIdError, OptionError, OutputError, StateError, TwinsetError
-from twinset.index.backend import Home, Whole
+from twinset.index.backend import Backend, Int64s
 from twinset.index.index import Index
-from twinset.index.kinds.text_entries import Entries, Sketched, entries, sketched
-from twinset.index.kinds.text_queries import Asking
-from twinset.index.query import Ask
+from twinset.index.kinds.text_entries import Entries, SketchedBatch, make_entries, sketch_texts
+from twinset.index.kinds.text_queries import TextSearcher
+from twinset.index.query import Limits
 from twinset.index.read_batches import checked_ids
 from twinset.index.settings import FORMAT, Settings
-from twinset.index.write import COMMIT, Writing
+from twinset.index.write import COMMIT, IndexWriter
 from twinset.options import DedupOptions
 from twinset.options.index import IndexOptions
 from twinset.schema import Numbers
@@ -44,13 +44,13 @@ _IDS = 1 << 16
 
 
 @contextmanager
-def opened(where: object, *, read_only: bool = False) -> Iterator[Index]:
+def open_index(where: object, *, read_only: bool = False) -> Iterator[Index]:
     """The index that a path or URL names, closed afterwards; or one that is open, and stays so.
 
     With `read_only` nothing will be added, but what could not be added to is refused all the same.
     """
     if isinstance(where, Index):
-        if where._home.read_only:
+        if where._backend.read_only:
             raise StateError(f"{where.name}: the index was opened read-only, and what is kept could not be added to it")
         yield where
     elif isinstance(where, (str, os.PathLike)):
@@ -68,7 +68,7 @@ def opened(where: object, *, read_only: bool = False) -> Iterator[Index]:
         )
 
 
-def settled(words: dict[str, Any], index: Index) -> DedupOptions:
+def dedup_options(words: dict[str, Any], index: Index) -> DedupOptions:
     """The options of a run: those that were given, and for all else that decides the hashing those of the index."""
     made = index.settings.options
     if made.item_kind != "text":
@@ -84,7 +84,7 @@ def settled(words: dict[str, Any], index: Index) -> DedupOptions:
         )
     known = {name for name, _ in DedupOptions.words()} - {"threshold", "codes", "vectors", "images", "distance"}
     fixed = [name for name, _ in IndexOptions.words() if name in known]
-    index.settings.refuse_others({name: words[name] for name in fixed if name in words}, index.name)
+    index.settings.check_options({name: words[name] for name in fixed if name in words}, index.name)
     sizes = {name: getattr(index.settings.bands, name) for name in ("n_hashes", "n_bands", "rows_per_band")}
     given = {name: getattr(made, name) for name in fixed} | sizes
     threshold = words.get("threshold", made.threshold)
@@ -105,15 +105,15 @@ def settled(words: dict[str, Any], index: Index) -> DedupOptions:
     return options
 
 
-class Arriving:
+class IndexedDedup:
     """The documents of a run on their way to an index. Used with `with`; its steps are called in order."""
 
     def __init__(self, index: Index, run: Local) -> None:
         self.index, self.run = index, run
         self._stack = ExitStack()
-        self._writing: Writing | None = None
+        self._held_writer: IndexWriter | None = None
         self._held: Flags = np.zeros(0, np.bool_)
-        self._other_texts: tuple[Numbers, Whole] = np.zeros(0, np.uint32), np.zeros(0, np.int64)
+        self._other_texts: tuple[Numbers, Int64s] = np.zeros(0, np.uint32), np.zeros(0, np.int64)
         self.facts: dict[str, Any] = {}
 
     def __enter__(self) -> Self:
@@ -125,32 +125,32 @@ class Arriving:
         self._stack.__exit__(kind, value, trace)
 
     @property
-    def writing(self) -> Writing:
+    def writer(self) -> IndexWriter:
         """The right to change the index: waited for once, and kept until all is done."""
-        if self._writing is None:
+        if self._held_writer is None:
             timeout = self.run.options.timeout if isinstance(self.run.options, DedupOptions) else 0
-            self._writing = self._stack.enter_context(self.index._writing(timeout, "dedup"))
-        return self._writing
+            self._held_writer = self._stack.enter_context(self.index._writer(timeout, "dedup"))
+        return self._held_writer
 
     def earlier(self, corpus: Corpus, copies: Copies) -> Earlier:
         """Ask the index for every distinct document."""
         since = time.perf_counter()
-        writing = self.writing
+        writer = self.writer
         documents = len(self.index)
-        left_out = self._look_up(corpus, writing)
-        asking = _Nearest(writing.home, writing.settings, left_out)
+        left_out = self._look_up(corpus, writer)
+        asking = _Nearest(writer.backend, writer.settings, left_out)
         wanted = (copies.first == np.arange(corpus.documents, dtype=np.uint32)) & (corpus.status == READ)
-        ask = Ask(self.run.options.least, 1)
+        limits = Limits(self.run.options.least, 1)
         contents, ids, scores = [np.zeros(0, np.uint32)], [pa.array([], pa.string())], [np.zeros((3, 0))]
 
-        def prepare(span: Span, block: Block) -> tuple[Numbers, Sketched]:
+        def prepare(span: Span, block: Block) -> tuple[Numbers, SketchedBatch]:
             numbers, texts = _chosen(span, block, wanted)
-            return numbers, sketched(texts, writing.settings, sets=True)
+            return numbers, sketch_texts(texts, writer.settings, sets=True)
 
         self.run.progress.stage("asking the index", int(np.count_nonzero(wanted)), "documents")
         for _, (numbers, queries) in corpus.read(self.run.threads, prepare, wanted=wanted):
             asking.own = self._own_numbers(numbers, copies)
-            near, found, scored = asking.nearest(queries, ask)
+            near, found, scored = asking.nearest(queries, limits)
             contents.append(numbers[near])
             ids.append(found)
             scores.append(scored)
@@ -163,31 +163,31 @@ class Arriving:
         held = np.flatnonzero(self._held & (corpus.status == READ)).astype(np.uint32)
         return Earlier(every[order], pa.concat_arrays(ids).take(pa.array(order)), (similarity, inside, around), held)
 
-    def _look_up(self, corpus: Corpus, writing: Writing) -> Whole:
+    def _look_up(self, corpus: Corpus, writer: IndexWriter) -> Int64s:
         """Find the arrivals whose ids the index has; gives its numbers of those whose texts are the same, ascending."""
         numbers, theirs = [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)]
         readable = np.flatnonzero(corpus.status != UNREADABLE).astype(np.uint32)
         for start in range(0, len(readable), _IDS):
             some = readable[start : start + _IDS]
             names = corpus.take_ids(some).to_pylist()
-            there = writing.home.numbers(names)
+            there = writer.backend.numbers(names)
             found = np.array([there.get(name, -1) for name in names], np.int64)
             numbers.append(some[found >= 0])
             theirs.append(found[found >= 0])
         ours, there_numbers = np.concatenate(numbers), np.concatenate(theirs)
-        same = np.isin(ours, self._same(corpus, ours, writing))
+        same = np.isin(ours, self._same(corpus, ours, writer))
         self._held = np.zeros(corpus.documents, np.bool_)
         self._held[ours[same]] = True
         self._other_texts = ours[~same], there_numbers[~same]
         return np.sort(there_numbers[same])
 
-    def _same(self, corpus: Corpus, ours: Numbers, writing: Writing) -> Numbers:
+    def _same(self, corpus: Corpus, ours: Numbers, writer: IndexWriter) -> Numbers:
         """Those of some arrivals, whose ids the index has, that have the same text there."""
         wanted = np.zeros(corpus.documents, np.bool_)
         wanted[ours] = True
         found = [np.zeros(0, np.uint32)]
         for numbers, new in self._entries(corpus, wanted):
-            same = writing._same(new, writing.home.numbers(new.ids))
+            same = writer._same(new, writer.backend.numbers(new.ids))
             found.append(numbers[[id in same for id in new.ids]])
         return np.concatenate(found)
 
@@ -197,13 +197,13 @@ class Arriving:
         def prepare(span: Span, block: Block) -> tuple[Numbers, Entries]:
             numbers, texts = _chosen(span, block, wanted)
             ids = checked_ids(corpus.take_ids(numbers).to_pylist())
-            return numbers, entries(ids, texts, self.index.settings)
+            return numbers, make_entries(ids, texts, self.index.settings)
 
         if wanted.any():
             for _, made in corpus.read(self.run.threads, prepare, wanted=wanted):
                 yield made
 
-    def _own_numbers(self, contents: Numbers, copies: Copies) -> Whole:
+    def _own_numbers(self, contents: Numbers, copies: Copies) -> Int64s:
         """(n, 2): places of contents, and documents of the index that have the id of the one arrival with it.
 
         They have another text, since those with the same are left out altogether. Where there are copies under other
@@ -224,19 +224,19 @@ class Arriving:
         since, corpus = time.perf_counter(), results.corpus
         self._refuse_other_texts(results, clusters)
         wanted = clusters.kept & ~self._held
-        writing, count = self.writing, int(np.count_nonzero(wanted))
-        self._stack.enter_context(writing.transaction())
+        writer, count = self.writer, int(np.count_nonzero(wanted))
+        self._stack.enter_context(writer.transaction())
         self.run.progress.stage("adding to the index", count, "documents")
         added = waiting = 0
         for numbers, new in self._entries(corpus, wanted):
-            added += writing.put(new, replace=False).added
+            added += writer.put(new, replace=False).added
             waiting += len(numbers)
             if waiting >= COMMIT:  # their bands would take more and more memory
-                writing._write_bands()
+                writer._write_bands()
                 waiting = 0
             self.run.progress.advance(len(numbers))
-        writing._write_bands()
-        writing.home.flush()  # once the result is in its place, nothing shall fail that could have failed before
+        writer._write_bands()
+        writer.backend.flush()  # once the result is in its place, nothing shall fail that could have failed before
         if added != count:
             raise TwinsetError(
                 f"rows were lost: {added} of {counted(count, 'kept document')} went into the index; please report "
@@ -275,29 +275,29 @@ class Arriving:
             ) from error
 
 
-class _Nearest(Asking):
+class _Nearest(TextSearcher):
     """Finds the most similar document of the index; those that are arrivals themselves are none.
 
     `left_out`, ascending, are no answer at all; `own` are pairs of a query and a document that is none for it.
     """
 
-    def __init__(self, home: Home, settings: Settings, left_out: Whole) -> None:
-        super().__init__(home, settings)
+    def __init__(self, backend: Backend, settings: Settings, left_out: Int64s) -> None:
+        super().__init__(backend, settings)
         self.left_out = left_out
-        self.own: Whole = np.zeros((0, 2), np.int64)
+        self.own: Int64s = np.zeros((0, 2), np.int64)
 
-    def nearest(self, queries: Sketched, ask: Ask) -> tuple[Whole, pa.Array, Any]:
+    def nearest(self, queries: SketchedBatch, limits: Limits) -> tuple[Int64s, pa.Array, Any]:
         """Queries that have an answer, the ids of the answers, and their scores, (3, n)."""
         self.ids = {}
-        with self.home.snapshot():
-            parts = self.scored(queries, ask)
+        with self.backend.snapshot():
+            parts = self.find(queries, limits)
             numbers = [number for part in parts for number in part.numbers.tolist()]
         near = np.concatenate([np.zeros(0, np.int64), *(part.queries for part in parts)])
         scores = [np.stack(one.scores) for one in parts]
         ids = pa.array([self.ids[number] for number in numbers], pa.string())
         return near, ids, np.concatenate([np.zeros((3, 0)), *scores], axis=1)
 
-    def _candidates(self, queries: Sketched, first: int, last: int) -> Iterator[tuple[Whole, Whole]]:
+    def _candidates(self, queries: SketchedBatch, first: int, last: int) -> Iterator[tuple[Int64s, Int64s]]:
         for asked, numbers in super()._candidates(queries, first, last):
             stay = np.ones(len(numbers), np.bool_)
             if len(self.left_out):

@@ -15,15 +15,13 @@ from twinset.engines.progress import Progress, Silent
 from twinset.errors import DamagedError, OptionError, StateError, UnknownIdError
 from twinset.index import export as exporting
 from twinset.index import verify as checking
-from twinset.index.asked import Asked
-from twinset.index.backend import Home
-from twinset.index.kinds.base import Kind, begun, kind_of, reading
-from twinset.index.kinds.text_entries import Sketched
-from twinset.index.open_backend import create_home, open_home
-from twinset.index.query import Ask, many
-from twinset.index.read_batches import Batch, Incoming, checked_ids
+from twinset.index.backend import Backend, create_backend, open_backend
+from twinset.index.kinds.base import Kind, initial_settings, kind_for, source_options
+from twinset.index.kinds.text_entries import SketchedBatch
+from twinset.index.query import Limits, QueryCounts, with_query_column
+from twinset.index.read_batches import Batch, DocumentBatches, checked_ids
 from twinset.index.settings import FORMAT, Settings
-from twinset.index.write import Changed, Writing
+from twinset.index.write import ChangeCounts, IndexWriter
 from twinset.options.index import IndexOptions
 from twinset.plan.from_summary import AnyPlan
 from twinset.schema import answers_schema
@@ -50,10 +48,10 @@ class Index:
     ['a']
     """
 
-    def __init__(self, home: Home, settings: Settings | None = None) -> None:
-        self._home = home
-        self._mutex = Turn(home.name)
-        self.settings = settings or Settings.from_rows(home.settings(), home.name)
+    def __init__(self, backend: Backend, settings: Settings | None = None) -> None:
+        self._backend = backend
+        self._mutex = Turn(backend.name)
+        self.settings = settings or Settings.from_rows(backend.settings(), backend.name)
         self._known: tuple[Settings, Kind] | None = None
 
     @classmethod
@@ -67,7 +65,7 @@ class Index:
         **words
             The options of ``twinset index create``, by the same words.
         """
-        return cls(create_home(where, begun(IndexOptions.of(**words)).to_rows()))
+        return cls(create_backend(where, initial_settings(IndexOptions.of(**words)).to_rows()))
 
     @classmethod
     def open(cls, where: str | os.PathLike[str], *, read_only: bool = False, **words: Any) -> Index:
@@ -82,34 +80,34 @@ class Index:
         **words
             Options that the index must have been made with; others are refused.
         """
-        home = open_home(where, read_only=read_only)
+        backend = open_backend(where, read_only=read_only)
         try:
-            index = cls(home)
-            index.settings.refuse_others(words, home.name)
+            index = cls(backend)
+            index.settings.check_options(words, backend.name)
             if index.settings.format < FORMAT and not read_only:
                 raise StateError(
-                    f"{home.name}: the index has the older format {index.settings.format}; open it read-only, or bring "
-                    "it up to date with twinset index migrate"
+                    f"{backend.name}: the index has the older format {index.settings.format}; open it read-only, or "
+                    "bring it up to date with twinset index migrate"
                 )
         except BaseException:
-            home.close()
+            backend.close()
             raise
         return index
 
     @classmethod
     def migrate(cls, where: str | os.PathLike[str], *, timeout: float = TIMEOUT) -> int:
         """Bring an index of an older format up to date, and return the format that it had."""
-        home = open_home(where, read_only=False)
+        backend = open_backend(where, read_only=False)
         try:
-            with home.writer(timeout, "migrating"):
-                before = Settings.from_rows(home.settings(), home.name)
+            with backend.writer(timeout, "migrating"):
+                before = Settings.from_rows(backend.settings(), backend.name)
                 if before.format < FORMAT:
-                    with home.transaction():
-                        home.migrate()
-                        home.change_settings({"format": str(FORMAT)})
+                    with backend.transaction():
+                        backend.migrate()
+                        backend.change_settings({"format": str(FORMAT)})
             return before.format
         finally:
-            home.close()
+            backend.close()
 
     @property
     def plan(self) -> AnyPlan | None:
@@ -120,22 +118,22 @@ class Index:
     def _kind(self) -> Kind:
         """What the documents are. What the first ones tell may have been written down by someone else meanwhile."""
         if self.settings.plan is None:
-            with self._mutex, self._home.snapshot():
-                if "plan" in (rows := self._home.settings()):
+            with self._mutex, self._backend.snapshot():
+                if "plan" in (rows := self._backend.settings()):
                     self.settings = Settings.from_rows({**rows, "format": str(self.settings.format)}, self.name)
         if self._known is None or self._known[0] is not self.settings:
-            self._known = self.settings, kind_of(self.settings)
+            self._known = self.settings, kind_for(self.settings)
         return self._known[1]
 
     @property
     def name(self) -> str:
         """The path or address of the index."""
-        return self._home.name
+        return self._backend.name
 
     @property
     def files(self) -> list[str]:
         """The files that the index is kept in; none where it lives in a database server."""
-        return self._home.files()
+        return self._backend.files()
 
     def __enter__(self) -> Self:
         return self
@@ -148,25 +146,25 @@ class Index:
         if not self._mutex.ended:
             with self._mutex:
                 self._mutex.ended = True
-                self._home.close()
+                self._backend.close()
 
     def __len__(self) -> int:
         with self._mutex:
-            return self._home.count()
+            return self._backend.count()
 
     def __contains__(self, id: object) -> bool:
         if not isinstance(id, str) or id.encode("utf-8", "ignore").decode() != id:
             return False  # with half of a surrogate pair it is no id
         with self._mutex:
-            return bool(self._home.numbers([id]))
+            return bool(self._backend.numbers([id]))
 
     def __iter__(self) -> Iterator[str]:
         """Ids, in the order in which they were added; one that is replaced meanwhile may come a second time."""
         last = 0
         while True:
-            with self._mutex, self._home.snapshot():
-                numbers = self._home.page(last, _PAGE)
-                documents = self._home.documents(numbers, contents=False)
+            with self._mutex, self._backend.snapshot():
+                numbers = self._backend.page(last, _PAGE)
+                documents = self._backend.documents(numbers, contents=False)
             if not len(numbers):
                 return
             yield from (one.id for one in documents)
@@ -174,7 +172,7 @@ class Index:
 
     def add(
         self, ids: Any, texts: Any = None, *, timeout: float = TIMEOUT, progress: Progress | None = None, **words: Any
-    ) -> Changed:
+    ) -> ChangeCounts:
         """Add documents. One whose id and text are there already is left as it is.
 
         Parameters
@@ -193,45 +191,45 @@ class Index:
 
         Returns
         -------
-        Changed
+        ChangeCounts
             How many documents were added, and how many were there.
         """
         return self._change("adding", ids, texts, timeout, progress, words, replace=False)
 
     def update(
         self, ids: Any, texts: Any = None, *, timeout: float = TIMEOUT, progress: Progress | None = None, **words: Any
-    ) -> Changed:
+    ) -> ChangeCounts:
         """Add documents, and replace those whose ids are there with another text. Takes what `add` takes."""
         return self._change("updating", ids, texts, timeout, progress, words, replace=True)
 
     def _change(
         self, doing: str, ids: Any, texts: Any, timeout: float, progress: Progress | None, words: Any, *, replace: bool
-    ) -> Changed:
-        with self._writing(timeout, doing) as writing:
+    ) -> ChangeCounts:
+        with self._writer(timeout, doing) as writer:
             if texts is not None:
                 if words:
                     raise OptionError(f"{next(iter(words))} has no meaning where ids and texts are given themselves")
-                given = Batch(checked_ids(ids), writing.kind.given(texts), f"{writing.kind.name}s")
-                return writing.together(given, replace=replace)
-            return writing.portions(ids, words, progress or Silent(), replace=replace)
+                given = Batch(checked_ids(ids), writer.kind.from_values(texts), f"{writer.kind.name}s")
+                return writer.add_batch(given, replace=replace)
+            return writer.add_source(ids, words, progress or Silent(), replace=replace)
 
     def remove(self, ids: str | Iterable[str], *, timeout: float = TIMEOUT) -> int:
         """Remove documents, all together; an id that is not there is refused. Returns how many."""
         wanted = checked_ids(ids)
-        with self._writing(timeout, "removing") as writing:
-            return writing.remove(wanted)
+        with self._writer(timeout, "removing") as writer:
+            return writer.remove(wanted)
 
     @contextmanager
-    def _writing(self, timeout: float, doing: str) -> Iterator[Writing]:
+    def _writer(self, timeout: float, doing: str) -> Iterator[IndexWriter]:
         """Be the only writer."""
-        if self._home.read_only:
+        if self._backend.read_only:
             raise StateError(f"{self.name}: the index was opened read-only, and cannot be changed")
-        with self._mutex.within(timeout, doing), self._home.writer(timeout, doing):
-            writing = Writing(self._home, self._kind.settings)
+        with self._mutex.within(timeout, doing), self._backend.writer(timeout, doing):
+            writer = IndexWriter(self._backend, self._kind.settings)
             try:
-                yield writing
+                yield writer
             finally:
-                self.settings = writing.settings
+                self.settings = writer.settings
 
     def query(
         self,
@@ -271,13 +269,14 @@ class Index:
             each.
         """
         kind = self._kind
-        if kind.is_one(what):
+        if kind.is_single(what):
             if words:
                 raise OptionError(f"{next(iter(words))} has no meaning where the {kind.name} itself is given")
-            batch = kind.checked(Batch([""], kind.given([what]), "the query"))
-            return self._answers(kind, None, kind.queries(batch.texts), kind.asked(k, threshold, distance, force))
+            batch = kind.check_batch(Batch([""], kind.from_values([what]), "the query"))
+            limits = kind.query_limits(k, threshold, distance, force)
+            return self._answers(kind, None, kind.queries(batch.texts), limits)
         found = list(self.each_query(what, k=k, threshold=threshold, distance=distance, force=force, **words))
-        return pa.concat_tables([many(self.answers).empty_table(), *found])
+        return pa.concat_tables([with_query_column(self.answers).empty_table(), *found])
 
     def each_query(
         self,
@@ -288,26 +287,26 @@ class Index:
         distance: float | None = None,
         force: bool = False,
         progress: Progress | None = None,
-        asked: Asked | None = None,
+        asked: QueryCounts | None = None,
         **words: Any,
     ) -> Generator[pa.Table, None, None]:
         """As `query` with many texts, but the answers come portion by portion.
 
         `progress` is told how the work goes, and in `asked` it is counted; the other words are those of `query`.
         """
-        kind, told, counts = self._kind, progress or Silent(), asked or Asked()
-        ask = kind.asked(k, threshold, distance, force)
+        kind, told, counts = self._kind, progress or Silent(), asked or QueryCounts()
+        limits = kind.query_limits(k, threshold, distance, force)
 
-        def prepare(batch: Batch) -> tuple[Batch, Sketched]:
-            queries = kind.queries(kind.checked(batch).texts)
+        def prepare(batch: Batch) -> tuple[Batch, SketchedBatch]:
+            queries = kind.queries(kind.check_batch(batch).texts)
             batch.note(queries.replaced)
             batch.texts = None  # it waits for its answers without them
             return batch, queries
 
-        incoming = Incoming(what, reading(kind, words), told, self._home.files())
+        incoming = DocumentBatches(what, source_options(kind, words), told, self._backend.files())
         with closing(incoming.batches(prepare, "asking")) as coming:
             for batch, queries in coming:
-                found = self._answers(kind, batch.ids, queries, ask)
+                found = self._answers(kind, batch.ids, queries, limits)
                 counts.count(batch, queries, found)
                 told.advance(len(queries))
                 yield found
@@ -324,30 +323,30 @@ class Index:
     ) -> pa.Table:
         """Find documents that are similar to one of the index; itself is not among them."""
         kind = self._kind
-        ask = kind.asked(k, threshold, distance, force)
-        with self._mutex, self._home.snapshot():
-            number = self._home.numbers(checked_ids([id])).get(str(id))
+        limits = kind.query_limits(k, threshold, distance, force)
+        with self._mutex, self._backend.snapshot():
+            number = self._backend.numbers(checked_ids([id])).get(str(id))
             if number is None:
                 raise UnknownIdError(f"{self.name}: the index holds no document with the id {id!r}")
-            kept = self._home.sketches(np.array([number])).fitted(kind.slots)
+            kept = self._backend.sketches(np.array([number])).padded_to(kind.slots)
             if kept.slots.shape != (1, kind.slots):
                 raise DamagedError(f"{self.name} is damaged: {id!r} has no sketch; run twinset index verify")
-            [document] = self._home.documents(kept.numbers, contents=True)
-            return kind.asking(self._home).answers(None, kind.itself(kept, document), ask, without=number)
+            [document] = self._backend.documents(kept.numbers, contents=True)
+            return kind.searcher(self._backend).answer(None, kind.query_from(kept, document), limits, without=number)
 
     @property
     def answers(self) -> pa.Schema:
         """The columns of answers to a single query."""
         return answers_schema(self.settings.options.measure)
 
-    def _answers(self, kind: Kind, names: list[str] | None, queries: Sketched, ask: Ask) -> pa.Table:
-        with self._mutex, self._home.snapshot():
-            return kind.asking(self._home).answers(names, queries, ask)
+    def _answers(self, kind: Kind, names: list[str] | None, queries: SketchedBatch, limits: Limits) -> pa.Table:
+        with self._mutex, self._backend.snapshot():
+            return kind.searcher(self._backend).answer(names, queries, limits)
 
     def band_keys(self, texts: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
         """The keys of texts in the table `bands`, (texts, bands): for look-ups by one's own SQL."""
         kind = self._kind
-        rows = kind.checked(Batch([], kind.given(texts), f"{kind.name}s")).texts
+        rows = kind.check_batch(Batch([], kind.from_values(texts), f"{kind.name}s")).texts
         return kind.entries([""] * len(rows), rows).sketched.keys
 
     def texts(self, ids: Sequence[str]) -> list[str]:
@@ -355,40 +354,40 @@ class Index:
         if not self._kind.are_texts:
             why = "store is " + repr(self.settings.options.store) if self._kind.name == "text" else "it holds no texts"
             raise OptionError(f"{self.name}: the index stores no texts ({why})")
-        with self._mutex, self._home.snapshot():
-            return exporting.texts_of(self._home, checked_ids(ids))
+        with self._mutex, self._backend.snapshot():
+            return exporting.texts_of(self._backend, checked_ids(ids))
 
     def stats(self) -> dict[str, Any]:
         """What the index holds, how large it is, and what it was made with, in plain values."""
-        with self._mutex, self._home.snapshot():
-            return checking.stats(self._home, self._kind.settings)
+        with self._mutex, self._backend.snapshot():
+            return checking.stats(self._backend, self._kind.settings)
 
     def verify(self, progress: Progress | None = None) -> list[str]:
         """Check every promise that the index's tables make; returns what is wrong, nothing if all is well."""
-        with self._mutex, self._home.snapshot():
-            return checking.problems(self._home, self._kind, progress or Silent())
+        with self._mutex, self._backend.snapshot():
+            return checking.problems(self._backend, self._kind, progress or Silent())
 
     def compact(self, *, timeout: float = TIMEOUT) -> None:
         """Give the space of removed documents back to the disk."""
-        with self._writing(timeout, "compacting"):
-            self._home.compact()
+        with self._writer(timeout, "compacting"):
+            self._backend.compact()
 
     def export(self, path: str | os.PathLike[str], *, force: bool = False, progress: Progress | None = None) -> int:
         """Write all documents to a Parquet file, from which `import_from` makes an equal index anywhere."""
-        with self._mutex, self._home.snapshot():
-            return exporting.export(self._home, self._kind, Path(path), force, progress or Silent())
+        with self._mutex, self._backend.snapshot():
+            return exporting.export(self._backend, self._kind, Path(path), force, progress or Silent())
 
     @classmethod
     def import_from(
         cls, path: str | os.PathLike[str], where: str | os.PathLike[str], *, progress: Progress | None = None
     ) -> Index:
-        """Make an index of an exported file, in any home; one that was stopped on the way goes on."""
-        settings = exporting.settings_of(Path(path))
-        exporting.prove(Path(path), progress or Silent())
-        index = cls(exporting.home_for(where, settings), settings)
+        """Make an index of an exported file, in any backend; one that was stopped on the way goes on."""
+        settings = exporting.read_settings(Path(path))
+        exporting.check_digest(Path(path), progress or Silent())
+        index = cls(exporting.backend_for(where, settings), settings)
         try:
-            with index._writing(TIMEOUT, "importing") as writing:
-                exporting.import_all(Path(path), writing, progress or Silent())
+            with index._writer(TIMEOUT, "importing") as writer:
+                exporting.import_all(Path(path), writer, progress or Silent())
         except BaseException:
             index.close()
             raise

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from twinset.errors import DamagedError
-from twinset.index.backend import Home, Kept, Whole
-from twinset.index.kinds.text_entries import Sketched, runs
+from twinset.index.backend import Backend, Int64s, SketchRows
+from twinset.index.kinds.text_entries import SketchedBatch, runs
+from twinset.index.read_batches import NAMED, Batch
 from twinset.index.settings import Settings
 from twinset.schema import Hashes, answers_schema
 from twinset.system.arrays import ranges
@@ -23,7 +25,7 @@ Scores = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Ask:
+class Limits:
     """What is asked of each query: the least similarity or the greatest distance, and how many answers at most.
 
     Of texts, a least similarity of 0 stands for none.
@@ -34,15 +36,57 @@ class Ask:
 
 
 @dataclass
-class Scored:
+class QueryCounts:
+    """How many queries there were, how many of them have answers, and how many answers were found.
+
+    `least_similarity` is that of the least similar answer, or `greatest_distance` that of the farthest. Of the queries,
+    how many hold no token (`empty`) and so have no answer, and how many held bytes that were no text (`undecoded`).
+    Rows that could not be read were left out: `unreadable` counts them, and `named` has the first thousand, each with
+    the reason. `skipped` are files that were passed over.
+    """
+
+    queries: int = 0
+    answered: int = 0
+    found: int = 0
+    least_similarity: float | None = None
+    greatest_distance: float | None = None
+    empty: int = 0
+    undecoded: int = 0
+    unreadable: int = 0
+    named: list[tuple[str, str]] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+
+    def count_answers(self, found: pa.Table) -> None:
+        """Count answers in."""
+        if found.num_rows and "distance" in found.schema.names:
+            greatest = pc.max(found.column("distance")).as_py()
+            self.greatest_distance = max(greatest, self.greatest_distance or 0)
+        elif found.num_rows:
+            least = pc.min(found.column("similarity")).as_py()
+            self.least_similarity = least if self.least_similarity is None else min(least, self.least_similarity)
+        self.found += found.num_rows
+
+    def count(self, batch: Batch, queries: SketchedBatch, found: pa.Table) -> None:
+        """Count a batch of queries with its answers in."""
+        self.queries += len(queries)
+        self.count_answers(found)
+        self.answered += pc.count_distinct(found.column("query")).as_py()
+        self.empty += int(np.count_nonzero(queries.shingles == 0))
+        self.undecoded += batch.undecoded
+        self.unreadable += len(batch.unreadable)
+        self.named += batch.unreadable[: NAMED - len(self.named)]
+
+
+@dataclass
+class Answers:
     """Answers: query, document, and a score for each column of the table; they are ordered by the first."""
 
-    queries: Whole
-    numbers: Whole
+    queries: Int64s
+    numbers: Int64s
     scores: tuple[Scores, ...]
 
     @classmethod
-    def joined(cls, parts: list[Scored], columns: int) -> Scored:
+    def concat(cls, parts: list[Answers], columns: int) -> Answers:
         """Several as one; of none, so many columns of nothing."""
         if len(parts) == 1:
             return parts[0]
@@ -52,49 +96,51 @@ class Scored:
         each = zip(*(part.scores for part in parts), strict=True) if parts else [[np.zeros(0)]] * columns
         return cls(queries, numbers, tuple(np.concatenate(column) for column in each))
 
-    def best(self, ask: Ask, *, falling: bool) -> Scored:
+    def best(self, limits: Limits, *, descending: bool) -> Answers:
         """By query, the nearest first, of equally near ones the one added first; no more than k, none beyond the limit.
 
-        Scores are `falling` where a greater one is nearer.
+        Scores are `descending` where a greater one is nearer.
         """
         first = self.scores[0]
-        order = np.lexsort((self.numbers, -first if falling else first, self.queries))
-        near = first[order] >= ask.threshold if falling else first[order] <= ask.threshold
+        order = np.lexsort((self.numbers, -first if descending else first, self.queries))
+        near = first[order] >= limits.threshold if descending else first[order] <= limits.threshold
         order = order[near]
-        if ask.k is not None and len(order):
+        if limits.k is not None and len(order):
             asked = self.queries[order]
             starts = np.flatnonzero(np.concatenate([[True], asked[1:] != asked[:-1]]))
             rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.concatenate([starts, [len(order)]])))
-            order = order[rank < ask.k]
-        return Scored(self.queries[order], self.numbers[order], tuple(one[order] for one in self.scores))
+            order = order[rank < limits.k]
+        return Answers(self.queries[order], self.numbers[order], tuple(one[order] for one in self.scores))
 
 
-class Answering(ABC):
-    """Answers queries from one home; within a snapshot of it."""
+class Searcher(ABC):
+    """Answers queries from one backend; within a snapshot of it."""
 
     estimates = False
     """Whether scores are estimates."""
 
-    def __init__(self, home: Home, settings: Settings) -> None:
-        self.home, self.settings = home, settings
+    def __init__(self, backend: Backend, settings: Settings) -> None:
+        self.backend, self.settings = backend, settings
         self.ids: dict[int, str] = {}
 
     @abstractmethod
-    def scored(self, queries: Sketched, ask: Ask, without: int | None = None) -> list[Scored]:
+    def find(self, queries: SketchedBatch, limits: Limits, without: int | None = None) -> list[Answers]:
         """The answers in portions: each query's are in one of them, the best first."""
 
     @abstractmethod
-    def recall(self, scores: Scores, ask: Ask) -> Shares:
+    def recall(self, scores: Scores, limits: Limits) -> Shares:
         """The least probability with which a document at each of these scores is found."""
 
-    def answers(self, names: list[str] | None, queries: Sketched, ask: Ask, without: int | None = None) -> pa.Table:
+    def answer(
+        self, names: list[str] | None, queries: SketchedBatch, limits: Limits, without: int | None = None
+    ) -> pa.Table:
         """The answers to some queries as a table, best first; `without` is a document that is not one."""
         self.ids = {}
         schema = answers_schema(self.settings.options.measure)
-        found = Scored.joined(self.scored(queries, ask, without), len(schema) - 3)
+        found = Answers.concat(self.find(queries, limits, without), len(schema) - 3)
         numbers = found.numbers.tolist()
         missing = sorted({number for number in numbers if number not in self.ids})
-        for document in self.home.documents(np.array(missing, np.int64), contents=False) if missing else ():
+        for document in self.backend.documents(np.array(missing, np.int64), contents=False) if missing else ():
             self.ids[document.number] = document.id
         if missing and not all(number in self.ids for number in missing):
             raise self.damaged("is not there")
@@ -102,22 +148,22 @@ class Answering(ABC):
             pa.array([self.ids[number] for number in numbers], pa.string()),
             *(pa.array(one, schema.field(1 + place).type) for place, one in enumerate(found.scores)),
             pa.array(np.full(len(numbers), self.estimates)),
-            pa.array(self.recall(found.scores[0], ask)),
+            pa.array(self.recall(found.scores[0], limits)),
         ]
         if names is None:
             return pa.Table.from_arrays(columns, schema=schema)
         asked = pa.array([names[row] for row in found.queries.tolist()], pa.string())
-        return pa.Table.from_arrays([asked, *columns], schema=many(schema))
+        return pa.Table.from_arrays([asked, *columns], schema=with_query_column(schema))
 
     def with_sketches(
-        self, asked: Whole, numbers: Whole, slots: int, most_bytes: int
-    ) -> Iterator[tuple[Whole, Whole, Kept]]:
+        self, asked: Int64s, numbers: Int64s, slots: int, most_bytes: int
+    ) -> Iterator[tuple[Int64s, Int64s, SketchRows]]:
         """Candidates, portion by portion, with the sketches of their documents and the place of each there."""
         distinct, inverse = np.unique(numbers, return_inverse=True)
         most = max(1, most_bytes // (4 * slots))
         for first in range(0, len(distinct), most):
             wanted = distinct[first : first + most]
-            found = self.home.sketches(wanted)
+            found = self.backend.sketches(wanted)
             if found.slots.shape != (len(wanted), slots) or not found.shingles.all():
                 raise self.damaged("has no sketch, or not one of this plan")
             chosen = np.flatnonzero((inverse >= first) & (inverse < first + most))
@@ -126,16 +172,18 @@ class Answering(ABC):
     def damaged(self, what: str) -> DamagedError:
         """What is said of an index whose tables do not fit each other."""
         return DamagedError(
-            f"{self.home.name} is damaged: a document that its bands lead to {what}; run twinset index verify"
+            f"{self.backend.name} is damaged: a document that its bands lead to {what}; run twinset index verify"
         )
 
 
-def many(schema: pa.Schema) -> pa.Schema:
+def with_query_column(schema: pa.Schema) -> pa.Schema:
     """The columns of answers to many queries."""
     return schema.insert(0, pa.field("query", pa.string(), nullable=False))
 
 
-def met(home: Home, rows: Whole, keys: npt.NDArray[Any], most: int) -> Iterator[tuple[Whole, Whole]]:
+def find_candidates(
+    backend: Backend, rows: Int64s, keys: npt.NDArray[Any], most: int
+) -> Iterator[tuple[Int64s, Int64s]]:
     """Pairs of query and document that share a key, distinct and in order; those of a query in one portion.
 
     Queries `rows` look into keys (rows, n). Thousands of queries that meet thousands of copies each would else take
@@ -143,10 +191,10 @@ def met(home: Home, rows: Whole, keys: npt.NDArray[Any], most: int) -> Iterator[
     """
     flat = keys.astype(np.int64).ravel()
     if len(rows) == 1:  # one query needs no bookkeeping, and should not wait for any
-        numbers = np.unique(home.postings(np.unique(flat))[1])
+        numbers = np.unique(backend.postings(np.unique(flat))[1])
         yield np.full(len(numbers), rows[0]), numbers
         return
-    found, documents = home.postings(np.unique(flat))
+    found, documents = backend.postings(np.unique(flat))
     order = np.argsort(found, kind="stable")
     found, documents = found[order], documents[order]
     starts = np.searchsorted(found, flat, "left")

@@ -69,7 +69,7 @@ class Batch:
             )
 
 
-class Incoming:
+class DocumentBatches:
     """Sources on their way to an index: opened, and read in batches that are prepared in threads.
 
     `own` are files of the index itself: a folder that they lie in is read without them.

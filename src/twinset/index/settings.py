@@ -41,7 +41,7 @@ class Settings:
     """What was learned of a sample of vectors, as JSON."""
 
     @classmethod
-    def chosen(cls, options: IndexOptions) -> Settings:
+    def create(cls, options: IndexOptions) -> Settings:
         """Settings for a new index; a seed that was not given is drawn."""
         seed = secrets.randbits(63) if options.seed is None else options.seed
         options = dataclasses.replace(options, seed=seed)
@@ -58,7 +58,7 @@ class Settings:
         return self.plan
 
     @property
-    def newest(self) -> Settings:
+    def in_newest_format(self) -> Settings:
         """The same in the newest format."""
         return dataclasses.replace(self, format=FORMAT if isinstance(self.plan, Plan) else MEASURED)
 
@@ -121,7 +121,7 @@ class Settings:
             warnings.simplefilter("ignore", PlanWarning)  # whoever made the index was warned
             return cls(options, plan(options.threshold, options.recall, *sizes), format)
 
-    def refuse_others(self, words: Mapping[str, Any], where: str) -> None:
+    def check_options(self, words: Mapping[str, Any], where: str) -> None:
         """Raise `OptionError` where options are asked for that the index was not made with."""
         asked = IndexOptions.of(**words)
         for name in words:

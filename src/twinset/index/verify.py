@@ -9,8 +9,8 @@ import numpy as np
 
 from twinset.engines.progress import Progress
 from twinset.errors import DamagedError
-from twinset.index.backend import Document, Home, Kept, Whole
-from twinset.index.kinds.base import Kind, kind_of
+from twinset.index.backend import Backend, Document, Int64s, SketchRows
+from twinset.index.kinds.base import Kind, kind_for
 from twinset.index.kinds.pack_text import unpacked_size
 from twinset.index.kinds.text_entries import UNPACKED, packed_bands, runs
 from twinset.index.read_batches import MOST_ID_BYTES
@@ -25,12 +25,12 @@ _SHOWN = 20
 _MIX, _TURN = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
-def stats(home: Home, settings: Settings) -> dict[str, Any]:
+def stats(backend: Backend, settings: Settings) -> dict[str, Any]:
     """The facts about an index, in plain values; never its seed."""
-    sizes, count = home.sizes(), home.count()
+    sizes, count = backend.sizes(), backend.count()
     options = {name: value for name, value in settings.options.to_dict().items() if name != "seed"}
     return {
-        "index": home.name,
+        "index": backend.name,
         "documents": count,
         "bytes": sizes,
         "bytes_per_document": round(sizes["total"] / count, 1) if count else None,
@@ -38,56 +38,56 @@ def stats(home: Home, settings: Settings) -> dict[str, Any]:
         "hash_scheme": HASH_SCHEME,
         "plan": None if settings.plan is None else settings.plan.to_dict(),
         "options": options,
-        **kind_of(settings).facts(),
-        **home.facts(),
+        **kind_for(settings).facts(),
+        **backend.facts(),
     }
 
 
-def problems(home: Home, kind: Kind, progress: Progress) -> list[str]:
+def problems(backend: Backend, kind: Kind, progress: Progress) -> list[str]:
     """Everything that is wrong with an index, the first of each kind by name."""
-    found = home.damage()
+    found = backend.integrity_errors()
     if found:
         return found  # what cannot be read cannot be compared
     try:
-        found += [f"{count} {what}" for what, count in home.strays().items() if count]
-        expected, wrong = _documents(home, kind, progress)
+        found += [f"{count} {what}" for what, count in backend.orphans().items() if count]
+        expected, wrong = _documents(backend, kind, progress)
         found += wrong
-        if expected is not None and (there := _bands(home)) != expected:
-            found += _differing(home, kind, there[0], expected[0])
+        if expected is not None and (there := _bands(backend)) != expected:
+            found += _differing(backend, kind, there[0], expected[0])
     except DamagedError as error:
         found.append(str(error))
     return found
 
 
-def pages(home: Home, kind: Kind, *, contents: bool) -> Iterator[tuple[list[Document], Kept]]:
+def pages(backend: Backend, kind: Kind, *, contents: bool) -> Iterator[tuple[list[Document], SketchRows]]:
     """All documents in the order of adding, with their sketches; no more at a time than memory has room for."""
     last = 0
     most = max(1, min(_CHUNK, _SKETCHES // (4 * max(1, kind.slots))))
-    while len(numbers := home.page(last, most)):
-        kept = home.sketches(numbers).fitted(kind.slots)
+    while len(numbers := backend.page(last, most)):
+        kept = backend.sketches(numbers).padded_to(kind.slots)
         sizes = np.zeros(len(numbers), np.int64)
         sizes[np.searchsorted(numbers, kept.numbers)] = kept.shingles
         for first, end in runs(sizes, _SHINGLES):
-            documents = home.documents(numbers[first:end], contents=contents)
+            documents = backend.documents(numbers[first:end], contents=contents)
             lengths = np.array([unpacked_size(one.content) for one in documents], np.int64)
             for start, stop in runs(lengths, UNPACKED):
                 some = documents[start:stop]
                 low, high = np.searchsorted(kept.numbers, [some[0].number, some[-1].number + 1])
-                yield some, Kept(kept.numbers[low:high], kept.shingles[low:high], kept.slots[low:high])
+                yield some, SketchRows(kept.numbers[low:high], kept.shingles[low:high], kept.slots[low:high])
         last = int(numbers[-1])
 
 
-def _documents(home: Home, kind: Kind, progress: Progress) -> tuple[tuple[int, int] | None, list[str]]:
+def _documents(backend: Backend, kind: Kind, progress: Progress) -> tuple[tuple[int, int] | None, list[str]]:
     """Documents against their contents; returns the number and the sum of the band rows that they should have."""
     rows, total = 0, 0
     wrong: list[str] = []
-    progress.stage("checking", home.count(), "documents")
-    for documents, kept in pages(home, kind, contents=True):
+    progress.stage("checking", backend.count(), "documents")
+    for documents, kept in pages(backend, kind, contents=True):
         if kept.slots.shape[1:] != (kind.slots,):
             return None, [*wrong, f"sketches do not have the {kind.slots} slots of the plan"]
-        if lacking := kind.lacking(documents):
+        if lacking := kind.content_error(documents):
             wrong.append(lacking)
-        wrong += [f"{what}: {one.id!r}" for one, what in kind.odd(documents, kept)]
+        wrong += [f"{what}: {one.id!r}" for one, what in kind.mismatches(documents, kept)]
         long = [one.id for one in documents if len(one.id.encode()) > MOST_ID_BYTES]
         wrong += [f"the id has more than {MOST_ID_BYTES} bytes: {id[:40]!r}…" for id in long]
         some = kept.shingles > 0
@@ -100,16 +100,16 @@ def _documents(home: Home, kind: Kind, progress: Progress) -> tuple[tuple[int, i
     return (rows, total), wrong
 
 
-def _bands(home: Home) -> tuple[int, int]:
+def _bands(backend: Backend) -> tuple[int, int]:
     """The number and the sum of the band rows that are there; no sum at all where some can be nobody's."""
     rows, total, strange = 0, 0, 0
-    for keys, documents in home.band_rows():
+    for keys, documents in backend.band_rows():
         rows, total = rows + len(keys), (total + _sum(keys, documents)) % 2**64
         strange += int(np.count_nonzero((keys != keys.astype(np.int32)) | (documents >> 32 != 0)))
     return rows, -1 if strange else total
 
 
-def _sum(keys: Whole, documents: Whole) -> int:
+def _sum(keys: Int64s, documents: Int64s) -> int:
     """A sum over band rows, whatever their order: equal for equal rows, and hardly ever for others."""
     mixed: Hashes = (keys.astype(np.uint64) << np.uint64(32)) ^ documents.astype(np.uint64)
     mixed = (mixed ^ (mixed >> np.uint64(31))) * _MIX
@@ -118,14 +118,14 @@ def _sum(keys: Whole, documents: Whole) -> int:
     return int(mixed.sum(dtype=np.uint64))
 
 
-def _differing(home: Home, kind: Kind, there: int, expected: int) -> list[str]:
+def _differing(backend: Backend, kind: Kind, there: int, expected: int) -> list[str]:
     """Name documents that their bands do not lead to."""
     found = [f"there are {there} band rows where {expected} belong, or others than belong"]
-    for documents, kept in pages(home, kind, contents=False):
+    for documents, kept in pages(backend, kind, contents=False):
         ids = {one.number: one.id for one in documents}
         some = kept.shingles > 0
         keys, numbers = kind.keys(kept.slots[some]).astype(np.int64), kept.numbers[some]
-        rows = home.postings(np.unique(keys))
+        rows = backend.postings(np.unique(keys))
         belong = (keys << 32) | numbers[:, None]
         lacking = ~np.isin(belong, (rows[0] << 32) | rows[1]).all(axis=1)
         found += [f"a band row is missing: {ids[number]!r}" for number in numbers[lacking].tolist()]

@@ -14,11 +14,11 @@ import numpy as np
 
 from twinset.engines.progress import Progress
 from twinset.errors import DamagedError, DuplicateIdError, OptionError, StateError, UnknownIdError
-from twinset.index.backend import Home, Kept, Whole
-from twinset.index.kinds.base import STATE, Kind, kind_of, reading
+from twinset.index.backend import Backend, Int64s, SketchRows
+from twinset.index.kinds.base import STATE, Kind, kind_for, source_options
 from twinset.index.kinds.pack_text import unpack
 from twinset.index.kinds.text_entries import Entries, Keys
-from twinset.index.read_batches import NAMED, Batch, Incoming
+from twinset.index.read_batches import NAMED, Batch, DocumentBatches
 from twinset.index.settings import Settings
 from twinset.wording import counted
 
@@ -32,7 +32,7 @@ _CHUNK_BYTES = 2**25
 
 
 @dataclass
-class Changed:
+class ChangeCounts:
     """What a call did: documents added, replaced, and found there already with the same text.
 
     Of all of these, how many hold no token (`empty`), and how many held bytes that were no text (`undecoded`). Rows
@@ -49,24 +49,24 @@ class Changed:
     named: list[tuple[str, str]] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
 
-    def copy(self) -> Changed:
+    def copy(self) -> ChangeCounts:
         """The same counts, to count on from."""
         return changed_to(self, named=list(self.named))
 
-    def count(self, other: Changed) -> None:
+    def count(self, other: ChangeCounts) -> None:
         """Count another's in."""
         for name in ("added", "replaced", "unchanged", "empty", "undecoded", "unreadable"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.named += other.named[: NAMED - len(self.named)]
 
 
-class Writing:
+class IndexWriter:
     """The writer of an index, while it is the only one."""
 
-    def __init__(self, home: Home, settings: Settings) -> None:
-        self.home, self.settings = home, settings
-        self._bands: list[tuple[Whole, Keys]] = []
-        self._began = home.most_number + 1
+    def __init__(self, backend: Backend, settings: Settings) -> None:
+        self.backend, self.settings = backend, settings
+        self._bands: list[tuple[Int64s, Keys]] = []
+        self._began = backend.most_number + 1
         """The first number that the call under way can give; it is more than all where a call cannot meet itself."""
         self._unchanged = bytearray()
         """A bit for each earlier number: whether the call under way has met it with the same text."""
@@ -74,18 +74,18 @@ class Writing:
     @property
     def kind(self) -> Kind:
         """What the documents are."""
-        return kind_of(self.settings)
+        return kind_for(self.settings)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All that is put inside is committed together; the bands go last, all at once."""
         before = self.settings
         try:
-            with self.home.transaction():
+            with self.backend.transaction():
                 yield
                 self._write_bands()
-                if self.kind.tells_state:
-                    self.home.change_settings({STATE: secrets.token_hex(8)})
+                if self.kind.tracks_changes:
+                    self.backend.change_settings({STATE: secrets.token_hex(8)})
         except BaseException:
             self.settings = before  # what the first documents told is not written down either
             raise
@@ -94,27 +94,27 @@ class Writing:
 
     def entries(self, batch: Batch) -> Entries:
         """Documents ready to be written; within `transaction`, where the first have something to tell."""
-        if not self.kind.is_settled:
-            settled = self.kind.settled(batch.texts)
+        if not self.kind.is_planned:
+            settled = self.kind.plan_from(batch.texts)
             if settled != self.settings:
-                self.home.change_settings(settled.to_rows())
+                self.backend.change_settings(settled.to_rows())
                 self.settings = settled
-        return self._prepared(batch)
+        return self._prepare(batch)
 
-    def _prepared(self, batch: Batch) -> Entries:
+    def _prepare(self, batch: Batch) -> Entries:
         kind = self.kind
-        checked = kind.checked(batch)
+        checked = kind.check_batch(batch)
         new = kind.entries(checked.ids, checked.texts)
         batch.note(new.sketched.replaced)
         return new
 
-    def together(self, batch: Batch, *, replace: bool) -> Changed:
+    def add_batch(self, batch: Batch, *, replace: bool) -> ChangeCounts:
         """Add all documents of a batch in one transaction."""
         if len(batch.ids) != len(batch.texts):
             what, ids, texts = self.kind.name, len(batch.ids), len(batch.texts)
             raise OptionError(f"there are {ids} ids and {texts} {what}s; each id needs one {what}")
-        _refuse_twice(batch.ids)
-        done = Changed()
+        _refuse_repeated_ids(batch.ids)
+        done = ChangeCounts()
         with self.transaction():
             many = max(1, min(_CHUNK, _CHUNK_BYTES * len(batch.ids) // max(1, batch.texts.nbytes)))
             for first in range(0, len(batch.ids), many):
@@ -123,43 +123,43 @@ class Writing:
                 done.count(self.put(self.entries(some), replace=replace))
         return done
 
-    def portions(self, source: Any, words: dict[str, Any], progress: Progress, *, replace: bool) -> Changed:
+    def add_source(self, source: Any, words: dict[str, Any], progress: Progress, *, replace: bool) -> ChangeCounts:
         """Add the documents of a source, a transaction for every so many."""
 
         def prepare(batch: Batch) -> tuple[Batch, Entries | None]:
-            if not self.kind.is_settled:
+            if not self.kind.is_planned:
                 return batch, None  # what keys they have is not known yet
-            new = self._prepared(batch)
+            new = self._prepare(batch)
             batch.texts = None
             return batch, new
 
-        done = Changed()
+        done = ChangeCounts()
         try:
-            incoming = Incoming(source, reading(self.kind, words), progress, self.home.files())
-            self._began = self.home.last_number() + 1
+            incoming = DocumentBatches(source, source_options(self.kind, words), progress, self.backend.files())
+            self._began = self.backend.last_number() + 1
             self._unchanged = bytearray(self._began // 8 + 1)
             # Closed here also when a stop is on its way out: it holds a folder with what came from stdin.
             with closing(incoming.batches(prepare, "updating" if replace else "adding")) as coming:
                 for first in coming:
-                    done = self._portion(chain([first], coming), done.copy(), progress, replace=replace)
+                    done = self._add_portion(chain([first], coming), done.copy(), progress, replace=replace)
         except KeyboardInterrupt as stop:
-            stop.add_note(_committed(done))
+            stop.add_note(_committed_message(done))
             raise
         done.skipped = incoming.skipped
         return done
 
-    def _portion(
-        self, coming: Iterator[tuple[Batch, Entries | None]], held: Changed, progress: Progress, *, replace: bool
-    ) -> Changed:
+    def _add_portion(
+        self, coming: Iterator[tuple[Batch, Entries | None]], held: ChangeCounts, progress: Progress, *, replace: bool
+    ) -> ChangeCounts:
         """Add so many documents in one transaction, and count them in."""
         rows, size = 0, 0
         with self.transaction():
             for batch, made in coming:
                 new = self.entries(batch) if made is None else made
-                for some in _apart(new):
+                for some in _split_repeated_ids(new):
                     held.count(self.put(some, replace=replace))
                 named = batch.unreadable
-                held.count(Changed(undecoded=batch.undecoded, unreadable=len(named), named=named))
+                held.count(ChangeCounts(undecoded=batch.undecoded, unreadable=len(named), named=named))
                 rows += len(new)
                 size += new.nbytes
                 progress.advance(len(new))
@@ -167,15 +167,15 @@ class Writing:
                     break
         return held
 
-    def put(self, new: Entries, *, replace: bool) -> Changed:
+    def put(self, new: Entries, *, replace: bool) -> ChangeCounts:
         """Write documents; within `transaction`."""
-        _refuse_twice(new.ids)
-        there, first = self.home.numbers(new.ids), self.home.last_number() + 1
-        changed = Changed(empty=int(np.count_nonzero(new.sketched.shingles == 0)))
+        _refuse_repeated_ids(new.ids)
+        there, first = self.backend.numbers(new.ids), self.backend.last_number() + 1
+        changed = ChangeCounts(empty=int(np.count_nonzero(new.sketched.shingles == 0)))
         if there:
             same = self._same(new, there)
             others = [id for id in new.ids if id in there and id not in same]
-            twice = [id for id in others if self._was_met(there[id])]
+            twice = [id for id in others if self._was_seen(there[id])]
             if twice:
                 raise DuplicateIdError(
                     f"the id {twice[0]!r} appears twice, with different {self.kind.name}s, among the documents to be "
@@ -183,7 +183,7 @@ class Writing:
                 )
             if others and not replace:
                 raise DuplicateIdError(
-                    f"{self.home.name}: the index holds a document with the id {others[0]!r} and another "
+                    f"{self.backend.name}: the index holds a document with the id {others[0]!r} and another "
                     f"{self.kind.name}; replace it with twinset index update, or give this one another id"
                 )
             if others:
@@ -192,20 +192,20 @@ class Writing:
                 self._unchanged[number >> 3] |= 1 << (number & 7)
             changed.unchanged, changed.replaced = len(same), len(others)
             new = new.take([row for row, id in enumerate(new.ids) if id not in same])
-        if first + len(new) - 1 > self.home.most_number:
+        if first + len(new) - 1 > self.backend.most_number:
             raise StateError(
-                f"{self.home.name}: the index has given all of its {self.home.most_number} numbers; export it, and "
-                "import it again: then those of removed documents are free"
+                f"{self.backend.name}: the index has given all of its {self.backend.most_number} numbers; export it "
+                "and import it again, which frees the numbers of removed documents"
             )
         if len(new):
             numbers = np.arange(first, first + len(new), dtype=np.int64)
-            self.home.insert(numbers, new)
+            self.backend.insert(numbers, new)
             some = new.sketched.shingles > 0
             self._bands.append((numbers[some], new.sketched.keys[some]))
         changed.added = len(new) - changed.replaced
         return changed
 
-    def _was_met(self, number: int) -> bool:
+    def _was_seen(self, number: int) -> bool:
         """Whether the call under way had this document before."""
         bits = self._unchanged[number >> 3] if number >> 3 < len(self._unchanged) else 0
         return number >= self._began or bool(bits >> (number & 7) & 1)
@@ -214,7 +214,7 @@ class Writing:
         if self._bands:
             numbers, keys = (np.concatenate(column) for column in zip(*self._bands, strict=True))
             self._bands = []
-            self.home.insert_bands(numbers, keys)
+            self.backend.insert_bands(numbers, keys)
 
     def _same(self, new: Entries, there: dict[str, int]) -> set[str]:
         """The ids that are there with the same content."""
@@ -229,7 +229,7 @@ class Writing:
         whole = unpack if new.are_texts else bytes
         same: set[str] = set()
         for first in range(0, len(numbers), _CHUNK):
-            for one in self.home.documents(numbers[first : first + _CHUNK], contents=True):
+            for one in self.backend.documents(numbers[first : first + _CHUNK], contents=True):
                 if whole(one.content or b"") == whole(new.contents[places[one.number]]):
                     same.add(one.id)
         return same
@@ -238,37 +238,37 @@ class Writing:
         """Remove documents in one transaction."""
         wanted = list(dict.fromkeys(ids))
         with self.transaction():
-            there = self.home.numbers(wanted)
+            there = self.backend.numbers(wanted)
             unknown = [id for id in wanted if id not in there]
             if unknown:
                 more = f", nor {len(unknown) - 1} more of those named" if len(unknown) > 1 else ""
                 raise UnknownIdError(
-                    f"{self.home.name}: the index holds no document with the id {unknown[0]!r}{more}; "
+                    f"{self.backend.name}: the index holds no document with the id {unknown[0]!r}{more}; "
                     "nothing was removed"
                 )
             self._delete(np.array(sorted(there.values()), np.int64))
         return len(wanted)
 
-    def _delete(self, numbers: Whole) -> None:
+    def _delete(self, numbers: Int64s) -> None:
         self._write_bands()  # some of them may be those of the documents to be deleted
         kind = self.kind
         many = max(1, min(_CHUNK, _CHUNK_BYTES // (4 * max(1, kind.slots))))
         for first in range(0, len(numbers), many):
             some = numbers[first : first + many]
-            self.home.delete(some, kind.keys(self._sketches(some).slots))
+            self.backend.delete(some, kind.keys(self._sketches(some).slots))
 
-    def _sketches(self, numbers: Whole) -> Kept:
+    def _sketches(self, numbers: Int64s) -> SketchRows:
         """The sketches of all of these documents."""
-        kept = self.home.sketches(numbers).fitted(self.kind.slots)
+        kept = self.backend.sketches(numbers).padded_to(self.kind.slots)
         if kept.slots.shape != (len(numbers), self.kind.slots):
             raise DamagedError(
-                f"{self.home.name} is damaged: a document has no sketch, or not one of this plan; nothing was changed; "
-                "run twinset index verify"
+                f"{self.backend.name} is damaged: a document has no sketch, or not one of this plan; nothing was "
+                "changed; run twinset index verify"
             )
         return kept
 
 
-def _apart(new: Entries) -> Iterator[Entries]:
+def _split_repeated_ids(new: Entries) -> Iterator[Entries]:
     """Documents, those with an id that came before apart from it: where a batch ends must make no difference."""
     begin, seen = 0, set[str]()
     for row, id in enumerate(new.ids):
@@ -279,7 +279,7 @@ def _apart(new: Entries) -> Iterator[Entries]:
     yield new.take(range(begin, len(new))) if begin else new
 
 
-def _committed(done: Changed) -> str:
+def _committed_message(done: ChangeCounts) -> str:
     """What a call that was stopped has done for good."""
     count = done.added + done.replaced + done.unchanged
     if not count:
@@ -288,7 +288,7 @@ def _committed(done: Changed) -> str:
     return f"{number} committed and stay{'s' if count == 1 else ''}, and the same command again goes on from there"
 
 
-def _refuse_twice(ids: Sequence[str]) -> None:
+def _refuse_repeated_ids(ids: Sequence[str]) -> None:
     if len(set(ids)) < len(ids):
         seen: set[str] = set()
         twice = next(id for id in ids if id in seen or seen.add(id))  # type: ignore[func-returns-value]

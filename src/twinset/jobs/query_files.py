@@ -12,9 +12,8 @@ import pyarrow as pa
 from twinset.engines.local.write.table_file import TableFile, check_ending
 from twinset.engines.progress import Progress
 from twinset.errors import OptionError, OutputError
-from twinset.index.asked import Asked
 from twinset.index.index import Index
-from twinset.index.query import many
+from twinset.index.query import QueryCounts, with_query_column
 from twinset.index.read_batches import without
 from twinset.options.checks import new_file
 from twinset.options.index import AskOptions, QueryOptions, SourceOptions
@@ -23,8 +22,8 @@ from twinset.system.spool import cannot_write
 
 def query_to_file(
     index: Index, sources: Sequence[str], output: str | os.PathLike[str], options: AskOptions, progress: Progress
-) -> Asked:
-    """Ask for every document of some sources, and write the answers to a file as they come."""
+) -> QueryCounts:
+    """Limits for every document of some sources, and write the answers to a file as they come."""
     place = _place(output, options.force)
     for source in sources:
         for path in glob.glob(source, recursive=True) if glob.has_magic(source) else [source]:
@@ -32,22 +31,22 @@ def query_to_file(
                 raise OutputError(f"{place} would be replaced, and is read as a source; choose another output")
     words = {name: getattr(options, name) for name, _ in SourceOptions.words()}
     words["exclude"] = without(SourceOptions.of(**words), sources, [str(place)]).exclude
-    asked = Asked()
+    asked = QueryCounts()
     with closing(index.each_query(tuple(sources), progress=progress, asked=asked, **_ask(options), **words)) as found:
-        _write(place, found, many(index.answers))
+        _write(place, found, with_query_column(index.answers))
     return asked
 
 
 def query_one_to_file(
     index: Index, output: str | os.PathLike[str], options: AskOptions, *, text: str | None = None, id: str | None = None
-) -> Asked:
-    """Ask for one text, or for what is like a document of the index, and write the answers to a file."""
+) -> QueryCounts:
+    """Limits for one text, or for what is like a document of the index, and write the answers to a file."""
     place = _place(output, options.force)
     if index.settings.options.images and id is None:
         raise OptionError("--string has no meaning for pictures; give the file as a source")
     found = index.similar_to(id, **_ask(options)) if id is not None else index.query(text or "", **_ask(options))
     _write(place, [found], index.answers)
-    asked = Asked(queries=1, answered=min(1, found.num_rows))
+    asked = QueryCounts(queries=1, answered=min(1, found.num_rows))
     asked.count_answers(found)
     return asked
 

@@ -331,7 +331,7 @@ def test_an_import_that_did_not_come_to_its_end(call: Call, news: str, tmp_path:
 
 def test_migrate(call: Call, news: str, corpus: Path) -> None:
     assert "has format 2, the newest" in call("index", "migrate", news).out
-    rows = dataclasses.replace(Settings.chosen(IndexOptions.of(seed=1)), format=1).to_rows()
+    rows = dataclasses.replace(Settings.create(IndexOptions.of(seed=1)), format=1).to_rows()
     tables.create("old.twinset", "cksmvfs", rows, 1)
     assert call("index", "stats", "old.twinset", "--json").json["format"] == 1
     assert call("index", "query", "old.twinset", corpus.name).code == 0

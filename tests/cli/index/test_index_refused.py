@@ -129,7 +129,7 @@ def test_a_life_in_a_server(call: Call, corpus: Path, postgres_url: str) -> None
     assert call("index", "verify", postgres_url).code == 0
     assert call("index", "compact", postgres_url).code == 0
     assert "already" in call("index", "create", postgres_url).refusal
-    assert call("index", "stats", postgres_url, "--json").json["home"] == "PostgreSQL"
+    assert call("index", "stats", postgres_url, "--json").json["backend"] == "PostgreSQL"
 
 
 def powerless() -> None:

@@ -81,7 +81,7 @@ def made(place: Place, store: str) -> str:
 @contextmanager
 def damaged(index: twinset.Index, statement: str, *values: Any) -> Iterator[None]:
     """Damage for a while: in a transaction of the index's own connection, which is rolled back."""
-    db = index._home._db  # type: ignore[attr-defined]
+    db = index._backend._db  # type: ignore[attr-defined]
     db.execute("BEGIN")
     try:
         db.execute(statement.replace("?", "%s") if "psycopg" in type(db).__module__ else statement, values or None)

@@ -27,7 +27,7 @@ TEXTS = {f"doc-{number}": text_of(number // 4, number) for number in range(600)}
 
 
 class Homes:
-    """As many addresses for an index as a test wants, in one kind of home."""
+    """As many addresses for an index as a test wants, in one back end."""
 
     def __init__(self, folder: Path, database: str = "") -> None:
         self.folder, self.database, self.count = folder, database, 0
@@ -169,14 +169,14 @@ def older_in_sqlite(newest: str, path: str) -> None:
 
 def older_in_postgres(newest: str, url: str) -> None:
     """Tables of format 1 with what others hold."""
-    from twinset.index.postgres.backend import PostgresHome
+    from twinset.index.postgres.backend import PostgresBackend
 
     database, old, new = newest.partition("&schema=")[0], newest.rpartition("=")[2], url.rpartition("=")[2]
     with psycopg.connect(database) as db:
         db.execute(f"SET search_path = {old}")
         rows = settings_of(db)
         db.commit()
-        PostgresHome.create(url, rows, format=1).close()
+        PostgresBackend.create(url, rows, format=1).close()
         for table, statement in MOVED.items():
             db.execute(f"INSERT INTO {new}.{table} {statement.format(old)}")
 

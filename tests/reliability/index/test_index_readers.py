@@ -27,14 +27,14 @@ def readers_during_writes(nursery: Nursery, url: str, seconds: float, *, compact
         assert len(index) == FAMILIES * min(written, 12)
 
 
-def test_readers_during_writes(nursery: Nursery, home_url: str) -> None:
-    readers_during_writes(nursery, home_url, 8, compacts=False)
+def test_readers_during_writes(nursery: Nursery, index_url: str) -> None:
+    readers_during_writes(nursery, index_url, 8, compacts=False)
 
 
-def test_readers_during_writes_and_compactions(nursery: Nursery, home_url: str) -> None:
-    readers_during_writes(nursery, home_url, 6, compacts=True)
+def test_readers_during_writes_and_compactions(nursery: Nursery, index_url: str) -> None:
+    readers_during_writes(nursery, index_url, 6, compacts=True)
 
 
 @pytest.mark.soak
-def test_readers_during_writes_for_a_minute(nursery: Nursery, home_url: str) -> None:
-    readers_during_writes(nursery, home_url, 60, compacts=True)
+def test_readers_during_writes_for_a_minute(nursery: Nursery, index_url: str) -> None:
+    readers_during_writes(nursery, index_url, 60, compacts=True)

@@ -1,6 +1,6 @@
 """What an index must know of its documents: one class a kind, and a file each.
 
-Homes, writing, checking and exporting know nothing of kinds. To add one, write its class, and name it in `kind_of`.
+Homes, writer, checking and exporting know nothing of kinds. To add one, write its class, and name it in `kind_for`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import pyarrow as pa
 
 from twinset.documents.normalize import buffers_of
 from twinset.errors import RowError
-from twinset.index.backend import Document, Home, Kept
-from twinset.index.kinds.text_entries import Entries, Keys, Sketched
-from twinset.index.query import Answering, Ask
+from twinset.index.backend import Backend, Document, SketchRows
+from twinset.index.kinds.text_entries import Entries, Keys, SketchedBatch
+from twinset.index.query import Limits, Searcher
 from twinset.index.settings import Settings
 from twinset.options.index import IndexedOptions, IndexOptions, QueryOptions, SourceOptions
 from twinset.schema import Sketches
@@ -46,15 +46,15 @@ class Kind(ABC):
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
 
-    tells_state: ClassVar[bool] = False
+    tracks_changes: ClassVar[bool] = False
     """Whether every change is told to those who hold something of the index in memory."""
 
     @property
-    def is_settled(self) -> bool:
+    def is_planned(self) -> bool:
         """Whether all is known that the first documents have to tell."""
         return self.settings.plan is not None
 
-    def settled(self, rows: pa.Array) -> Settings:
+    def plan_from(self, rows: pa.Array) -> Settings:
         """The settings, with what the first documents tell; as they were where these tell nothing."""
         return self.settings
 
@@ -72,11 +72,11 @@ class Kind(ABC):
         """The column of an exported file for what is kept of a document besides its sketch, if anything is."""
         return None
 
-    def exported(self, documents: list[Document]) -> list[Any]:
+    def export_contents(self, documents: list[Document]) -> list[Any]:
         """That column."""
         return []
 
-    def imported(self, batch: pa.RecordBatch, path: Path) -> list[bytes] | None:
+    def import_contents(self, batch: pa.RecordBatch, path: Path) -> list[bytes] | None:
         """What is kept, out of an exported file."""
         return None
 
@@ -86,18 +86,18 @@ class Kind(ABC):
         return False
 
     @abstractmethod
-    def columns(self, options: SourceOptions) -> dict[str, Any]:
+    def source_columns(self, options: SourceOptions) -> dict[str, Any]:
         """Words that say what a document of a source is; what the options say themselves goes first."""
 
     @abstractmethod
-    def is_one(self, what: Any) -> bool:
+    def is_single(self, what: Any) -> bool:
         """Whether a query is a single document, not a source of many."""
 
     @abstractmethod
-    def given(self, values: Any) -> pa.Array:
+    def from_values(self, values: Any) -> pa.Array:
         """Documents that a program holds, as those of a source are read."""
 
-    def checked(self, batch: Batch) -> Batch:
+    def check_batch(self, batch: Batch) -> Batch:
         """Documents of a source without those that cannot be any of this index, or an error that names the first."""
         return batch
 
@@ -110,39 +110,39 @@ class Kind(ABC):
         """Documents ready to be written; safe in any thread."""
 
     @abstractmethod
-    def queries(self, rows: pa.Array) -> Sketched:
+    def queries(self, rows: pa.Array) -> SketchedBatch:
         """Documents to be asked for; safe in any thread."""
 
     @abstractmethod
-    def itself(self, kept: Kept, document: Document) -> Sketched:
+    def query_from(self, kept: SketchRows, document: Document) -> SketchedBatch:
         """A document of the index, to be asked for."""
 
-    def asked(self, k: int | None, threshold: float | None, distance: float | None, force: bool) -> Ask:
+    def query_limits(self, k: int | None, threshold: float | None, distance: float | None, force: bool) -> Limits:
         """What is asked, of words that were not looked at yet."""
         if k is None and threshold is None and distance is None:
-            return self.ask(_NOTHING)
-        return self.ask(QueryOptions.of(k=k, threshold=threshold, distance=distance, force=force))
+            return self.limits(_NOTHING)
+        return self.limits(QueryOptions.of(k=k, threshold=threshold, distance=distance, force=force))
 
     @abstractmethod
-    def ask(self, asked: QueryOptions) -> Ask:
+    def limits(self, options: QueryOptions) -> Limits:
         """What is asked; what the index was not planned for is refused, unless it is forced."""
 
     @abstractmethod
-    def asking(self, home: Home) -> Answering:
+    def searcher(self, backend: Backend) -> Searcher:
         """What answers."""
 
     @abstractmethod
-    def odd(self, documents: list[Document], kept: Kept) -> Iterator[tuple[Document, str]]:
+    def mismatches(self, documents: list[Document], kept: SketchRows) -> Iterator[tuple[Document, str]]:
         """Documents whose sketch is not that of what is kept of them, or none at all."""
 
-    def lacking(self, documents: list[Document]) -> str | None:
+    def content_error(self, documents: list[Document]) -> str | None:
         """What is wrong where documents have contents that they should not have, or lack them."""
         if all(one.content is None for one in documents):
             return None
         return f"documents have contents that an index of {self.name}s has not"
 
 
-class OfOneWidth(Kind):
+class FixedWidthKind(Kind):
     """Documents that are numbers of a fixed size each: what is kept of one are its bytes, as slots of 32 bits."""
 
     @property
@@ -155,15 +155,15 @@ class OfOneWidth(Kind):
         """Say how large a document of so many bytes is."""
 
     @abstractmethod
-    def of_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
+    def valid_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
         """Which sketches are of this kind, bit by bit."""
 
     @property
     def slots(self) -> int:
         """Codes are filled up to whole words of 64 bits."""
-        return -(-(self.width or 0) // 4) if self.is_settled else 0
+        return -(-(self.width or 0) // 4) if self.is_planned else 0
 
-    def checked(self, batch: Batch) -> Batch:
+    def check_batch(self, batch: Batch) -> Batch:
         """Leave out what is of another width, where that was asked for."""
         sizes = self._sizes(batch.texts)
         width = self.width or next(iter(sizes[sizes > 0].tolist()), 0)
@@ -187,7 +187,7 @@ class OfOneWidth(Kind):
         sizes = np.diff(buffers_of(rows)[1]).astype(np.int64)
         return np.where(np.asarray(rows.is_null()), 0, sizes) if rows.null_count else sizes
 
-    def sketched(self, rows: pa.Array) -> Sketched:
+    def sketched(self, rows: pa.Array) -> SketchedBatch:
         """Documents with their bytes, without keys; those without any are empty."""
         sizes = self._sizes(rows)
         slots = np.zeros((len(rows), self.slots), np.uint32)
@@ -202,7 +202,7 @@ class OfOneWidth(Kind):
             else:
                 whole[there, :size] = data[starts[:, None] + np.arange(size)]
         none = np.zeros((len(rows), 0), np.int32)
-        return Sketched((sizes > 0).astype(np.uint32), slots, none, None, _NONE)
+        return SketchedBatch((sizes > 0).astype(np.uint32), slots, none, None, _NONE)
 
     def entries(self, ids: list[str], rows: pa.Array) -> Entries:
         """Documents ready to be written."""
@@ -210,24 +210,24 @@ class OfOneWidth(Kind):
         made.keys = self.keys(made.slots)
         return Entries(ids, made, None, are_texts=False)
 
-    def queries(self, rows: pa.Array) -> Sketched:
+    def queries(self, rows: pa.Array) -> SketchedBatch:
         """Documents to be asked for."""
         return self.sketched(rows)
 
-    def itself(self, kept: Kept, document: Document) -> Sketched:
+    def query_from(self, kept: SketchRows, document: Document) -> SketchedBatch:
         """A document of the index, to be asked for."""
-        return Sketched(kept.shingles, kept.slots, np.zeros((len(kept.slots), 0), np.int32), None, _NONE)
+        return SketchedBatch(kept.shingles, kept.slots, np.zeros((len(kept.slots), 0), np.int32), None, _NONE)
 
-    def odd(self, documents: list[Document], kept: Kept) -> Iterator[tuple[Document, str]]:
+    def mismatches(self, documents: list[Document], kept: SketchRows) -> Iterator[tuple[Document, str]]:
         """Documents whose sketch cannot be one."""
         some = kept.shingles == 1
-        right = np.where(some, self.of_slots(kept.slots), (kept.shingles == 0) & ~kept.slots.any(axis=1))
+        right = np.where(some, self.valid_slots(kept.slots), (kept.shingles == 0) & ~kept.slots.any(axis=1))
         wrong = set(kept.numbers[~right].tolist())
         yield from ((one, f"what is kept of it is no {self.name}") for one in documents if one.number in wrong)
 
 
 @lru_cache(maxsize=8)
-def kind_of(settings: Settings) -> Kind:
+def kind_for(settings: Settings) -> Kind:
     """The kind of an index's documents."""
     name = settings.options.item_kind
     if name in ("codes", "images"):
@@ -247,24 +247,24 @@ def kind_of(settings: Settings) -> Kind:
     return TextKind(settings)
 
 
-def begun(options: IndexOptions) -> Settings:
+def initial_settings(options: IndexOptions) -> Settings:
     """The settings of a new index."""
-    settings = Settings.chosen(dataclasses.replace(options, sample=()))
+    settings = Settings.create(dataclasses.replace(options, sample=()))
     if options.learned is not None:
-        from twinset.index.kinds.learned_codes import fitted
+        from twinset.index.kinds.learned_codes import fit_settings
 
-        settings = fitted(settings, options.sample)
-    return kind_of(settings).settled(pa.nulls(0, pa.large_binary()))
+        settings = fit_settings(settings, options.sample)
+    return kind_for(settings).plan_from(pa.nulls(0, pa.large_binary()))
 
 
-def reading(kind: Kind, words: dict[str, Any]) -> SourceOptions:
+def source_options(kind: Kind, words: dict[str, Any]) -> SourceOptions:
     """How sources are read for an index: its documents are what its first ones were."""
     options = SourceOptions.of(**words)
-    said = kind.columns(options)
+    said = kind.source_columns(options)
     values = {name: getattr(options, name) for name, _ in SourceOptions.words()}
     return IndexedOptions.of(**{**values, **said})
 
 
-def one_by_one(values: Any) -> Sequence[Any]:
+def as_sequence(values: Any) -> Sequence[Any]:
     """What a program holds as a sequence, whatever can be gone through."""
     return values if isinstance(values, Sequence) else list(values)

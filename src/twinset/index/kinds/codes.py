@@ -26,11 +26,11 @@ from twinset.candidates.hamming.query import radii_of
 from twinset.documents.formats.arrays import check_array
 from twinset.documents.items.codes import code_of, holds_codes, packed_codes
 from twinset.errors import OptionError, SourceError
-from twinset.index.backend import Home, Kept, Whole
+from twinset.index.backend import Backend, Int64s, SketchRows
 from twinset.index.kinds import kernels
-from twinset.index.kinds.base import OfOneWidth, one_by_one
-from twinset.index.kinds.text_entries import Keys, Sketched
-from twinset.index.query import Answering, Ask, Scored, Scores, Shares, met
+from twinset.index.kinds.base import FixedWidthKind, as_sequence
+from twinset.index.kinds.text_entries import Keys, SketchedBatch
+from twinset.index.query import Answers, Limits, Scores, Searcher, Shares, find_candidates
 from twinset.index.settings import Settings
 from twinset.options.index import QueryOptions, SourceOptions
 from twinset.plan.codes import GivenCodes
@@ -94,16 +94,16 @@ def _turns(width: int, radius: int) -> npt.NDArray[np.int32]:
     return found
 
 
-class CodeKind(OfOneWidth):
+class CodeKind(FixedWidthKind):
     """Bit codes, all of as many bits."""
 
     name = "code"
     empty = "code"
 
-    def settled(self, rows: pa.Array) -> Settings:
+    def plan_from(self, rows: pa.Array) -> Settings:
         """All codes have as many bits as the first."""
         bits = 8 * (self.width or next(iter(self._sizes(rows)[self._sizes(rows) > 0].tolist()), 0))
-        if self.is_settled or not bits:
+        if self.is_planned or not bits:
             return self.settings
         options = self.settings.options
         options = options if options.images else dataclasses.replace(options, bits=bits)
@@ -121,8 +121,8 @@ class CodeKind(OfOneWidth):
 
     @property
     def slots(self) -> int:
-        """Whole words of 64 bits."""
-        return 2 * -(-(self.width or 0) // 8) if self.is_settled else 0
+        """Int64s words of 64 bits."""
+        return 2 * -(-(self.width or 0) // 8) if self.is_planned else 0
 
     @property
     def plan(self) -> GivenCodes:
@@ -131,22 +131,22 @@ class CodeKind(OfOneWidth):
             raise ValueError("nothing is known of the codes yet")
         return self.settings.plan
 
-    def of_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
+    def valid_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
         """Nothing stands behind the last bit of a code."""
         return ~np.asarray(np.ascontiguousarray(slots).view(np.uint8)[:, self.width or 0 :].any(axis=1))
 
-    def columns(self, options: SourceOptions) -> dict[str, Any]:
+    def source_columns(self, options: SourceOptions) -> dict[str, Any]:
         """The column of codes."""
         if options.item_kind not in ("text", "codes"):
             raise OptionError(f"{options.item_flag} says what a document is, but the index holds codes; leave it out")
         return {"codes": options.codes or self.settings.options.codes}
 
-    def is_one(self, what: Any) -> bool:
+    def is_single(self, what: Any) -> bool:
         """A whole number, bytes, or hexadecimal digits."""
         return isinstance(what, (str, bytes, bytearray, int, np.integer)) and not isinstance(what, bool)
 
-    def given(self, values: Any) -> pa.Array:
-        """Whole numbers, bytes or hexadecimal digits: lists of them, arrays of NumPy or Arrow."""
+    def from_values(self, values: Any) -> pa.Array:
+        """Int64s numbers, bytes or hexadecimal digits: lists of them, arrays of NumPy or Arrow."""
         if isinstance(values, (pa.Array, pa.ChunkedArray)):
             column = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
             if not (holds_codes(column.type) or pa.types.is_null(column.type)):
@@ -163,7 +163,7 @@ class CodeKind(OfOneWidth):
 
     def keys(self, slots: Sketches) -> Keys:
         """The bits of each block as one number, the blocks told apart."""
-        if not self.is_settled:
+        if not self.is_planned:
             return np.zeros((len(slots), 0), np.int32)
         cut = blocks(self.plan.bits, self.plan.tables)
         keys = np.zeros((len(slots), len(cut)), np.uint32)
@@ -177,18 +177,18 @@ class CodeKind(OfOneWidth):
                 keys[start : start + _FILED, number] = whole ^ np.uint32(number * 0x9E3779B1 % 2**32)
         return keys.view(np.int32)
 
-    def ask(self, asked: QueryOptions) -> Ask:
-        """Within the distance of the index, unless another is asked for; the k nearest however far."""
-        if asked.threshold is not None:
+    def limits(self, options: QueryOptions) -> Limits:
+        """Within the distance of the index, unless another is options for; the k nearest however far."""
+        if options.threshold is not None:
             raise OptionError(f"threshold has no meaning for an index of {self.name}s; give a distance (--distance)")
-        if asked.distance is not None and asked.distance % 1:
-            raise OptionError(f"distance is {asked.distance:g}; codes differ in a whole number of bits")
-        reach = self.settings.options.reach if asked.k is None else np.inf
-        return Ask(reach if asked.distance is None else asked.distance, asked.k)
+        if options.distance is not None and options.distance % 1:
+            raise OptionError(f"distance is {options.distance:g}; codes differ in a whole number of bits")
+        reach = self.settings.options.reach if options.k is None else np.inf
+        return Limits(reach if options.distance is None else options.distance, options.k)
 
-    def asking(self, home: Home) -> Answering:
+    def searcher(self, backend: Backend) -> Searcher:
         """By blocks."""
-        return _CodeAsking(home, self)
+        return _CodeSearcher(backend, self)
 
 
 class PictureKind(CodeKind):
@@ -202,49 +202,49 @@ class PictureKind(CodeKind):
         """The hash has 64 bits."""
         return 8
 
-    def columns(self, options: SourceOptions) -> dict[str, Any]:
+    def source_columns(self, options: SourceOptions) -> dict[str, Any]:
         """Files."""
         if options.item_kind not in ("text", "images"):
             raise OptionError(f"{options.item_flag} says what a document is, but the index holds pictures")
         return {"images": True}
 
-    def is_one(self, what: Any) -> bool:
+    def is_single(self, what: Any) -> bool:
         """A picture is read from a file, and a file is a source."""
         return False
 
-    def given(self, values: Any) -> pa.Array:
+    def from_values(self, values: Any) -> pa.Array:
         """Pictures are files."""
         raise SourceError(
             "pictures are read from files: give their folder, or a tuple of paths, in place of ids and texts"
         )
 
 
-class _CodeAsking(Answering):
+class _CodeSearcher(Searcher):
     """Answers queries from an index of codes: distances in bits."""
 
-    def __init__(self, home: Home, kind: CodeKind) -> None:
-        super().__init__(home, kind.settings)
+    def __init__(self, backend: Backend, kind: CodeKind) -> None:
+        super().__init__(backend, kind.settings)
         self.kind = kind
 
-    def recall(self, scores: Scores, ask: Ask) -> Shares:
+    def recall(self, scores: Scores, limits: Limits) -> Shares:
         """Nothing is missed."""
         return np.ones(len(scores))
 
-    def scored(self, queries: Sketched, ask: Ask, without: int | None = None) -> list[Scored]:
+    def find(self, queries: SketchedBatch, limits: Limits, without: int | None = None) -> list[Answers]:
         """The answers in portions."""
         rows = np.flatnonzero(queries.shingles)
-        if not len(rows) or not self.kind.is_settled:
+        if not len(rows) or not self.kind.is_planned:
             return []
-        most = int(min(ask.threshold, self.kind.plan.bits))
-        parts: list[Scored] = []
-        for part in self._found(_words(queries.slots), rows, most, ask.k and ask.k + (without is not None)):
+        most = int(min(limits.threshold, self.kind.plan.bits))
+        parts: list[Answers] = []
+        for part in self._found(_words(queries.slots), rows, most, limits.k and limits.k + (without is not None)):
             if without is not None:
                 other = part.numbers != without
-                part = Scored(part.queries[other], part.numbers[other], (part.scores[0][other],))
-            parts.append(part.best(ask, falling=False))
+                part = Answers(part.queries[other], part.numbers[other], (part.scores[0][other],))
+            parts.append(part.best(limits, descending=False))
         return parts
 
-    def _found(self, codes: Codes, rows: Whole, most: int, k: int | None) -> Iterator[Scored]:
+    def _found(self, codes: Codes, rows: Int64s, most: int, k: int | None) -> Iterator[Answers]:
         """What is near queries, those of one query in one portion."""
         probes = self._probes(most)
         scan = k is None and probes * len(rows) * _SEEK > self._scan_cost(len(rows))
@@ -267,16 +267,17 @@ class _CodeAsking(Answering):
         return blocks(self.kind.plan.bits, self.kind.plan.tables)
 
     def _scan_cost(self, queries: int) -> float:
-        return self.home.last_number() * (_ROW * -(-queries // _QUERIES) + _COMPARE * queries)
+        return self.backend.last_number() * (_ROW * -(-queries // _QUERIES) + _COMPARE * queries)
 
-    def _filed(self, codes: Codes, rows: Whole) -> Keys:
+    def _filed(self, codes: Codes, rows: Int64s) -> Keys:
         return self.kind.keys(codes[rows].view(np.uint32))
 
-    def _within(self, codes: Codes, rows: Whole, most: int) -> Iterator[Scored]:
+    def _within(self, codes: Codes, rows: Int64s, most: int) -> Iterator[Answers]:
         """Everything within a distance."""
         radii = radii_of(most, len(self._blocks)).tolist()
         steps = [(block, size) for block, radius in enumerate(radii) for size in range(radius + 1)]
-        for asked, numbers in met(self.home, rows, self._tried(self._filed(codes, rows), steps), _MEETINGS):
+        keys = self._tried(self._filed(codes, rows), steps)
+        for asked, numbers in find_candidates(self.backend, rows, keys, _MEETINGS):
             yield self._verified(codes, asked, numbers, most)
 
     def _tried(self, filed: Keys, steps: list[tuple[int, int]]) -> Keys:
@@ -285,34 +286,34 @@ class _CodeAsking(Answering):
         tried = [filed[:, block, None] ^ _turns(width, size) for block, size in steps if size <= width]
         return np.concatenate([np.zeros((len(filed), 0), np.int32), *tried], axis=1)
 
-    def _verified(self, codes: Codes, asked: Whole, numbers: Whole, most: int) -> Scored:
-        parts: list[Scored] = []
+    def _verified(self, codes: Codes, asked: Int64s, numbers: Int64s, most: int) -> Answers:
+        parts: list[Answers] = []
         for chosen, places, kept in self.with_sketches(asked, numbers, self.kind.slots, _SKETCHES):
             bits = np.empty(len(chosen), np.uint32)
             kernels.differing_bits(codes, _words(kept.slots), asked[chosen], places, bits)
             near = bits <= most
-            parts.append(Scored(asked[chosen[near]], numbers[chosen[near]], (bits[near].astype(np.int64),)))
-        return Scored.joined(parts, 1)
+            parts.append(Answers(asked[chosen[near]], numbers[chosen[near]], (bits[near].astype(np.int64),)))
+        return Answers.concat(parts, 1)
 
-    def _nearest(self, codes: Codes, rows: Whole, most: int, k: int) -> Iterator[Scored]:
+    def _nearest(self, codes: Codes, rows: Int64s, most: int, k: int) -> Iterator[Answers]:
         """The k nearest within a distance: farther and farther, until they are proven to be the nearest."""
-        found = Scored.joined([], 1)
+        found = Answers.concat([], 1)
         seen = np.zeros(0, np.uint64)
         active = rows
         for proven, steps in self._steps(most):
             keys = self._tried(self._filed(codes, active), steps)
             if keys.size * _SEEK > self._scan_cost(len(active)):
                 break
-            for asked, numbers in met(self.home, active, keys, _MEETINGS):
+            for asked, numbers in find_candidates(self.backend, active, keys, _MEETINGS):
                 pairs = (asked.astype(np.uint64) << np.uint64(32)) | numbers.astype(np.uint64)
                 new = ~np.isin(pairs, seen)
                 seen = np.concatenate([seen, pairs[new]])
-                found = Scored.joined([found, self._verified(codes, asked[new], numbers[new], most)], 1)
+                found = Answers.concat([found, self._verified(codes, asked[new], numbers[new], most)], 1)
             near = np.bincount(found.queries[found.scores[0] <= proven], minlength=len(codes))
             done = active[(near[active] >= k) | (proven >= most)]
             mine = np.isin(found.queries, done)
-            yield Scored(found.queries[mine], found.numbers[mine], (found.scores[0][mine],))
-            found = Scored(found.queries[~mine], found.numbers[~mine], (found.scores[0][~mine],))
+            yield Answers(found.queries[mine], found.numbers[mine], (found.scores[0][mine],))
+            found = Answers(found.queries[~mine], found.numbers[~mine], (found.scores[0][~mine],))
             active = np.setdiff1d(active, done)
             if not len(active):
                 return
@@ -328,13 +329,13 @@ class _CodeAsking(Answering):
         for distance in range(2 * tables, most + 1):
             yield distance, [(distance % tables, distance // tables)]
 
-    def _scanned(self, codes: Codes, rows: Whole, most: int, k: int | None) -> Scored:
+    def _scanned(self, codes: Codes, rows: Int64s, most: int, k: int | None) -> Answers:
         """Compare queries with every code."""
         limits = dict.fromkeys(rows.tolist(), most)
-        found: dict[int, list[tuple[Whole, Whole]]] = {row: [] for row in limits}
+        found: dict[int, list[tuple[Int64s, Int64s]]] = {row: [] for row in limits}
         places, bits = np.empty(_PAGE, np.int64), np.empty(_PAGE, np.uint32)
         after = 0
-        while len((page := self.home.sketch_page(after, _PAGE)).numbers):
+        while len((page := self.backend.sketch_page(after, _PAGE)).numbers):
             after = int(page.numbers[-1])
             numbers, theirs = self._codes_of(page)
             for row, limit in limits.items():
@@ -345,21 +346,21 @@ class _CodeAsking(Answering):
                 if k is not None:
                     limits[row] = _keep_nearest(found[row], k, limit)
         parts = [
-            Scored(np.full(len(numbers), row), numbers, (distances,))
+            Answers(np.full(len(numbers), row), numbers, (distances,))
             for row, some in found.items()
             for numbers, distances in some
         ]
-        return Scored.joined(parts, 1)
+        return Answers.concat(parts, 1)
 
-    def _codes_of(self, page: Kept) -> tuple[Whole, Codes]:
-        fitted = page.fitted(self.kind.slots)
-        if fitted.slots.shape[1] != self.kind.slots:
+    def _codes_of(self, page: SketchRows) -> tuple[Int64s, Codes]:
+        fit_settings = page.padded_to(self.kind.slots)
+        if fit_settings.slots.shape[1] != self.kind.slots:
             raise self.damaged("has no sketch, or not one of this plan")
-        some = fitted.shingles > 0
-        return fitted.numbers[some], _words(fitted.slots[some])
+        some = fit_settings.shingles > 0
+        return fit_settings.numbers[some], _words(fit_settings.slots[some])
 
 
-def _keep_nearest(found: list[tuple[Whole, Whole]], k: int, limit: int) -> int:
+def _keep_nearest(found: list[tuple[Int64s, Int64s]], k: int, limit: int) -> int:
     """Keep the k nearest so far, of equally near ones the first, and say how near the next must be to count."""
     numbers, distances = (np.concatenate(column) for column in zip(*found, strict=True))
     order = np.lexsort((numbers, distances))[:k]
@@ -375,7 +376,7 @@ def _listed(values: Any) -> tuple[pa.Array, list[tuple[int, str]]]:
     """Codes one by one."""
     alone = isinstance(values, (str, bytes, bytearray, int))
     codes: list[bytes | None] = []
-    for place, value in enumerate([values] if alone else one_by_one(values)):
+    for place, value in enumerate([values] if alone else as_sequence(values)):
         try:
             codes.append(None if value is None else code_of(value))
         except ValueError as error:

@@ -23,13 +23,13 @@ import pyarrow as pa
 
 from twinset.engines.progress import Silent
 from twinset.errors import DamagedError, OptionError, StateError
-from twinset.index.backend import Home, Whole
+from twinset.index.backend import Backend, Int64s
 from twinset.index.kinds import kernels
-from twinset.index.kinds.base import STATE, kind_of, reading
-from twinset.index.kinds.text_entries import Sketched
-from twinset.index.kinds.vectors import VectorAsking, VectorKind
-from twinset.index.query import Answering, Ask, Scores, Shares
-from twinset.index.read_batches import Incoming
+from twinset.index.kinds.base import STATE, kind_for, source_options
+from twinset.index.kinds.text_entries import SketchedBatch
+from twinset.index.kinds.vectors import VectorKind, VectorSearcher
+from twinset.index.query import Limits, Scores, Searcher, Shares
+from twinset.index.read_batches import DocumentBatches
 from twinset.index.settings import Settings
 from twinset.pairs.vectors import every_nearest
 from twinset.schema import Codes, Sketches, Vectors
@@ -44,18 +44,18 @@ _MOST = 50_000  # vectors of a sample that are fitted on
 _PAGE = 2**10
 
 
-def fitted(settings: Settings, sample: tuple[object, ...]) -> Settings:
+def fit_settings(settings: Settings, sample: tuple[object, ...]) -> Settings:
     """The settings of a new index, with codes that were fitted on a sample, and how well they did there."""
     if not sample:
         raise OptionError("learned codes are fitted on a sample; name one with --sample SOURCE")
-    kind = kind_of(settings)
+    kind = kind_for(settings)
     if not isinstance(kind, LearnedKind):
         raise OptionError("learned codes need vectors; name them with --vectors")
     source = sample[0] if len(sample) == 1 else tuple(sample)
-    incoming = Incoming(source, reading(kind, {}), Silent(), [])
+    incoming = DocumentBatches(source, source_options(kind, {}), Silent(), [])
     pieces = list(incoming.batches(lambda batch: batch.texts.cast(pa.large_binary()), "reading the sample"))
     rows = pa.concat_arrays([pa.nulls(0, pa.large_binary()), *pieces]).drop_null()[:_MOST]
-    settled = kind.settled(rows)
+    settled = kind.plan_from(rows)
     if settled.plan is None:
         raise OptionError("the sample holds no vectors; learned codes need some thousands")
     options = dataclasses.replace(settled.options, bits=settled.options.bits or BITS)
@@ -68,11 +68,11 @@ def fitted(settings: Settings, sample: tuple[object, ...]) -> Settings:
         name: {"type": array.dtype.str, "shape": array.shape, "data": base64.b64encode(array.tobytes()).decode()}
         for name, array in made.arrays().items()
     }
-    told = {"recall": _measured(vectors, learned.codes(hashed, made), options.measure), "arrays": arrays}
+    told = {"recall": _recall_on_sample(vectors, learned.codes(hashed, made), options.measure), "arrays": arrays}
     return dataclasses.replace(settled, options=options, learned=orjson.dumps(told).decode())
 
 
-def _measured(vectors: Vectors, codes: Codes, measure: str) -> float:
+def _recall_on_sample(vectors: Vectors, codes: Codes, measure: str) -> float:
     """Which share of the nearest of some vectors of the sample is in the best hundredth by their codes."""
     asked = np.unique(np.linspace(0, len(vectors) - 1, _ASKED).astype(np.int64))
     nearest, _, counts = every_nearest(vectors[asked], vectors, _NEAREST + 1, measure)
@@ -85,7 +85,7 @@ def _measured(vectors: Vectors, codes: Codes, measure: str) -> float:
     return found / max(1, total)
 
 
-def _best(query: npt.NDArray[np.uint64], codes: Codes, count: int) -> Whole:
+def _best(query: npt.NDArray[np.uint64], codes: Codes, count: int) -> Int64s:
     """The places of so many codes that differ least from a query, of equal ones the first."""
     places, bits = np.empty(len(codes), np.int64), np.empty(len(codes), np.uint32)
     kernels.within_bits(query, codes, 64 * codes.shape[1], places, bits)
@@ -99,7 +99,7 @@ def _best(query: npt.NDArray[np.uint64], codes: Codes, count: int) -> Whole:
 class LearnedKind(VectorKind):
     """Vectors with learned codes behind them."""
 
-    tells_state = True
+    tracks_changes = True
 
     @cached_property
     def _learned(self) -> tuple[learned.LearnedCodes, float]:
@@ -119,28 +119,28 @@ class LearnedKind(VectorKind):
 
     def facts(self) -> dict[str, Any]:
         """How well the codes did on the sample."""
-        return {"recall_on_sample": self.measured}
+        return {"recall_on_sample": self.sample_recall}
 
     @property
-    def measured(self) -> float:
+    def sample_recall(self) -> float:
         """The share of the nearest that codes found on the sample."""
         return self._learned[1]
 
     @property
     def slots(self) -> int:
         """The numbers of a vector, and the words of its code."""
-        return super().slots + 2 * -(-int(self.settings.options.bits or BITS) // 64) if self.is_settled else 0
+        return super().slots + 2 * -(-int(self.settings.options.bits or BITS) // 64) if self.is_planned else 0
 
     def codes_of(self, vectors: Vectors) -> Codes:
         """The codes of some vectors."""
         hashed = unit_vectors(vectors)[0] if self.settings.options.measure == "cosine" else vectors
         return learned.codes(hashed, self._learned[0])
 
-    def behind(self, slots: Sketches) -> Codes:
+    def codes_in(self, slots: Sketches) -> Codes:
         """The codes that stand behind vectors."""
         return np.ascontiguousarray(slots[:, super().slots :]).view(np.uint64)
 
-    def sketched(self, rows: pa.Array) -> Sketched:
+    def sketched(self, rows: pa.Array) -> SketchedBatch:
         """Vectors with their codes."""
         made = super().sketched(rows)
         there = np.flatnonzero(made.shingles)
@@ -148,72 +148,72 @@ class LearnedKind(VectorKind):
         made.slots[there, super().slots :] = codes.view(np.uint32)
         return made
 
-    def of_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
+    def valid_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
         """Vectors, and the codes that they have."""
-        right = super().of_slots(slots)
+        right = super().valid_slots(slots)
         good = np.flatnonzero(right)
-        right[good] = (self.codes_of(self.vectors_of(slots[good])) == self.behind(slots[good])).all(axis=1)
+        right[good] = (self.codes_of(self.vectors_of(slots[good])) == self.codes_in(slots[good])).all(axis=1)
         return right
 
-    def asking(self, home: Home) -> Answering:
+    def searcher(self, backend: Backend) -> Searcher:
         """By tables, and for the k nearest by codes."""
-        return _LearnedAsking(home, self)
+        return _LearnedSearcher(backend, self)
 
 
 @dataclass(frozen=True)
-class _Held:
+class _CodeCache:
     """The codes of all documents as they were at some state."""
 
     state: str | None
-    numbers: Whole
+    numbers: Int64s
     codes: Codes
 
 
-_HELD: WeakKeyDictionary[Home, _Held] = WeakKeyDictionary()
+_CODES: WeakKeyDictionary[Backend, _CodeCache] = WeakKeyDictionary()
 
 
-class _LearnedAsking(VectorAsking):
+class _LearnedSearcher(VectorSearcher):
     """Answers queries from an index of vectors with learned codes."""
 
     kind: LearnedKind
 
-    def _ranks(self, ask: Ask) -> bool:
-        return ask.k is not None
+    def _ranks(self, limits: Limits) -> bool:
+        return limits.k is not None
 
-    def recall(self, scores: Scores, ask: Ask) -> Shares:
+    def recall(self, scores: Scores, limits: Limits) -> Shares:
         """For the k nearest, what was measured on the sample, where the tables do not promise more."""
-        by_tables = super().recall(scores, ask)
-        return np.maximum(by_tables, self.kind.measured) if ask.k is not None else by_tables
+        by_tables = super().recall(scores, limits)
+        return np.maximum(by_tables, self.kind.sample_recall) if limits.k is not None else by_tables
 
-    def _met(self, vectors: Vectors, rows: Whole, ask: Ask) -> Iterator[tuple[Whole, Whole]]:
-        if ask.k is None:
-            yield from super()._met(vectors, rows, ask)
+    def _met(self, vectors: Vectors, rows: Int64s, limits: Limits) -> Iterator[tuple[Int64s, Int64s]]:
+        if limits.k is None:
+            yield from super()._met(vectors, rows, limits)
             return
-        held, asked = self._held(), self.kind.codes_of(vectors)
-        count = max(_TIMES * ask.k, len(held.numbers) // _SHARE)
+        held, asked = self._cached_codes(), self.kind.codes_of(vectors)
+        count = max(_TIMES * limits.k, len(held.numbers) // _SHARE)
         for row in rows.tolist():
             ranked = held.numbers[_best(asked[row], held.codes, count)] if len(held.numbers) else held.numbers
-            met = super()._met(vectors, np.array([row]), ask) if self.kind.plan.tables else iter(())
+            met = super()._met(vectors, np.array([row]), limits) if self.kind.plan.tables else iter(())
             numbers = np.unique(np.concatenate([ranked, *(numbers for _, numbers in met)]))
             yield np.full(len(numbers), row), numbers
 
-    def _held(self) -> _Held:
+    def _cached_codes(self) -> _CodeCache:
         """The codes of all documents, read again where the index has changed."""
-        state = self.home.settings(STATE).get(STATE)
-        held = _HELD.get(self.home)
+        state = self.backend.settings(STATE).get(STATE)
+        held = _CODES.get(self.backend)
         if held is None or held.state != state:
             pages = list(self._pages())
             numbers = np.concatenate([np.zeros(0, np.int64), *(numbers for numbers, _ in pages)])
             words = -(-int(self.settings.options.bits or BITS) // 64)
             codes = np.concatenate([np.zeros((0, words), np.uint64), *(codes for _, codes in pages)])
-            held = _HELD[self.home] = _Held(state, numbers, codes)
+            held = _CODES[self.backend] = _CodeCache(state, numbers, codes)
         return held
 
-    def _pages(self) -> Iterator[tuple[Whole, Codes]]:
+    def _pages(self) -> Iterator[tuple[Int64s, Codes]]:
         after = 0
-        while len((page := self.home.sketch_page(after, _PAGE).fitted(self.kind.slots)).numbers):
+        while len((page := self.backend.sketch_page(after, _PAGE).padded_to(self.kind.slots)).numbers):
             if page.slots.shape[1] != self.kind.slots:
                 raise self.damaged("has no sketch, or not one of this plan")
             after = int(page.numbers[-1])
             some = page.shingles > 0
-            yield page.numbers[some], self.kind.behind(page.slots[some])
+            yield page.numbers[some], self.kind.codes_in(page.slots[some])

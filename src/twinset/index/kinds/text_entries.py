@@ -30,7 +30,7 @@ Keys = npt.NDArray[np.int32]
 
 
 @dataclass
-class Sketched:
+class SketchedBatch:
     """Sketches of some texts, one row each.
 
     `shingles` counts distinct ones. `sets` are the shingle sets themselves, where they were asked for. `replaced` are
@@ -46,9 +46,9 @@ class Sketched:
     def __len__(self) -> int:
         return len(self.shingles)
 
-    def take(self, rows: Sequence[int]) -> Sketched:
+    def take(self, rows: Sequence[int]) -> SketchedBatch:
         """Some of them, without their sets."""
-        return Sketched(self.shingles[rows], self.slots[rows], self.keys[rows], None, np.zeros(0, np.int64))
+        return SketchedBatch(self.shingles[rows], self.slots[rows], self.keys[rows], None, np.zeros(0, np.int64))
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Entries:
     """
 
     ids: list[str]
-    sketched: Sketched
+    sketched: SketchedBatch
     contents: list[bytes] | None
     are_texts: bool
 
@@ -78,11 +78,11 @@ class Entries:
         return Entries([self.ids[row] for row in rows], self.sketched.take(rows), contents, self.are_texts)
 
 
-def sketched(texts: pa.Array, settings: Settings, *, sets: bool) -> Sketched:
+def sketch_texts(texts: pa.Array, settings: Settings, *, sets: bool) -> SketchedBatch:
     """Sketch texts with an index's options and seed; safe in any thread."""
     slots = np.zeros((len(texts), settings.bands.n_hashes), np.uint32)
     made, replaced = _shingled(texts, settings, slots, keep=sets)
-    return Sketched(made.sizes, slots, keys_of(slots, settings), made if sets else None, replaced)
+    return SketchedBatch(made.sizes, slots, keys_of(slots, settings), made if sets else None, replaced)
 
 
 def _shingled(texts: pa.Array, settings: Settings, slots: Sketches | None, *, keep: bool) -> tuple[Sets, Places]:
@@ -138,10 +138,10 @@ def packed_bands(numbers: npt.NDArray[np.int64], keys: Keys) -> npt.NDArray[np.i
     return packed if fresh.all() else packed[np.concatenate([[True], fresh])]
 
 
-def entries(ids: list[str], texts: pa.Array, settings: Settings) -> Entries:
+def make_entries(ids: list[str], texts: pa.Array, settings: Settings) -> Entries:
     """Documents ready to be written; safe in any thread."""
     store = settings.options.store
-    done = sketched(texts, settings, sets=store == "shingles")
+    done = sketch_texts(texts, settings, sets=store == "shingles")
     contents = None
     if store == "text":
         contents = [pack(text) for text in _bytes_of(texts, done.replaced)]

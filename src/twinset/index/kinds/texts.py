@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from twinset.errors import DamagedError, OptionError
-from twinset.index.backend import Document, Home, Kept
+from twinset.index.backend import Backend, Document, SketchRows
 from twinset.index.kinds.base import Kind
 from twinset.index.kinds.pack_text import pack, unpack, unpack_text
-from twinset.index.kinds.text_entries import Entries, Keys, Sketched, entries, keys_of, sets_of, sketched
-from twinset.index.kinds.text_queries import Asking
-from twinset.index.query import Answering, Ask
+from twinset.index.kinds.text_entries import Entries, Keys, SketchedBatch, keys_of, make_entries, sets_of, sketch_texts
+from twinset.index.kinds.text_queries import TextSearcher
+from twinset.index.query import Limits, Searcher
 from twinset.index.read_batches import texts_array
 from twinset.options.index import QueryOptions, SourceOptions
 from twinset.plan import band_probability
@@ -50,13 +50,13 @@ class TextKind(Kind):
             "shingles": pa.field("hashes", pa.large_binary(), nullable=False),
         }.get(self._store)
 
-    def exported(self, documents: list[Document]) -> list[Any]:
+    def export_contents(self, documents: list[Document]) -> list[Any]:
         """Texts unpacked, hashes as they are."""
         if any(one.content is None for one in documents):
             raise DamagedError("the index is damaged: something of a document is missing; run twinset index verify")
         return [unpack_text(one.content) if self.are_texts else one.content for one in documents]
 
-    def imported(self, batch: pa.RecordBatch, path: Path) -> list[bytes] | None:
+    def import_contents(self, batch: pa.RecordBatch, path: Path) -> list[bytes] | None:
         """Texts packed again, hashes as they are."""
         if self.content is None:
             return None
@@ -73,7 +73,7 @@ class TextKind(Kind):
         """Whether texts are kept."""
         return self._store == "text"
 
-    def columns(self, options: SourceOptions) -> dict[str, Any]:
+    def source_columns(self, options: SourceOptions) -> dict[str, Any]:
         """The column of lists, of an index of sets."""
         other = options.item_flag if options.item_kind not in ("text", "items", "groups") else None
         if not self._of_sets and options.item_kind != "text" and other is None:
@@ -88,11 +88,11 @@ class TextKind(Kind):
             return {}
         return {"items": options.items or self.settings.options.items} if self._of_sets else {}
 
-    def is_one(self, what: Any) -> bool:
+    def is_single(self, what: Any) -> bool:
         """A string; of an index of sets also a set."""
         return isinstance(what, str) or (self._of_sets and isinstance(what, Set))
 
-    def given(self, values: Any) -> pa.Array:
+    def from_values(self, values: Any) -> pa.Array:
         """Texts, or lists of elements."""
         return texts_array(values, sets=self._of_sets)
 
@@ -102,44 +102,44 @@ class TextKind(Kind):
 
     def entries(self, ids: list[str], rows: pa.Array) -> Entries:
         """Sketches, and what is kept besides."""
-        return entries(ids, rows, self.settings)
+        return make_entries(ids, rows, self.settings)
 
-    def queries(self, rows: pa.Array) -> Sketched:
+    def queries(self, rows: pa.Array) -> SketchedBatch:
         """Sketches, and the shingle sets where answers are verified."""
-        return sketched(rows, self.settings, sets=self._store != "none")
+        return sketch_texts(rows, self.settings, sets=self._store != "none")
 
-    def itself(self, kept: Kept, document: Document) -> Sketched:
+    def query_from(self, kept: SketchRows, document: Document) -> SketchedBatch:
         """The same, of what is kept."""
         sets = sets_of([document.content], self.settings) if self._store != "none" else None
-        return Sketched(kept.shingles, kept.slots, self.keys(kept.slots), sets, np.zeros(0, np.int64))
+        return SketchedBatch(kept.shingles, kept.slots, self.keys(kept.slots), sets, np.zeros(0, np.int64))
 
-    def ask(self, asked: QueryOptions) -> Ask:
-        """From the threshold of the index on, unless something else is asked."""
+    def limits(self, options: QueryOptions) -> Limits:
+        """From the threshold of the index on, unless something else is options."""
         plan = self.settings.bands
-        if asked.distance is not None:
+        if options.distance is not None:
             raise OptionError("distance has no meaning for an index of texts or sets; give a threshold (--threshold)")
-        if asked.threshold is None:
-            return Ask(0.0 if asked.k is not None else plan.threshold, asked.k)
-        if asked.threshold < plan.threshold and not asked.force:
-            found = band_probability(asked.threshold, plan.n_bands, plan.rows_per_band) * (1 - self.settings.loss)
+        if options.threshold is None:
+            return Limits(0.0 if options.k is not None else plan.threshold, options.k)
+        if options.threshold < plan.threshold and not options.force:
+            found = band_probability(options.threshold, plan.n_bands, plan.rows_per_band) * (1 - self.settings.loss)
             raise OptionError(
-                f"threshold is {asked.threshold:g}, and the index was planned for {plan.threshold:g}: a document at "
-                f"{asked.threshold:g} would be found with probability {found:.4f} only; ask from {plan.threshold:g} "
+                f"threshold is {options.threshold:g}, and the index was planned for {plan.threshold:g}: a document at "
+                f"{options.threshold:g} would be found with probability {found:.4f} only; ask from {plan.threshold:g} "
                 "on, ask for the k nearest, or take what is found with force (--force)"
             )
-        return Ask(asked.threshold, asked.k)
+        return Limits(options.threshold, options.k)
 
-    def asking(self, home: Home) -> Answering:
+    def searcher(self, backend: Backend) -> Searcher:
         """By bands, sketches and contents."""
-        return Asking(home, self.settings)
+        return TextSearcher(backend, self.settings)
 
-    def lacking(self, documents: list[Document]) -> str | None:
+    def content_error(self, documents: list[Document]) -> str | None:
         """Hashes must be there where they are kept, and nothing where nothing is; texts are looked at one by one."""
         if self._store == "text" or not any((one.content is None) == (self._store == "shingles") for one in documents):
             return None
         return f"documents have contents that an index with store {self._store!r} has not, or lack them"
 
-    def odd(self, documents: list[Document], kept: Kept) -> Iterator[tuple[Document, str]]:
+    def mismatches(self, documents: list[Document], kept: SketchRows) -> Iterator[tuple[Document, str]]:
         """Documents whose sketch is not that of their content."""
         if self._store == "none":
             return
@@ -169,15 +169,15 @@ class TextKind(Kind):
             return False
         return True
 
-    def _sketched_again(self, documents: list[Document]) -> Kept:
+    def _sketched_again(self, documents: list[Document]) -> SketchRows:
         """The number of shingles and the sketch of each document, from its content."""
         contents = [one.content or b"" for one in documents]
         numbers = np.array([one.number for one in documents], np.int64)
         if self.are_texts:
             texts = pa.array([unpack(content) for content in contents], pa.large_binary())
-            made = sketched(texts, self.settings, sets=False)
-            return Kept(numbers, made.shingles, made.slots)
+            made = sketch_texts(texts, self.settings, sets=False)
+            return SketchRows(numbers, made.shingles, made.slots)
         sets = sets_of(contents, self.settings)
         shingles = Shingles(np.arange(len(numbers)), sets.starts, sets.hashes)
         slots = sketch(shingles, self.settings.options.sketch, self.slots, self.settings.seed)
-        return Kept(numbers, sets.sizes, slots)
+        return SketchRows(numbers, sets.sizes, slots)

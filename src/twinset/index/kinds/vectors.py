@@ -22,10 +22,10 @@ import pyarrow as pa
 from twinset.candidates import probing
 from twinset.documents.items.vectors import holds_vectors, packed_rows, packed_vectors, read_vector
 from twinset.errors import OptionError, PlanWarning, SourceError
-from twinset.index.backend import Home, Kept, Whole
-from twinset.index.kinds.base import OfOneWidth, one_by_one
-from twinset.index.kinds.text_entries import Keys, Sketched
-from twinset.index.query import Answering, Ask, Scored, Scores, Shares, met
+from twinset.index.backend import Backend, Int64s, SketchRows
+from twinset.index.kinds.base import FixedWidthKind, as_sequence
+from twinset.index.kinds.text_entries import Keys, SketchedBatch
+from twinset.index.query import Answers, Limits, Scores, Searcher, Shares, find_candidates
 from twinset.index.settings import Settings
 from twinset.options.index import IndexOptions, QueryOptions, SourceOptions
 from twinset.pairs.vectors import near, similar
@@ -51,17 +51,17 @@ limits, beyond which nothing is promised."""
 _MIX, _TURN = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
-class VectorKind(OfOneWidth):
+class VectorKind(FixedWidthKind):
     """Vectors, all of as many dimensions."""
 
     name = "vector"
     empty = "direction"
 
-    def settled(self, rows: pa.Array) -> Settings:
+    def plan_from(self, rows: pa.Array) -> Settings:
         """All vectors have as many dimensions as the first; how alike unrelated ones are tells the plan."""
         sizes = self._sizes(rows)
         width = self.width or next(iter(sizes[sizes > 0].tolist()), 0)
-        if self.is_settled or not (sizes == width).any() or not width:
+        if self.is_planned or not (sizes == width).any() or not width:
             return self.settings
         options = dataclasses.replace(self.settings.options, dimensions=width // 4)
         data = [one for one in rows.to_pylist() if one is not None and len(one) == width]
@@ -91,7 +91,7 @@ class VectorKind(OfOneWidth):
         """What the tables of the plan were drawn from the seed."""
         return vector_keys.draw(self.plan, self.settings.seed)
 
-    def of_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
+    def valid_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
         """Finite numbers; for cosines, not all of them zeros."""
         vectors = self.vectors_of(slots)
         right = np.asarray(np.isfinite(vectors).all(axis=1))
@@ -101,14 +101,14 @@ class VectorKind(OfOneWidth):
         """The vectors themselves."""
         return np.ascontiguousarray(slots[:, : (self.width or 0) // 4]).view(np.float32)
 
-    def columns(self, options: SourceOptions) -> dict[str, Any]:
+    def source_columns(self, options: SourceOptions) -> dict[str, Any]:
         """The column of vectors, and whether those without a direction are empty."""
         ours = self.settings.options
         if options.item_kind not in ("text", "vectors"):
             raise OptionError(f"{options.item_flag} says what a document is, but the index holds vectors; leave it out")
         return {"vectors": options.vectors if options.vectors is not None else ours.vectors, "distance": ours.distance}
 
-    def is_one(self, what: Any) -> bool:
+    def is_single(self, what: Any) -> bool:
         """Numbers in a row: a list, an array of one dimension, or written in a string."""
         if isinstance(what, np.ndarray):
             return what.ndim == 1 and what.dtype.kind in "fiu"
@@ -116,7 +116,7 @@ class VectorKind(OfOneWidth):
             return bool(what) and all(isinstance(one, (int, float, np.number)) for one in what)
         return isinstance(what, str)
 
-    def given(self, values: Any) -> pa.Array:
+    def from_values(self, values: Any) -> pa.Array:
         """Vectors: an array of two dimensions, a list of lists, or a column of Arrow."""
         directions = self.settings.options.measure == "cosine"
         within = self.settings.options.distance
@@ -137,7 +137,7 @@ class VectorKind(OfOneWidth):
 
     def keys(self, slots: Sketches) -> Keys:
         """One for each table."""
-        if not self.is_settled:
+        if not self.is_planned:
             return np.zeros((len(slots), 0), np.int32)
         return self.tried(self.vectors_of(slots), 0)
 
@@ -153,103 +153,103 @@ class VectorKind(OfOneWidth):
                 keys[start : start + _HASHED, table] = _mixed(tried, table)
         return keys.reshape(len(vectors), -1).view(np.int32)
 
-    def ask(self, asked: QueryOptions) -> Ask:
+    def limits(self, options: QueryOptions) -> Limits:
         """Within the limit of the index, unless something else is asked; the k nearest however far."""
         ours = self.settings.options
         by_cosine = ours.measure == "cosine"
         name, other = ("threshold", "distance") if by_cosine else ("distance", "threshold")
-        if getattr(asked, other) is not None:
+        if getattr(options, other) is not None:
             raise OptionError(f"{other} has no meaning for this index, which goes by {name}; give --{name}")
         planned = float(getattr(ours, name))
-        limit = getattr(asked, name)
+        limit = getattr(options, name)
         if limit is None:
-            return Ask(planned if asked.k is None else -2.0 if by_cosine else np.inf, asked.k)
-        if (limit < planned if by_cosine else limit > planned) and not asked.force:
-            chance = f"{self.recall(float(limit)):.4f}" if self.is_settled else "less than was promised"
+            return Limits(planned if options.k is None else -2.0 if by_cosine else np.inf, options.k)
+        if (limit < planned if by_cosine else limit > planned) and not options.force:
+            chance = f"{self.recall(float(limit)):.4f}" if self.is_planned else "less than was promised"
             raise OptionError(
                 f"{name} is {limit:g}, and the index was planned for {planned:g}: a vector at {limit:g} would be "
                 f"found with probability {chance} only; ask {'from' if by_cosine else 'up to'} {planned:g}"
                 f"{' on' if by_cosine else ''}, ask for the k nearest, or take what is found with force (--force)"
             )
-        return Ask(float(limit), asked.k)
+        return Limits(float(limit), options.k)
 
     def recall(self, likeness: float) -> float:
         """The least probability with which a vector of this cosine, or at this distance, is found."""
         return _recall(self.plan, likeness)
 
-    def asking(self, home: Home) -> Answering:
+    def searcher(self, backend: Backend) -> Searcher:
         """By tables."""
-        return VectorAsking(home, self)
+        return VectorSearcher(backend, self)
 
 
-class VectorAsking(Answering):
+class VectorSearcher(Searcher):
     """Answers queries from an index of vectors: cosines or distances."""
 
-    def __init__(self, home: Home, kind: VectorKind) -> None:
-        super().__init__(home, kind.settings)
+    def __init__(self, backend: Backend, kind: VectorKind) -> None:
+        super().__init__(backend, kind.settings)
         self.kind = kind
         self.by_cosine = kind.settings.options.measure == "cosine"
 
-    def recall(self, scores: Scores, ask: Ask) -> Shares:
+    def recall(self, scores: Scores, limits: Limits) -> Shares:
         """By the plan, in steps that are never too much."""
         values, places = np.unique(scores, return_inverse=True)
         found: Shares = np.array([self.kind.recall(value) for value in values.tolist()], np.float64)[places]
         return found
 
-    def scored(self, queries: Sketched, ask: Ask, without: int | None = None) -> list[Scored]:
+    def find(self, queries: SketchedBatch, limits: Limits, without: int | None = None) -> list[Answers]:
         """The answers in portions."""
         rows = np.flatnonzero(queries.shingles)
-        if not len(rows) or not self.kind.is_settled:
+        if not len(rows) or not self.kind.is_planned:
             return []
         vectors = self.kind.vectors_of(queries.slots)
-        if not self.kind.plan.tables and not self._ranks(ask):
-            found = Scored.joined(list(self._compared(vectors, rows, ask, without)), 1)
-            return [found.best(ask, falling=self.by_cosine)]
-        parts: list[Scored] = []
-        for asked, numbers in self._met(vectors, rows, ask):
+        if not self.kind.plan.tables and not self._ranks(limits):
+            found = Answers.concat(list(self._compared(vectors, rows, limits, without)), 1)
+            return [found.best(limits, descending=self.by_cosine)]
+        parts: list[Answers] = []
+        for asked, numbers in self._met(vectors, rows, limits):
             if without is not None:
                 other = numbers != without
                 asked, numbers = asked[other], numbers[other]
             near_by = [
-                self._scored(vectors, asked[chosen], places, kept, ask)
+                self._scored(vectors, asked[chosen], places, kept, limits)
                 for chosen, places, kept in self.with_sketches(asked, numbers, self.kind.slots, _SKETCHES)
             ]
-            parts.append(Scored.joined(near_by, 1).best(ask, falling=self.by_cosine))
+            parts.append(Answers.concat(near_by, 1).best(limits, descending=self.by_cosine))
         return parts
 
-    def _ranks(self, ask: Ask) -> bool:
+    def _ranks(self, limits: Limits) -> bool:
         """Whether candidates are found by ranking all documents, and not in tables alone."""
         return False
 
-    def _met(self, vectors: Vectors, rows: Whole, ask: Ask) -> Iterator[tuple[Whole, Whole]]:
+    def _met(self, vectors: Vectors, rows: Int64s, limits: Limits) -> Iterator[tuple[Int64s, Int64s]]:
         """Pairs of query and document, those of a query in one portion."""
         plan = self.kind.plan
         at_once = max(1, min(_QUERIES, _KEYS // (plan.tables * (1 + plan.probes))))
         for start in range(0, len(rows), at_once):
             some = rows[start : start + at_once]
-            yield from met(self.home, some, self.kind.tried(vectors[some], plan.probes), _MEETINGS)
+            yield from find_candidates(self.backend, some, self.kind.tried(vectors[some], plan.probes), _MEETINGS)
 
-    def _compared(self, vectors: Vectors, rows: Whole, ask: Ask, without: int | None) -> Iterator[Scored]:
+    def _compared(self, vectors: Vectors, rows: Int64s, limits: Limits, without: int | None) -> Iterator[Answers]:
         """Compare queries with every vector, where there are no tables."""
         after, most = 0, max(1, min(_PAIRS // len(rows), _SKETCHES // (4 * self.kind.slots)))
-        while len((page := self.home.sketch_page(after, most).fitted(self.kind.slots)).numbers):
+        while len((page := self.backend.sketch_page(after, most).padded_to(self.kind.slots)).numbers):
             if page.slots.shape[1] != self.kind.slots:
                 raise self.damaged("has no sketch, or not one of this plan")
             after = int(page.numbers[-1])
             places = np.flatnonzero((page.shingles > 0) & (page.numbers != (without or 0)))
             asked, others = np.repeat(rows, len(places)), np.tile(places, len(rows))
-            yield self._scored(vectors, asked, others, page, ask).best(ask, falling=self.by_cosine)
+            yield self._scored(vectors, asked, others, page, limits).best(limits, descending=self.by_cosine)
 
-    def _scored(self, vectors: Vectors, asked: Whole, places: Whole, kept: Kept, ask: Ask) -> Scored:
+    def _scored(self, vectors: Vectors, asked: Int64s, places: Int64s, kept: SketchRows, limits: Limits) -> Answers:
         """Those pairs of a query and one of some documents that are within the limit, exactly."""
         theirs = self.kind.vectors_of(kept.slots)
         lefts, rights = asked.astype(np.uint32), places.astype(np.uint32)
         if self.by_cosine:
             lengths = squares(vectors), squares(theirs)
-            found, scores = similar(lefts, rights, ask.threshold, vectors, lengths[0], theirs, lengths[1])
+            found, scores = similar(lefts, rights, limits.threshold, vectors, lengths[0], theirs, lengths[1])
         else:
-            found, scores = near(lefts, rights, ask.threshold, vectors, theirs)
-        return Scored(asked[found], kept.numbers[places[found]], (scores,))
+            found, scores = near(lefts, rights, limits.threshold, vectors, theirs)
+        return Answers(asked[found], kept.numbers[places[found]], (scores,))
 
 
 def _planned(options: IndexOptions, others: list[float] | None) -> VectorPlan:
@@ -313,7 +313,7 @@ def _unrelated(vectors: Vectors, measure: str, seed: int) -> list[float] | None:
 def _listed(values: Any, directions: bool, within: float | None) -> tuple[pa.Array, list[tuple[int, str]]]:
     """Vectors one by one."""
     listed: list[npt.NDArray[Any] | None] = []
-    for place, value in enumerate([values] if isinstance(values, str) else one_by_one(values)):
+    for place, value in enumerate([values] if isinstance(values, str) else as_sequence(values)):
         try:
             vector = None if value is None else read_vector(value) if isinstance(value, str) else value
             made = None if vector is None else np.asarray(vector, np.float64)

@@ -1,4 +1,4 @@
-"""A home on a server: the tables of an index in one schema of a PostgreSQL database."""
+"""A backend on a server: the tables of an index in one schema of a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 import numpy as np
 
 from twinset.errors import BusyError, DamagedError, MissingError, OptionError, OutputError, StateError
-from twinset.index.backend import Document, Home, Kept, Whole
+from twinset.index.backend import Backend, Document, Int64s, SketchRows
 from twinset.index.kinds.text_entries import Entries, Keys, packed_bands
 from twinset.index.postgres import tables
 from twinset.index.settings import FORMAT
@@ -35,7 +35,7 @@ _BAND = np.dtype([("n", ">i2"), ("a", ">i4"), ("key", ">i4"), ("b", ">i4"), ("do
 _MARK = "\uffff"
 
 
-class PostgresHome(Home):
+class PostgresBackend(Backend):
     """An index in a database. The URL's parameter `schema` says where; without it in the schema twinset."""
 
     most_number = 2**31 - 1
@@ -44,8 +44,8 @@ class PostgresHome(Home):
         address, self.schema, self.name = _parsed(url)
         self.read_only = read_only
         self._depth = 0
-        with self._told():
-            self._db = _connected(address)
+        with self._errors():
+            self._db = _connect(address)
             try:
                 self._run("SELECT set_config('search_path', quote_ident(%s), false)", self.schema)
                 self._recognise()
@@ -56,10 +56,10 @@ class PostgresHome(Home):
                 raise
 
     @classmethod
-    def create(cls, url: str, settings: dict[str, str], format: int = FORMAT) -> PostgresHome:
+    def create(cls, url: str, settings: dict[str, str], format: int = FORMAT) -> PostgresBackend:
         """Make the schema and its tables; an index that is there already is left alone."""
         address, schema, name = _parsed(url)
-        with _told(name), _connected(address) as db, db.transaction():
+        with _translate_errors(name), _connect(address) as db, db.transaction():
             if db.execute("SELECT to_regnamespace(%s)", (_quoted(schema),)).fetchone() == (None,):
                 # Not asked for where it is there: that would need the right to make schemas all the same.
                 db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
@@ -93,16 +93,16 @@ class PostgresHome(Home):
             for statement in tables.AS_NEW[older]:
                 self._run(statement.replace("{schema}", _quoted(self.schema)))
 
-    def _told(self) -> AbstractContextManager[None]:
-        return _told(self.name)
+    def _errors(self) -> AbstractContextManager[None]:
+        return _translate_errors(self.name)
 
     def _run(self, statement: str, *values: Any) -> Any:
-        with self._told():
+        with self._errors():
             cursor = self._db.cursor(binary=True)
             return cursor.execute(statement, values or None)
 
     def _rows(self, statement: str, *values: Any) -> list[Any]:
-        with self._told():
+        with self._errors():
             return cast("list[Any]", self._run(statement, *values).fetchall())
 
     def _number(self, statement: str, *values: Any) -> int:
@@ -189,21 +189,21 @@ class PostgresHome(Home):
         rows = self._rows("SELECT id, number FROM documents WHERE id = ANY(%s::text[])", escaped) if ids else []
         return {_unescaped(id): number for id, number in rows}
 
-    def postings(self, keys: Whole) -> tuple[Whole, Whole]:
+    def postings(self, keys: Int64s) -> tuple[Int64s, Int64s]:
         rows = self._rows(tables.LOOK_UP, keys.tolist()) if len(keys) else []
         found = np.array(rows, np.int64).reshape(-1, 2)
         return found[:, 0], found[:, 1]
 
-    def sketches(self, numbers: Whole) -> Kept:
+    def sketches(self, numbers: Int64s) -> SketchRows:
         statement = (
             "SELECT document, shingles, slots FROM sketches WHERE document = ANY(%s::integer[]) ORDER BY document"
         )
-        return Kept.of(self._rows(statement, numbers.tolist()) if len(numbers) else [], self.name)
+        return SketchRows.from_rows(self._rows(statement, numbers.tolist()) if len(numbers) else [], self.name)
 
-    def sketch_page(self, after: int, most: int) -> Kept:
-        return Kept.of(self._rows(tables.SKETCH_PAGE, after, most), self.name)
+    def sketch_page(self, after: int, most: int) -> SketchRows:
+        return SketchRows.from_rows(self._rows(tables.SKETCH_PAGE, after, most), self.name)
 
-    def documents(self, numbers: Whole, *, contents: bool) -> list[Document]:
+    def documents(self, numbers: Int64s, *, contents: bool) -> list[Document]:
         kept = "coalesce(d.text, h.hashes)" if contents else "NULL"
         beside = "LEFT JOIN shingles AS h ON h.document = d.number" if contents else ""
         statement = (
@@ -213,11 +213,11 @@ class PostgresHome(Home):
         rows = self._rows(statement, numbers.tolist()) if len(numbers) else []
         return [Document(number, _unescaped(id), content) for number, id, content in rows]
 
-    def page(self, after: int, most: int) -> Whole:
+    def page(self, after: int, most: int) -> Int64s:
         rows = self._rows("SELECT number FROM documents WHERE number > %s ORDER BY number LIMIT %s", after, most)
         return np.array(rows, np.int64).reshape(-1)
 
-    def insert(self, numbers: Whole, entries: Entries) -> None:
+    def insert(self, numbers: Int64s, entries: Entries) -> None:
         listed, done, store = numbers.tolist(), entries.sketched, entries.contents
         texts = store if entries.are_texts and store is not None else None
         ids = [_escaped(id).encode() for id in entries.ids]
@@ -240,7 +240,7 @@ class PostgresHome(Home):
         made["slots"] = np.ascontiguousarray(done.slots).view(f"V{width}").reshape(-1) if width else b""
         self._copy("COPY sketches (document, shingles, slots) FROM STDIN (FORMAT binary)", made.tobytes())
 
-    def insert_bands(self, numbers: Whole, keys: Keys) -> None:
+    def insert_bands(self, numbers: Int64s, keys: Keys) -> None:
         # In the order of the table: neighbours are written together. Equal keys of one document are one row.
         packed = packed_bands(numbers, keys)
         made = np.zeros(len(packed), _BAND)
@@ -249,12 +249,12 @@ class PostgresHome(Home):
         self._copy("COPY bands (key, document) FROM STDIN (FORMAT binary)", made.tobytes())
 
     def _copy(self, statement: str, rows: bytes) -> None:
-        with self._told(), self._db.cursor().copy(statement) as copy:
+        with self._errors(), self._db.cursor().copy(statement) as copy:
             copy.write(_COPY_HEAD)
             copy.write(rows)
             copy.write(_COPY_END)
 
-    def delete(self, numbers: Whole, keys: Keys) -> None:
+    def delete(self, numbers: Int64s, keys: Keys) -> None:
         if not len(numbers):
             return
         documents = np.repeat(numbers, keys.shape[1]) if keys.size else numbers[:0]
@@ -267,9 +267,9 @@ class PostgresHome(Home):
         for table, column in (("sketches", "document"), ("shingles", "document"), ("documents", "number")):
             self._run(f"DELETE FROM {table} WHERE {column} = ANY(%s::integer[])", numbers.tolist())
 
-    def band_rows(self) -> Iterator[tuple[Whole, Whole]]:
+    def band_rows(self) -> Iterator[tuple[Int64s, Int64s]]:
         held, head = bytearray(), len(_COPY_HEAD)
-        with self._told(), self._db.cursor().copy("COPY bands (key, document) TO STDOUT (FORMAT binary)") as copy:
+        with self._errors(), self._db.cursor().copy("COPY bands (key, document) TO STDOUT (FORMAT binary)") as copy:
             for piece in copy:  # a row each: they are gathered in place, not joined again and again
                 held += piece
                 if len(held) < 2**20:
@@ -282,10 +282,10 @@ class PostgresHome(Home):
         found = np.frombuffer(held, _BAND, max(rows, 0), head)
         yield found["key"].astype(np.int64), found["document"].astype(np.int64)
 
-    def strays(self) -> dict[str, int]:
-        return {name: self._number(statement) for name, statement in tables.STRAYS.items()}
+    def orphans(self) -> dict[str, int]:
+        return {name: self._number(statement) for name, statement in tables.ORPHANS.items()}
 
-    def damage(self) -> list[str]:
+    def integrity_errors(self) -> list[str]:
         try:
             for table in tables.NAMES:
                 self._number(f"SELECT count(*) FROM {_quoted(self.schema)}.{table}")
@@ -311,7 +311,7 @@ class PostgresHome(Home):
         self.format = FORMAT
 
     def facts(self) -> dict[str, Any]:
-        return {"home": "PostgreSQL", "server": self._rows("SHOW server_version")[0][0], "schema": self.schema}
+        return {"backend": "PostgreSQL", "server": self._rows("SHOW server_version")[0][0], "schema": self.schema}
 
     def close(self) -> None:
         self._db.close()
@@ -358,7 +358,7 @@ def _parsed(url: str) -> tuple[str, str, str]:
     return address, schema, f"postgresql://{shown_at}{parts.path}?schema={quote(schema)}"
 
 
-def _connected(address: str) -> psycopg.Connection[Any]:
+def _connect(address: str) -> psycopg.Connection[Any]:
     said = f"twinset, process {os.getpid()} on {socket.gethostname()}"[:63]
     db = psycopg.connect(address, autocommit=True, application_name=said, client_encoding="utf8")
     db.execute("SET synchronous_commit = on")  # what was committed lasts, whatever the server's default is
@@ -372,7 +372,7 @@ def _connected(address: str) -> psycopg.Connection[Any]:
 
 
 @contextmanager
-def _told(name: str) -> Iterator[None]:
+def _translate_errors(name: str) -> Iterator[None]:
     """Say what PostgreSQL says in our words."""
     try:
         yield

@@ -69,7 +69,7 @@ LOOK_UP = "SELECT key, document FROM bands WHERE key = ANY(%s::integer[])"
 SKETCH_PAGE = "SELECT document, shingles, slots FROM sketches WHERE document > %s ORDER BY document LIMIT %s"
 
 _ALONE = "SELECT count(*) FROM {0} AS s WHERE NOT EXISTS (SELECT 1 FROM documents WHERE number = s.document)"
-STRAYS = {
+ORPHANS = {
     "documents without a sketch": (
         "SELECT count(*) FROM documents AS d WHERE NOT EXISTS (SELECT 1 FROM sketches WHERE document = d.number)"
     ),

@@ -1,4 +1,4 @@
-"""The default home: one SQLite file.
+"""The default backend: one SQLite file.
 
 Every page carries a checksum that is proved when it is read (SQLite's own `cksumvfs`), so that a damaged page is
 refused and never answers. The file is otherwise an ordinary database: any SQLite reads it. Arrays go in and out as
@@ -20,11 +20,11 @@ import apsw.sqlite_extra
 import numpy as np
 
 from twinset.errors import BusyError, DamagedError, OutputError, StateError
-from twinset.index.backend import Document, Home, Kept, Whole
+from twinset.index.backend import Backend, Document, Int64s, SketchRows
 from twinset.index.kinds.text_entries import Entries, Keys, packed_bands
 from twinset.index.settings import FORMAT
 from twinset.index.sqlite import tables
-from twinset.index.sqlite.errors import told
+from twinset.index.sqlite.errors import translate_errors
 from twinset.index.sqlite.log import CHANGES, WAIT, Log
 from twinset.system.locks import WriterLock
 
@@ -42,7 +42,7 @@ def _register() -> None:
         boot.close()
 
 
-class SqliteHome(Home):
+class SqliteBackend(Backend):
     """An index in one file. `create` makes the file, the constructor opens it."""
 
     def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
@@ -60,14 +60,14 @@ class SqliteHome(Home):
                 f"{self.name}: {'not a file' if os.path.exists(self.name) else 'there is no such index'}; "
                 "create one with twinset index create"
             )
-        with self._told():
-            self._db = self._connected()
+        with self._errors():
+            self._db = self._connect()
             self._db.set_busy_timeout(round(1000 * WAIT))
             self._log.keep(self._db)
             try:
                 tables.configure(self._db, _CACHE)
                 with self.snapshot():  # someone else may bring the tables up to date, but not between our looks at them
-                    self.format = tables.recognised(self._db, self.name)
+                    self.format = tables.recognise(self._db, self.name)
                     tables.show_as_new(self._db, self.format)
                 self._log.check(self._db)
             except BaseException:
@@ -75,7 +75,7 @@ class SqliteHome(Home):
                 raise
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], settings: dict[str, str]) -> SqliteHome:
+    def create(cls, path: str | os.PathLike[str], settings: dict[str, str]) -> SqliteBackend:
         """Make a file that holds nothing yet; one that is there already is left alone."""
         name = os.fspath(path)
         if os.path.lexists(name):
@@ -85,7 +85,7 @@ class SqliteHome(Home):
         made = f"{name}-{os.getpid()}.new"
         _register()
         try:
-            with told(name):
+            with translate_errors(name):
                 try:
                     tables.create(made, _VFS, settings)
                 except (apsw.CantOpenError, apsw.PermissionsError, apsw.ReadOnlyError) as error:
@@ -102,7 +102,7 @@ class SqliteHome(Home):
                     os.unlink(made + ending)
         return cls(name)
 
-    def _connected(self) -> apsw.Connection:
+    def _connect(self) -> apsw.Connection:
         _register()
         if not self.read_only:
             return apsw.Connection(self._path, apsw.SQLITE_OPEN_READWRITE, vfs=_VFS)
@@ -114,9 +114,9 @@ class SqliteHome(Home):
         return apsw.Connection(address, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, vfs=_VFS)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _errors(self) -> Iterator[None]:
         try:
-            with told(self.name):
+            with translate_errors(self.name):
                 yield
         except DamagedError as error:
             with suppress(apsw.Error):  # where nothing at all can be read, the damage is what there is to say
@@ -128,7 +128,7 @@ class SqliteHome(Home):
         return StateError(f"{self.name} was changed by someone else in the meantime; open it again")
 
     def _rows(self, statement: str, *values: Any) -> list[Any]:
-        with self._told():
+        with self._errors():
             try:
                 rows = cast("list[Any]", self._db.execute(statement, values).fetchall())
             except UnicodeDecodeError as error:
@@ -159,7 +159,7 @@ class SqliteHome(Home):
         return dict(self._rows(statement, CHANGES, only))
 
     def change_settings(self, rows: dict[str, str]) -> None:
-        with self._told():
+        with self._errors():
             self._db.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", rows.items())
 
     @contextmanager
@@ -167,12 +167,12 @@ class SqliteHome(Home):
         if self._db.in_transaction:
             yield
             return
-        with self._told():
+        with self._errors():
             self._db.execute("BEGIN")
         try:
             yield
         finally:
-            with self._told():
+            with self._errors():
                 if self._db.in_transaction:  # an error of reading has ended it, and says more than a failed end
                     self._db.execute("COMMIT")
 
@@ -181,7 +181,7 @@ class SqliteHome(Home):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        with self._told():
+        with self._errors():
             self._db.execute("BEGIN IMMEDIATE")
             before = self._db.total_changes()
             try:
@@ -216,7 +216,7 @@ class SqliteHome(Home):
         # As bytes: a string in carray ends at its first NUL, and an id may hold one.
         return dict(self._rows(statement, apsw.carray(tuple(id.encode() for id in ids))))
 
-    def postings(self, keys: Whole) -> tuple[Whole, Whole]:
+    def postings(self, keys: Int64s) -> tuple[Int64s, Int64s]:
         if not len(keys):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         portions = list(self._pairs(tables.LOOK_UP, apsw.carray(keys)))
@@ -225,9 +225,9 @@ class SqliteHome(Home):
             raise self._odd()
         return found[:, 0], found[:, 1]
 
-    def _pairs(self, statement: str, *values: Any) -> Iterator[Whole]:
+    def _pairs(self, statement: str, *values: Any) -> Iterator[Int64s]:
         """Rows of two numbers, (n, 2), portion by portion: as Python's own numbers they take ten times the memory."""
-        with self._told():
+        with self._errors():
             cursor = self._db.execute(statement, values)
             try:
                 while rows := list(islice(cursor, _PORTION)):
@@ -235,17 +235,17 @@ class SqliteHome(Home):
             except (TypeError, ValueError, OverflowError) as error:
                 raise self._odd() from error
 
-    def sketches(self, numbers: Whole) -> Kept:
+    def sketches(self, numbers: Int64s) -> SketchRows:
         statement = (
             "SELECT s.document, s.shingles, s.slots FROM carray(?) AS w CROSS JOIN sketches AS s "
             "ON s.document = w.value"
         )
-        return Kept.of(self._rows(statement, apsw.carray(numbers)) if len(numbers) else [], self.name)
+        return SketchRows.from_rows(self._rows(statement, apsw.carray(numbers)) if len(numbers) else [], self.name)
 
-    def sketch_page(self, after: int, most: int) -> Kept:
-        return Kept.of(self._rows(tables.SKETCH_PAGE, after, most), self.name)
+    def sketch_page(self, after: int, most: int) -> SketchRows:
+        return SketchRows.from_rows(self._rows(tables.SKETCH_PAGE, after, most), self.name)
 
-    def documents(self, numbers: Whole, *, contents: bool) -> list[Document]:
+    def documents(self, numbers: Int64s, *, contents: bool) -> list[Document]:
         if not len(numbers):
             return []
         kept = "coalesce(d.text, h.hashes)" if contents else "NULL"
@@ -259,16 +259,16 @@ class SqliteHome(Home):
             raise self._odd()
         return [Document(*row) for row in rows]
 
-    def page(self, after: int, most: int) -> Whole:
+    def page(self, after: int, most: int) -> Int64s:
         rows = self._rows("SELECT number FROM documents WHERE number > ? ORDER BY number LIMIT ?", after, most)
         return np.array(rows, np.int64).reshape(-1)
 
-    def insert(self, numbers: Whole, entries: Entries) -> None:
+    def insert(self, numbers: Int64s, entries: Entries) -> None:
         listed, done, store = numbers.tolist(), entries.sketched, entries.contents
         width = 4 * done.slots.shape[1]
         slots = memoryview(done.slots.tobytes())
         texts: Sequence[bytes | None] | None = store if entries.are_texts else None
-        with self._told():
+        with self._errors():
             self._db.executemany(
                 "INSERT INTO documents VALUES (?, ?, ?)",
                 zip(listed, entries.ids, texts or [None] * len(listed), strict=True),
@@ -283,19 +283,19 @@ class SqliteHome(Home):
                 ),
             )
 
-    def insert_bands(self, numbers: Whole, keys: Keys) -> None:
+    def insert_bands(self, numbers: Int64s, keys: Keys) -> None:
         packed = packed_bands(numbers, keys)
         if len(packed):
-            with self._told():
+            with self._errors():
                 self._db.execute(
                     "INSERT INTO bands SELECT value >> 32, value & 4294967295 FROM carray(?)", (apsw.carray(packed),)
                 )
 
-    def delete(self, numbers: Whole, keys: Keys) -> None:
+    def delete(self, numbers: Int64s, keys: Keys) -> None:
         if not len(numbers):
             return
         packed = packed_bands(numbers, keys)
-        with self._told():
+        with self._errors():
             self._db.executemany(
                 "DELETE FROM bands WHERE key = ? AND document = ?",
                 zip((packed >> 32).tolist(), (packed & 0xFFFFFFFF).tolist(), strict=True),
@@ -304,14 +304,14 @@ class SqliteHome(Home):
                 statement = f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM carray(?))"
                 self._db.execute(statement, (apsw.carray(numbers),))
 
-    def band_rows(self) -> Iterator[tuple[Whole, Whole]]:
+    def band_rows(self) -> Iterator[tuple[Int64s, Int64s]]:
         for found in self._pairs("SELECT key, document FROM bands"):
             yield found[:, 0], found[:, 1]
 
-    def strays(self) -> dict[str, int]:
-        return {name: int(self._rows(statement)[0][0]) for name, statement in tables.STRAYS.items()}
+    def orphans(self) -> dict[str, int]:
+        return {name: int(self._rows(statement)[0][0]) for name, statement in tables.ORPHANS.items()}
 
-    def damage(self) -> list[str]:
+    def integrity_errors(self) -> list[str]:
         try:
             found = [str(row[0]) for row in self._rows("PRAGMA integrity_check")]
         except DamagedError as error:
@@ -319,7 +319,7 @@ class SqliteHome(Home):
         return [] if found == ["ok"] else found
 
     def compact(self) -> None:
-        with self._told():
+        with self._errors():
             self._db.execute("VACUUM")
             self._log.count(self._db)
             self._log.empty(self._db)
@@ -334,18 +334,18 @@ class SqliteHome(Home):
         return {"total": int(total), "log": beside, "free": int(free), **known, "ids": ids}
 
     def migrate(self) -> None:
-        with self._told():
+        with self._errors():
             tables.migrate(self._db, self.format)
         self.format = FORMAT
 
     def facts(self) -> dict[str, Any]:
-        return {"home": "SQLite", "sqlite": apsw.sqlite_lib_version(), "page_size": self._db.pragma("page_size")}
+        return {"backend": "SQLite", "sqlite": apsw.sqlite_lib_version(), "page_size": self._db.pragma("page_size")}
 
     def close(self) -> None:
         if self._closed:
             return
         self._closed = True
-        with self._told():
+        with self._errors():
             try:
                 if not self.read_only and not self._db.in_transaction:
                     self._tidy_up()

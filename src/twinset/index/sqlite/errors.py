@@ -15,7 +15,7 @@ _BAD_READS = {apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_
 
 
 @contextmanager
-def told(name: str) -> Iterator[None]:
+def translate_errors(name: str) -> Iterator[None]:
     """Say what SQLite says in our words."""
     try:
         yield

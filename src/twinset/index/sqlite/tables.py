@@ -51,7 +51,7 @@ LOOK_UP = "SELECT b.key, b.document FROM carray(?) AS w CROSS JOIN bands AS b ON
 """Candidates: who shares a key with the documents asked for."""
 SKETCH_PAGE = "SELECT document, shingles, slots FROM sketches WHERE document > ? ORDER BY document LIMIT ?"
 
-STRAYS = {
+ORPHANS = {
     "documents without a sketch": (
         "SELECT count(*) FROM documents AS d WHERE NOT EXISTS (SELECT 1 FROM sketches WHERE document = d.number)"
     ),
@@ -123,7 +123,7 @@ def configure(db: apsw.Connection, cache: int) -> None:
     db.pragma("temp_store", "file")
 
 
-def recognised(db: apsw.Connection, name: str) -> int:
+def recognise(db: apsw.Connection, name: str) -> int:
     """The format of the file, once it is known to be an index and nothing else."""
     if not db.pragma("page_count"):
         raise DamagedError(f"{name} is empty: it is not an index")
