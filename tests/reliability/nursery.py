@@ -123,7 +123,7 @@ class Nursery:
 
 def _serve() -> None:
     """Answer requests until there are no more."""
-    from tests.reliability import index_answers, index_work
+    from tests.reliability.index import index_answers, index_work
 
     works = {**vars(index_work), **vars(index_answers)}
     index_work.warm_up()

@@ -63,7 +63,7 @@ class SqliteBackend(Backend):
         with self._errors():
             self._db = self._connect()
             self._db.set_busy_timeout(round(1000 * WAIT))
-            self._log.keep(self._db)
+            self._db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # the lock of the index decides who may
             try:
                 tables.configure(self._db, _CACHE)
                 with self.snapshot():  # someone else may bring the tables up to date, but not between our looks at them
@@ -182,18 +182,20 @@ class SqliteBackend(Backend):
     @contextmanager
     def transaction(self) -> Iterator[None]:
         with self._errors():
+            self._log.settle(self._db)
             self._db.execute("BEGIN IMMEDIATE")
             before = self._db.total_changes()
             try:
                 yield
-                if self._db.total_changes() != before:
+                if changed := self._db.total_changes() != before:
                     self._log.count(self._db)
                 self._db.execute("COMMIT")
             except BaseException:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
-            self._log.move(self._db)
+            if changed:
+                self._log.checkpoint(self._db)
 
     def flush(self) -> None:
         try:
@@ -354,12 +356,12 @@ class SqliteBackend(Backend):
 
     def _tidy_up(self) -> None:
         """Leave one file and no log, unless someone else is at work, who then will."""
-        if not self._log.is_empty():
+        if self._logged():
             self._db.set_busy_timeout(0)
             with suppress(BusyError, OutputError), self._lock.held(0, "closing"):
                 self._log.empty(self._db)
-        if self._log.is_empty():
-            self._log.keep(self._db, kept=False)
+        if not self._logged():
+            self._db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
 
 
 def _put_in_place(made: str, name: str) -> None:
