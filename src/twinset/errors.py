@@ -17,6 +17,7 @@
         └── MissingError         an optional package is not installed
 
     UserWarning
+    ├── NormalizationWarning     an index whose texts were normalised differently
     └── PlanWarning              explicit hashes, bands or rows that cannot reach the recall asked for
 
 The library raises these; only the command line catches them.
@@ -32,6 +33,7 @@ __all__ = [
     "DamagedError",
     "DuplicateIdError",
     "MissingError",
+    "NormalizationWarning",
     "OptionError",
     "OutputError",
     "PlanWarning",
@@ -147,6 +149,10 @@ class MissingError(TwinsetError):
         return cls(
             f'this needs the package {name}: pip install "{package}", or install Twinset again with its extra [{extra}]'
         )
+
+
+class NormalizationWarning(UserWarning):
+    """An index whose texts were normalised differently by another version of Arrow."""
 
 
 class PlanWarning(UserWarning):

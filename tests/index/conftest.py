@@ -17,7 +17,7 @@ import twinset
 if TYPE_CHECKING:
     from tests.postgres_server import GivenServer
 
-HOMES = ("sqlite", "postgres")
+BACK_ENDS = ("sqlite", "postgres")
 NewIndex = Callable[..., twinset.Index]
 
 
@@ -101,7 +101,7 @@ def database(postgres: GivenServer) -> str:
     return postgres.new_database()  # dropped when the server is let go
 
 
-@pytest.fixture(params=HOMES)
+@pytest.fixture(params=BACK_ENDS)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     """Each back end by turns."""
     with closing(Files(tmp_path) if request.param == "sqlite" else Schemas(request.getfixturevalue("database"))) as one:

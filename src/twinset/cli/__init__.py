@@ -20,7 +20,7 @@ from twinset import __version__, starting
 from twinset.cli.support.fast_start import pass_over
 from twinset.cli.support.interrupt import insisting
 from twinset.cli.support.lazy_commands import Commands
-from twinset.errors import OptionError, PlanWarning, TwinsetError
+from twinset.errors import NormalizationWarning, OptionError, PlanWarning, TwinsetError
 
 __all__ = ["main"]
 
@@ -50,7 +50,8 @@ def main(arguments: list[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     with warnings.catch_warnings(), insisting():
-        warnings.simplefilter("always", PlanWarning)
+        for ours in (NormalizationWarning, PlanWarning):
+            warnings.simplefilter("always", ours)
         warnings.showwarning = _Warn()
         try:
             return _outcome(words)
@@ -194,7 +195,7 @@ class _Warn:
         self.otherwise: Callable[..., None] = warnings.showwarning
 
     def __call__(self, message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-        if not issubclass(category, PlanWarning):
+        if not issubclass(category, (NormalizationWarning, PlanWarning)):
             self.otherwise(message, category, *place, **more)
         elif str(message) not in self.said:
             self.said.add(str(message))

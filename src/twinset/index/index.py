@@ -84,6 +84,7 @@ class Index:
         try:
             index = cls(backend)
             index.settings.check_options(words, backend.name)
+            index.settings.warn_of_normalization(backend.name)
             if index.settings.format < FORMAT and not read_only:
                 raise StateError(
                     f"{backend.name}: the index has the older format {index.settings.format}; open it read-only, or "

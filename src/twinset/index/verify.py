@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ def stats(backend: Backend, settings: Settings) -> dict[str, Any]:
         "bytes_per_document": round(sizes["total"] / count, 1) if count else None,
         "format": settings.format,
         "hash_scheme": HASH_SCHEME,
+        "normalization": None if settings.normalization is None else asdict(settings.normalization),
         "plan": None if settings.plan is None else settings.plan.to_dict(),
         "options": options,
         **kind_for(settings).facts(),

@@ -41,6 +41,8 @@ def _tell(found: dict[str, Any], plan: str) -> None:
         if sizes.get(name):
             rows.append((f"  {words}", shown_size(sizes[name])))
     rows += [*_made(options), ("format", f"{found['format']} in {found.get('home', 'a database')}")]
+    if made := found["normalization"]:
+        rows.append(("normalisation", f"Arrow {made['arrow']}, Unicode {made['unicode']}"))
     show.facts(rows)
     click.echo(f"plan: {plan}")
 
