@@ -7,7 +7,8 @@
     twinset.collapse(results, …)     search results, near-duplicates folded under their first appearance
     twinset.explain(a, b, …)         what two documents share, and where they differ
     twinset.evaluate(source, …)      how well they are found, against a truth or the exact join
-    twinset.Index                    documents added, asked for and removed, for years
+    twinset.Index                    an index on disk or in a database: add, query, update, remove
+    twinset.VectorIndex              an index of vectors in memory
     twinset.sketch(source, …)        sketches to keep, to merge and to compare later, without the documents
     twinset.plan(…)                  the hashes, bands and rows behind a threshold and a recall
 """
@@ -39,6 +40,7 @@ from twinset.errors import (
 from twinset.plan import Plan, plan
 
 if TYPE_CHECKING:
+    from twinset.index.in_memory import VectorIndex
     from twinset.index.index import Index
     from twinset.jobs.codes import SimHashes
     from twinset.jobs.collapse import collapse
@@ -70,6 +72,7 @@ __all__ = [
     "StateError",
     "TwinsetError",
     "UnknownIdError",
+    "VectorIndex",
     "__version__",
     "collapse",
     "compare",
@@ -84,7 +87,7 @@ __all__ = [
 
 # Imported when first asked for: they need Arrow and Numba, which `twinset --help` does not wait for.
 _LAZY = {
-    "Index": "index.index", "collapse": "jobs.collapse",
+    "Index": "index.index", "VectorIndex": "index.in_memory", "collapse": "jobs.collapse",
     "compare": "jobs.compare", "dedup": "pipeline", "evaluate": "jobs.evaluate", "find_pairs": "pipeline",
     "explain": "results.explain", "open_result": "jobs.result", "SimHashes": "jobs.codes", "Sketches": "jobs.sketch",
     "sketch": "jobs.sketch",

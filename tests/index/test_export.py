@@ -79,7 +79,7 @@ def test_what_is_there_is_not_written_over(place: Place, new_index: NewIndex, tm
     index.add(["a"], ["text"])
     path = tmp_path / "a.parquet"
     path.write_text("mine")
-    with pytest.raises(OutputError, match="is there already"):
+    with pytest.raises(OutputError, match="exists already"):
         index.export(path)
     assert path.read_text() == "mine"
     assert index.export(path, force=True) == 1

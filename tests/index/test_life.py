@@ -166,7 +166,7 @@ def test_read_only_refuses_every_change(place: Place, where: str, store: str) ->
             lambda: index.remove("a"), lambda: index.compact(),
         )  # fmt: skip
         for change in changes:
-            with pytest.raises(StateError, match="opened read-only, and cannot be changed"):
+            with pytest.raises(StateError, match="opened read-only and cannot be changed"):
                 change()
         assert list(index) == ["a"]
         assert index.query("the rose is in the garden of the town").num_rows == 1

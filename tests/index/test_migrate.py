@@ -151,10 +151,10 @@ def test_a_migration_while_the_older_format_is_read(place: Place) -> None:
         if place.kind == "sqlite":
             assert twinset.Index.migrate(old) == 1
             for act in (lambda: index.query(TEXTS), index.verify):
-                with pytest.raises(StateError, match="changed by someone else in the meantime; open it again"):
+                with pytest.raises(StateError, match="changed by another process; open it again"):
                     act()
         else:
-            with pytest.raises(BusyError, match=r"another program holds the tables: .*; try again later"):
+            with pytest.raises(BusyError, match=r"another program uses the tables: .*; try again later"):
                 twinset.Index.migrate(old)
             assert index.verify() == []
             assert list(index) == list(TEXTS)

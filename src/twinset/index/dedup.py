@@ -1,7 +1,7 @@
-"""New arrivals before an index: what they resemble there, and the kept ones added.
+"""Deduplicate new documents against an index, and add those that are kept.
 
-From the first question on nobody else can change the index. The kept documents are put into it in one transaction,
-which is committed when the result is in its place: all of them are added, or none.
+The run holds the writer lock from its first query. The kept documents are added in one transaction, which is committed
+when the result is in place: all of them are added, or none.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ _IDS = 1 << 16
 
 @contextmanager
 def open_index(where: object, *, read_only: bool = False) -> Iterator[Index]:
-    """The index that a path or URL names, closed afterwards; or one that is open, and stays so.
+    """Open the index at a path or URL, and close it afterwards; an open `Index` stays open.
 
-    With `read_only` nothing will be added, but what could not be added to is refused all the same.
+    With `read_only` nothing is added, but an index to which nothing can be added is refused all the same.
     """
     if isinstance(where, Index):
         if where._backend.read_only:
-            raise StateError(f"{where.name}: the index was opened read-only, and what is kept could not be added to it")
+            raise StateError(f"{where.name}: the index was opened read-only, so kept documents cannot be added to it")
         yield where
     elif isinstance(where, (str, os.PathLike)):
         with Index.open(where, read_only=read_only) as index:
@@ -68,27 +68,27 @@ def open_index(where: object, *, read_only: bool = False) -> Iterator[Index]:
         )
 
 
-def dedup_options(words: dict[str, Any], index: Index) -> DedupOptions:
-    """The options of a run: those that were given, and for all else that decides the hashing those of the index."""
+def dedup_options(given: dict[str, Any], index: Index) -> DedupOptions:
+    """Return the options of a run: those given, and for the hashing those of the index."""
     made = index.settings.options
     if made.item_kind != "text":
         held = "sets" if made.item_kind == "items" else made.item_kind
         raise OptionError(
-            f"{index.name}: the index holds {held}; dedup --index takes an index of texts, because what it "
-            "keeps is added with its text: ask with twinset index query, or remove copies with dedup --against"
+            f"{index.name}: the index holds {held}; dedup --index needs an index of texts; use twinset index "
+            "query, or remove copies with dedup --against"
         )
     if made.store == "none":
         raise OptionError(
-            f"{index.name}: the index stores nothing but sketches (store is 'none'), so what it finds is an estimate "
-            "and no reason to remove anything; make an index with --store text or --store shingles for dedup"
+            f"{index.name}: the index stores only sketches (store is 'none'), so its similarities are estimates, which "
+            "do not justify a removal; make an index with --store text or --store shingles for dedup"
         )
     known = {name for name, _ in DedupOptions.words()} - {"threshold", "codes", "vectors", "images", "distance"}
     fixed = [name for name, _ in IndexOptions.words() if name in known]
-    index.settings.check_options({name: words[name] for name in fixed if name in words}, index.name)
+    index.settings.check_options({name: given[name] for name in fixed if name in given}, index.name)
     sizes = {name: getattr(index.settings.bands, name) for name in ("n_hashes", "n_bands", "rows_per_band")}
-    given = {name: getattr(made, name) for name in fixed} | sizes
-    threshold = words.get("threshold", made.threshold)
-    options = DedupOptions.of(**{**words, **given, "threshold": threshold, "index": index.name})
+    inherited = {name: getattr(made, name) for name in fixed} | sizes
+    threshold = given.get("threshold", made.threshold)
+    options = DedupOptions.of(**{**given, **inherited, "threshold": threshold, "index": index.name})
     if options.floor is not None and options.floor > options.threshold:
         raise OptionError(
             f"floor is {options.floor:g}, above the threshold, {options.threshold:g}; allowed is a number up to the "
@@ -96,17 +96,17 @@ def dedup_options(words: dict[str, Any], index: Index) -> DedupOptions:
         )
     if options.least < made.threshold:
         name = "threshold" if options.floor is None else "floor"
-        found = recall_at(index.settings.bands, options.least)
+        recall = recall_at(index.settings.bands, options.least)
         raise OptionError(
             f"{name} is {options.least:g}, and the index {index.name} was planned for {made.threshold:g}: a document "
-            f"at {options.least:g} would be found with probability {found:.4f} only; give {made.threshold:g} or more, "
+            f"at {options.least:g} would be found with probability {recall:.4f} only; give {made.threshold:g} or more, "
             f"or make another index with --threshold {options.least:g}"
         )
     return options
 
 
 class IndexedDedup:
-    """The documents of a run on their way to an index. Used with `with`; its steps are called in order."""
+    """A dedup run against an index. Use it in a `with` statement, and call its steps in order."""
 
     def __init__(self, index: Index, run: Local) -> None:
         self.index, self.run = index, run
@@ -126,19 +126,19 @@ class IndexedDedup:
 
     @property
     def writer(self) -> IndexWriter:
-        """The right to change the index: waited for once, and kept until all is done."""
+        """The writer of the index; its lock is acquired once and held to the end."""
         if self._held_writer is None:
             timeout = self.run.options.timeout if isinstance(self.run.options, DedupOptions) else 0
             self._held_writer = self._stack.enter_context(self.index._writer(timeout, "dedup"))
         return self._held_writer
 
     def earlier(self, corpus: Corpus, copies: Copies) -> Earlier:
-        """Ask the index for every distinct document."""
+        """Query the index with every distinct document."""
         since = time.perf_counter()
         writer = self.writer
         documents = len(self.index)
         left_out = self._look_up(corpus, writer)
-        asking = _Nearest(writer.backend, writer.settings, left_out)
+        searcher = _EarlierSearcher(writer.backend, writer.settings, left_out)
         wanted = (copies.first == np.arange(corpus.documents, dtype=np.uint32)) & (corpus.status == READ)
         limits = Limits(self.run.options.least, 1)
         contents, ids, scores = [np.zeros(0, np.uint32)], [pa.array([], pa.string())], [np.zeros((3, 0))]
@@ -149,8 +149,8 @@ class IndexedDedup:
 
         self.run.progress.stage("asking the index", int(np.count_nonzero(wanted)), "documents")
         for _, (numbers, queries) in corpus.read(self.run.threads, prepare, wanted=wanted):
-            asking.own = self._own_numbers(numbers, copies)
-            near, found, scored = asking.nearest(queries, limits)
+            searcher.own = self._own_numbers(numbers, copies)
+            near, found, scored = searcher.nearest(queries, limits)
             contents.append(numbers[near])
             ids.append(found)
             scores.append(scored)
@@ -164,7 +164,7 @@ class IndexedDedup:
         return Earlier(every[order], pa.concat_arrays(ids).take(pa.array(order)), (similarity, inside, around), held)
 
     def _look_up(self, corpus: Corpus, writer: IndexWriter) -> Int64s:
-        """Find the arrivals whose ids the index has; gives its numbers of those whose texts are the same, ascending."""
+        """Look up the ids of the arrivals; return the index numbers of those with the same text, ascending."""
         numbers, theirs = [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)]
         readable = np.flatnonzero(corpus.status != UNREADABLE).astype(np.uint32)
         for start in range(0, len(readable), _IDS):
@@ -182,7 +182,7 @@ class IndexedDedup:
         return np.sort(there_numbers[same])
 
     def _same(self, corpus: Corpus, ours: Numbers, writer: IndexWriter) -> Numbers:
-        """Those of some arrivals, whose ids the index has, that have the same text there."""
+        """Return those of the arrivals `ours` that have the same text in the index."""
         wanted = np.zeros(corpus.documents, np.bool_)
         wanted[ours] = True
         found = [np.zeros(0, np.uint32)]
@@ -192,7 +192,7 @@ class IndexedDedup:
         return np.concatenate(found)
 
     def _entries(self, corpus: Corpus, wanted: Flags) -> Iterator[tuple[Numbers, Entries]]:
-        """The wanted documents, ready to be written."""
+        """Yield the wanted documents, ready to be written."""
 
         def prepare(span: Span, block: Block) -> tuple[Numbers, Entries]:
             numbers, texts = _chosen(span, block, wanted)
@@ -204,10 +204,9 @@ class IndexedDedup:
                 yield made
 
     def _own_numbers(self, contents: Numbers, copies: Copies) -> Int64s:
-        """(n, 2): places of contents, and documents of the index that have the id of the one arrival with it.
+        """Return pairs, (n, 2), of a content and the index document that has the id of its arrival and another text.
 
-        They have another text, since those with the same are left out altogether. Where there are copies under other
-        ids, for these the document of the index is one like any other.
+        Such a document must not match its own arrival. If the content has copies under other ids, it may match those.
         """
         documents, numbers = self._other_texts
         alone = copies.counts[copies.first[documents]] == 1
@@ -217,9 +216,9 @@ class IndexedDedup:
         return np.stack([places[here].astype(np.int64), numbers[here]], axis=1)
 
     def add(self, results: Results, clusters: Clusters) -> None:
-        """Put the kept documents into the index; `commit` makes it so. An id that stands for another text is refused.
+        """Add the kept documents to the index; `commit` commits them. An id with another text is refused.
 
-        Empty documents are added too: the index then has all that was kept, and finds them for nobody.
+        Empty documents are added too, so that the index has everything that was kept. No query finds them.
         """
         since, corpus = time.perf_counter(), results.corpus
         self._refuse_other_texts(results, clusters)
@@ -231,12 +230,12 @@ class IndexedDedup:
         for numbers, new in self._entries(corpus, wanted):
             added += writer.put(new, replace=False).added
             waiting += len(numbers)
-            if waiting >= COMMIT:  # their bands would take more and more memory
+            if waiting >= COMMIT:  # bounds the memory for bands
                 writer._write_bands()
                 waiting = 0
             self.run.progress.advance(len(numbers))
         writer._write_bands()
-        writer.backend.flush()  # once the result is in its place, nothing shall fail that could have failed before
+        writer.backend.flush()  # a lack of space must show before the result is in place
         if added != count:
             raise TwinsetError(
                 f"rows were lost: {added} of {counted(count, 'kept document')} went into the index; please report "
@@ -248,7 +247,7 @@ class IndexedDedup:
     def _refuse_other_texts(self, results: Results, clusters: Clusters) -> None:
         documents = self._other_texts[0]
         names = results.corpus.take_ids(documents)
-        # They are kept, or were removed together with a copy because of the very text that their id stands for.
+        # They are kept, or were removed with a copy because of the index document with their id.
         wrong = names.filter(pc.equal(names, results.kept_ids(clusters, documents)))
         if len(wrong):
             name = wrong[0].as_py()
@@ -259,26 +258,27 @@ class IndexedDedup:
             )
 
     def summary(self, removed: int) -> dict[str, Any]:
-        """What a summary says of the index; `removed` were near an earlier document."""
+        """Return the index part of the summary; `removed` arrivals matched an earlier document."""
         recall = recall_at(self.index.settings.bands, self.run.options.threshold)
         return {"name": self.index.name, **self.facts, "matched": removed, "recall": recall}
 
     def commit(self, place: Path | None) -> None:
-        """Make what was added last; the result is in its place by now."""
+        """Commit what was added, after the result is in place."""
         try:
             self._stack.close()
         except (OutputError, StateError) as error:
             if place is None:
                 raise
             raise type(error)(
-                f"{error}; {place} is in place, but what it keeps is not in the index: run again with --force"
+                f"{error}; {place} is in place, but its kept documents are not in the index; run again with --force"
             ) from error
 
 
-class _Nearest(TextSearcher):
-    """Finds the most similar document of the index; those that are arrivals themselves are none.
+class _EarlierSearcher(TextSearcher):
+    """Finds the most similar document of the index, excluding the arrivals themselves.
 
-    `left_out`, ascending, are no answer at all; `own` are pairs of a query and a document that is none for it.
+    The documents `left_out` (ascending) are never answers. `own` are pairs of a query and a document that is not an
+    answer to it.
     """
 
     def __init__(self, backend: Backend, settings: Settings, left_out: Int64s) -> None:
@@ -287,7 +287,7 @@ class _Nearest(TextSearcher):
         self.own: Int64s = np.zeros((0, 2), np.int64)
 
     def nearest(self, queries: SketchedBatch, limits: Limits) -> tuple[Int64s, pa.Array, Any]:
-        """Queries that have an answer, the ids of the answers, and their scores, (3, n)."""
+        """Return the queries that have an answer, the ids of the answers, and their scores, (3, n)."""
         self.ids = {}
         with self.backend.snapshot():
             parts = self.find(queries, limits)
@@ -298,22 +298,22 @@ class _Nearest(TextSearcher):
         return near, ids, np.concatenate([np.zeros((3, 0)), *scores], axis=1)
 
     def _candidates(self, queries: SketchedBatch, first: int, last: int) -> Iterator[tuple[Int64s, Int64s]]:
-        for asked, numbers in super()._candidates(queries, first, last):
+        for query_rows, numbers in super()._candidates(queries, first, last):
             stay = np.ones(len(numbers), np.bool_)
             if len(self.left_out):
                 at = np.minimum(np.searchsorted(self.left_out, numbers), len(self.left_out) - 1)
                 stay &= self.left_out[at] != numbers
             if len(self.own):
-                stay &= ~np.isin((asked << 32) | numbers, (self.own[:, 0] << 32) | self.own[:, 1])
-            yield asked[stay], numbers[stay]
+                stay &= ~np.isin((query_rows << 32) | numbers, (self.own[:, 0] << 32) | self.own[:, 1])
+            yield query_rows[stay], numbers[stay]
 
 
 def _chosen(span: Span, block: Block, wanted: Flags) -> tuple[Numbers, Any]:
-    """The wanted documents of a block: their numbers and texts."""
+    """Return the numbers and texts of the wanted documents of a block."""
     rows = np.flatnonzero(wanted[span.first : span.first + span.rows])
     texts = block.texts
     if len(rows) < span.rows:
         if pa.types.is_string_view(texts.type) or pa.types.is_binary_view(texts.type):
-            texts = texts.cast(pa.large_binary())  # rows cannot be picked out of views
+            texts = texts.cast(pa.large_binary())  # Arrow cannot take rows of views
         texts = texts.take(pa.array(rows))
     return (rows + span.first).astype(np.uint32), texts

@@ -1,4 +1,4 @@
-"""An index as a Parquet file, and back: for moving to another backend, and for reading by anything else."""
+"""Export an index to a Parquet file, and import it into any back end."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ if TYPE_CHECKING:
 _META, _DIGEST = b"twinset.index", b"twinset.seal"
 _CHUNK = 2048
 _TOGETHER = 16 * _CHUNK
-"""Documents that are read, and committed, together."""
+"""Documents in one transaction of an import."""
 
 
 def texts_of(backend: Backend, ids: Sequence[str]) -> list[str]:
-    """The texts of some documents, in the order asked for."""
+    """Return the texts of documents in the order of the ids."""
     numbers = backend.numbers(list(ids))
     missing = [id for id in ids if id not in numbers]
     if missing:
         raise UnknownIdError(f"{backend.name}: the index holds no document with the id {missing[0]!r}")
     wanted = np.array(sorted(set(numbers.values())), np.int64)
-    found = {one.id: unpack_text(one.content) for one in backend.documents(wanted, contents=True)}
-    return [found[id] for id in ids]
+    texts = {one.id: unpack_text(one.content) for one in backend.documents(wanted, contents=True)}
+    return [texts[id] for id in ids]
 
 
 def export(backend: Backend, kind: Kind, path: Path, force: bool, progress: Progress) -> int:
-    """Write all documents to a file, in the order of adding; the file is there whole or not at all."""
+    """Write all documents to a file in the order of adding; the file appears only when it is complete."""
     if path.suffix != ".parquet":
-        raise OutputError(f"{path}: an index is exported to a file that ends in .parquet")
+        raise OutputError(f"{path}: the name of an exported file must end in .parquet")
     if path.exists() and not force:
-        raise OutputError(f"{path} is there already; choose another name, or replace it with --force")
+        raise OutputError(f"{path} exists already; choose another name, or replace it with --force")
     made = path.with_name(f"{path.name}-{os.getpid()}.new")
     schema = _schema(kind)
     count = 0
@@ -58,8 +58,8 @@ def export(backend: Backend, kind: Kind, path: Path, force: bool, progress: Prog
     try:
         with pq.ParquetWriter(made, schema, compression="zstd") as writer:
             digest = ContentDigest(schema.metadata[_META])
-            for documents, kept in pages(backend, kind, contents=True):
-                table = _table(documents, kept, kind, schema)
+            for documents, sketches in pages(backend, kind, contents=True):
+                table = _table(documents, sketches, kind, schema)
                 digest.add(table)
                 writer.write_table(table)
                 count += len(documents)
@@ -80,21 +80,21 @@ def _schema(kind: Kind) -> pa.Schema:
         pa.field("id", pa.string(), nullable=False),
         *([kind.content] if kind.content is not None else []),
         pa.field("shingles", pa.uint32(), nullable=False),
-        # Where nothing is known of codes or vectors yet, all are empty; but Parquet has no values of no width.
+        # Without a plan all documents are empty, but a Parquet column needs a width.
         pa.field("slots", pa.binary(4 * max(1, kind.slots)), nullable=False),
     ]
     return pa.schema(fields, metadata={_META: orjson.dumps(kind.settings.to_rows())})
 
 
-def _table(documents: list[Document], kept: SketchRows, kind: Kind, schema: pa.Schema) -> pa.Table:
-    if len(kept.numbers) != len(documents) or kept.slots.shape[1] != kind.slots:
-        raise DamagedError("the index is damaged: something of a document is missing; run twinset index verify")
+def _table(documents: list[Document], sketches: SketchRows, kind: Kind, schema: pa.Schema) -> pa.Table:
+    if len(sketches.numbers) != len(documents) or sketches.slots.shape[1] != kind.slots:
+        raise DamagedError("the index is damaged: the sketch of a document is missing; run twinset index verify")
     width = 4 * max(1, kind.slots)
-    whole = kept.slots.tobytes() if kind.slots else bytes(width * len(documents))
+    data = sketches.slots.tobytes() if kind.slots else bytes(width * len(documents))
     columns: dict[str, Any] = {
         "id": [one.id for one in documents],
-        "shingles": kept.shingles,
-        "slots": [whole[at : at + width] for at in range(0, len(whole), width)],
+        "shingles": sketches.shingles,
+        "slots": [data[at : at + width] for at in range(0, len(data), width)],
     }
     if kind.content is not None:
         columns[kind.content.name] = kind.export_contents(documents)
@@ -102,11 +102,11 @@ def _table(documents: list[Document], kept: SketchRows, kind: Kind, schema: pa.S
 
 
 def read_settings(path: Path) -> Settings:
-    """The settings of an exported index; whatever format it was exported from, it is imported into the newest."""
+    """Read the settings of an exported index, converted to the newest format."""
     try:
         with pq.ParquetFile(path) as file:
-            found = file.schema_arrow
-            rows = (found.metadata or {}).get(_META)
+            schema = file.schema_arrow
+            rows = (schema.metadata or {}).get(_META)
     except FileNotFoundError:
         raise DamagedError(f"{path}: there is no such file") from None
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
@@ -117,13 +117,13 @@ def read_settings(path: Path) -> Settings:
         settings = Settings.from_rows(dict(orjson.loads(rows)), str(path))
     except (ValueError, TypeError) as error:
         raise DamagedError(f"{path}: the settings of the exported index are damaged ({error})") from error
-    if not found.equals(_schema(kind_for(settings))):
-        raise DamagedError(f"{path} is not an exported index: its columns, or their types, are others")
+    if not schema.equals(_schema(kind_for(settings))):
+        raise DamagedError(f"{path} is not an exported index: its columns or their types are wrong")
     return settings.in_newest_format
 
 
 def backend_for(where: str | os.PathLike[str], settings: Settings) -> Backend:
-    """A new backend, marked as not whole yet; or one that is there, if it was made by this import and is not whole."""
+    """Make a back end that is marked as unfinished, or open the one that an interrupted import of this file left."""
     rows = {**settings.to_rows(), "format": str(UNFINISHED)}
     try:
         return create_backend(where, rows)
@@ -140,9 +140,9 @@ def backend_for(where: str | os.PathLike[str], settings: Settings) -> Backend:
 
 
 def check_digest(path: Path, progress: Progress) -> None:
-    """Read an exported file to its end, and raise `DamagedError` if it does not say what was exported.
+    """Read an exported file to its end, and raise `DamagedError` if its content is not what was exported.
 
-    Before any of it is imported: what came from a damaged file could not be told from the rest later.
+    This happens before the import: documents of a damaged file could not be told from others later.
     """
     try:
         with pq.ParquetFile(path) as file:
@@ -158,20 +158,20 @@ def check_digest(path: Path, progress: Progress) -> None:
 
 def _compare(file: pq.ParquetFile, digest: ContentDigest, path: Path) -> None:
     if file.metadata.metadata.get(_DIGEST) != digest.value:
-        raise DamagedError(f"{path} is damaged: it does not say what was exported; export again")
+        raise DamagedError(f"{path} is damaged: its content is not what was exported; export again")
 
 
 def import_all(path: Path, writer: IndexWriter, progress: Progress) -> None:
-    """Add all documents of an exported file; sketches are taken as they are."""
+    """Add all documents of an exported file, with the sketches of the file."""
     try:
         with pq.ParquetFile(path) as file:
             progress.stage("importing", file.metadata.num_rows, "documents")
             digest = ContentDigest(file.schema_arrow.metadata[_META])
-            coming = file.iter_batches(batch_size=_CHUNK)
-            for first in coming:
+            batches = file.iter_batches(batch_size=_CHUNK)
+            for first in batches:
                 rows = 0
                 with writer.transaction():
-                    for batch in chain([first], coming):
+                    for batch in chain([first], batches):
                         digest.add(batch)
                         writer.put(_entries(batch, writer.kind, path), replace=False)
                         progress.advance(batch.num_rows)
@@ -195,7 +195,9 @@ def _entries(batch: pa.RecordBatch, kind: Kind, path: Path) -> Entries:
 
 
 class ContentDigest:
-    """The digest of settings and rows, whatever portions the rows come in.
+    """A digest of the settings and rows of an exported file, independent of the batches.
+
+    Parquet itself does not notice every damage to a file.
 
     Examples
     --------
@@ -214,7 +216,7 @@ class ContentDigest:
         self._parts = {"": hashlib.blake2b(settings)}
 
     def add(self, rows: pa.Table | pa.RecordBatch) -> None:
-        """Take in some rows."""
+        """Add rows to the digest."""
         self._rows += rows.num_rows
         for name in rows.schema.names:
             column = rows.column(name)
@@ -241,7 +243,7 @@ class ContentDigest:
 
     @property
     def value(self) -> bytes:
-        """The digest of all that was taken in so far."""
+        """The digest of everything added so far."""
         whole = hashlib.blake2b(str(self._rows).encode(), digest_size=32)
         for name, part in sorted(self._parts.items()):
             whole.update(name.encode() + b"\0" + part.digest())

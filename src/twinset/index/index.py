@@ -1,4 +1,4 @@
-"""The index: add, query, remove."""
+"""The public class `Index`."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _PAGE = 10_000
 
 
 class Index:
-    """Documents kept for years: each is checked against everything seen before.
+    """An index of documents, in one SQLite file or in a PostgreSQL database.
 
-    Made by `Index.create` or `Index.open`, in one file or, by a URL, in a PostgreSQL database. What `add`, `update` and
-    `remove` have done is durable when they return. One process writes at a time, any number read.
+    `Index.create` makes one, and `Index.open` opens one. Changes by `add`, `update` and `remove` are durable when the
+    call returns. One process writes at a time; any number of processes read.
 
     Examples
     --------
@@ -52,38 +52,38 @@ class Index:
         self._backend = backend
         self._mutex = Turn(backend.name)
         self.settings = settings or Settings.from_rows(backend.settings(), backend.name)
-        self._known: tuple[Settings, Kind] | None = None
+        self._kind_cache: tuple[Settings, Kind] | None = None
 
     @classmethod
-    def create(cls, where: str | os.PathLike[str], **words: Any) -> Index:
+    def create(cls, where: str | os.PathLike[str], **options: Any) -> Index:
         """Make an empty index.
 
         Parameters
         ----------
         where
-            A path for one SQLite file, or the URL of a PostgreSQL database (``postgresql://…``).
-        **words
-            The options of ``twinset index create``, by the same words.
+            The path of one SQLite file, or the URL of a PostgreSQL database (``postgresql://…``).
+        **options
+            The options of ``twinset index create``, by the same names.
         """
-        return cls(create_backend(where, initial_settings(IndexOptions.of(**words)).to_rows()))
+        return cls(create_backend(where, initial_settings(IndexOptions.of(**options)).to_rows()))
 
     @classmethod
-    def open(cls, where: str | os.PathLike[str], *, read_only: bool = False, **words: Any) -> Index:
-        """Open an index that is there.
+    def open(cls, where: str | os.PathLike[str], *, read_only: bool = False, **options: Any) -> Index:
+        """Open an existing index.
 
         Parameters
         ----------
         where
             The path or URL.
         read_only
-            Refuse to write. An index of an older format can be opened in no other way, until it is migrated.
-        **words
-            Options that the index must have been made with; others are refused.
+            Refuse to write. An index of an older format opens only in this way until it is migrated.
+        **options
+            Options to compare with those of the index; a different value raises `OptionError`.
         """
         backend = open_backend(where, read_only=read_only)
         try:
             index = cls(backend)
-            index.settings.check_options(words, backend.name)
+            index.settings.check_options(options, backend.name)
             index.settings.warn_of_normalization(backend.name)
             if index.settings.format < FORMAT and not read_only:
                 raise StateError(
@@ -97,7 +97,7 @@ class Index:
 
     @classmethod
     def migrate(cls, where: str | os.PathLike[str], *, timeout: float = TIMEOUT) -> int:
-        """Bring an index of an older format up to date, and return the format that it had."""
+        """Convert an index of an older format to the newest, and return the format that it had."""
         backend = open_backend(where, read_only=False)
         try:
             with backend.writer(timeout, "migrating"):
@@ -112,28 +112,28 @@ class Index:
 
     @property
     def plan(self) -> AnyPlan | None:
-        """The hashes, bands and rows of the index; of codes and vectors there is none before the first are added."""
+        """The hashes, bands and rows of the index; None while an index of codes or vectors is empty."""
         return self._kind.settings.plan
 
     @property
     def _kind(self) -> Kind:
-        """What the documents are. What the first ones tell may have been written down by someone else meanwhile."""
+        """The kind of the documents. Another process may have stored the plan since the index was opened."""
         if self.settings.plan is None:
             with self._mutex, self._backend.snapshot():
                 if "plan" in (rows := self._backend.settings()):
                     self.settings = Settings.from_rows({**rows, "format": str(self.settings.format)}, self.name)
-        if self._known is None or self._known[0] is not self.settings:
-            self._known = self.settings, kind_for(self.settings)
-        return self._known[1]
+        if self._kind_cache is None or self._kind_cache[0] is not self.settings:
+            self._kind_cache = self.settings, kind_for(self.settings)
+        return self._kind_cache[1]
 
     @property
     def name(self) -> str:
-        """The path or address of the index."""
+        """The path or URL of the index, without user and password."""
         return self._backend.name
 
     @property
     def files(self) -> list[str]:
-        """The files that the index is kept in; none where it lives in a database server."""
+        """The files of the index; none if it is in a database server."""
         return self._backend.files()
 
     def __enter__(self) -> Self:
@@ -143,7 +143,7 @@ class Index:
         self.close()
 
     def close(self) -> None:
-        """Let go of the index; what was committed stays."""
+        """Close the index."""
         if not self._mutex.ended:
             with self._mutex:
                 self._mutex.ended = True
@@ -155,12 +155,12 @@ class Index:
 
     def __contains__(self, id: object) -> bool:
         if not isinstance(id, str) or id.encode("utf-8", "ignore").decode() != id:
-            return False  # with half of a surrogate pair it is no id
+            return False  # an unpaired surrogate cannot be in an id
         with self._mutex:
             return bool(self._backend.numbers([id]))
 
     def __iter__(self) -> Iterator[str]:
-        """Ids, in the order in which they were added; one that is replaced meanwhile may come a second time."""
+        """Yield ids in the order of adding. An id that is updated during the iteration may come a second time."""
         last = 0
         while True:
             with self._mutex, self._backend.snapshot():
@@ -172,59 +172,60 @@ class Index:
             last = int(numbers[-1])
 
     def add(
-        self, ids: Any, texts: Any = None, *, timeout: float = TIMEOUT, progress: Progress | None = None, **words: Any
+        self, ids: Any, texts: Any = None, *, timeout: float = TIMEOUT, progress: Progress | None = None, **options: Any
     ) -> ChangeCounts:
-        """Add documents. One whose id and text are there already is left as it is.
+        """Add documents. A document whose id and text the index already has is left unchanged.
 
         Parameters
         ----------
         ids
-            The ids, with `texts` beside them: all of them are committed together. Or anything that holds both: a
-            mapping id → text, a table, a path; that is committed portion by portion.
+            Ids, with `texts` of the same length; all are committed in one transaction. Or a source of both (a mapping
+            id → text, a table, a path), which is committed in several transactions.
         texts
             The texts.
         timeout
             Seconds to wait for another writer.
         progress
-            Told how the work goes.
-        **words
-            How a source is read: the options of ``twinset index add``, by the same words.
+            Receives the progress of the work.
+        **options
+            How to read a source: the options of ``twinset index add``, by the same names.
 
         Returns
         -------
         ChangeCounts
-            How many documents were added, and how many were there.
+            How many documents were added, and how many were unchanged.
         """
-        return self._change("adding", ids, texts, timeout, progress, words, replace=False)
+        return self._change("adding", ids, texts, timeout, progress, options, replace=False)
 
     def update(
-        self, ids: Any, texts: Any = None, *, timeout: float = TIMEOUT, progress: Progress | None = None, **words: Any
+        self, ids: Any, texts: Any = None, *, timeout: float = TIMEOUT, progress: Progress | None = None, **options: Any
     ) -> ChangeCounts:
-        """Add documents, and replace those whose ids are there with another text. Takes what `add` takes."""
-        return self._change("updating", ids, texts, timeout, progress, words, replace=True)
+        """Add documents, and replace those that have another text under the same id. Takes the arguments of `add`."""
+        return self._change("updating", ids, texts, timeout, progress, options, replace=True)
 
     def _change(
-        self, doing: str, ids: Any, texts: Any, timeout: float, progress: Progress | None, words: Any, *, replace: bool
-    ) -> ChangeCounts:
+        self, doing: str, ids: Any, texts: Any, timeout: float, progress: Progress | None, options: Any, *,
+        replace: bool,
+    ) -> ChangeCounts:  # fmt: skip
         with self._writer(timeout, doing) as writer:
             if texts is not None:
-                if words:
-                    raise OptionError(f"{next(iter(words))} has no meaning where ids and texts are given themselves")
-                given = Batch(checked_ids(ids), writer.kind.from_values(texts), f"{writer.kind.name}s")
-                return writer.add_batch(given, replace=replace)
-            return writer.add_source(ids, words, progress or Silent(), replace=replace)
+                if options:
+                    raise OptionError(f"{next(iter(options))} is for sources; leave it out with ids and texts")
+                batch = Batch(checked_ids(ids), writer.kind.from_values(texts), f"{writer.kind.name}s")
+                return writer.add_batch(batch, replace=replace)
+            return writer.add_source(ids, options, progress or Silent(), replace=replace)
 
     def remove(self, ids: str | Iterable[str], *, timeout: float = TIMEOUT) -> int:
-        """Remove documents, all together; an id that is not there is refused. Returns how many."""
+        """Remove documents in one transaction, and return their number. An unknown id raises `UnknownIdError`."""
         wanted = checked_ids(ids)
         with self._writer(timeout, "removing") as writer:
             return writer.remove(wanted)
 
     @contextmanager
     def _writer(self, timeout: float, doing: str) -> Iterator[IndexWriter]:
-        """Be the only writer."""
+        """Hold the writer lock of the index."""
         if self._backend.read_only:
-            raise StateError(f"{self.name}: the index was opened read-only, and cannot be changed")
+            raise StateError(f"{self.name}: the index was opened read-only and cannot be changed")
         with self._mutex.within(timeout, doing), self._backend.writer(timeout, doing):
             writer = IndexWriter(self._backend, self._kind.settings)
             try:
@@ -240,44 +241,44 @@ class Index:
         threshold: float | None = None,
         distance: float | None = None,
         force: bool = False,
-        **words: Any,
+        **options: Any,
     ) -> pa.Table:
-        """Find documents that are similar to a text, or to each of many.
+        """Find documents that are similar to one text, or to each of many.
 
         Parameters
         ----------
         what
-            A text; or a code, or a vector, as the documents of the index are. Or many: a list of texts, a mapping id →
-            text, a table, an array, or a path (`pathlib.Path`).
+            A text, a code or a vector, like the documents of the index. Or many: a list of texts, a mapping id → text,
+            a table, an array, or a path (`pathlib.Path`).
         k
-            The k most similar documents, also beyond the threshold of the index unless `threshold` or `distance` is
-            given.
+            Return the k most similar documents, also those below the threshold of the index unless `threshold` or
+            `distance` is given.
         threshold
-            Least similarity of an answer; that of the index unless given.
+            Minimum similarity of an answer; by default the threshold of the index.
         distance
-            Greatest distance of an answer, where the index goes by distance; that of the index unless given.
+            Maximum distance of an answer, for an index by distance; by default the distance of the index.
         force
-            Ask for less than the index was planned for, and find less than was promised.
-        **words
-            How a source is read: the options of ``twinset index query``, by the same words.
+            Allow a threshold below (or a distance above) that of the index, at a lower recall.
+        **options
+            How to read a source: the options of ``twinset index query``, by the same names.
 
         Returns
         -------
         pyarrow.Table
-            Best first: `id`, `similarity`, `query_in_document`, `document_in_query`, `estimate` and `recall`, the least
-            probability with which a document this similar is found. Vectors have no containment; codes, pictures and
-            vectors by distance have `distance` in place of `similarity`. With many queries also `query`, the id of
-            each.
+            Best first: `id`, `similarity`, `query_in_document`, `document_in_query`, `estimate` and `recall`, the
+            minimum probability that a document of this similarity is found. Vectors have no containment. Codes,
+            pictures and vectors by distance have `distance` instead of `similarity`. With many queries, `query` is the
+            id of the query.
         """
         kind = self._kind
         if kind.is_single(what):
-            if words:
-                raise OptionError(f"{next(iter(words))} has no meaning where the {kind.name} itself is given")
+            if options:
+                raise OptionError(f"{next(iter(options))} is for sources; leave it out with a single {kind.name}")
             batch = kind.check_batch(Batch([""], kind.from_values([what]), "the query"))
             limits = kind.query_limits(k, threshold, distance, force)
             return self._answers(kind, None, kind.queries(batch.texts), limits)
-        found = list(self.each_query(what, k=k, threshold=threshold, distance=distance, force=force, **words))
-        return pa.concat_tables([with_query_column(self.answers).empty_table(), *found])
+        tables = list(self.each_query(what, k=k, threshold=threshold, distance=distance, force=force, **options))
+        return pa.concat_tables([with_query_column(self.answers).empty_table(), *tables])
 
     def each_query(
         self,
@@ -288,30 +289,30 @@ class Index:
         distance: float | None = None,
         force: bool = False,
         progress: Progress | None = None,
-        asked: QueryCounts | None = None,
-        **words: Any,
+        counts: QueryCounts | None = None,
+        **options: Any,
     ) -> Generator[pa.Table, None, None]:
-        """As `query` with many texts, but the answers come portion by portion.
+        """Query with many texts, like `query`, and yield the answers in portions.
 
-        `progress` is told how the work goes, and in `asked` it is counted; the other words are those of `query`.
+        `progress` receives the progress of the work, and `counts` its counts. The other arguments are those of `query`.
         """
-        kind, told, counts = self._kind, progress or Silent(), asked or QueryCounts()
+        kind, progress, counts = self._kind, progress or Silent(), counts or QueryCounts()
         limits = kind.query_limits(k, threshold, distance, force)
 
         def prepare(batch: Batch) -> tuple[Batch, SketchedBatch]:
             queries = kind.queries(kind.check_batch(batch).texts)
             batch.note(queries.replaced)
-            batch.texts = None  # it waits for its answers without them
+            batch.texts = None  # not needed while the batch waits for its answers
             return batch, queries
 
-        incoming = DocumentBatches(what, source_options(kind, words), told, self._backend.files())
-        with closing(incoming.batches(prepare, "asking")) as coming:
-            for batch, queries in coming:
-                found = self._answers(kind, batch.ids, queries, limits)
-                counts.count(batch, queries, found)
-                told.advance(len(queries))
-                yield found
-        counts.skipped = incoming.skipped
+        documents = DocumentBatches(what, source_options(kind, options), progress, self._backend.files())
+        with closing(documents.read(prepare, "asking")) as batches:
+            for batch, queries in batches:
+                answers = self._answers(kind, batch.ids, queries, limits)
+                counts.count(batch, queries, answers)
+                progress.advance(len(queries))
+                yield answers
+        counts.skipped = documents.skipped
 
     def similar_to(
         self,
@@ -322,22 +323,22 @@ class Index:
         distance: float | None = None,
         force: bool = False,
     ) -> pa.Table:
-        """Find documents that are similar to one of the index; itself is not among them."""
+        """Find documents that are similar to a document of the index, excluding itself."""
         kind = self._kind
         limits = kind.query_limits(k, threshold, distance, force)
         with self._mutex, self._backend.snapshot():
             number = self._backend.numbers(checked_ids([id])).get(str(id))
             if number is None:
                 raise UnknownIdError(f"{self.name}: the index holds no document with the id {id!r}")
-            kept = self._backend.sketches(np.array([number])).padded_to(kind.slots)
-            if kept.slots.shape != (1, kind.slots):
+            sketch = self._backend.sketches(np.array([number])).padded_to(kind.slots)
+            if sketch.slots.shape != (1, kind.slots):
                 raise DamagedError(f"{self.name} is damaged: {id!r} has no sketch; run twinset index verify")
-            [document] = self._backend.documents(kept.numbers, contents=True)
-            return kind.searcher(self._backend).answer(None, kind.query_from(kept, document), limits, without=number)
+            [document] = self._backend.documents(sketch.numbers, contents=True)
+            return kind.searcher(self._backend).answer(None, kind.query_from(sketch, document), limits, without=number)
 
     @property
     def answers(self) -> pa.Schema:
-        """The columns of answers to a single query."""
+        """The schema of the answers to a single query."""
         return answers_schema(self.settings.options.measure)
 
     def _answers(self, kind: Kind, names: list[str] | None, queries: SketchedBatch, limits: Limits) -> pa.Table:
@@ -345,13 +346,13 @@ class Index:
             return kind.searcher(self._backend).answer(names, queries, limits)
 
     def band_keys(self, texts: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """The keys of texts in the table `bands`, (texts, bands): for look-ups by one's own SQL."""
+        """Return the keys of texts in the table `bands`, (texts, bands), for look-ups by your own SQL."""
         kind = self._kind
         rows = kind.check_batch(Batch([], kind.from_values(texts), f"{kind.name}s")).texts
         return kind.entries([""] * len(rows), rows).sketched.keys
 
     def texts(self, ids: Sequence[str]) -> list[str]:
-        """The texts of documents, in the order asked for; only an index that stores texts has them."""
+        """Return the texts of documents in the order of the ids; the index must store texts."""
         if not self._kind.are_texts:
             why = "store is " + repr(self.settings.options.store) if self._kind.name == "text" else "it holds no texts"
             raise OptionError(f"{self.name}: the index stores no texts ({why})")
@@ -359,22 +360,22 @@ class Index:
             return exporting.texts_of(self._backend, checked_ids(ids))
 
     def stats(self) -> dict[str, Any]:
-        """What the index holds, how large it is, and what it was made with, in plain values."""
+        """Return the number of documents, the size and the options of the index, in plain values."""
         with self._mutex, self._backend.snapshot():
             return checking.stats(self._backend, self._kind.settings)
 
     def verify(self, progress: Progress | None = None) -> list[str]:
-        """Check every promise that the index's tables make; returns what is wrong, nothing if all is well."""
+        """Check the tables of the index; return a list of problems, which is empty if there are none."""
         with self._mutex, self._backend.snapshot():
             return checking.problems(self._backend, self._kind, progress or Silent())
 
     def compact(self, *, timeout: float = TIMEOUT) -> None:
-        """Give the space of removed documents back to the disk."""
+        """Return the space of removed documents to the disk."""
         with self._writer(timeout, "compacting"):
             self._backend.compact()
 
     def export(self, path: str | os.PathLike[str], *, force: bool = False, progress: Progress | None = None) -> int:
-        """Write all documents to a Parquet file, from which `import_from` makes an equal index anywhere."""
+        """Write all documents to a Parquet file, from which `import_from` makes an equal index in any back end."""
         with self._mutex, self._backend.snapshot():
             return exporting.export(self._backend, self._kind, Path(path), force, progress or Silent())
 
@@ -382,7 +383,7 @@ class Index:
     def import_from(
         cls, path: str | os.PathLike[str], where: str | os.PathLike[str], *, progress: Progress | None = None
     ) -> Index:
-        """Make an index of an exported file, in any backend; one that was stopped on the way goes on."""
+        """Make an index from an exported file, in any back end; an interrupted import resumes."""
         settings = exporting.read_settings(Path(path))
         exporting.check_digest(Path(path), progress or Silent())
         index = cls(exporting.backend_for(where, settings), settings)

@@ -1,4 +1,4 @@
-"""What all kinds of documents have in common when an index is asked: who is met, how answers are ordered and told."""
+"""Find, order and count the answers to queries: what all kinds of documents share."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Scores = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Limits:
-    """What is asked of each query: the least similarity or the greatest distance, and how many answers at most.
+    """The limits of a query: minimum similarity or maximum distance, and the maximum number of answers.
 
-    Of texts, a least similarity of 0 stands for none.
+    For texts, a minimum similarity of 0 means no limit.
     """
 
     threshold: float
@@ -37,12 +37,11 @@ class Limits:
 
 @dataclass
 class QueryCounts:
-    """How many queries there were, how many of them have answers, and how many answers were found.
+    """Counts of queries, of queries with answers (`answered`), and of answers (`found`).
 
-    `least_similarity` is that of the least similar answer, or `greatest_distance` that of the farthest. Of the queries,
-    how many hold no token (`empty`) and so have no answer, and how many held bytes that were no text (`undecoded`).
-    Rows that could not be read were left out: `unreadable` counts them, and `named` has the first thousand, each with
-    the reason. `skipped` are files that were passed over.
+    `least_similarity` or `greatest_distance` is that of the worst answer. `empty` counts queries without a token, which
+    have no answers, and `undecoded` those with invalid UTF-8. `unreadable` counts rows that were skipped, and `named`
+    has the first thousand of them, each with the reason. `skipped` are files that were not read.
     """
 
     queries: int = 0
@@ -56,21 +55,21 @@ class QueryCounts:
     named: list[tuple[str, str]] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
 
-    def count_answers(self, found: pa.Table) -> None:
-        """Count answers in."""
-        if found.num_rows and "distance" in found.schema.names:
-            greatest = pc.max(found.column("distance")).as_py()
+    def count_answers(self, answers: pa.Table) -> None:
+        """Add answers to the counts."""
+        if answers.num_rows and "distance" in answers.schema.names:
+            greatest = pc.max(answers.column("distance")).as_py()
             self.greatest_distance = max(greatest, self.greatest_distance or 0)
-        elif found.num_rows:
-            least = pc.min(found.column("similarity")).as_py()
+        elif answers.num_rows:
+            least = pc.min(answers.column("similarity")).as_py()
             self.least_similarity = least if self.least_similarity is None else min(least, self.least_similarity)
-        self.found += found.num_rows
+        self.found += answers.num_rows
 
-    def count(self, batch: Batch, queries: SketchedBatch, found: pa.Table) -> None:
-        """Count a batch of queries with its answers in."""
+    def count(self, batch: Batch, queries: SketchedBatch, answers: pa.Table) -> None:
+        """Add a batch of queries and its answers to the counts."""
         self.queries += len(queries)
-        self.count_answers(found)
-        self.answered += pc.count_distinct(found.column("query")).as_py()
+        self.count_answers(answers)
+        self.answered += pc.count_distinct(answers.column("query")).as_py()
         self.empty += int(np.count_nonzero(queries.shingles == 0))
         self.undecoded += batch.undecoded
         self.unreadable += len(batch.unreadable)
@@ -79,7 +78,7 @@ class QueryCounts:
 
 @dataclass
 class Answers:
-    """Answers: query, document, and a score for each column of the table; they are ordered by the first."""
+    """Answers: query rows, document numbers, and the scores, of which the first decides the order."""
 
     queries: Int64s
     numbers: Int64s
@@ -87,7 +86,7 @@ class Answers:
 
     @classmethod
     def concat(cls, parts: list[Answers], columns: int) -> Answers:
-        """Several as one; of none, so many columns of nothing."""
+        """Concatenate answers; without any, return empty ones with this number of scores."""
         if len(parts) == 1:
             return parts[0]
         none = np.zeros(0, np.int64)
@@ -97,24 +96,24 @@ class Answers:
         return cls(queries, numbers, tuple(np.concatenate(column) for column in each))
 
     def best(self, limits: Limits, *, descending: bool) -> Answers:
-        """By query, the nearest first, of equally near ones the one added first; no more than k, none beyond the limit.
+        """Apply the limits, and order answers by query, score and document number.
 
-        Scores are `descending` where a greater one is nearer.
+        With `descending`, a higher score is better.
         """
         first = self.scores[0]
         order = np.lexsort((self.numbers, -first if descending else first, self.queries))
-        near = first[order] >= limits.threshold if descending else first[order] <= limits.threshold
-        order = order[near]
+        inside = first[order] >= limits.threshold if descending else first[order] <= limits.threshold
+        order = order[inside]
         if limits.k is not None and len(order):
-            asked = self.queries[order]
-            starts = np.flatnonzero(np.concatenate([[True], asked[1:] != asked[:-1]]))
+            queries = self.queries[order]
+            starts = np.flatnonzero(np.concatenate([[True], queries[1:] != queries[:-1]]))
             rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.concatenate([starts, [len(order)]])))
             order = order[rank < limits.k]
         return Answers(self.queries[order], self.numbers[order], tuple(one[order] for one in self.scores))
 
 
 class Searcher(ABC):
-    """Answers queries from one backend; within a snapshot of it."""
+    """Finds the answers to queries in one back end, within a snapshot."""
 
     estimates = False
     """Whether scores are estimates."""
@@ -125,16 +124,16 @@ class Searcher(ABC):
 
     @abstractmethod
     def find(self, queries: SketchedBatch, limits: Limits, without: int | None = None) -> list[Answers]:
-        """The answers in portions: each query's are in one of them, the best first."""
+        """Return the answers in portions, best first; all answers to a query are in one portion."""
 
     @abstractmethod
     def recall(self, scores: Scores, limits: Limits) -> Shares:
-        """The least probability with which a document at each of these scores is found."""
+        """Return the minimum probability that a document with each of these scores is found."""
 
     def answer(
         self, names: list[str] | None, queries: SketchedBatch, limits: Limits, without: int | None = None
     ) -> pa.Table:
-        """The answers to some queries as a table, best first; `without` is a document that is not one."""
+        """Return the answers to queries as a table, best first, excluding the document `without`."""
         self.ids = {}
         schema = answers_schema(self.settings.options.measure)
         found = Answers.concat(self.find(queries, limits, without), len(schema) - 3)
@@ -143,7 +142,7 @@ class Searcher(ABC):
         for document in self.backend.documents(np.array(missing, np.int64), contents=False) if missing else ():
             self.ids[document.number] = document.id
         if missing and not all(number in self.ids for number in missing):
-            raise self.damaged("is not there")
+            raise self.damaged("is missing")
         columns = [
             pa.array([self.ids[number] for number in numbers], pa.string()),
             *(pa.array(one, schema.field(1 + place).type) for place, one in enumerate(found.scores)),
@@ -152,45 +151,45 @@ class Searcher(ABC):
         ]
         if names is None:
             return pa.Table.from_arrays(columns, schema=schema)
-        asked = pa.array([names[row] for row in found.queries.tolist()], pa.string())
-        return pa.Table.from_arrays([asked, *columns], schema=with_query_column(schema))
+        query_ids = pa.array([names[row] for row in found.queries.tolist()], pa.string())
+        return pa.Table.from_arrays([query_ids, *columns], schema=with_query_column(schema))
 
     def with_sketches(
-        self, asked: Int64s, numbers: Int64s, slots: int, most_bytes: int
+        self, numbers: Int64s, slots: int, most_bytes: int
     ) -> Iterator[tuple[Int64s, Int64s, SketchRows]]:
-        """Candidates, portion by portion, with the sketches of their documents and the place of each there."""
+        """Yield candidates in portions: their rows, the row of each one's sketch, and the sketches."""
         distinct, inverse = np.unique(numbers, return_inverse=True)
         most = max(1, most_bytes // (4 * slots))
         for first in range(0, len(distinct), most):
             wanted = distinct[first : first + most]
-            found = self.backend.sketches(wanted)
-            if found.slots.shape != (len(wanted), slots) or not found.shingles.all():
-                raise self.damaged("has no sketch, or not one of this plan")
+            sketches = self.backend.sketches(wanted)
+            if sketches.slots.shape != (len(wanted), slots) or not sketches.shingles.all():
+                raise self.damaged("has no sketch, or a sketch of another plan")
             chosen = np.flatnonzero((inverse >= first) & (inverse < first + most))
-            yield chosen, inverse[chosen] - first, found
+            yield chosen, inverse[chosen] - first, sketches
 
     def damaged(self, what: str) -> DamagedError:
-        """What is said of an index whose tables do not fit each other."""
+        """Return the error for an index whose tables contradict each other."""
         return DamagedError(
-            f"{self.backend.name} is damaged: a document that its bands lead to {what}; run twinset index verify"
+            f"{self.backend.name} is damaged: a document in its bands {what}; run twinset index verify"
         )
 
 
 def with_query_column(schema: pa.Schema) -> pa.Schema:
-    """The columns of answers to many queries."""
+    """Return the schema of the answers to many queries."""
     return schema.insert(0, pa.field("query", pa.string(), nullable=False))
 
 
 def find_candidates(
     backend: Backend, rows: Int64s, keys: npt.NDArray[Any], most: int
 ) -> Iterator[tuple[Int64s, Int64s]]:
-    """Pairs of query and document that share a key, distinct and in order; those of a query in one portion.
+    """Yield distinct pairs of query and document that share a key, sorted; all pairs of a query are in one portion.
 
-    Queries `rows` look into keys (rows, n). Thousands of queries that meet thousands of copies each would else take
-    all the memory there is: at most `most` rows of `bands` are held at a time, unless one query alone meets more.
+    `keys` are those of the queries `rows`, (rows, n). Memory is bounded: up to `most` rows of `bands` are held at a
+    time, unless a single query has more.
     """
     flat = keys.astype(np.int64).ravel()
-    if len(rows) == 1:  # one query needs no bookkeeping, and should not wait for any
+    if len(rows) == 1:  # a single query is answered faster without grouping
         numbers = np.unique(backend.postings(np.unique(flat))[1])
         yield np.full(len(numbers), rows[0]), numbers
         return
@@ -203,16 +202,16 @@ def find_candidates(
     held: list[Hashes] = []
     for low, high in runs(counts.reshape(-1, width).sum(axis=1), most):
         part = slice(low * width, high * width)
-        met_here = documents[ranges(starts[part], counts[part])].astype(np.uint64)
-        asked = np.repeat(np.repeat(rows[low:high].astype(np.uint64), width), counts[part])
-        held.append(_distinct((asked << np.uint64(32)) | met_here))
+        matches = documents[ranges(starts[part], counts[part])].astype(np.uint64)
+        query_rows = np.repeat(np.repeat(rows[low:high].astype(np.uint64), width), counts[part])
+        held.append(_distinct((query_rows << np.uint64(32)) | matches))
         if high == len(rows) or sum(map(len, held)) >= most:
             packed, held = held[0] if len(held) == 1 else np.concatenate(held), []
             yield (packed >> np.uint64(32)).astype(np.int64), (packed & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
 
 def _distinct(values: Hashes) -> Hashes:
-    """Each value once, ascending. They come as a few ascending runs, which are merged ten times as fast as sorted."""
+    """Return distinct values, ascending. A stable sort merges the few ascending runs of the input quickly."""
     values.sort(kind="stable")
     first = np.ones(len(values), np.bool_)
     np.not_equal(values[1:], values[:-1], out=first[1:])

@@ -1,4 +1,4 @@
-"""What an index holds, and whether its tables keep their promises."""
+"""Describe an index, and check that its tables agree with each other."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from twinset.schema import HASH_SCHEME, Hashes
 _CHUNK = 2048
 _SKETCHES = 2**24
 _SHINGLES = 2**22
-"""Bytes of sketches, and shingles, that are held at a time."""
+"""Bytes of sketches, and shingles, in memory at a time."""
 _SHOWN = 20
 _MIX, _TURN = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
 def stats(backend: Backend, settings: Settings) -> dict[str, Any]:
-    """The facts about an index, in plain values; never its seed."""
+    """Return facts about an index in plain values, excluding its seed."""
     sizes, count = backend.sizes(), backend.count()
     options = {name: value for name, value in settings.options.to_dict().items() if name != "seed"}
     return {
@@ -46,10 +46,10 @@ def stats(backend: Backend, settings: Settings) -> dict[str, Any]:
 
 
 def problems(backend: Backend, kind: Kind, progress: Progress) -> list[str]:
-    """Everything that is wrong with an index, the first of each kind by name."""
+    """Return everything that is wrong with an index."""
     found = backend.integrity_errors()
     if found:
-        return found  # what cannot be read cannot be compared
+        return found  # damaged tables cannot be compared
     try:
         found += [f"{count} {what}" for what, count in backend.orphans().items() if count]
         expected, wrong = _documents(backend, kind, progress)
@@ -62,40 +62,41 @@ def problems(backend: Backend, kind: Kind, progress: Progress) -> list[str]:
 
 
 def pages(backend: Backend, kind: Kind, *, contents: bool) -> Iterator[tuple[list[Document], SketchRows]]:
-    """All documents in the order of adding, with their sketches; no more at a time than memory has room for."""
+    """Yield all documents with their sketches in the order of adding, in portions of bounded size."""
     last = 0
     most = max(1, min(_CHUNK, _SKETCHES // (4 * max(1, kind.slots))))
     while len(numbers := backend.page(last, most)):
-        kept = backend.sketches(numbers).padded_to(kind.slots)
+        sketches = backend.sketches(numbers).padded_to(kind.slots)
         sizes = np.zeros(len(numbers), np.int64)
-        sizes[np.searchsorted(numbers, kept.numbers)] = kept.shingles
+        sizes[np.searchsorted(numbers, sketches.numbers)] = sketches.shingles
         for first, end in runs(sizes, _SHINGLES):
             documents = backend.documents(numbers[first:end], contents=contents)
             lengths = np.array([unpacked_size(one.content) for one in documents], np.int64)
             for start, stop in runs(lengths, UNPACKED):
                 some = documents[start:stop]
-                low, high = np.searchsorted(kept.numbers, [some[0].number, some[-1].number + 1])
-                yield some, SketchRows(kept.numbers[low:high], kept.shingles[low:high], kept.slots[low:high])
+                low, high = np.searchsorted(sketches.numbers, [some[0].number, some[-1].number + 1])
+                rows = sketches.numbers, sketches.shingles, sketches.slots
+                yield some, SketchRows(rows[0][low:high], rows[1][low:high], rows[2][low:high])
         last = int(numbers[-1])
 
 
 def _documents(backend: Backend, kind: Kind, progress: Progress) -> tuple[tuple[int, int] | None, list[str]]:
-    """Documents against their contents; returns the number and the sum of the band rows that they should have."""
+    """Compare documents with their contents; return the expected number and sum of band rows, and problems."""
     rows, total = 0, 0
     wrong: list[str] = []
     progress.stage("checking", backend.count(), "documents")
-    for documents, kept in pages(backend, kind, contents=True):
-        if kept.slots.shape[1:] != (kind.slots,):
+    for documents, sketches in pages(backend, kind, contents=True):
+        if sketches.slots.shape[1:] != (kind.slots,):
             return None, [*wrong, f"sketches do not have the {kind.slots} slots of the plan"]
-        if lacking := kind.content_error(documents):
-            wrong.append(lacking)
-        wrong += [f"{what}: {one.id!r}" for one, what in kind.mismatches(documents, kept)]
+        if error := kind.content_error(documents):
+            wrong.append(error)
+        wrong += [f"{what}: {one.id!r}" for one, what in kind.mismatches(documents, sketches)]
         long = [one.id for one in documents if len(one.id.encode()) > MOST_ID_BYTES]
         wrong += [f"the id has more than {MOST_ID_BYTES} bytes: {id[:40]!r}…" for id in long]
-        some = kept.shingles > 0
-        keys = kind.keys(kept.slots)
-        belong = packed_bands(kept.numbers[some], keys[some])
-        rows, total = rows + len(belong), (total + _sum(belong >> 32, belong & 0xFFFFFFFF)) % 2**64
+        some = sketches.shingles > 0
+        keys = kind.keys(sketches.slots)
+        expected = packed_bands(sketches.numbers[some], keys[some])
+        rows, total = rows + len(expected), (total + _sum(expected >> 32, expected & 0xFFFFFFFF)) % 2**64
         progress.advance(len(documents))
         if len(wrong) > _SHOWN:
             return None, [*wrong[:_SHOWN], f"and more; {len(wrong) - _SHOWN} others so far"]
@@ -103,7 +104,7 @@ def _documents(backend: Backend, kind: Kind, progress: Progress) -> tuple[tuple[
 
 
 def _bands(backend: Backend) -> tuple[int, int]:
-    """The number and the sum of the band rows that are there; no sum at all where some can be nobody's."""
+    """Return the number and sum of the stored band rows; the sum is -1 if a row has impossible values."""
     rows, total, strange = 0, 0, 0
     for keys, documents in backend.band_rows():
         rows, total = rows + len(keys), (total + _sum(keys, documents)) % 2**64
@@ -112,7 +113,7 @@ def _bands(backend: Backend) -> tuple[int, int]:
 
 
 def _sum(keys: Int64s, documents: Int64s) -> int:
-    """A sum over band rows, whatever their order: equal for equal rows, and hardly ever for others."""
+    """Return a hash sum of band rows that does not depend on their order."""
     mixed: Hashes = (keys.astype(np.uint64) << np.uint64(32)) ^ documents.astype(np.uint64)
     mixed = (mixed ^ (mixed >> np.uint64(31))) * _MIX
     mixed = (mixed ^ (mixed >> np.uint64(29))) * _TURN
@@ -121,15 +122,15 @@ def _sum(keys: Int64s, documents: Int64s) -> int:
 
 
 def _differing(backend: Backend, kind: Kind, there: int, expected: int) -> list[str]:
-    """Name documents that their bands do not lead to."""
-    found = [f"there are {there} band rows where {expected} belong, or others than belong"]
-    for documents, kept in pages(backend, kind, contents=False):
+    """Name documents that lack band rows."""
+    found = [f"the band rows are wrong: {there} are stored, {expected} are expected"]
+    for documents, sketches in pages(backend, kind, contents=False):
         ids = {one.number: one.id for one in documents}
-        some = kept.shingles > 0
-        keys, numbers = kind.keys(kept.slots[some]).astype(np.int64), kept.numbers[some]
+        some = sketches.shingles > 0
+        keys, numbers = kind.keys(sketches.slots[some]).astype(np.int64), sketches.numbers[some]
         rows = backend.postings(np.unique(keys))
-        belong = (keys << 32) | numbers[:, None]
-        lacking = ~np.isin(belong, (rows[0] << 32) | rows[1]).all(axis=1)
+        wanted = (keys << 32) | numbers[:, None]
+        lacking = ~np.isin(wanted, (rows[0] << 32) | rows[1]).all(axis=1)
         found += [f"a band row is missing: {ids[number]!r}" for number in numbers[lacking].tolist()]
         if len(found) > _SHOWN:
             return found[:_SHOWN]

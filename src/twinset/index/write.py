@@ -1,4 +1,4 @@
-"""Changing an index: what is added, replaced and removed together."""
+"""Add, replace and remove documents of an index, in transactions."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from twinset.index.settings import Settings
 from twinset.wording import counted
 
 COMMIT = 50_000
-"""Documents committed together when a source is added. Band keys fall everywhere in their table: the more of them are
-written at a time, the fewer pages are written twice."""
+"""Documents of a source in one transaction. Band keys are spread over the whole table: the more are written at a time,
+the fewer pages are written twice."""
 _COMMIT_BYTES = 2**28
-"""Long documents are committed sooner: what was added last is lost by whoever stops the work."""
+"""Bytes in one transaction: an interruption loses the transaction under way, so it should not take too long."""
 _CHUNK = 4096
 _CHUNK_BYTES = 2**25
 
 
 @dataclass
 class ChangeCounts:
-    """What a call did: documents added, replaced, and found there already with the same text.
+    """Counts of documents that a call added, replaced, and left unchanged.
 
-    Of all of these, how many hold no token (`empty`), and how many held bytes that were no text (`undecoded`). Rows
-    that could not be read were left out: `unreadable` counts them, and `named` has the first thousand, each with the
-    reason. `skipped` are files that were passed over.
+    Of these, `empty` counts documents without a token, and `undecoded` those with invalid UTF-8. `unreadable` counts
+    rows that were skipped, and `named` has the first thousand of them, each with the reason. `skipped` are files that
+    were not read.
     """
 
     added: int = 0
@@ -50,35 +50,35 @@ class ChangeCounts:
     skipped: list[tuple[str, str]] = field(default_factory=list)
 
     def copy(self) -> ChangeCounts:
-        """The same counts, to count on from."""
+        """Return a copy of the counts."""
         return changed_to(self, named=list(self.named))
 
     def count(self, other: ChangeCounts) -> None:
-        """Count another's in."""
+        """Add the counts of another."""
         for name in ("added", "replaced", "unchanged", "empty", "undecoded", "unreadable"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.named += other.named[: NAMED - len(self.named)]
 
 
 class IndexWriter:
-    """The writer of an index, while it is the only one."""
+    """Changes an index, while the writer lock is held."""
 
     def __init__(self, backend: Backend, settings: Settings) -> None:
         self.backend, self.settings = backend, settings
         self._bands: list[tuple[Int64s, Keys]] = []
         self._began = backend.most_number + 1
-        """The first number that the call under way can give; it is more than all where a call cannot meet itself."""
+        """The first number that the current call assigns; above all numbers unless the call adds a source."""
         self._unchanged = bytearray()
-        """A bit for each earlier number: whether the call under way has met it with the same text."""
+        """One bit for each earlier number: whether the current call had the same text under its id."""
 
     @property
     def kind(self) -> Kind:
-        """What the documents are."""
+        """The kind of the documents."""
         return kind_for(self.settings)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All that is put inside is committed together; the bands go last, all at once."""
+        """Commit everything that is put inside; bands are written last, in one batch."""
         before = self.settings
         try:
             with self.backend.transaction():
@@ -87,18 +87,18 @@ class IndexWriter:
                 if self.kind.tracks_changes:
                     self.backend.change_settings({STATE: secrets.token_hex(8)})
         except BaseException:
-            self.settings = before  # what the first documents told is not written down either
+            self.settings = before  # the plan was not stored either
             raise
         finally:
             self._bands = []
 
     def entries(self, batch: Batch) -> Entries:
-        """Documents ready to be written; within `transaction`, where the first have something to tell."""
+        """Prepare documents for writing, and store the plan if they are the first; within `transaction`."""
         if not self.kind.is_planned:
-            settled = self.kind.plan_from(batch.texts)
-            if settled != self.settings:
-                self.backend.change_settings(settled.to_rows())
-                self.settings = settled
+            planned = self.kind.plan_from(batch.texts)
+            if planned != self.settings:
+                self.backend.change_settings(planned.to_rows())
+                self.settings = planned
         return self._prepare(batch)
 
     def _prepare(self, batch: Batch) -> Entries:
@@ -123,52 +123,53 @@ class IndexWriter:
                 done.count(self.put(self.entries(some), replace=replace))
         return done
 
-    def add_source(self, source: Any, words: dict[str, Any], progress: Progress, *, replace: bool) -> ChangeCounts:
-        """Add the documents of a source, a transaction for every so many."""
+    def add_source(self, source: Any, options: dict[str, Any], progress: Progress, *, replace: bool) -> ChangeCounts:
+        """Add the documents of a source, in several transactions."""
 
         def prepare(batch: Batch) -> tuple[Batch, Entries | None]:
             if not self.kind.is_planned:
-                return batch, None  # what keys they have is not known yet
+                return batch, None  # without a plan there are no keys
             new = self._prepare(batch)
             batch.texts = None
             return batch, new
 
         done = ChangeCounts()
         try:
-            incoming = DocumentBatches(source, source_options(self.kind, words), progress, self.backend.files())
+            documents = DocumentBatches(source, source_options(self.kind, options), progress, self.backend.files())
             self._began = self.backend.last_number() + 1
             self._unchanged = bytearray(self._began // 8 + 1)
-            # Closed here also when a stop is on its way out: it holds a folder with what came from stdin.
-            with closing(incoming.batches(prepare, "updating" if replace else "adding")) as coming:
-                for first in coming:
-                    done = self._add_portion(chain([first], coming), done.copy(), progress, replace=replace)
+            # An interruption closes it too: it holds a temporary folder with the input from stdin.
+            with closing(documents.read(prepare, "updating" if replace else "adding")) as batches:
+                for first in batches:
+                    done = self._add_portion(chain([first], batches), done.copy(), progress, replace=replace)
         except KeyboardInterrupt as stop:
             stop.add_note(_committed_message(done))
             raise
-        done.skipped = incoming.skipped
+        done.skipped = documents.skipped
         return done
 
     def _add_portion(
-        self, coming: Iterator[tuple[Batch, Entries | None]], held: ChangeCounts, progress: Progress, *, replace: bool
-    ) -> ChangeCounts:
-        """Add so many documents in one transaction, and count them in."""
+        self, batches: Iterator[tuple[Batch, Entries | None]], counts: ChangeCounts, progress: Progress, *,
+        replace: bool,
+    ) -> ChangeCounts:  # fmt: skip
+        """Add batches in one transaction up to its maximum size, and return the counts."""
         rows, size = 0, 0
         with self.transaction():
-            for batch, made in coming:
+            for batch, made in batches:
                 new = self.entries(batch) if made is None else made
                 for some in _split_repeated_ids(new):
-                    held.count(self.put(some, replace=replace))
+                    counts.count(self.put(some, replace=replace))
                 named = batch.unreadable
-                held.count(ChangeCounts(undecoded=batch.undecoded, unreadable=len(named), named=named))
+                counts.count(ChangeCounts(undecoded=batch.undecoded, unreadable=len(named), named=named))
                 rows += len(new)
                 size += new.nbytes
                 progress.advance(len(new))
                 if rows >= COMMIT or size >= _COMMIT_BYTES:
                     break
-        return held
+        return counts
 
     def put(self, new: Entries, *, replace: bool) -> ChangeCounts:
-        """Write documents; within `transaction`."""
+        """Write documents; within `transaction` only."""
         _refuse_repeated_ids(new.ids)
         there, first = self.backend.numbers(new.ids), self.backend.last_number() + 1
         changed = ChangeCounts(empty=int(np.count_nonzero(new.sketched.shingles == 0)))
@@ -194,7 +195,7 @@ class IndexWriter:
             new = new.take([row for row, id in enumerate(new.ids) if id not in same])
         if first + len(new) - 1 > self.backend.most_number:
             raise StateError(
-                f"{self.backend.name}: the index has given all of its {self.backend.most_number} numbers; export it "
+                f"{self.backend.name}: the index has used all of its {self.backend.most_number} numbers; export it "
                 "and import it again, which frees the numbers of removed documents"
             )
         if len(new):
@@ -206,7 +207,7 @@ class IndexWriter:
         return changed
 
     def _was_seen(self, number: int) -> bool:
-        """Whether the call under way had this document before."""
+        """Whether the current call already had this document."""
         bits = self._unchanged[number >> 3] if number >> 3 < len(self._unchanged) else 0
         return number >= self._began or bool(bits >> (number & 7) & 1)
 
@@ -217,14 +218,14 @@ class IndexWriter:
             self.backend.insert_bands(numbers, keys)
 
     def _same(self, new: Entries, there: dict[str, int]) -> set[str]:
-        """The ids that are there with the same content."""
+        """Return the ids that the index has with the same content."""
         places = {there[id]: row for row, id in enumerate(new.ids) if id in there}
         numbers = np.array(sorted(places), np.int64)
         if new.contents is None:
-            kept = self._sketches(numbers)
-            rows = [places[number] for number in kept.numbers.tolist()]
+            stored = self._sketches(numbers)
+            rows = [places[number] for number in stored.numbers.tolist()]
             done = new.sketched
-            equal = (kept.slots == done.slots[rows]).all(axis=1) & (kept.shingles == done.shingles[rows])
+            equal = (stored.slots == done.slots[rows]).all(axis=1) & (stored.shingles == done.shingles[rows])
             return {new.ids[row] for row, is_equal in zip(rows, equal.tolist(), strict=True) if is_equal}
         whole = unpack if new.are_texts else bytes
         same: set[str] = set()
@@ -235,7 +236,7 @@ class IndexWriter:
         return same
 
     def remove(self, ids: Sequence[str]) -> int:
-        """Remove documents in one transaction."""
+        """Remove documents in one transaction, and return their number."""
         wanted = list(dict.fromkeys(ids))
         with self.transaction():
             there = self.backend.numbers(wanted)
@@ -250,7 +251,7 @@ class IndexWriter:
         return len(wanted)
 
     def _delete(self, numbers: Int64s) -> None:
-        self._write_bands()  # some of them may be those of the documents to be deleted
+        self._write_bands()  # some may be bands of the documents to delete
         kind = self.kind
         many = max(1, min(_CHUNK, _CHUNK_BYTES // (4 * max(1, kind.slots))))
         for first in range(0, len(numbers), many):
@@ -258,18 +259,18 @@ class IndexWriter:
             self.backend.delete(some, kind.keys(self._sketches(some).slots))
 
     def _sketches(self, numbers: Int64s) -> SketchRows:
-        """The sketches of all of these documents."""
-        kept = self.backend.sketches(numbers).padded_to(self.kind.slots)
-        if kept.slots.shape != (len(numbers), self.kind.slots):
+        """Return the sketches of all of these documents; raise `DamagedError` if one is missing."""
+        sketches = self.backend.sketches(numbers).padded_to(self.kind.slots)
+        if sketches.slots.shape != (len(numbers), self.kind.slots):
             raise DamagedError(
-                f"{self.backend.name} is damaged: a document has no sketch, or not one of this plan; nothing was "
+                f"{self.backend.name} is damaged: a document has no sketch, or a sketch of another plan; nothing was "
                 "changed; run twinset index verify"
             )
-        return kept
+        return sketches
 
 
 def _split_repeated_ids(new: Entries) -> Iterator[Entries]:
-    """Documents, those with an id that came before apart from it: where a batch ends must make no difference."""
+    """Split documents so that no id repeats in a part: the result must not depend on where a batch ends."""
     begin, seen = 0, set[str]()
     for row, id in enumerate(new.ids):
         if id in seen:
@@ -280,12 +281,12 @@ def _split_repeated_ids(new: Entries) -> Iterator[Entries]:
 
 
 def _committed_message(done: ChangeCounts) -> str:
-    """What a call that was stopped has done for good."""
+    """Say what an interrupted call has committed."""
     count = done.added + done.replaced + done.unchanged
     if not count:
-        return "none of these documents was committed yet, and the same command again begins anew"
+        return "none of these documents was committed; run the same command again"
     number = f"{counted(count, 'document')} {'is' if count == 1 else 'are'}"
-    return f"{number} committed and stay{'s' if count == 1 else ''}, and the same command again goes on from there"
+    return f"{number} committed; run the same command again to resume"
 
 
 def _refuse_repeated_ids(ids: Sequence[str]) -> None:

@@ -66,7 +66,7 @@ def test_create(call: Call) -> None:
     assert first == "news.twinset: an empty index"
     assert plan.startswith("plan: 128 hashes, 16 bands × 6 rows")
     assert after == "next: twinset index add news.twinset SOURCE..."
-    assert "is there already" in call("index", "create", "news.twinset").refusal
+    assert "exists already" in call("index", "create", "news.twinset").refusal
     assert call("index", "verify", "news.twinset").code == 0
 
 
@@ -303,10 +303,10 @@ def test_export_and_import(call: Call, corpus: Path, store: str) -> None:
 
 def test_exports_and_imports_that_are_refused(call: Call, news: str, tmp_path: Path) -> None:
     assert call("index", "export", news, "n.parquet").code == 0
-    assert "is there already" in call("index", "export", news, "n.parquet").refusal
+    assert "exists already" in call("index", "export", news, "n.parquet").refusal
     assert call("index", "export", news, "n.parquet", "--force", "--json").json["documents"] == 6
     assert "ends in .parquet" in call("index", "export", news, "n.csv").refusal
-    assert "is there already" in call("index", "import", "n.parquet", news).refusal
+    assert "exists already" in call("index", "import", "n.parquet", news).refusal
     pq.write_table(pa.table({"id": ["a"], "text": ["b"]}), tmp_path / "other.parquet")
     assert "is not an exported index" in call("index", "import", "other.parquet", "y").refusal
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and nothing else")
@@ -321,12 +321,12 @@ def test_an_import_that_did_not_come_to_its_end(call: Call, news: str, tmp_path:
     # Stopped when the index is there, and the first documents are about to be put into it.
     done = struck("INT", 1, "call:_entries", "index", "import", tmp_path / "n.parquet", tmp_path / "y")
     assert (done.code, done.out) == (130, "")
-    assert done.lines == ["twinset: stopped; what was committed stays, and the same command again goes on from there"]
+    assert done.lines == ["twinset: stopped; what was committed stays; run the same command again to resume"]
     for words in (["stats", "y"], ["query", "y", "--string", "x"], ["remove", "y", "a"], ["migrate", "y"]):
         assert "has not come to its end" in call("index", *words).refusal
     assert call("index", "import", "n.parquet", "y").out == "y holds 6 documents\n"
     assert call("index", "verify", "y").code == 0
-    assert "is there already" in call("index", "import", "n.parquet", "y").refusal
+    assert "exists already" in call("index", "import", "n.parquet", "y").refusal
 
 
 def test_migrate(call: Call, news: str, corpus: Path) -> None:

@@ -87,7 +87,7 @@ def test_hostile_words(call: Call, news: str) -> None:
     assert "half of a surrogate pair" in call("index", "remove", news, half).refusal
     assert "half of a surrogate pair" in call("index", "query", news, "--similar-to", half).refusal
     assert "half of a surrogate pair" in call("index", "query", news, "--string", half).refusal
-    assert "has 2000 bytes; an id has 1024 at most" in call("index", "remove", news, "x" * 2000).refusal
+    assert "has 2000 bytes; the maximum is 1024" in call("index", "remove", news, "x" * 2000).refusal
     assert "no document with the id \"'; DROP TABLE documents; --\"" in call(
         "index", "remove", news, "'; DROP TABLE documents; --"
     ).refusal
@@ -208,7 +208,7 @@ def test_ctrl_c(news: str, tmp_path: Path) -> None:
     out, err = child.communicate()
     assert (child.returncode, out) == (130, "")
     assert err.splitlines()[-1] == (
-        "twinset: stopped; none of these documents was committed yet, and the same command again begins anew"
+        "twinset: stopped; none of these documents was committed; run the same command again"
     )
     assert "Traceback" not in err
     assert call_ids(tmp_path / news) == ["a", "b", "c", "d", "e", "f"]
@@ -227,7 +227,7 @@ def test_a_command_that_was_stopped_goes_on(call: Call, tmp_path: Path) -> None:
     assert (done.code, done.out) == (130, "")
     kept = call("index", "stats", "x", "--json").json["documents"]
     assert 50_000 <= kept < every
-    stay = f"{kept:,} documents are committed and stay, and the same command again goes on from there"
+    stay = f"{kept:,} documents are committed; run the same command again to resume"
     assert done.lines == [f"twinset: stopped; {stay}"]
     again = call("index", "add", "x", *sources, "--json").json
     assert (again["added"], again["unchanged"], again["documents"]) == (every - kept, kept, every)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from twinset.cli.index.shared import KINDS, LACKING, READING, goes_on
+from twinset.cli.index.shared import KINDS, LACKING, READING, resumable
 from twinset.cli.screen import show
 from twinset.cli.support import flags, run
 from twinset.options.index import AddOptions
@@ -38,7 +38,7 @@ def change(
     """Add documents, or replace them too, and say what was done."""
     words = flags.given(AddOptions, values)
     AddOptions.of(**words)
-    with goes_on(), run.watched(quiet, READING) as progress:
+    with resumable(), run.watched(quiet, READING) as progress:
         import twinset
 
         with twinset.Index.open(index) as opened:

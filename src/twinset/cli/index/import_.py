@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from twinset.cli.index.shared import READING, goes_on
+from twinset.cli.index.shared import READING, resumable
 from twinset.cli.screen import show
 from twinset.cli.support import flags, run
 
@@ -20,7 +20,7 @@ def command(file: str, index: str, quiet: bool, as_json: bool) -> None:
     the index that was exported, and so are all answers. An import that was stopped is simply run again; until it has
     come to its end, nothing else opens the index.
     """
-    with goes_on(), run.watched(quiet, READING) as progress:
+    with resumable(), run.watched(quiet, READING) as progress:
         import twinset
 
         with twinset.Index.import_from(file, index, progress=progress) as made:

@@ -1,4 +1,4 @@
-"""A backend on a server: the tables of an index in one schema of a PostgreSQL database."""
+"""The back end in one schema of a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _LOCK = 0x5457_534E
 _PAUSE = 0.05
 _COPY_HEAD, _COPY_END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
 _BAND = np.dtype([("n", ">i2"), ("a", ">i4"), ("key", ">i4"), ("b", ">i4"), ("document", ">i4")])
-# PostgreSQL's text holds no NUL; an id may. U+FFFF, which is no character, stands before what it replaces.
+# PostgreSQL's text cannot hold NUL, but an id can. U+FFFF, which is not a character, marks the replacement.
 _MARK = "\uffff"
 
 
 class PostgresBackend(Backend):
-    """An index in a database. The URL's parameter `schema` says where; without it in the schema twinset."""
+    """An index in a PostgreSQL schema, which the URL's parameter `schema` names; the default is `twinset`."""
 
     most_number = 2**31 - 1
 
@@ -49,7 +49,7 @@ class PostgresBackend(Backend):
             try:
                 self._run("SELECT set_config('search_path', quote_ident(%s), false)", self.schema)
                 self._recognise()
-                if read_only:  # not before: views that show an older format as the newest are made, if only for us
+                if read_only:  # afterwards: `_recognise` may create temporary views
                     self._run("SET default_transaction_read_only = on")
             except BaseException:
                 self._db.close()
@@ -57,17 +57,17 @@ class PostgresBackend(Backend):
 
     @classmethod
     def create(cls, url: str, settings: dict[str, str], format: int = FORMAT) -> PostgresBackend:
-        """Make the schema and its tables; an index that is there already is left alone."""
+        """Make the schema and its tables; an existing index raises `OutputError`."""
         address, schema, name = _parsed(url)
         with _translate_errors(name), _connect(address) as db, db.transaction():
             if db.execute("SELECT to_regnamespace(%s)", (_quoted(schema),)).fetchone() == (None,):
-                # Not asked for where it is there: that would need the right to make schemas all the same.
+                # Even IF NOT EXISTS needs the right to create schemas, so an existing one is not created.
                 db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
             db.execute("SELECT set_config('search_path', quote_ident(%s), true)", (schema,))
             there = db.execute(tables.THERE, (_quoted(schema), list(tables.NAMES))).fetchall()
             if there:
                 raise OutputError(
-                    f"{name}: the schema holds the table {there[0][0]!r} already; open the index that is there, or "
+                    f"{name}: the schema already holds the table {there[0][0]!r}; open the index that it holds, or "
                     "name another schema with ?schema=NAME"
                 )
             for statement in (*tables.TABLES[format].values(), *tables.STORAGE):
@@ -80,14 +80,14 @@ class PostgresBackend(Backend):
         there = set(self._rows(tables.THERE, _quoted(self.schema), list(tables.NAMES)))
         if there and not self._rows("SELECT has_schema_privilege(%s, 'USAGE')", self.schema)[0][0]:
             raise StateError(
-                f"{self.name}: you may not use the schema {self.schema!r}; its owner can GRANT USAGE on it, and SELECT "
+                f"{self.name}: you may not use the schema {self.schema!r}; its owner can GRANT USAGE on it and SELECT "
                 "on its tables"
             )
         if not there:
             raise StateError(f"{self.name}: there is no index here; create one with twinset index create")
         formats = [format for format, columns in tables.COLUMNS.items() if columns == there]
         if not formats:
-            raise DamagedError(f"{self.name}: the tables that are here are damaged, or not those of an index")
+            raise DamagedError(f"{self.name}: the tables of the schema are damaged, or not those of an index")
         self.format = formats[0]
         for older in range(self.format, FORMAT):
             for statement in tables.AS_NEW[older]:
@@ -144,7 +144,7 @@ class PostgresBackend(Backend):
 
     @property
     def _lock(self) -> int:
-        """The number of the schema's lock; a lock is the database's own already."""
+        """The lock number of the schema; advisory locks are separate for each database."""
         return int.from_bytes(zlib.crc32(self.schema.encode()).to_bytes(4, "big"), "big", signed=True)
 
     def _acquire(self, timeout: float, doing: str) -> None:
@@ -176,7 +176,7 @@ class PostgresBackend(Backend):
             raise
 
     def flush(self) -> None:
-        return  # the server has all that was sent
+        return  # the server has received everything
 
     def count(self) -> int:
         return self._number("SELECT count(*) FROM documents")
@@ -241,7 +241,7 @@ class PostgresBackend(Backend):
         self._copy("COPY sketches (document, shingles, slots) FROM STDIN (FORMAT binary)", made.tobytes())
 
     def insert_bands(self, numbers: Int64s, keys: Keys) -> None:
-        # In the order of the table: neighbours are written together. Equal keys of one document are one row.
+        # In the order of the table, so that neighbours are written together; duplicate rows are dropped.
         packed = packed_bands(numbers, keys)
         made = np.zeros(len(packed), _BAND)
         made["n"], made["a"], made["b"] = 2, 4, 4
@@ -270,7 +270,7 @@ class PostgresBackend(Backend):
     def band_rows(self) -> Iterator[tuple[Int64s, Int64s]]:
         held, head = bytearray(), len(_COPY_HEAD)
         with self._errors(), self._db.cursor().copy("COPY bands (key, document) TO STDOUT (FORMAT binary)") as copy:
-            for piece in copy:  # a row each: they are gathered in place, not joined again and again
+            for piece in copy:  # one row each: they are appended in place
                 held += piece
                 if len(held) < 2**20:
                     continue
@@ -278,7 +278,7 @@ class PostgresBackend(Backend):
                 found = np.frombuffer(held, _BAND, rows, head)
                 held, head = held[head + rows * _BAND.itemsize :], 0
                 yield found["key"].astype(np.int64), found["document"].astype(np.int64)
-        rows = (len(held) - head) // _BAND.itemsize  # two bytes that say the end are left over
+        rows = (len(held) - head) // _BAND.itemsize  # the two bytes of the trailer remain
         found = np.frombuffer(held, _BAND, max(rows, 0), head)
         yield found["key"].astype(np.int64), found["document"].astype(np.int64)
 
@@ -318,7 +318,7 @@ class PostgresBackend(Backend):
 
 
 def _field_head(fields: int, number: int) -> bytes:
-    """The start of a row of COPY, up to its first field, a document's number."""
+    """Return the start of a COPY row, including its first field, the document number."""
     return struct.pack(">hii", fields, 4, number)
 
 
@@ -335,25 +335,25 @@ def _unescaped(id: str) -> str:
 
 
 def _quoted(schema: str) -> str:
-    """A schema's name as SQL writes it."""
+    """Quote the name of a schema for SQL."""
     return '"' + schema.replace('"', '""') + '"'
 
 
 def _parsed(url: str) -> tuple[str, str, str]:
-    """The address for psycopg, the schema, and the name to show: without user and password."""
+    """Return the URL for psycopg, the schema, and the name for messages, without user and password."""
     try:
         parts = urlsplit(url)
-        words = parse_qsl(parts.query, keep_blank_values=True)
+        parameters = parse_qsl(parts.query, keep_blank_values=True)
         shown_at = f"{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}"
     except ValueError as error:
-        raise OptionError(f"the address of the index cannot be read: {error}") from error
-    schema = dict(words).get("schema", SCHEMA)
+        raise OptionError(f"the URL of the index is not valid: {error}") from error
+    schema = dict(parameters).get("schema", SCHEMA)
     if not schema or "\0" in schema or len(schema.encode()) > 63 or schema.startswith(("pg_", "$user")):
         raise OptionError(
             f"schema is {schema!r}; allowed is a name of 1 to 63 bytes that does not begin with pg_ or $user, which "
             "PostgreSQL keeps for itself"
         )
-    rest = urlencode([(name, value) for name, value in words if name != "schema"], quote_via=quote)
+    rest = urlencode([(name, value) for name, value in parameters if name != "schema"], quote_via=quote)
     address = urlunsplit((parts.scheme, parts.netloc, parts.path, rest, ""))
     return address, schema, f"postgresql://{shown_at}{parts.path}?schema={quote(schema)}"
 
@@ -361,10 +361,10 @@ def _parsed(url: str) -> tuple[str, str, str]:
 def _connect(address: str) -> psycopg.Connection[Any]:
     said = f"twinset, process {os.getpid()} on {socket.gethostname()}"[:63]
     db = psycopg.connect(address, autocommit=True, application_name=said, client_encoding="utf8")
-    db.execute("SET synchronous_commit = on")  # what was committed lasts, whatever the server's default is
-    db.execute("SET enable_seqscan = off")  # fresh tables have no statistics yet, and every look-up has its index
-    db.execute("SET jit = off")  # every statement here is short
-    # A writer that was killed gives its lock up within a second, whatever the server is doing for it. New in 14.
+    db.execute("SET synchronous_commit = on")  # durable commits, whatever the default of the server
+    db.execute("SET enable_seqscan = off")  # new tables have no statistics, and every look-up has an index
+    db.execute("SET jit = off")  # all statements are short
+    # The lock of a killed writer is released within a second, even during a statement (PostgreSQL 14 or later).
     db.execute(
         "SELECT set_config(name, '1s', false) FROM pg_settings WHERE name = 'client_connection_check_interval'"
     )
@@ -373,7 +373,7 @@ def _connect(address: str) -> psycopg.Connection[Any]:
 
 @contextmanager
 def _translate_errors(name: str) -> Iterator[None]:
-    """Say what PostgreSQL says in our words."""
+    """Turn errors of PostgreSQL into those of Twinset."""
     try:
         yield
     except (errors.DiskFull, errors.OutOfMemory) as error:
@@ -383,18 +383,18 @@ def _translate_errors(name: str) -> Iterator[None]:
     except errors.ReadOnlySqlTransaction as error:
         raise OutputError(f"{name} cannot be written to: {_first(error)}") from error
     except errors.InsufficientPrivilege as error:
-        raise OutputError(f"{name}: the rights for this are missing: {_first(error)}") from error
+        raise OutputError(f"{name}: permission is missing: {_first(error)}") from error
     except (errors.LockNotAvailable, errors.DependentObjectsStillExist) as error:  # readers of old formats
-        raise BusyError(f"{name}: another program holds the tables: {_first(error)}; try again later") from error
+        raise BusyError(f"{name}: another program uses the tables: {_first(error)}; try again later") from error
     except (errors.UndefinedTable, errors.UndefinedColumn, errors.DuplicateTable, errors.DuplicateSchema) as error:
-        raise StateError(f"{name}: {_first(error)}; someone else is making or changing these tables") from error
+        raise StateError(f"{name}: {_first(error)}; another process is creating or changing these tables") from error
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-        raise StateError(f"{name}: the server cannot be reached, or has gone: {_first(error)}") from error
+        raise StateError(f"{name}: the server cannot be reached: {_first(error)}") from error
     except psycopg.Error as error:
         raise DamagedError(f"{name} cannot be used: {_first(error)}") from error
 
 
 def _first(error: Exception) -> str:
-    """The first line of a message: psycopg adds the statement."""
+    """Return the first line of a message: psycopg appends the statement."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__

@@ -1,8 +1,8 @@
-"""The default backend: one SQLite file.
+"""The default back end: one SQLite file.
 
-Every page carries a checksum that is proved when it is read (SQLite's own `cksumvfs`), so that a damaged page is
-refused and never answers. The file is otherwise an ordinary database: any SQLite reads it. Arrays go in and out as
-arrays (`carray`). Both need the package apsw, which brings a SQLite that has them.
+Every page has a checksum, which is checked when the page is read (SQLite's extension `cksumvfs`): a damaged page is an
+error. Otherwise the file is an ordinary database, which any SQLite can read. Arrays are passed to statements
+with `carray`. The package apsw brings a SQLite with both extensions.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from twinset.index.backend import Backend, Document, Int64s, SketchRows
 from twinset.index.kinds.text_entries import Entries, Keys, packed_bands
 from twinset.index.settings import FORMAT
 from twinset.index.sqlite import tables
-from twinset.index.sqlite.errors import translate_errors
 from twinset.index.sqlite.log import CHANGES, WAIT, Log
 from twinset.system.locks import WriterLock
 
 _PORTION = 65536
 _CACHE = 48 * 1024
-"""Pages kept in memory by one connection, in KiB; the operating system keeps the rest."""
+"""Page cache of one connection, in KiB; the operating system caches the rest."""
 _VFS = "cksmvfs"
+_BAD_READS = {apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS}
 
 
 def _register() -> None:
-    """Make pages with checksums known to SQLite: once a process."""
+    """Load the extension for page checksums, once in a process."""
     if _VFS not in apsw.vfs_names():
         boot = apsw.Connection(":memory:")
         apsw.sqlite_extra.load(boot, "cksumvfs")
@@ -43,12 +43,12 @@ def _register() -> None:
 
 
 class SqliteBackend(Backend):
-    """An index in one file. `create` makes the file, the constructor opens it."""
+    """An index in one SQLite file. `create` makes the file, and the constructor opens it."""
 
     def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
         self.name = os.fspath(path)
         self.read_only = read_only
-        # One file has one lock and one log, by whatever name it is opened and wherever the process goes.
+        # The real path: symbolic links and a change of directory must lead to the same lock and log.
         self._path = os.path.realpath(self.name)
         self._lock = WriterLock(self._path + "-lock", self.name)
         self._log = Log(self._path, self._lock)
@@ -63,10 +63,10 @@ class SqliteBackend(Backend):
         with self._errors():
             self._db = self._connect()
             self._db.set_busy_timeout(round(1000 * WAIT))
-            self._db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # the lock of the index decides who may
+            self._db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # only the holder of the writer lock may
             try:
                 tables.configure(self._db, _CACHE)
-                with self.snapshot():  # someone else may bring the tables up to date, but not between our looks at them
+                with self.snapshot():  # another process may migrate the tables, but not between these two
                     self.format = tables.recognise(self._db, self.name)
                     tables.show_as_new(self._db, self.format)
                 self._log.check(self._db)
@@ -76,24 +76,24 @@ class SqliteBackend(Backend):
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], settings: dict[str, str]) -> SqliteBackend:
-        """Make a file that holds nothing yet; one that is there already is left alone."""
+        """Make a file without documents; an existing file raises `OutputError`."""
         name = os.fspath(path)
         if os.path.lexists(name):
-            raise OutputError(f"{name} is there already; open it, or choose another name")
+            raise OutputError(f"{name} exists already; open it, or choose another name")
         if not os.path.isdir(folder := os.path.dirname(name) or "."):
             raise OutputError(f"{name} cannot be made: there is no folder {folder}")
         made = f"{name}-{os.getpid()}.new"
         _register()
         try:
-            with translate_errors(name):
+            with _translate_errors(name):
                 try:
                     tables.create(made, _VFS, settings)
                 except (apsw.CantOpenError, apsw.PermissionsError, apsw.ReadOnlyError) as error:
                     raise OutputError(f"{name} cannot be made: the folder {folder} cannot be written to") from error
-            _put_in_place(made, name)
-            _sync_folder(Path(name).absolute().parent)
+            tables.put_in_place(made, name)
+            tables.sync_folder(Path(name).absolute().parent)
         except FileExistsError:
-            raise OutputError(f"{name} is there already; open it, or choose another name") from None
+            raise OutputError(f"{name} exists already; open it, or choose another name") from None
         except OSError as error:
             raise OutputError(f"{name} cannot be made: {error.strerror or error}") from error
         finally:
@@ -106,8 +106,8 @@ class SqliteBackend(Backend):
         _register()
         if not self.read_only:
             return apsw.Connection(self._path, apsw.SQLITE_OPEN_READWRITE, vfs=_VFS)
-        # In a folder that cannot be written to there is no place for SQLite's notes on who reads what; none are needed
-        # while nobody else writes either, which is looked at after every reading.
+        # In a read-only folder SQLite cannot make its shared-memory file. It is not needed while nobody writes, which
+        # is checked after every read.
         still = not os.access(os.path.dirname(self._path), os.W_OK) and not self._logged()
         self._still = self._stamp() if still else None
         address = f"file:{quote(os.fsencode(self._path))}?mode=ro" + ("&immutable=1" if still else "")
@@ -116,16 +116,16 @@ class SqliteBackend(Backend):
     @contextmanager
     def _errors(self) -> Iterator[None]:
         try:
-            with translate_errors(self.name):
+            with _translate_errors(self.name):
                 yield
         except DamagedError as error:
-            with suppress(apsw.Error):  # where nothing at all can be read, the damage is what there is to say
+            with suppress(apsw.Error):  # if even this fails, the damage is the error to report
                 if self.format < FORMAT and self._db.pragma("user_version") != self.format:
                     raise self._changed() from error
             raise
 
     def _changed(self) -> StateError:
-        return StateError(f"{self.name} was changed by someone else in the meantime; open it again")
+        return StateError(f"{self.name} was changed by another process; open it again")
 
     def _rows(self, statement: str, *values: Any) -> list[Any]:
         with self._errors():
@@ -138,11 +138,11 @@ class SqliteBackend(Backend):
         return rows
 
     def _odd(self) -> DamagedError:
-        """What a file may hold although its tables do not allow it, if it was made by someone else."""
-        return DamagedError(f"{self.name} is damaged: its tables hold what cannot be in them; {tables.RESTORE}")
+        """Return the error for values that the tables do not allow, which another program may have written."""
+        return DamagedError(f"{self.name} is damaged: its tables hold values of wrong types; {tables.RESTORE}")
 
     def _logged(self) -> bool:
-        """Whether something is in the log; an empty one is left behind where closing may not remove it."""
+        """Whether the log has content; an empty log is left where it cannot be removed."""
         with suppress(FileNotFoundError):
             return os.path.getsize(self._path + "-wal") > 0
         return False
@@ -173,7 +173,7 @@ class SqliteBackend(Backend):
             yield
         finally:
             with self._errors():
-                if self._db.in_transaction:  # an error of reading has ended it, and says more than a failed end
+                if self._db.in_transaction:  # a read error has ended it already
                     self._db.execute("COMMIT")
 
     def writer(self, timeout: float, doing: str) -> AbstractContextManager[None]:
@@ -200,8 +200,8 @@ class SqliteBackend(Backend):
     def flush(self) -> None:
         try:
             self._db.cache_flush()
-        except (apsw.FullError, apsw.IOError) as error:  # of which SQLite says nothing in words here
-            raise OutputError(f"{self.name}: there is no room for what is added; what was committed is safe") from error
+        except (apsw.FullError, apsw.IOError) as error:  # without a message here
+            raise OutputError(f"{self.name}: no space is left on the disk; what was committed is safe") from error
 
     def count(self) -> int:
         return int(self._rows("SELECT count(*) FROM documents")[0][0])
@@ -228,7 +228,7 @@ class SqliteBackend(Backend):
         return found[:, 0], found[:, 1]
 
     def _pairs(self, statement: str, *values: Any) -> Iterator[Int64s]:
-        """Rows of two numbers, (n, 2), portion by portion: as Python's own numbers they take ten times the memory."""
+        """Yield rows of two numbers in portions, (n, 2): as Python integers they would take ten times the memory."""
         with self._errors():
             cursor = self._db.execute(statement, values)
             try:
@@ -355,7 +355,7 @@ class SqliteBackend(Backend):
                 self._db.close()
 
     def _tidy_up(self) -> None:
-        """Leave one file and no log, unless someone else is at work, who then will."""
+        """Empty and remove the log, unless another process uses it."""
         if self._logged():
             self._db.set_busy_timeout(0)
             with suppress(BusyError, OutputError), self._lock.held(0, "closing"):
@@ -364,22 +364,27 @@ class SqliteBackend(Backend):
             self._db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
 
 
-def _put_in_place(made: str, name: str) -> None:
-    """Give a new file its name; what an earlier one of that name left beside it is not for this one."""
-    lock = WriterLock(name + "-lock", name)
-    with lock.held(WAIT, "creating"):
-        if os.path.lexists(name):
-            raise FileExistsError
-        for ending in ("-wal", "-shm", "-journal"):
-            with suppress(FileNotFoundError):
-                os.unlink(name + ending)
-        lock.note(b"")
-        os.link(made, name)  # unlike a renaming, this never replaces a file that came in between
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
+@contextmanager
+def _translate_errors(name: str) -> Iterator[None]:
+    """Turn errors of SQLite into those of Twinset."""
     try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        yield
+    except apsw.ConnectionClosedError as error:
+        raise StateError(f"{name}: the index was closed; open it again") from error
+    except apsw.BusyError as error:
+        raise BusyError(f"{name}: another program holds the file: {error}; try again when it is done") from error
+    except apsw.FullError as error:
+        raise OutputError(f"{name}: no space is left on the disk; what was committed before is safe") from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise DamagedError(f"{name} is damaged, or not an index: {error}; {tables.RESTORE}") from error
+    except apsw.IOError as error:
+        if getattr(error, "extendedresult", 0) in _BAD_READS:
+            raise DamagedError(f"{name} is damaged: a page of it is not as it was written; {tables.RESTORE}") from error
+        raise OutputError(f"{name}: reading or writing failed: {error}; what was committed before is safe") from error
+    except apsw.ReadOnlyError as error:
+        raise OutputError(f"{name} cannot be written to: {error}") from error
+    except (apsw.CantOpenError, apsw.PermissionsError) as error:
+        folder = os.path.dirname(os.path.abspath(name))
+        raise StateError(f"{name} cannot be opened: {error}; check the permissions of files in {folder}") from error
+    except apsw.Error as error:
+        raise DamagedError(f"{name} cannot be used: {error}") from error
