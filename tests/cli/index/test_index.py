@@ -93,8 +93,8 @@ def test_adding_again_changes_nothing(call: Call, corpus: Path) -> None:
     again = call("index", "add", "news.twinset", corpus.name)
     assert again.out.splitlines() == [
         "  0  added",
-        "  6  there already, unchanged",
-        "  1  of these empty: they hold no word, and are like nothing",
+        "  6  unchanged",
+        "  1  of these empty: no word, so no query finds them",
         "news.twinset holds 6 documents",
     ]
     assert "adding: 6 documents, " in again.err
@@ -115,7 +115,7 @@ def test_a_changed_text_is_refused_by_add_and_taken_by_update(call: Call, news: 
     ).refusal
     assert "g" not in ids(news)
     done = call("index", "update", news, "new.jsonl")
-    assert done.out.splitlines()[:2] == ["  1  added", "  1  replaced: their texts had changed"]
+    assert done.out.splitlines()[:2] == ["  1  added", "  1  replaced: their texts have changed"]
     assert call("index", "query", news, "--string", text(7), "--json").json["answers"][0]["id"] == "b"
     assert call("index", "query", news, "--string", text(2), "--json").json["answers"] == []
     assert call("index", "verify", news).code == 0
@@ -156,8 +156,8 @@ def test_rows_that_cannot_be_read(call: Call, tmp_path: Path) -> None:
     assert where == "bad.jsonl:1"
     assert reason.startswith("line 2: ")
     shown = call("index", "add", "x", "bad.jsonl", "--on-error", "skip").out
-    assert "1  of these with bytes that are not text (replaced)" in shown
-    assert "  left out bad.jsonl:1: line 2: " in shown
+    assert "1  of these with invalid UTF-8 (replaced)" in shown
+    assert "  skipped bad.jsonl:1: line 2: " in shown
 
 
 @pytest.mark.parametrize("command", ["add", "query"])
@@ -245,7 +245,7 @@ def test_ids_that_look_like_options(call: Call, tmp_path: Path) -> None:
 
 def test_verify_finds_what_is_wrong(call: Call, news: str) -> None:
     done = call("index", "verify", news)
-    assert (done.code, done.out) == (0, "news.twinset: all is well (6 documents)\n")
+    assert (done.code, done.out) == (0, "news.twinset: no problems (6 documents)\n")
     assert call("index", "verify", news, "--json").json == {"index": news, "documents": 6, "problems": []}
     whole = Path(news).read_bytes()
     db = backend.apsw.Connection(news, backend.apsw.SQLITE_OPEN_READWRITE, vfs="cksmvfs")
@@ -278,7 +278,7 @@ def test_compact_gives_space_back(call: Call, tmp_path: Path) -> None:
     call("index", "add", "x", "many.jsonl")
     (tmp_path / "ids").write_text("".join(f"d{n}\n" for n in range(390)))
     call("index", "remove", "x", "--ids", "ids")
-    assert "to give back (compact)" in call("index", "stats", "x").out
+    assert "unused (see compact)" in call("index", "stats", "x").out
     before = (tmp_path / "x").stat().st_size
     sizes = call("index", "compact", "x", "--json").json
     assert sizes["bytes_before"] > 3 * sizes["bytes"]
@@ -305,7 +305,7 @@ def test_exports_and_imports_that_are_refused(call: Call, news: str, tmp_path: P
     assert call("index", "export", news, "n.parquet").code == 0
     assert "exists already" in call("index", "export", news, "n.parquet").refusal
     assert call("index", "export", news, "n.parquet", "--force", "--json").json["documents"] == 6
-    assert "ends in .parquet" in call("index", "export", news, "n.csv").refusal
+    assert "must end in .parquet" in call("index", "export", news, "n.csv").refusal
     assert "exists already" in call("index", "import", "n.parquet", news).refusal
     pq.write_table(pa.table({"id": ["a"], "text": ["b"]}), tmp_path / "other.parquet")
     assert "is not an exported index" in call("index", "import", "other.parquet", "y").refusal

@@ -197,7 +197,7 @@ def test_pictures(place: Place, tmp_path: Path, picture: Callable[[int], Any]) -
         assert index.similar_to("1.png", k=2).num_rows == 2
         with pytest.raises(SourceError, match="pictures are read from files"):
             index.add(["a"], ["a.png"])
-        with pytest.raises(OptionError, match="but the index holds pictures"):
+        with pytest.raises(OptionError, match="the index holds pictures"):
             index.add(folder, codes="c")
         assert index.add(folder).unchanged == 4
         assert index.verify() == []

@@ -107,5 +107,5 @@ def test_long_tables_elsewhere_are_refused(where: str) -> None:
 
 def test_long_tables_and_texts(where: str) -> None:
     long, words = pa.table({"user": ["a"], "movie": ["x"]}), {"group": "user", "item": "movie"}
-    with twinset.Index.create(where) as index, pytest.raises(OptionError, match="--group user says that documents are"):
+    with twinset.Index.create(where) as index, pytest.raises(OptionError, match="--group user is for sets"):
         index.add(long, **words)

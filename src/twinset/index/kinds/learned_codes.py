@@ -2,8 +2,8 @@
 
 The code of a vector is stored after it, in `slots`. A query ranks the codes of all documents by Hamming distance; the
 codes are cached in memory. The best hundredth is then compared exactly, together with the candidates of the tables.
-Every change of the index writes a new state to `settings`, by which other processes notice that their cache is out of date.
-The learned parameters are plain numbers in a row of `settings`.
+Every change of the index writes a new state to `settings`, by which other processes notice an outdated cache. The
+learned parameters are plain numbers in a row of `settings`.
 """
 
 from __future__ import annotations
