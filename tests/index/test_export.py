@@ -83,7 +83,7 @@ def test_what_is_there_is_not_written_over(place: Place, new_index: NewIndex, tm
         index.export(path)
     assert path.read_text() == "mine"
     assert index.export(path, force=True) == 1
-    with pytest.raises(OutputError, match=r"ends in \.parquet"):
+    with pytest.raises(OutputError, match=r"must end in \.parquet"):
         index.export(tmp_path / "a.csv")
     with pytest.raises(OutputError, match="cannot be written"):
         index.export(tmp_path / "none" / "a.parquet")

@@ -321,7 +321,7 @@ def test_an_index_can_be_passed_open_and_stays_open(where: str) -> None:
         ({"index": ""}, r"index is ''; allowed is the path of an index"),
         ({"timeout": -1}, r"timeout is -1; allowed is"),
         ({"index": "nowhere.twinset"}, r"nowhere.twinset: there is no such index"),
-        ({"index": "http://here"}, r"an index lives in a file or at postgresql://"),
+        ({"index": "http://here"}, r"an index is in a file or at postgresql://"),
         ({"indx": "news"}, r"there is no option 'indx'; did you mean 'index'"),
     ],
 )

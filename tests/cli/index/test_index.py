@@ -323,14 +323,14 @@ def test_an_import_that_did_not_come_to_its_end(call: Call, news: str, tmp_path:
     assert (done.code, done.out) == (130, "")
     assert done.lines == ["twinset: stopped; what was committed stays; run the same command again to resume"]
     for words in (["stats", "y"], ["query", "y", "--string", "x"], ["remove", "y", "a"], ["migrate", "y"]):
-        assert "has not come to its end" in call("index", *words).refusal
+        assert "is not finished" in call("index", *words).refusal
     assert call("index", "import", "n.parquet", "y").out == "y holds 6 documents\n"
     assert call("index", "verify", "y").code == 0
     assert "exists already" in call("index", "import", "n.parquet", "y").refusal
 
 
 def test_migrate(call: Call, news: str, corpus: Path) -> None:
-    assert "has format 2, the newest" in call("index", "migrate", news).out
+    assert "already has the newest format, 2" in call("index", "migrate", news).out
     rows = dataclasses.replace(Settings.create(IndexOptions.of(seed=1)), format=1).to_rows()
     tables.create("old.twinset", "cksmvfs", rows, 1)
     assert call("index", "stats", "old.twinset", "--json").json["format"] == 1

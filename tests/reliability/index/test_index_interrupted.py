@@ -210,7 +210,7 @@ def test_importing(nursery: Nursery, homes: Homes, exported: Path) -> None:
     def after(done: bool) -> None:
         if not done:
             said = refused(made[-1])
-            assert "not come to its end" in said or "there is no" in said or not said
+            assert "is not finished" in said or "there is no" in said or not said
             if said:
                 twinset.Index.import_from(exported, made[-1]).close()
         is_whole(made[-1])
@@ -247,7 +247,7 @@ def test_importing_killed_half_way(nursery: Nursery, homes: Homes, tmp_path: Pat
         assert child.running(), child.complaint()
     assert child.kill() == KILLED
     assert 0 < rows_there(url) < count
-    assert "not come to its end" in refused(url)
+    assert "is not finished" in refused(url)
     with twinset.Index.import_from(tmp_path / "large.parquet", url) as again:
         assert list(again) == [str(number) for number in range(count)]
         assert again.verify() == []
