@@ -7,7 +7,8 @@
     twinset.collapse(results, …)     search results, near-duplicates folded under their first appearance
     twinset.explain(a, b, …)         what two documents share, and where they differ
     twinset.evaluate(source, …)      how well they are found, against a truth or the exact join
-    twinset.Index                    documents added, asked for and removed, for years
+    twinset.Index                    an index on disk or in a database: add, query, update, remove
+    twinset.VectorIndex              an index of vectors in memory
     twinset.sketch(source, …)        sketches to keep, to merge and to compare later, without the documents
     twinset.plan(…)                  the hashes, bands and rows behind a threshold and a recall
 """
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         DamagedError,
         DuplicateIdError,
         MissingError,
+        NormalizationWarning,
         OptionError,
         OutputError,
         PlanWarning,
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
         TwinsetError,
         UnknownIdError,
     )
+    from twinset.index.in_memory import VectorIndex
     from twinset.index.index import Index
     from twinset.jobs.codes import SimHashes
     from twinset.jobs.collapse import collapse
@@ -58,6 +61,7 @@ __all__ = [
     "DuplicateIdError",
     "Index",
     "MissingError",
+    "NormalizationWarning",
     "OptionError",
     "OutputError",
     "Plan",
@@ -69,6 +73,7 @@ __all__ = [
     "StateError",
     "TwinsetError",
     "UnknownIdError",
+    "VectorIndex",
     "__version__",
     "collapse",
     "compare",
@@ -85,6 +90,7 @@ __all__ = [
 # can handle Ctrl-C only after this module is loaded.
 _LAZY = {
     "Index": "index.index", "Plan": "plan", "SimHashes": "jobs.codes", "Sketches": "jobs.sketch",
+    "VectorIndex": "index.in_memory",
     "collapse": "jobs.collapse", "compare": "jobs.compare", "dedup": "jobs.dedup", "evaluate": "jobs.evaluate",
     "explain": "results.explain", "find_pairs": "jobs.pairs", "open_result": "jobs.result", "sketch": "jobs.sketch",
 }  # fmt: skip

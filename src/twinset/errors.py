@@ -18,6 +18,7 @@
 
     UserWarning
     ├── CacheWarning             compiled kernels cannot be cached
+    ├── NormalizationWarning     an index whose texts were normalised differently
     └── PlanWarning              explicit hashes, bands or rows that cannot reach the recall asked for
 
 The library raises these; only the command line catches them.
@@ -34,6 +35,7 @@ __all__ = [
     "DamagedError",
     "DuplicateIdError",
     "MissingError",
+    "NormalizationWarning",
     "OptionError",
     "OutputError",
     "PlanWarning",
@@ -153,6 +155,10 @@ class MissingError(TwinsetError):
 
 class CacheWarning(UserWarning):
     """Compiled kernels cannot be cached: the folder for them is not the user's own, or cannot be written to."""
+
+
+class NormalizationWarning(UserWarning):
+    """An index whose texts were normalised differently by another version of Arrow."""
 
 
 class PlanWarning(UserWarning):

@@ -66,6 +66,11 @@ def _tables() -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
     return classes, combining
 
 
+def version() -> str:
+    """The version of Unicode that the table was made from."""
+    return _TABLE.read_text(encoding="ascii").partition(":")[0].removeprefix("# Unicode ")
+
+
 def classes() -> npt.NDArray[np.uint8]:
     """Class bits (WORD, SINGLE, SPACE, UNSETTLED) of every code point."""
     return _tables()[0]

@@ -17,12 +17,12 @@ import twinset
 if TYPE_CHECKING:
     from tests.postgres_server import GivenServer
 
-HOMES = ("sqlite", "postgres")
+BACK_ENDS = ("sqlite", "postgres")
 NewIndex = Callable[..., twinset.Index]
 
 
 class Place(ABC):
-    """One kind of home: addresses where nothing is yet, and plain SQL on what is there."""
+    """One back end: addresses where nothing is yet, and plain SQL on what is there."""
 
     kind: str
 
@@ -101,9 +101,9 @@ def database(postgres: GivenServer) -> str:
     return postgres.new_database()  # dropped when the server is let go
 
 
-@pytest.fixture(params=HOMES)
+@pytest.fixture(params=BACK_ENDS)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    """Each kind of home by turns."""
+    """Each back end by turns."""
     with closing(Files(tmp_path) if request.param == "sqlite" else Schemas(request.getfixturevalue("database"))) as one:
         yield one
 

@@ -1,4 +1,4 @@
-"""An index as a Parquet file, and back: the same index, in either home."""
+"""An index as a Parquet file, and back: the same index, in either back end."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ def test_what_is_there_is_not_written_over(place: Place, new_index: NewIndex, tm
     index.add(["a"], ["text"])
     path = tmp_path / "a.parquet"
     path.write_text("mine")
-    with pytest.raises(OutputError, match="is there already"):
+    with pytest.raises(OutputError, match="exists already"):
         index.export(path)
     assert path.read_text() == "mine"
     assert index.export(path, force=True) == 1
-    with pytest.raises(OutputError, match=r"ends in \.parquet"):
+    with pytest.raises(OutputError, match=r"must end in \.parquet"):
         index.export(tmp_path / "a.csv")
     with pytest.raises(OutputError, match=r"cannot write .*none/a\.parquet"):
         index.export(tmp_path / "none" / "a.parquet")
@@ -153,7 +153,7 @@ def test_damage_is_not_exported(new_index: NewIndex, tmp_path: Path) -> None:
     for store in ("text", "shingles", "none"):
         index = new_index(shingle="word:1", store=store)
         index.add({"a": "one text", "b": "another text", "c": "the third text"})
-        db = index._home._db  # type: ignore[attr-defined]
+        db = index._backend._db  # type: ignore[attr-defined]
         db.execute("BEGIN")
         db.execute("DELETE FROM sketches WHERE document = 2")
         with pytest.raises(DamagedError, match="run twinset index verify"):

@@ -78,8 +78,8 @@ def test_any_ids_at_all(new_index: NewIndex) -> None:
 
 
 NO_IDS: list[tuple[Any, str]] = [
-    ("a" * 1025, "has 1025 bytes; an id has 1024 at most"),
-    ("é" * 513, "has 1026 bytes; an id has 1024 at most"),
+    ("a" * 1025, "has 1025 bytes; the maximum is 1024"),
+    ("é" * 513, "has 1026 bytes; the maximum is 1024"),
     ("\ud800", "half of a surrogate pair"),
     ("a\udfffb", "half of a surrogate pair"),
     (None, "ids are strings or whole numbers, this is NoneType"),
@@ -173,7 +173,7 @@ def test_what_is_no_text_is_refused(new_index: NewIndex) -> None:
             index.add(["a"], texts)
     with pytest.raises(OptionError, match="there are 2 ids and 1 texts; each id needs one text"):
         index.add(["a", "b"], ["one"])
-    with pytest.raises(OptionError, match="lines has no meaning where ids and texts are given themselves"):
+    with pytest.raises(OptionError, match="lines is for sources; leave it out with ids and texts"):
         index.add(["a"], ["one"], lines=True)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from twinset import VectorIndex
 from twinset.errors import SourceError
-from twinset.index.in_memory import VectorIndex
 from twinset.pairs.vectors import every_nearest
 
 
@@ -24,7 +24,7 @@ def test_what_is_near_is_found_as_surely_as_asked_for(vectors: Any, words: dict[
     assert index.plan.method != "exact"
     rng = np.random.default_rng(2)
     asked = vectors[:1000] + 0.18 * rng.normal(size=(1000, 24)).astype(np.float32)
-    places, numbers, scores = index.near(asked)
+    places, numbers, scores = index.search(asked)
     for place, number, score in zip(places[:50].tolist(), numbers[:50].tolist(), scores[:50].tolist(), strict=True):
         left, right = asked[place].astype(float), vectors[number].astype(float)
         cosine = left @ right / np.linalg.norm(left) / np.linalg.norm(right)
@@ -45,7 +45,7 @@ def test_a_few_vectors_are_compared_with_all() -> None:
     found = index.nearest(few[:20], k=4)
     wanted = every_nearest(few[:20], few, 4, "distance")
     assert (found[0] == wanted[0]).all()
-    places, numbers, _ = index.near(few[:20])
+    places, numbers, _ = index.search(few[:20])
     apart = np.linalg.norm(few[:20, None].astype(float) - few[None].astype(float), axis=2)
     assert np.stack([places, numbers], axis=1).tolist() == np.argwhere(apart <= 1.5).tolist()
 
@@ -53,8 +53,8 @@ def test_a_few_vectors_are_compared_with_all() -> None:
 def test_what_cannot_be_asked() -> None:
     index = VectorIndex(np.eye(3))
     with pytest.raises(SourceError, match="2 dimensions; the others have 3"):
-        index.near([[1.0, 2.0]])
-    assert [len(one) for one in VectorIndex(np.zeros((0, 3))).near(np.eye(3))] == [0, 0, 0]
+        index.search([[1.0, 2.0]])
+    assert [len(one) for one in VectorIndex(np.zeros((0, 3))).search(np.eye(3))] == [0, 0, 0]
 
 
 def test_vectors_that_rounding_would_move_are_refused_by_distance() -> None:
@@ -62,5 +62,5 @@ def test_vectors_that_rounding_would_move_are_refused_by_distance() -> None:
     with pytest.raises(SourceError, match=r"row 1, counted from 0: .* moves this one by 0\.13"):
         VectorIndex(far, distance=0.1)
     with pytest.raises(SourceError, match=r"row 0, counted from 0: .* moves this one"):
-        VectorIndex(far[:1], distance=0.1).near(far[1:])
+        VectorIndex(far[:1], distance=0.1).search(far[1:])
     assert len(VectorIndex(far, threshold=0.9)) == 2

@@ -1,4 +1,4 @@
-"""What an index does, whatever it keeps of a document and whatever a shingle is; in each home."""
+"""What an index does, whatever it keeps of a document and whatever a shingle is; in each back end."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_what_can_be_asked_with(new_index: NewIndex, tmp_path: Path) -> None:
     assert index.query([]).schema == index.query(asked).schema
     renamed = table.rename_columns(["name", "body"])
     assert rows_by_query(index.query(renamed, id="name", text="body")) == expected
-    with pytest.raises(OptionError, match="no meaning where the text itself is given"):
+    with pytest.raises(OptionError, match="leave it out with a single text"):
         index.query("a text", text="body")
 
 
@@ -166,7 +166,7 @@ def test_read_only_refuses_every_change(place: Place, where: str, store: str) ->
             lambda: index.remove("a"), lambda: index.compact(),
         )  # fmt: skip
         for change in changes:
-            with pytest.raises(StateError, match="opened read-only, and cannot be changed"):
+            with pytest.raises(StateError, match="opened read-only and cannot be changed"):
                 change()
         assert list(index) == ["a"]
         assert index.query("the rose is in the garden of the town").num_rows == 1

@@ -13,7 +13,7 @@ import twinset
 from tests.index.conftest import Files, Place
 from tests.index.corpora import families
 from twinset.errors import BusyError, DamagedError, StateError
-from twinset.index.open_backend import open_home
+from twinset.index.backend import open_backend
 from twinset.index.settings import FORMAT
 from twinset.index.sqlite import tables
 
@@ -44,9 +44,9 @@ def make_old(place: Place, new: str, old: str, settings: dict[str, str]) -> None
     if place.kind == "sqlite":
         tables.create(old, "cksmvfs", rows, 1)
     else:
-        from twinset.index.postgres.backend import PostgresHome
+        from twinset.index.postgres.backend import PostgresBackend
 
-        PostgresHome.create(old, rows, 1).close()
+        PostgresBackend.create(old, rows, 1).close()
     copies = {
         "documents (number, id, shingles, text)": place.run(new, DOCUMENTS),
         "shingles (document, hashes)": place.run(new, "SELECT document, hashes FROM shingles"),
@@ -129,8 +129,9 @@ def test_a_migration_that_fails_changes_nothing(place: Place) -> None:
     old = aged(place)
 
     def stopped() -> None:
-        with closing(open_home(old, read_only=False)) as home, home.writer(0, "migrating"), home.transaction():
-            home.migrate()
+        backend = open_backend(old, read_only=False)
+        with closing(backend), backend.writer(0, "migrating"), backend.transaction():
+            backend.migrate()
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -150,10 +151,10 @@ def test_a_migration_while_the_older_format_is_read(place: Place) -> None:
         if place.kind == "sqlite":
             assert twinset.Index.migrate(old) == 1
             for act in (lambda: index.query(TEXTS), index.verify):
-                with pytest.raises(StateError, match="changed by someone else in the meantime; open it again"):
+                with pytest.raises(StateError, match="changed by another process; open it again"):
                     act()
         else:
-            with pytest.raises(BusyError, match=r"another program holds the tables: .*; try again later"):
+            with pytest.raises(BusyError, match=r"another program uses the tables: .*; try again later"):
                 twinset.Index.migrate(old)
             assert index.verify() == []
             assert list(index) == list(TEXTS)

@@ -228,8 +228,8 @@ class Struck(Silent):
 @pytest.mark.parametrize(
     ("after", "said"),
     [
-        (1, "none of these documents was committed yet, and the same command again begins anew"),
-        (15, "10 documents are committed and stay, and the same command again goes on from there"),
+        (1, "none of these documents was committed; run the same command again"),
+        (15, "10 documents are committed; run the same command again to resume"),
     ],
 )
 def test_a_stop_leaves_no_copy_of_stdin_and_says_what_was_committed(

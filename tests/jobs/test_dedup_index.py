@@ -22,7 +22,7 @@ TABLES = ("kept", "removed", "clusters", "pairs", "empty", "unreadable")
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An address for an index that is not there yet, in each kind of home."""
+    """An address for an index that is not there yet, in each back end."""
     if request.param == "sqlite":
         return str(tmp_path / "news.twinset")
     return str(request.getfixturevalue("postgres_url"))
@@ -321,7 +321,7 @@ def test_an_index_can_be_passed_open_and_stays_open(where: str) -> None:
         ({"index": ""}, r"index is ''; allowed is the path of an index"),
         ({"timeout": -1}, r"timeout is -1; allowed is"),
         ({"index": "nowhere.twinset"}, r"nowhere.twinset: there is no such index"),
-        ({"index": "http://here"}, r"an index lives in a file or at postgresql://"),
+        ({"index": "http://here"}, r"an index is in a file or at postgresql://"),
         ({"indx": "news"}, r"there is no option 'indx'; did you mean 'index'"),
     ],
 )
@@ -350,7 +350,7 @@ def test_a_higher_threshold_may_be_asked_for(file: str) -> None:
 
 def test_an_index_that_can_only_estimate_is_refused(file: str) -> None:
     new_index(file, {"old": LINE}, store="none")
-    with pytest.raises(twinset.OptionError, match=r"stores nothing but sketches .* an estimate and no reason"):
+    with pytest.raises(twinset.OptionError, match=r"stores only sketches .* estimates, which do not justify"):
         twinset.dedup({"a": LINE}, index=file)
 
 
@@ -445,7 +445,7 @@ def test_hostile_ids_are_added_and_named(where: str, tmp_path: Path) -> None:
     assert first.kept["id"].to_pylist() == ids == ids_in(where)
     second = twinset.dedup(texts, index=where, output=tmp_path / "out")
     assert second.removed["because_of"].to_pylist() == ids
-    with pytest.raises(twinset.SourceError, match="an id has 1024 at most"):
+    with pytest.raises(twinset.SourceError, match="the maximum is 1024"):
         twinset.dedup({"x" * 1025: "fresh"}, index=where, output=tmp_path / "more")
     assert not (tmp_path / "more").exists()
 

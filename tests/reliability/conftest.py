@@ -25,8 +25,8 @@ def nursery(session_nursery: Nursery) -> Iterator[Nursery]:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def home_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where an index can be made, in each kind of home."""
+def index_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where an index can be made, in each back end."""
     if request.param == "sqlite":
         return str(tmp_path / "documents.twinset")
     return str(request.getfixturevalue("postgres_url"))

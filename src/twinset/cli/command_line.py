@@ -20,7 +20,7 @@ from twinset import __version__
 from twinset.cli.support.fast_start import skip_unused_packages
 from twinset.cli.support.interrupt import insisting
 from twinset.cli.support.lazy_commands import Commands
-from twinset.errors import CacheWarning, OptionError, PlanWarning, TwinsetError
+from twinset.errors import CacheWarning, NormalizationWarning, OptionError, PlanWarning, TwinsetError
 
 __all__ = ["COMMANDS", "run", "run_and_exit", "twinset"]
 
@@ -50,7 +50,8 @@ def run(arguments: list[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     with warnings.catch_warnings(), insisting():
-        warnings.simplefilter("always", PlanWarning)
+        for ours in (CacheWarning, NormalizationWarning, PlanWarning):
+            warnings.simplefilter("always", ours)
         warnings.showwarning = _Warn()
         try:
             return _outcome(words)
@@ -193,7 +194,7 @@ class _Warn:
         self.otherwise: Callable[..., None] = warnings.showwarning
 
     def __call__(self, message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-        if not issubclass(category, (PlanWarning, CacheWarning)):
+        if not issubclass(category, (CacheWarning, NormalizationWarning, PlanWarning)):
             self.otherwise(message, category, *place, **more)
         elif str(message) not in self.said:
             self.said.add(str(message))

@@ -1,1 +1,1 @@
-"""The index: documents added, asked for and removed, for years; in one file or in a database."""
+"""An index of documents: add, query, update and remove, in one file or in a database."""

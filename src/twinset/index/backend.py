@@ -1,21 +1,22 @@
-"""The contract: what a home of an index does. SQLite and PostgreSQL keep it; one suite of tests runs over both.
+"""The interface of a back end: where an index stores its tables.
 
-Five tables, the same in every home, named after the nouns:
+Every back end has the same five tables:
 
-    settings   name, value                  what the index was made with
-    documents  number, id, text             the documents; text is null where it is not kept
-    shingles   document, hashes             their shingle hashes, where those are kept instead
-    sketches   document, shingles, slots    how many shingles, and the sketch
-    bands      key, document                one row a band: who shares a key is a candidate
+    settings   name, value                  the options and the plan of the index
+    documents  number, id, text             the documents; text is null if it is not stored
+    shingles   document, hashes             their shingle hashes, if those are stored instead
+    sketches   document, shingles, slots    the number of shingles, and the sketch
+    bands      key, document                one row for each band; documents that share a key are candidates
 
-A code or a vector is its own sketch: `slots` has its bytes, `shingles` is 1, and nothing else of it is kept.
+A code or a vector is its own sketch: `slots` has its bytes, `shingles` is 1, and nothing else is stored.
 
-Numbers count up from 1 in the order of adding and are never used for two documents at a time. A home knows nothing of
-texts, hashing or similarity.
+Documents are numbered from 1 in the order of adding, and no two documents have the same number at the same time. A back
+end knows nothing of texts, hashing or similarity. One suite of tests runs over all back ends.
 """
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -25,25 +26,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from twinset.errors import DamagedError
+from twinset.errors import DamagedError, OptionError
 from twinset.index.kinds.text_entries import Entries, Keys
 from twinset.schema import Numbers, Sketches
 
-Whole = npt.NDArray[np.int64]
-"""Document numbers and keys, as a database takes them."""
+Int64s = npt.NDArray[np.int64]
+"""Document numbers and keys, as a database stores them."""
+_POSTGRES = ("postgresql://", "postgres://")
 
 
 @dataclass(frozen=True)
-class Kept:
-    """Sketches of some documents, in the order of their numbers."""
+class SketchRows:
+    """Rows of the table `sketches`, in the order of the document numbers."""
 
-    numbers: Whole
+    numbers: Int64s
     shingles: Numbers
     slots: Sketches
 
     @classmethod
-    def of(cls, rows: Sequence[tuple[int, int, bytes]], where: str) -> Kept:
-        """From rows of the table `sketches`; what cannot be sketches of one plan raises `DamagedError`."""
+    def from_rows(cls, rows: Sequence[tuple[int, int, bytes]], where: str) -> SketchRows:
+        """Read rows of a database; raise `DamagedError` if they cannot be sketches of one plan."""
         if not rows:
             return cls(np.zeros(0, np.int64), np.zeros(0, np.uint32), np.zeros((0, 0), np.uint32))
         numbers, shingles, slots = zip(*rows, strict=True)
@@ -51,9 +53,9 @@ class Kept:
             width, whole = len(slots[0]), bytearray().join(slots)
             counts = np.array(shingles, np.int64)
             if len(whole) != width * len(rows):
-                width, slots = _filled_up(counts.tolist(), slots)
+                width, slots = _pad_empty(counts.tolist(), slots)
                 whole = bytearray().join(slots)
-        except (TypeError, ValueError, OverflowError):  # a database may hold what its tables do not allow
+        except (TypeError, ValueError, OverflowError):  # another program can write values of wrong types
             raise DamagedError(f"{where} is damaged: sketches of documents are not as they were written") from None
         if width % 4 or any(len(one) != width for one in slots) or counts.min() < 0 or counts.max() >= 2**32:
             raise DamagedError(f"{where} is damaged: sketches of documents are not as they were written")
@@ -63,143 +65,179 @@ class Kept:
             np.frombuffer(whole, np.uint32).reshape(len(rows), -1) if width else np.zeros((len(rows), 0), np.uint32),
         )
 
-    def fitted(self, slots: int) -> Kept:
-        """The same at so many slots, where all are empty and were written before it was known how many there are."""
+    def padded_to(self, slots: int) -> SketchRows:
+        """Return sketches with this number of slots; empty documents may have been written before there was a plan."""
         if self.slots.shape[1] == slots or self.slots.shape[1] or self.shingles.any():
             return self
-        return Kept(self.numbers, self.shingles, np.zeros((len(self.numbers), slots), np.uint32))
+        return SketchRows(self.numbers, self.shingles, np.zeros((len(self.numbers), slots), np.uint32))
 
 
-def _filled_up(counts: Sequence[int], slots: Sequence[bytes]) -> tuple[int, tuple[bytes, ...]]:
-    """The width of sketches, and the sketches: empty ones are of no width if they came before all others."""
+def _pad_empty(counts: Sequence[int], slots: Sequence[bytes]) -> tuple[int, tuple[bytes, ...]]:
+    """Return the width of sketches, and the sketches; those of empty documents may lack a width."""
     width = max(map(len, slots))
     return width, tuple(one or (b"" if count else bytes(width)) for count, one in zip(counts, slots, strict=True))
 
 
 @dataclass(frozen=True)
 class Document:
-    """A document as it is kept: `content` is its packed text or its shingle hashes, or nothing."""
+    """A stored document: `content` is its packed text, its shingle hashes, or None."""
 
     number: int
     id: str
     content: bytes | None
 
 
-class Home(ABC):
-    """Where an index lives. Reads see what was committed; several of them inside `snapshot` see the same state."""
+class Backend(ABC):
+    """A store of index tables. A read sees committed data; all reads inside `snapshot` see the same state."""
 
     name: str
-    """The path or address, without secrets: for messages."""
+    """The path or URL for messages, without user and password."""
     read_only: bool
     most_number: int = 2**32 - 1
-    """The greatest number that a document can have here."""
+    """The maximum number of a document."""
 
     def files(self) -> list[str]:
-        """The files that the index is kept in, where it is kept in files: they are no documents of any folder."""
+        """Return the files of the index, which must not be read as documents; none in a database server."""
         return []
 
     @abstractmethod
     def settings(self, only: str | None = None) -> dict[str, str]:
-        """The rows of the table `settings`, or only the one of this name."""
+        """Return the rows of the table `settings`, or only the row of this name."""
 
     @abstractmethod
     def change_settings(self, rows: dict[str, str]) -> None:
-        """Put rows into the table `settings`; within `transaction` only."""
+        """Insert or replace rows of the table `settings`; within `transaction` only."""
 
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[None]:
-        """All reads inside see one state of the index, whatever writers do meanwhile."""
+        """Let all reads inside see one state of the index, whatever writers do meanwhile."""
 
     @abstractmethod
     def writer(self, timeout: float, doing: str) -> AbstractContextManager[None]:
-        """Be the only writer; after `timeout` seconds of waiting raise `BusyError`, which says who is.
+        """Hold the writer lock; after `timeout` seconds of waiting raise `BusyError`, which names the holder.
 
-        May be entered again by whoever is inside.
+        The holder may enter it again.
         """
 
     @abstractmethod
     def transaction(self) -> AbstractContextManager[None]:
-        """All writes inside are committed together, durably, or none of them; within `writer` only."""
+        """Commit all writes inside durably, or none of them; within `writer` only."""
 
     @abstractmethod
     def flush(self) -> None:
-        """Write what the transaction has so far, uncommitted: where there is no room for it, that shows now."""
+        """Write the uncommitted changes of the transaction to disk, so that a lack of space shows before the commit."""
 
     @abstractmethod
     def count(self) -> int:
-        """The number of documents."""
+        """Return the number of documents."""
 
     @abstractmethod
     def last_number(self) -> int:
-        """The greatest number in use, 0 if there is none."""
+        """Return the maximum document number in use, or 0."""
 
     @abstractmethod
     def numbers(self, ids: Sequence[str]) -> dict[str, int]:
-        """The numbers of those ids that are there."""
+        """Return the document numbers of ids; unknown ids are left out."""
 
     @abstractmethod
-    def postings(self, keys: Whole) -> tuple[Whole, Whole]:
-        """Every row of `bands` with one of these keys (ascending, distinct): keys and documents."""
+    def postings(self, keys: Int64s) -> tuple[Int64s, Int64s]:
+        """Return every row of `bands` with one of these keys (ascending, distinct): keys and documents."""
 
     @abstractmethod
-    def sketches(self, numbers: Whole) -> Kept:
-        """The sketches of those of these documents (ascending) that are there."""
+    def sketches(self, numbers: Int64s) -> SketchRows:
+        """Return the sketches of documents (numbers ascending); unknown numbers are left out."""
 
     @abstractmethod
-    def sketch_page(self, after: int, most: int) -> Kept:
-        """The sketches of at most so many documents beyond `after`, ascending."""
+    def sketch_page(self, after: int, most: int) -> SketchRows:
+        """Return the sketches of up to `most` documents with numbers above `after`, ascending."""
 
     @abstractmethod
-    def documents(self, numbers: Whole, *, contents: bool) -> list[Document]:
-        """Those of these documents (ascending) that are there, in order, with or without what is kept of them."""
+    def documents(self, numbers: Int64s, *, contents: bool) -> list[Document]:
+        """Return documents (numbers ascending) with or without their contents; unknown numbers are left out."""
 
     @abstractmethod
-    def page(self, after: int, most: int) -> Whole:
-        """Numbers of at most so many documents beyond `after`, ascending."""
+    def page(self, after: int, most: int) -> Int64s:
+        """Return up to `most` document numbers above `after`, ascending."""
 
     @abstractmethod
-    def insert(self, numbers: Whole, entries: Entries) -> None:
-        """Write new documents, but for their bands; within `transaction` only."""
+    def insert(self, numbers: Int64s, entries: Entries) -> None:
+        """Insert new documents without their bands; within `transaction` only."""
 
     @abstractmethod
-    def insert_bands(self, numbers: Whole, keys: Keys) -> None:
-        """Write the bands of new documents, keys (n, bands); within `transaction` only.
+    def insert_bands(self, numbers: Int64s, keys: Keys) -> None:
+        """Insert the bands of new documents, keys (n, bands); within `transaction` only.
 
-        Keys fall everywhere in their table, so many at a time are written much faster than few.
+        Keys are spread over the whole table, so large batches are much faster than small ones.
         """
 
     @abstractmethod
-    def delete(self, numbers: Whole, keys: Keys) -> None:
+    def delete(self, numbers: Int64s, keys: Keys) -> None:
         """Delete documents, with their band keys (n, bands); within `transaction` only."""
 
     @abstractmethod
-    def band_rows(self) -> Iterator[tuple[Whole, Whole]]:
-        """Every row of `bands`, keys and documents, portion by portion."""
+    def band_rows(self) -> Iterator[tuple[Int64s, Int64s]]:
+        """Yield every row of `bands` in portions: keys and documents."""
 
     @abstractmethod
-    def strays(self) -> dict[str, int]:
-        """How many rows of shingles and sketches belong to no document, and how many documents have no sketch."""
+    def orphans(self) -> dict[str, int]:
+        """Count rows of `shingles` and `sketches` without a document, and documents without a sketch."""
 
     @abstractmethod
-    def damage(self) -> list[str]:
-        """What the database itself finds wrong with its files."""
+    def integrity_errors(self) -> list[str]:
+        """Return the errors that the database finds in its own files."""
 
     @abstractmethod
     def compact(self) -> None:
-        """Give space of removed documents back; within `writer` only."""
+        """Return the space of removed documents; within `writer` only."""
 
     @abstractmethod
     def sizes(self) -> dict[str, int]:
-        """Bytes on disk, in all and by table."""
+        """Return the bytes on disk, in total and by table."""
 
     @abstractmethod
     def migrate(self) -> None:
-        """Bring the tables of an older format up to date; within `transaction` only."""
+        """Convert the tables of an older format to the newest; within `transaction` only."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of everything."""
+        """Close all connections and files."""
 
     def facts(self) -> dict[str, Any]:
-        """What else there is to say about this kind of home, in plain values."""
+        """Return facts about this back end for `stats`, in plain values."""
         return {}
+
+
+def open_backend(where: str | os.PathLike[str], *, read_only: bool) -> Backend:
+    """Open the back end at a path or URL."""
+    name = _checked_name(where)
+    if name.startswith(_POSTGRES):
+        from twinset.index.postgres.backend import PostgresBackend
+
+        return PostgresBackend(name, read_only=read_only)
+    from twinset.index.sqlite.backend import SqliteBackend
+
+    return SqliteBackend(name, read_only=read_only)
+
+
+def create_backend(where: str | os.PathLike[str], settings: dict[str, str]) -> Backend:
+    """Make a back end at a path or URL, with these settings and no documents."""
+    name = _checked_name(where)
+    if name.startswith(_POSTGRES):
+        from twinset.index.postgres.backend import PostgresBackend
+
+        return PostgresBackend.create(name, settings)
+    from twinset.index.sqlite.backend import SqliteBackend
+
+    return SqliteBackend.create(name, settings)
+
+
+def _checked_name(where: str | os.PathLike[str]) -> str:
+    name = os.fspath(where)
+    if isinstance(name, bytes):
+        name = os.fsdecode(name)
+    if not name or "\0" in name:
+        raise OptionError(f"an index is named by a path or a URL, not by {name!r}")
+    if "://" in name and not name.startswith(_POSTGRES):
+        scheme = name.partition("://")[0]  # the rest may hold a password
+        raise OptionError(f"{scheme}://…: an index is in a file or at postgresql://…; other URLs are not supported")
+    return name

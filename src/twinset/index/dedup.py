@@ -1,7 +1,7 @@
-"""New arrivals before an index: what they resemble there, and the kept ones added.
+"""Deduplicate new documents against an index, and add those that are kept.
 
-From the first question on nobody else can change the index. The kept documents are put into it in one transaction,
-which is committed when the result is in its place: all of them are added, or none.
+The run holds the writer lock from its first query. The kept documents are added in one transaction, which is committed
+when the result is in place: all of them are added, or none.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from twinset.engines.local.steps.cluster_beside_index import Earlier, recall_at
 from twinset.engines.local.steps.sketch import READ, UNREADABLE
 from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import DuplicateIdError, OptionError, OutputError, StateError, TwinsetError
-from twinset.index.backend import Home, Whole
+from twinset.index.backend import Backend, Int64s
 from twinset.index.index import Index
-from twinset.index.kinds.text_entries import Entries, Sketched, entries, sketched
-from twinset.index.kinds.text_queries import Asking
-from twinset.index.query import Ask
+from twinset.index.kinds.text_entries import Entries, SketchedBatch, make_entries, sketch_texts
+from twinset.index.kinds.text_queries import TextSearcher
+from twinset.index.query import Limits
 from twinset.index.read_batches import checked_ids
 from twinset.index.settings import FORMAT, Settings
-from twinset.index.write import Writing
+from twinset.index.write import IndexWriter
 from twinset.options import DedupOptions
 from twinset.options.index import IndexOptions
 from twinset.schema import Numbers
@@ -45,14 +45,14 @@ _IDS = 1 << 16
 
 
 @contextmanager
-def opened(where: object, *, read_only: bool = False) -> Iterator[Index]:
-    """The index that a path or URL names, closed afterwards; or one that is open, and stays so.
+def open_index(where: object, *, read_only: bool = False) -> Iterator[Index]:
+    """Open the index at a path or URL, and close it afterwards; an open `Index` stays open.
 
-    With `read_only` nothing will be added, but what could not be added to is refused all the same.
+    With `read_only` nothing is added, but an index to which nothing can be added is refused all the same.
     """
     if isinstance(where, Index):
-        if where._home.read_only:
-            raise StateError(f"{where.name}: the index was opened read-only, and what is kept could not be added to it")
+        if where._backend.read_only:
+            raise StateError(f"{where.name}: the index was opened read-only, so kept documents cannot be added to it")
         yield where
     elif isinstance(where, (str, os.PathLike)):
         with Index.open(where, read_only=read_only) as index:
@@ -69,27 +69,27 @@ def opened(where: object, *, read_only: bool = False) -> Iterator[Index]:
         )
 
 
-def settled(words: dict[str, Any], index: Index) -> DedupOptions:
-    """The options of a run: those that were given, and for all else that decides the hashing those of the index."""
+def dedup_options(given: dict[str, Any], index: Index) -> DedupOptions:
+    """Return the options of a run: those given, and for the hashing those of the index."""
     made = index.settings.options
     if made.item_kind != "text":
         held = "sets" if made.item_kind == "items" else made.item_kind
         raise OptionError(
-            f"{index.name}: the index holds {held}; dedup --index takes an index of texts, because what it "
-            "keeps is added with its text: ask with twinset index query, or remove copies with dedup --against"
+            f"{index.name}: the index holds {held}; dedup --index needs an index of texts; use twinset index "
+            "query, or remove copies with dedup --against"
         )
     if made.store == "none":
         raise OptionError(
-            f"{index.name}: the index stores nothing but sketches (store is 'none'), so what it finds is an estimate "
-            "and no reason to remove anything; make an index with --store text or --store shingles for dedup"
+            f"{index.name}: the index stores only sketches (store is 'none'), so its similarities are estimates, which "
+            "do not justify a removal; make an index with --store text or --store shingles for dedup"
         )
     known = {name for name, _ in DedupOptions.words()} - {"threshold", "codes", "vectors", "images", "distance"}
     fixed = [name for name, _ in IndexOptions.words() if name in known]
-    index.settings.refuse_others({name: words[name] for name in fixed if name in words}, index.name)
+    index.settings.check_options({name: given[name] for name in fixed if name in given}, index.name)
     sizes = {name: getattr(index.settings.bands, name) for name in ("n_hashes", "n_bands", "rows_per_band")}
-    given = {name: getattr(made, name) for name in fixed} | sizes
-    threshold = words.get("threshold", made.threshold)
-    options = DedupOptions.of(**{**words, **given, "threshold": threshold, "index": index.name})
+    inherited = {name: getattr(made, name) for name in fixed} | sizes
+    threshold = given.get("threshold", made.threshold)
+    options = DedupOptions.of(**{**given, **inherited, "threshold": threshold, "index": index.name})
     if options.floor is not None and options.floor > options.threshold:
         raise OptionError(
             f"floor is {options.floor:g}, above the threshold, {options.threshold:g}; allowed is a number up to the "
@@ -97,24 +97,24 @@ def settled(words: dict[str, Any], index: Index) -> DedupOptions:
         )
     if options.least < made.threshold:
         name = "threshold" if options.floor is None else "floor"
-        found = recall_at(index.settings.bands, options.least)
+        recall = recall_at(index.settings.bands, options.least)
         raise OptionError(
             f"{name} is {options.least:g}, and the index {index.name} was planned for {made.threshold:g}: a document "
-            f"at {options.least:g} would be found with probability {found:.4f} only; give {made.threshold:g} or more, "
+            f"at {options.least:g} would be found with probability {recall:.4f} only; give {made.threshold:g} or more, "
             f"or make another index with --threshold {options.least:g}"
         )
     return options
 
 
-class Arriving:
-    """The documents of a run on their way to an index. Used with `with`; its steps are called in order."""
+class IndexedDedup:
+    """A dedup run against an index. Use it in a `with` statement, and call its steps in order."""
 
     def __init__(self, index: Index, run: LocalRun) -> None:
         self.index, self.run = index, run
         self._stack = ExitStack()
-        self._writing: Writing | None = None
+        self._held_writer: IndexWriter | None = None
         self._held: Flags = np.zeros(0, np.bool_)
-        self._other_texts: tuple[Numbers, Whole] = np.zeros(0, np.uint32), np.zeros(0, np.int64)
+        self._other_texts: tuple[Numbers, Int64s] = np.zeros(0, np.uint32), np.zeros(0, np.int64)
         self.facts: dict[str, Any] = {}
 
     def __enter__(self) -> Self:
@@ -126,32 +126,32 @@ class Arriving:
         self._stack.__exit__(kind, value, trace)
 
     @property
-    def writing(self) -> Writing:
-        """The right to change the index: waited for once, and kept until all is done."""
-        if self._writing is None:
+    def writer(self) -> IndexWriter:
+        """The writer of the index; its lock is acquired once and held to the end."""
+        if self._held_writer is None:
             timeout = self.run.options.timeout if isinstance(self.run.options, DedupOptions) else 0
-            self._writing = self._stack.enter_context(self.index._writing(timeout, "dedup"))
-        return self._writing
+            self._held_writer = self._stack.enter_context(self.index._writer(timeout, "dedup"))
+        return self._held_writer
 
     def match(self, corpus: Corpus, copies: Copies) -> Earlier:
-        """Ask the index for every distinct document."""
+        """Query the index with every distinct document."""
         since = time.perf_counter()
-        writing = self.writing
+        writer = self.writer
         documents = len(self.index)
-        left_out = self._look_up(corpus, writing)
-        asking = _Nearest(writing.home, writing.settings, left_out)
+        left_out = self._look_up(corpus, writer)
+        searcher = _EarlierSearcher(writer.backend, writer.settings, left_out)
         wanted = (copies.first == np.arange(corpus.documents, dtype=np.uint32)) & (corpus.status == READ)
-        ask = Ask(self.run.options.least, 1)
+        limits = Limits(self.run.options.least, 1)
         contents, ids, scores = [np.zeros(0, np.uint32)], [pa.array([], pa.string())], [np.zeros((3, 0))]
 
-        def prepare(span: Span, block: Block) -> tuple[Numbers, Sketched]:
+        def prepare(span: Span, block: Block) -> tuple[Numbers, SketchedBatch]:
             numbers, texts = _chosen(span, block, wanted)
-            return numbers, sketched(texts, writing.settings, sets=True)
+            return numbers, sketch_texts(texts, writer.settings, sets=True)
 
         self.run.progress.stage("asking the index", int(np.count_nonzero(wanted)), "documents")
         for _, (numbers, queries) in corpus.read(self.run.threads, prepare, wanted=wanted):
-            asking.own = self._own_numbers(numbers, copies)
-            near, found, scored = asking.nearest(queries, ask)
+            searcher.own = self._own_numbers(numbers, copies)
+            near, found, scored = searcher.nearest(queries, limits)
             contents.append(numbers[near])
             ids.append(found)
             scores.append(scored)
@@ -165,51 +165,50 @@ class Arriving:
         held = np.flatnonzero(self._held & (corpus.status == READ)).astype(np.uint32)
         return Earlier(every[order], pa.concat_arrays(ids).take(pa.array(order)), columns, held)
 
-    def _look_up(self, corpus: Corpus, writing: Writing) -> Whole:
-        """Find the arrivals whose ids the index has; gives its numbers of those whose texts are the same, ascending."""
+    def _look_up(self, corpus: Corpus, writer: IndexWriter) -> Int64s:
+        """Look up the ids of the arrivals; return the index numbers of those with the same text, ascending."""
         numbers, theirs = [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)]
         readable = np.flatnonzero(corpus.status != UNREADABLE).astype(np.uint32)
         for start in range(0, len(readable), _IDS):
             some = readable[start : start + _IDS]
             names = corpus.take_ids(some).to_pylist()
-            there = writing.home.numbers(names)
+            there = writer.backend.numbers(names)
             found = np.array([there.get(name, -1) for name in names], np.int64)
             numbers.append(some[found >= 0])
             theirs.append(found[found >= 0])
         ours, there_numbers = np.concatenate(numbers), np.concatenate(theirs)
-        same = np.isin(ours, self._same(corpus, ours, writing))
+        same = np.isin(ours, self._same(corpus, ours, writer))
         self._held = np.zeros(corpus.documents, np.bool_)
         self._held[ours[same]] = True
         self._other_texts = ours[~same], there_numbers[~same]
         return np.sort(there_numbers[same])
 
-    def _same(self, corpus: Corpus, ours: Numbers, writing: Writing) -> Numbers:
-        """Those of some arrivals, whose ids the index has, that have the same text there."""
+    def _same(self, corpus: Corpus, ours: Numbers, writer: IndexWriter) -> Numbers:
+        """Return those of the arrivals `ours` that have the same text in the index."""
         wanted = np.zeros(corpus.documents, np.bool_)
         wanted[ours] = True
         found = [np.zeros(0, np.uint32)]
         for numbers, new in self._entries(corpus, wanted):
-            same = writing._same(new, writing.home.numbers(new.ids))
+            same = writer._same(new, writer.backend.numbers(new.ids))
             found.append(numbers[[id in same for id in new.ids]])
         return np.concatenate(found)
 
     def _entries(self, corpus: Corpus, wanted: Flags) -> Iterator[tuple[Numbers, Entries]]:
-        """The wanted documents, ready to be written."""
+        """Yield the wanted documents, ready to be written."""
 
         def prepare(span: Span, block: Block) -> tuple[Numbers, Entries]:
             numbers, texts = _chosen(span, block, wanted)
             ids = checked_ids(corpus.take_ids(numbers).to_pylist())
-            return numbers, entries(ids, texts, self.index.settings)
+            return numbers, make_entries(ids, texts, self.index.settings)
 
         if wanted.any():
             for _, made in corpus.read(self.run.threads, prepare, wanted=wanted):
                 yield made
 
-    def _own_numbers(self, contents: Numbers, copies: Copies) -> Whole:
-        """(n, 2): places of contents, and documents of the index that have the id of the one arrival with it.
+    def _own_numbers(self, contents: Numbers, copies: Copies) -> Int64s:
+        """Return pairs, (n, 2), of a content and the index document that has the id of its arrival and another text.
 
-        They have another text, since those with the same are left out altogether. Where there are copies under other
-        ids, for these the document of the index is one like any other.
+        Such a document must not match its own arrival. If the content has copies under other ids, it may match those.
         """
         documents, numbers = self._other_texts
         alone = copies.counts[copies.first[documents]] == 1
@@ -219,26 +218,26 @@ class Arriving:
         return np.stack([places[here].astype(np.int64), numbers[here]], axis=1)
 
     def add(self, results: ResultTables, clusters: Clusters) -> None:
-        """Put the kept documents into the index; `commit` makes it so. An id that stands for another text is refused.
+        """Add the kept documents to the index; `commit` commits them. An id with another text is refused.
 
-        Empty documents are added too: the index then has all that was kept, and finds them for nobody.
+        Empty documents are added too, so that the index has everything that was kept. No query finds them.
         """
         since, corpus = time.perf_counter(), results.corpus
         self._refuse_other_texts(results, clusters)
         wanted = clusters.kept & ~self._held
-        writing, count = self.writing, int(np.count_nonzero(wanted))
-        self._stack.enter_context(writing.transaction())
+        writer, count = self.writer, int(np.count_nonzero(wanted))
+        self._stack.enter_context(writer.transaction())
         self.run.progress.stage("adding to the index", count, "documents")
         added = waiting = 0
         for numbers, new in self._entries(corpus, wanted):
-            added += writing.put(new, replace=False).added
+            added += writer.put(new, replace=False).added
             waiting += len(numbers)
-            if waiting >= batch_sizes.INDEX_COMMIT:  # their bands would take more and more memory
-                writing._write_bands()
+            if waiting >= batch_sizes.INDEX_COMMIT:  # bounds the memory for bands
+                writer._write_bands()
                 waiting = 0
             self.run.progress.advance(len(numbers))
-        writing._write_bands()
-        writing.home.flush()  # once the result is in its place, nothing shall fail that could have failed before
+        writer._write_bands()
+        writer.backend.flush()  # a lack of space must show before the result is in place
         if added != count:
             raise TwinsetError(
                 f"rows were lost: {added} of {counted(count, 'kept document')} went into the index; please report "
@@ -250,7 +249,7 @@ class Arriving:
     def _refuse_other_texts(self, results: ResultTables, clusters: Clusters) -> None:
         documents = self._other_texts[0]
         names = results.corpus.take_ids(documents)
-        # They are kept, or were removed together with a copy because of the very text that their id stands for.
+        # They are kept, or were removed with a copy because of the index document with their id.
         wrong = names.filter(pc.equal(names, results.kept_ids(clusters, documents)))
         if len(wrong):
             name = wrong[0].as_py()
@@ -261,61 +260,62 @@ class Arriving:
             )
 
     def summary(self, removed: int) -> dict[str, Any]:
-        """What a summary says of the index; `removed` were near an earlier document."""
+        """Return the index part of the summary; `removed` arrivals matched an earlier document."""
         recall = recall_at(self.index.settings.bands, self.run.options.threshold)
         return {"name": self.index.name, **self.facts, "matched": removed, "recall": recall}
 
     def commit(self, place: Path | None) -> None:
-        """Make what was added last; the result is in its place by now."""
+        """Commit what was added, after the result is in place."""
         try:
             self._stack.close()
         except (OutputError, StateError) as error:
             if place is None:
                 raise
             raise type(error)(
-                f"{error}; {place} is in place, but what it keeps is not in the index: run again with --force"
+                f"{error}; {place} is in place, but its kept documents are not in the index; run again with --force"
             ) from error
 
 
-class _Nearest(Asking):
-    """Finds the most similar document of the index; those that are arrivals themselves are none.
+class _EarlierSearcher(TextSearcher):
+    """Finds the most similar document of the index, excluding the arrivals themselves.
 
-    `left_out`, ascending, are no answer at all; `own` are pairs of a query and a document that is none for it.
+    The documents `left_out` (ascending) are never answers. `own` are pairs of a query and a document that is not an
+    answer to it.
     """
 
-    def __init__(self, home: Home, settings: Settings, left_out: Whole) -> None:
-        super().__init__(home, settings)
+    def __init__(self, backend: Backend, settings: Settings, left_out: Int64s) -> None:
+        super().__init__(backend, settings)
         self.left_out = left_out
-        self.own: Whole = np.zeros((0, 2), np.int64)
+        self.own: Int64s = np.zeros((0, 2), np.int64)
 
-    def nearest(self, queries: Sketched, ask: Ask) -> tuple[Whole, pa.Array, Any]:
-        """Queries that have an answer, the ids of the answers, and their scores, (3, n)."""
+    def nearest(self, queries: SketchedBatch, limits: Limits) -> tuple[Int64s, pa.Array, Any]:
+        """Return the queries that have an answer, the ids of the answers, and their scores, (3, n)."""
         self.ids = {}
-        with self.home.snapshot():
-            parts = self.scored(queries, ask)
+        with self.backend.snapshot():
+            parts = self.find(queries, limits)
             numbers = [number for part in parts for number in part.numbers.tolist()]
         near = np.concatenate([np.zeros(0, np.int64), *(part.queries for part in parts)])
         scores = [np.stack(one.scores) for one in parts]
         ids = pa.array([self.ids[number] for number in numbers], pa.string())
         return near, ids, np.concatenate([np.zeros((3, 0)), *scores], axis=1)
 
-    def _candidates(self, queries: Sketched, first: int, last: int) -> Iterator[tuple[Whole, Whole]]:
-        for asked, numbers in super()._candidates(queries, first, last):
+    def _candidates(self, queries: SketchedBatch, first: int, last: int) -> Iterator[tuple[Int64s, Int64s]]:
+        for query_rows, numbers in super()._candidates(queries, first, last):
             stay = np.ones(len(numbers), np.bool_)
             if len(self.left_out):
                 at = np.minimum(np.searchsorted(self.left_out, numbers), len(self.left_out) - 1)
                 stay &= self.left_out[at] != numbers
             if len(self.own):
-                stay &= ~np.isin((asked << 32) | numbers, (self.own[:, 0] << 32) | self.own[:, 1])
-            yield asked[stay], numbers[stay]
+                stay &= ~np.isin((query_rows << 32) | numbers, (self.own[:, 0] << 32) | self.own[:, 1])
+            yield query_rows[stay], numbers[stay]
 
 
 def _chosen(span: Span, block: Block, wanted: Flags) -> tuple[Numbers, Any]:
-    """The wanted documents of a block: their numbers and texts."""
+    """Return the numbers and texts of the wanted documents of a block."""
     rows = np.flatnonzero(wanted[span.first : span.first + span.rows])
     texts = block.texts
     if len(rows) < span.rows:
         if pa.types.is_string_view(texts.type) or pa.types.is_binary_view(texts.type):
-            texts = texts.cast(pa.large_binary())  # rows cannot be picked out of views
+            texts = texts.cast(pa.large_binary())  # Arrow cannot take rows of views
         texts = texts.take(pa.array(rows))
     return (rows + span.first).astype(np.uint32), texts

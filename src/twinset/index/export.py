@@ -1,7 +1,8 @@
-"""An index as a Parquet file, and back: for moving to another home, and for reading by anything else."""
+"""Export an index to a Parquet file, and import it into any back end."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from itertools import chain
@@ -11,18 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from twinset.documents.parquet.read_back import check_written
 from twinset.engines.progress import Progress
 from twinset.errors import DamagedError, OutputError, StateError, UnknownIdError
-from twinset.index.backend import Document, Home, Kept
-from twinset.index.kinds.base import Kind, kind_of
+from twinset.index.backend import Backend, Document, SketchRows, create_backend, open_backend
+from twinset.index.kinds.base import Kind, kind_for
 from twinset.index.kinds.pack_text import unpack_text
-from twinset.index.kinds.text_entries import Entries, Sketched
-from twinset.index.open_backend import create_home, open_home
+from twinset.index.kinds.text_entries import Entries, SketchedBatch
 from twinset.index.read_batches import checked_ids
-from twinset.index.sealing import Seal
 from twinset.index.settings import UNFINISHED, Settings
 from twinset.index.verify import pages
 from twinset.system import batch_sizes
@@ -30,43 +30,42 @@ from twinset.system.atomic_files import replace_atomically
 from twinset.wording import reason
 
 if TYPE_CHECKING:
-    from twinset.index.write import Writing
+    from twinset.index.write import IndexWriter
 
-_META, _SEAL = b"twinset.index", b"twinset.seal"
-"""Documents that are read, and committed, together."""
+_META, _DIGEST = b"twinset.index", b"twinset.seal"
 
 
-def texts_of(home: Home, ids: Sequence[str]) -> list[str]:
-    """The texts of some documents, in the order asked for."""
-    numbers = home.numbers(list(ids))
+def texts_of(backend: Backend, ids: Sequence[str]) -> list[str]:
+    """Return the texts of documents in the order of the ids."""
+    numbers = backend.numbers(list(ids))
     missing = [id for id in ids if id not in numbers]
     if missing:
-        raise UnknownIdError(f"{home.name}: the index holds no document with the id {missing[0]!r}")
+        raise UnknownIdError(f"{backend.name}: the index holds no document with the id {missing[0]!r}")
     wanted = np.array(sorted(set(numbers.values())), np.int64)
-    found = {one.id: unpack_text(one.content) for one in home.documents(wanted, contents=True)}
-    return [found[id] for id in ids]
+    texts = {one.id: unpack_text(one.content) for one in backend.documents(wanted, contents=True)}
+    return [texts[id] for id in ids]
 
 
-def export(home: Home, kind: Kind, path: Path, force: bool, progress: Progress) -> int:
-    """Write all documents to a file, in the order of adding; the file is there whole or not at all."""
+def export(backend: Backend, kind: Kind, path: Path, force: bool, progress: Progress) -> int:
+    """Write all documents to a file in the order of adding; the file appears only when it is complete."""
     if path.suffix != ".parquet":
-        raise OutputError(f"{path}: an index is exported to a file that ends in .parquet")
+        raise OutputError(f"{path}: the name of an exported file must end in .parquet")
     if path.exists() and not force:
-        raise OutputError(f"{path} is there already; choose another name, or replace it with --force")
+        raise OutputError(f"{path} exists already; choose another name, or replace it with --force")
     schema = _schema(kind)
     count = groups = 0
-    progress.stage("exporting", home.count(), "documents")
+    progress.stage("exporting", backend.count(), "documents")
     try:
         with replace_atomically(path) as made:
             with pq.ParquetWriter(made, schema, compression="zstd") as writer:
-                seal = Seal(schema.metadata[_META])
-                for documents, kept in pages(home, kind, contents=True):
-                    table = _table(documents, kept, kind, schema)
-                    seal.add(table)
+                digest = ContentDigest(schema.metadata[_META])
+                for documents, sketches in pages(backend, kind, contents=True):
+                    table = _table(documents, sketches, kind, schema)
+                    digest.add(table)
                     writer.write_table(table, row_group_size=len(table))
                     count, groups = count + len(documents), groups + 1
                     progress.advance(len(documents))
-                writer.add_key_value_metadata({_SEAL: seal.value})
+                writer.add_key_value_metadata({_DIGEST: digest.value})
             check_written(made, schema, count, groups)
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
@@ -78,33 +77,33 @@ def _schema(kind: Kind) -> pa.Schema:
         pa.field("id", pa.string(), nullable=False),
         *([kind.content] if kind.content is not None else []),
         pa.field("shingles", pa.uint32(), nullable=False),
-        # Where nothing is known of codes or vectors yet, all are empty; but Parquet has no values of no width.
+        # Without a plan all documents are empty, but a Parquet column needs a width.
         pa.field("slots", pa.binary(4 * max(1, kind.slots)), nullable=False),
     ]
     return pa.schema(fields, metadata={_META: orjson.dumps(kind.settings.to_rows())})
 
 
-def _table(documents: list[Document], kept: Kept, kind: Kind, schema: pa.Schema) -> pa.Table:
-    if len(kept.numbers) != len(documents) or kept.slots.shape[1] != kind.slots:
-        raise DamagedError("the index is damaged: something of a document is missing; run twinset index verify")
+def _table(documents: list[Document], sketches: SketchRows, kind: Kind, schema: pa.Schema) -> pa.Table:
+    if len(sketches.numbers) != len(documents) or sketches.slots.shape[1] != kind.slots:
+        raise DamagedError("the index is damaged: the sketch of a document is missing; run twinset index verify")
     width = 4 * max(1, kind.slots)
-    whole = kept.slots.tobytes() if kind.slots else bytes(width * len(documents))
+    data = sketches.slots.tobytes() if kind.slots else bytes(width * len(documents))
     columns: dict[str, Any] = {
         "id": [one.id for one in documents],
-        "shingles": kept.shingles,
-        "slots": [whole[at : at + width] for at in range(0, len(whole), width)],
+        "shingles": sketches.shingles,
+        "slots": [data[at : at + width] for at in range(0, len(data), width)],
     }
     if kind.content is not None:
-        columns[kind.content.name] = kind.exported(documents)
+        columns[kind.content.name] = kind.export_contents(documents)
     return pa.table({name: columns[name] for name in schema.names}, schema=schema)
 
 
-def settings_of(path: Path) -> Settings:
-    """The settings of an exported index; whatever format it was exported from, it is imported into the newest."""
+def read_settings(path: Path) -> Settings:
+    """Read the settings of an exported index, converted to the newest format."""
     try:
         with pq.ParquetFile(path) as file:
-            found = file.schema_arrow
-            rows = (found.metadata or {}).get(_META)
+            schema = file.schema_arrow
+            rows = (schema.metadata or {}).get(_META)
     except FileNotFoundError:
         raise DamagedError(f"{path}: there is no such file") from None
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
@@ -115,70 +114,70 @@ def settings_of(path: Path) -> Settings:
         settings = Settings.from_rows(dict(orjson.loads(rows)), str(path))
     except (ValueError, TypeError) as error:
         raise DamagedError(f"{path}: the settings of the exported index are damaged ({error})") from error
-    if not found.equals(_schema(kind_of(settings))):
-        raise DamagedError(f"{path} is not an exported index: its columns, or their types, are others")
-    return settings.newest
+    if not schema.equals(_schema(kind_for(settings))):
+        raise DamagedError(f"{path} is not an exported index: its columns or their types are wrong")
+    return settings.in_newest_format
 
 
-def home_for(where: str | os.PathLike[str], settings: Settings) -> Home:
-    """A new home, marked as not whole yet; or one that is there, if it was made by this import and is not whole."""
+def backend_for(where: str | os.PathLike[str], settings: Settings) -> Backend:
+    """Make a back end that is marked as unfinished, or open the one that an interrupted import of this file left."""
     rows = {**settings.to_rows(), "format": str(UNFINISHED)}
     try:
-        return create_home(where, rows)
+        return create_backend(where, rows)
     except OutputError:
         try:
-            home = open_home(where, read_only=False)
+            backend = open_backend(where, read_only=False)
         except StateError:
-            home = None
-        if home is not None and rows.items() <= home.settings().items():
-            return home
-        if home is not None:
-            home.close()
+            backend = None
+        if backend is not None and rows.items() <= backend.settings().items():
+            return backend
+        if backend is not None:
+            backend.close()
         raise
 
 
-def prove(path: Path, progress: Progress) -> None:
-    """Read an exported file to its end, and raise `DamagedError` if it does not say what was exported.
+def check_digest(path: Path, progress: Progress) -> None:
+    """Read an exported file to its end, and raise `DamagedError` if its content is not what was exported.
 
-    Before any of it is imported: what came from a damaged file could not be told from the rest later.
+    This happens before the import: documents of a damaged file could not be told from others later.
     """
     try:
         with pq.ParquetFile(path) as file:
             progress.stage("checking", file.metadata.num_rows, "documents")
-            seal = Seal(file.schema_arrow.metadata[_META])
+            digest = ContentDigest(file.schema_arrow.metadata[_META])
             for batch in file.iter_batches(batch_size=batch_sizes.INDEX_EXPORTED):
-                seal.add(batch)
+                digest.add(batch)
                 progress.advance(batch.num_rows)
-            _compare(file, seal, path)
+            _compare(file, digest, path)
     except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError) as error:
         raise DamagedError(f"{path} is damaged, or not an exported index: {reason(error)}") from error
 
 
-def _compare(file: pq.ParquetFile, seal: Seal, path: Path) -> None:
-    if file.metadata.metadata.get(_SEAL) != seal.value:
-        raise DamagedError(f"{path} is damaged: it does not say what was exported; export again")
+def _compare(file: pq.ParquetFile, digest: ContentDigest, path: Path) -> None:
+    if file.metadata.metadata.get(_DIGEST) != digest.value:
+        raise DamagedError(f"{path} is damaged: its content is not what was exported; export again")
 
 
-def import_all(path: Path, writing: Writing, progress: Progress) -> None:
-    """Add all documents of an exported file; sketches are taken as they are."""
+def import_all(path: Path, writer: IndexWriter, progress: Progress) -> None:
+    """Add all documents of an exported file, with the sketches of the file."""
     try:
         with pq.ParquetFile(path) as file:
             progress.stage("importing", file.metadata.num_rows, "documents")
-            seal = Seal(file.schema_arrow.metadata[_META])
-            coming = file.iter_batches(batch_size=batch_sizes.INDEX_EXPORTED)
-            for first in coming:
+            digest = ContentDigest(file.schema_arrow.metadata[_META])
+            batches = file.iter_batches(batch_size=batch_sizes.INDEX_EXPORTED)
+            for first in batches:
                 rows = 0
-                with writing.transaction():
-                    for batch in chain([first], coming):
-                        seal.add(batch)
-                        writing.put(_entries(batch, writing.kind, path), replace=False)
+                with writer.transaction():
+                    for batch in chain([first], batches):
+                        digest.add(batch)
+                        writer.put(_entries(batch, writer.kind, path), replace=False)
                         progress.advance(batch.num_rows)
                         rows += batch.num_rows
                         if rows >= 16 * batch_sizes.INDEX_EXPORTED:
                             break
-            _compare(file, seal, path)
-        with writing.transaction():
-            writing.home.change_settings({"format": str(writing.settings.format)})
+            _compare(file, digest, path)
+        with writer.transaction():
+            writer.backend.change_settings({"format": str(writer.settings.format)})
     except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError) as error:
         raise DamagedError(f"{path} is damaged, or not an exported index: {reason(error)}") from error
 
@@ -188,5 +187,61 @@ def _entries(batch: pa.RecordBatch, kind: Kind, path: Path) -> Entries:
     slots = np.frombuffer(joined, np.uint32).reshape(batch.num_rows, -1)[:, : kind.slots]
     shingles = np.asarray(batch.column("shingles")).astype(np.uint32)
     slots = np.ascontiguousarray(slots)
-    done = Sketched(shingles, slots, kind.keys(slots), None, np.zeros(0, np.int64))
-    return Entries(checked_ids(batch.column("id")), done, kind.imported(batch, path), kind.are_texts)
+    done = SketchedBatch(shingles, slots, kind.keys(slots), None, np.zeros(0, np.int64))
+    return Entries(checked_ids(batch.column("id")), done, kind.import_contents(batch, path), kind.are_texts)
+
+
+class ContentDigest:
+    """A digest of the settings and rows of an exported file, independent of the batches.
+
+    Parquet itself does not notice every damage to a file.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows = pa.table({"id": ["a", "b"], "shingles": pa.array([3, 4], pa.uint32())})
+    >>> whole, parts = ContentDigest(b"settings"), ContentDigest(b"settings")
+    >>> whole.add(rows)
+    >>> parts.add(rows[:1]), parts.add(rows[1:])
+    (None, None)
+    >>> whole.value == parts.value
+    True
+    """
+
+    def __init__(self, settings: bytes) -> None:
+        self._rows = 0
+        self._parts = {"": hashlib.blake2b(settings)}
+
+    def add(self, rows: pa.Table | pa.RecordBatch) -> None:
+        """Add rows to the digest."""
+        self._rows += rows.num_rows
+        for name in rows.schema.names:
+            column = rows.column(name)
+            chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+            for chunk in chunks:
+                self._take(name, chunk)
+
+    def _take(self, name: str, values: pa.Array) -> None:
+        first, last = values.offset, values.offset + len(values)
+        kind = values.type
+        if pa.types.is_uint32(kind) or pa.types.is_fixed_size_binary(kind):
+            width = kind.byte_width
+            self._feed(name, memoryview(values.buffers()[1])[first * width : last * width])
+            return
+        wide = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
+        offsets = np.frombuffer(values.buffers()[1], np.int64 if wide else np.int32)[first : last + 1]
+        data = values.buffers()[2]
+        self._feed(f"{name} lengths", memoryview(np.asarray(pc.binary_length(values)).astype(np.int64).tobytes()))
+        if data is not None and len(offsets):
+            self._feed(name, memoryview(data)[int(offsets[0]) : int(offsets[-1])])
+
+    def _feed(self, name: str, data: memoryview) -> None:
+        self._parts.setdefault(name, hashlib.blake2b()).update(data)
+
+    @property
+    def value(self) -> bytes:
+        """The digest of everything added so far."""
+        whole = hashlib.blake2b(str(self._rows).encode(), digest_size=32)
+        for name, part in sorted(self._parts.items()):
+            whole.update(name.encode() + b"\0" + part.digest())
+        return whole.hexdigest().encode()

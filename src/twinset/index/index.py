@@ -1,4 +1,4 @@
-"""The index: add, query, remove."""
+"""The public class `Index`."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ from twinset.engines.progress import Progress, Silent
 from twinset.errors import DamagedError, OptionError, StateError, UnknownIdError
 from twinset.index import export as exporting
 from twinset.index import verify as checking
-from twinset.index.asked import Asked
-from twinset.index.backend import Home
-from twinset.index.kinds.base import Kind, begun, kind_of, reading
-from twinset.index.kinds.text_entries import Sketched
-from twinset.index.open_backend import create_home, open_home
-from twinset.index.query import Ask, many
-from twinset.index.read_batches import Batch, Incoming, checked_ids
+from twinset.index.backend import Backend, create_backend, open_backend
+from twinset.index.kinds.base import Kind, initial_settings, kind_for, source_options
+from twinset.index.kinds.text_entries import SketchedBatch
+from twinset.index.query import Limits, QueryCounts, with_query_column
+from twinset.index.read_batches import Batch, DocumentBatches, checked_ids
 from twinset.index.settings import FORMAT, Settings
-from twinset.index.write import Changed, Writing
+from twinset.index.write import ChangeCounts, IndexWriter
 from twinset.options.index import IndexOptions
 from twinset.plan.from_summary import AnyPlan
 from twinset.schema import answers_schema
@@ -35,10 +33,10 @@ TIMEOUT = 30.0
 
 
 class Index:
-    """Documents kept for years: each is checked against everything seen before.
+    """An index of documents, in one SQLite file or in a PostgreSQL database.
 
-    Made by `Index.create` or `Index.open`, in one file or, by a URL, in a PostgreSQL database. What `add`, `update` and
-    `remove` have done is durable when they return. One process writes at a time, any number read.
+    `Index.create` makes one, and `Index.open` opens one. Changes by `add`, `update` and `remove` are durable when the
+    call returns. One process writes at a time; any number of processes read.
 
     Examples
     --------
@@ -50,92 +48,93 @@ class Index:
     ['a']
     """
 
-    def __init__(self, home: Home, settings: Settings | None = None) -> None:
-        self._home = home
-        self._mutex = Turn(home.name)
-        self.settings = settings or Settings.from_rows(home.settings(), home.name)
-        self._known: tuple[Settings, Kind] | None = None
+    def __init__(self, backend: Backend, settings: Settings | None = None) -> None:
+        self._backend = backend
+        self._mutex = Turn(backend.name)
+        self.settings = settings or Settings.from_rows(backend.settings(), backend.name)
+        self._kind_cache: tuple[Settings, Kind] | None = None
 
     @classmethod
-    def create(cls, where: str | os.PathLike[str], **words: Any) -> Index:
+    def create(cls, where: str | os.PathLike[str], **options: Any) -> Index:
         """Make an empty index.
 
         Parameters
         ----------
         where
-            A path for one SQLite file, or the URL of a PostgreSQL database (``postgresql://…``).
-        **words
-            The options of ``twinset index create``, by the same words.
+            The path of one SQLite file, or the URL of a PostgreSQL database (``postgresql://…``).
+        **options
+            The options of ``twinset index create``, by the same names.
         """
-        return cls(create_home(where, begun(IndexOptions.of(**words)).to_rows()))
+        return cls(create_backend(where, initial_settings(IndexOptions.of(**options)).to_rows()))
 
     @classmethod
-    def open(cls, where: str | os.PathLike[str], *, read_only: bool = False, **words: Any) -> Index:
-        """Open an index that is there.
+    def open(cls, where: str | os.PathLike[str], *, read_only: bool = False, **options: Any) -> Index:
+        """Open an existing index.
 
         Parameters
         ----------
         where
             The path or URL.
         read_only
-            Refuse to write. An index of an older format can be opened in no other way, until it is migrated.
-        **words
-            Options that the index must have been made with; others are refused.
+            Refuse to write. An index of an older format opens only in this way until it is migrated.
+        **options
+            Options to compare with those of the index; a different value raises `OptionError`.
         """
-        home = open_home(where, read_only=read_only)
+        backend = open_backend(where, read_only=read_only)
         try:
-            index = cls(home)
-            index.settings.refuse_others(words, home.name)
+            index = cls(backend)
+            index.settings.check_options(options, backend.name)
+            index.settings.warn_of_normalization(backend.name)
             if index.settings.format < FORMAT and not read_only:
                 raise StateError(
-                    f"{home.name}: the index has the older format {index.settings.format}; open it read-only, or bring "
-                    "it up to date with twinset index migrate"
+                    f"{backend.name}: the index has the older format {index.settings.format}; open it read-only, or "
+                    "bring it up to date with twinset index migrate"
                 )
         except BaseException:
-            home.close()
+            backend.close()
             raise
         return index
 
     @classmethod
     def migrate(cls, where: str | os.PathLike[str], *, timeout: float = TIMEOUT) -> int:
-        """Bring an index of an older format up to date, and return the format that it had."""
-        home = open_home(where, read_only=False)
+        """Convert an index of an older format to the newest, and return the format that it had."""
+        backend = open_backend(where, read_only=False)
         try:
-            with home.writer(timeout, "migrating"):
-                before = Settings.from_rows(home.settings(), home.name)
+            with backend.writer(timeout, "migrating"):
+                before = Settings.from_rows(backend.settings(), backend.name)
                 if before.format < FORMAT:
-                    with home.transaction():
-                        home.migrate()
-                        home.change_settings({"format": str(FORMAT)})
+                    with backend.transaction():
+                        backend.migrate()
+                        backend.change_settings({"format": str(FORMAT)})
             return before.format
         finally:
-            home.close()
+            backend.close()
 
     @property
     def plan(self) -> AnyPlan | None:
-        """The hashes, bands and rows of the index; of codes and vectors there is none before the first are added."""
+        """The hashes, bands and rows of the index; None while an index of codes or vectors is empty."""
         return self._kind.settings.plan
 
     @property
     def _kind(self) -> Kind:
-        """What the documents are. What the first ones tell may have been written down by someone else meanwhile."""
+        """The kind of the documents. Another process may have stored the plan since the index was opened."""
         if self.settings.plan is None:
-            with self._mutex, self._home.snapshot():
-                if "plan" in (rows := self._home.settings()):
+            with self._mutex, self._backend.snapshot():
+                if "plan" in (rows := self._backend.settings()):
                     self.settings = Settings.from_rows({**rows, "format": str(self.settings.format)}, self.name)
-        if self._known is None or self._known[0] is not self.settings:
-            self._known = self.settings, kind_of(self.settings)
-        return self._known[1]
+        if self._kind_cache is None or self._kind_cache[0] is not self.settings:
+            self._kind_cache = self.settings, kind_for(self.settings)
+        return self._kind_cache[1]
 
     @property
     def name(self) -> str:
-        """The path or address of the index."""
-        return self._home.name
+        """The path or URL of the index, without user and password."""
+        return self._backend.name
 
     @property
     def files(self) -> list[str]:
-        """The files that the index is kept in; none where it lives in a database server."""
-        return self._home.files()
+        """The files of the index; none if it is in a database server."""
+        return self._backend.files()
 
     def __enter__(self) -> Self:
         return self
@@ -144,94 +143,95 @@ class Index:
         self.close()
 
     def close(self) -> None:
-        """Let go of the index; what was committed stays."""
+        """Close the index."""
         if not self._mutex.ended:
             with self._mutex:
                 self._mutex.ended = True
-                self._home.close()
+                self._backend.close()
 
     def __len__(self) -> int:
         with self._mutex:
-            return self._home.count()
+            return self._backend.count()
 
     def __contains__(self, id: object) -> bool:
         if not isinstance(id, str) or id.encode("utf-8", "ignore").decode() != id:
-            return False  # with half of a surrogate pair it is no id
+            return False  # an unpaired surrogate cannot be in an id
         with self._mutex:
-            return bool(self._home.numbers([id]))
+            return bool(self._backend.numbers([id]))
 
     def __iter__(self) -> Iterator[str]:
-        """Ids, in the order in which they were added; one that is replaced meanwhile may come a second time."""
+        """Yield ids in the order of adding. An id that is updated during the iteration may come a second time."""
         last = 0
         while True:
-            with self._mutex, self._home.snapshot():
-                numbers = self._home.page(last, batch_sizes.INDEX_PAGE)
-                documents = self._home.documents(numbers, contents=False)
+            with self._mutex, self._backend.snapshot():
+                numbers = self._backend.page(last, batch_sizes.INDEX_PAGE)
+                documents = self._backend.documents(numbers, contents=False)
             if not len(numbers):
                 return
             yield from (one.id for one in documents)
             last = int(numbers[-1])
 
     def add(
-        self, ids: Any, texts: Any = None, *, timeout: float = TIMEOUT, progress: Progress | None = None, **words: Any
-    ) -> Changed:
-        """Add documents. One whose id and text are there already is left as it is.
+        self, ids: Any, texts: Any = None, *, timeout: float = TIMEOUT, progress: Progress | None = None, **options: Any
+    ) -> ChangeCounts:
+        """Add documents. A document whose id and text the index already has is left unchanged.
 
         Parameters
         ----------
         ids
-            The ids, with `texts` beside them: all of them are committed together. Or anything that holds both: a
-            mapping id → text, a table, a path; that is committed portion by portion.
+            Ids, with `texts` of the same length; all are committed in one transaction. Or a source of both (a mapping
+            id → text, a table, a path), which is committed in several transactions.
         texts
             The texts.
         timeout
             Seconds to wait for another writer.
         progress
-            Told how the work goes.
-        **words
-            How a source is read: the options of ``twinset index add``, by the same words.
+            Receives the progress of the work.
+        **options
+            How to read a source: the options of ``twinset index add``, by the same names.
 
         Returns
         -------
-        Changed
-            How many documents were added, and how many were there.
+        ChangeCounts
+            How many documents were added, and how many were unchanged.
         """
-        return self._change("adding", ids, texts, timeout, progress, words, replace=False)
+        return self._change("adding", ids, texts, timeout, progress, options, replace=False)
 
     def update(
-        self, ids: Any, texts: Any = None, *, timeout: float = TIMEOUT, progress: Progress | None = None, **words: Any
-    ) -> Changed:
-        """Add documents, and replace those whose ids are there with another text. Takes what `add` takes."""
-        return self._change("updating", ids, texts, timeout, progress, words, replace=True)
+        self, ids: Any, texts: Any = None, *, timeout: float = TIMEOUT, progress: Progress | None = None, **options: Any
+    ) -> ChangeCounts:
+        """Add documents, and replace those that have another text under the same id. Takes the arguments of `add`."""
+        return self._change("updating", ids, texts, timeout, progress, options, replace=True)
 
     def _change(
-        self, doing: str, ids: Any, texts: Any, timeout: float, progress: Progress | None, words: Any, *, replace: bool
-    ) -> Changed:
-        with self._writing(timeout, doing) as writing:
+        self, doing: str, ids: Any, texts: Any, timeout: float, progress: Progress | None, options: Any, *,
+        replace: bool,
+    ) -> ChangeCounts:  # fmt: skip
+        with self._writer(timeout, doing) as writer:
             if texts is not None:
-                if words:
-                    raise OptionError(f"{next(iter(words))} has no meaning where ids and texts are given themselves")
-                given = Batch(checked_ids(ids), writing.kind.given(texts), f"{writing.kind.name}s")
-                return writing.together(given, replace=replace)
-            return writing.portions(ids, words, progress or Silent(), replace=replace)
+                if options:
+                    raise OptionError(f"{next(iter(options))} is for sources; leave it out with ids and texts")
+                batch = Batch(checked_ids(ids), writer.kind.from_values(texts), f"{writer.kind.name}s")
+                return writer.add_batch(batch, replace=replace)
+            return writer.add_source(ids, options, progress or Silent(), replace=replace)
 
     def remove(self, ids: str | Iterable[str], *, timeout: float = TIMEOUT) -> int:
-        """Remove documents, all together; an id that is not there is refused. Returns how many."""
+        """Remove documents in one transaction, and return their number. An unknown id raises `UnknownIdError`."""
         wanted = checked_ids(ids)
-        with self._writing(timeout, "removing") as writing:
-            return writing.remove(wanted)
+        with self._writer(timeout, "removing") as writer:
+            return writer.remove(wanted)
 
     @contextmanager
-    def _writing(self, timeout: float, doing: str) -> Iterator[Writing]:
-        """Be the only writer."""
-        if self._home.read_only:
-            raise StateError(f"{self.name}: the index was opened read-only, and cannot be changed")
-        with self._mutex.within(timeout, doing), self._home.writer(timeout, doing):
-            writing = Writing(self._home, self._kind.settings)
+    def _writer(self, timeout: float, doing: str) -> Iterator[IndexWriter]:
+        """Hold the writer lock of the index."""
+        if self._backend.read_only:
+            raise StateError(f"{self.name}: the index was opened read-only and cannot be changed")
+        with self._mutex.within(timeout, doing), self._backend.writer(timeout, doing):
+            writer = IndexWriter(self._backend, self._kind.settings)
             try:
-                yield writing
+                yield writer
             finally:
-                self.settings = writing.settings
+                self.settings = writer.settings
 
     def query(
         self,
@@ -241,43 +241,44 @@ class Index:
         threshold: float | None = None,
         distance: float | None = None,
         force: bool = False,
-        **words: Any,
+        **options: Any,
     ) -> pa.Table:
-        """Find documents that are similar to a text, or to each of many.
+        """Find documents that are similar to one text, or to each of many.
 
         Parameters
         ----------
         what
-            A text; or a code, or a vector, as the documents of the index are. Or many: a list of texts, a mapping id →
-            text, a table, an array, or a path (`pathlib.Path`).
+            A text, a code or a vector, like the documents of the index. Or many: a list of texts, a mapping id → text,
+            a table, an array, or a path (`pathlib.Path`).
         k
-            The k most similar documents, also beyond the threshold of the index unless `threshold` or `distance` is
-            given.
+            Return the k most similar documents, also those below the threshold of the index unless `threshold` or
+            `distance` is given.
         threshold
-            Least similarity of an answer; that of the index unless given.
+            Minimum similarity of an answer; by default the threshold of the index.
         distance
-            Greatest distance of an answer, where the index goes by distance; that of the index unless given.
+            Maximum distance of an answer, for an index by distance; by default the distance of the index.
         force
-            Ask for less than the index was planned for, and find less than was promised.
-        **words
-            How a source is read: the options of ``twinset index query``, by the same words.
+            Allow a threshold below (or a distance above) that of the index, at a lower recall.
+        **options
+            How to read a source: the options of ``twinset index query``, by the same names.
 
         Returns
         -------
         pyarrow.Table
-            Best first: `id`, `similarity`, `query_in_document`, `document_in_query`, `estimate` and `recall`, the least
-            probability with which a document this similar is found. Vectors have no containment; codes, pictures and
-            vectors by distance have `distance` in place of `similarity`. With many queries also `query`, the id of
-            each.
+            Best first: `id`, `similarity`, `query_in_document`, `document_in_query`, `estimate` and `recall`, the
+            minimum probability that a document of this similarity is found. Vectors have no containment. Codes,
+            pictures and vectors by distance have `distance` instead of `similarity`. With many queries, `query` is the
+            id of the query.
         """
         kind = self._kind
-        if kind.is_one(what):
-            if words:
-                raise OptionError(f"{next(iter(words))} has no meaning where the {kind.name} itself is given")
-            batch = kind.checked(Batch([""], kind.given([what]), "the query"))
-            return self._answers(kind, None, kind.queries(batch.texts), kind.asked(k, threshold, distance, force))
-        found = list(self.each_query(what, k=k, threshold=threshold, distance=distance, force=force, **words))
-        return pa.concat_tables([many(self.answers).empty_table(), *found])
+        if kind.is_single(what):
+            if options:
+                raise OptionError(f"{next(iter(options))} is for sources; leave it out with a single {kind.name}")
+            batch = kind.check_batch(Batch([""], kind.from_values([what]), "the query"))
+            limits = kind.query_limits(k, threshold, distance, force)
+            return self._answers(kind, None, kind.queries(batch.texts), limits)
+        tables = list(self.each_query(what, k=k, threshold=threshold, distance=distance, force=force, **options))
+        return pa.concat_tables([with_query_column(self.answers).empty_table(), *tables])
 
     def each_query(
         self,
@@ -288,30 +289,30 @@ class Index:
         distance: float | None = None,
         force: bool = False,
         progress: Progress | None = None,
-        asked: Asked | None = None,
-        **words: Any,
+        counts: QueryCounts | None = None,
+        **options: Any,
     ) -> Generator[pa.Table, None, None]:
-        """As `query` with many texts, but the answers come portion by portion.
+        """Query with many texts, like `query`, and yield the answers in portions.
 
-        `progress` is told how the work goes, and in `asked` it is counted; the other words are those of `query`.
+        `progress` receives the progress of the work, and `counts` its counts. The other arguments are those of `query`.
         """
-        kind, told, counts = self._kind, progress or Silent(), asked or Asked()
-        ask = kind.asked(k, threshold, distance, force)
+        kind, progress, counts = self._kind, progress or Silent(), counts or QueryCounts()
+        limits = kind.query_limits(k, threshold, distance, force)
 
-        def prepare(batch: Batch) -> tuple[Batch, Sketched]:
-            queries = kind.queries(kind.checked(batch).texts)
+        def prepare(batch: Batch) -> tuple[Batch, SketchedBatch]:
+            queries = kind.queries(kind.check_batch(batch).texts)
             batch.note(queries.replaced)
-            batch.texts = None  # it waits for its answers without them
+            batch.texts = None  # not needed while the batch waits for its answers
             return batch, queries
 
-        incoming = Incoming(what, reading(kind, words), told, self._home.files())
-        with closing(incoming.batches(prepare, "asking")) as coming:
-            for batch, queries in coming:
-                found = self._answers(kind, batch.ids, queries, ask)
-                counts.count(batch, queries, found)
-                told.advance(len(queries))
-                yield found
-        counts.skipped = incoming.skipped
+        documents = DocumentBatches(what, source_options(kind, options), progress, self._backend.files())
+        with closing(documents.read(prepare, "asking")) as batches:
+            for batch, queries in batches:
+                answers = self._answers(kind, batch.ids, queries, limits)
+                counts.count(batch, queries, answers)
+                progress.advance(len(queries))
+                yield answers
+        counts.skipped = documents.skipped
 
     def similar_to(
         self,
@@ -322,73 +323,73 @@ class Index:
         distance: float | None = None,
         force: bool = False,
     ) -> pa.Table:
-        """Find documents that are similar to one of the index; itself is not among them."""
+        """Find documents that are similar to a document of the index, excluding itself."""
         kind = self._kind
-        ask = kind.asked(k, threshold, distance, force)
-        with self._mutex, self._home.snapshot():
-            number = self._home.numbers(checked_ids([id])).get(str(id))
+        limits = kind.query_limits(k, threshold, distance, force)
+        with self._mutex, self._backend.snapshot():
+            number = self._backend.numbers(checked_ids([id])).get(str(id))
             if number is None:
                 raise UnknownIdError(f"{self.name}: the index holds no document with the id {id!r}")
-            kept = self._home.sketches(np.array([number])).fitted(kind.slots)
-            if kept.slots.shape != (1, kind.slots):
+            sketch = self._backend.sketches(np.array([number])).padded_to(kind.slots)
+            if sketch.slots.shape != (1, kind.slots):
                 raise DamagedError(f"{self.name} is damaged: {id!r} has no sketch; run twinset index verify")
-            [document] = self._home.documents(kept.numbers, contents=True)
-            return kind.asking(self._home).answers(None, kind.itself(kept, document), ask, without=number)
+            [document] = self._backend.documents(sketch.numbers, contents=True)
+            return kind.searcher(self._backend).answer(None, kind.query_from(sketch, document), limits, without=number)
 
     @property
     def answers(self) -> pa.Schema:
-        """The columns of answers to a single query."""
+        """The schema of the answers to a single query."""
         return answers_schema(self.settings.options.measure)
 
-    def _answers(self, kind: Kind, names: list[str] | None, queries: Sketched, ask: Ask) -> pa.Table:
-        with self._mutex, self._home.snapshot():
-            return kind.asking(self._home).answers(names, queries, ask)
+    def _answers(self, kind: Kind, names: list[str] | None, queries: SketchedBatch, limits: Limits) -> pa.Table:
+        with self._mutex, self._backend.snapshot():
+            return kind.searcher(self._backend).answer(names, queries, limits)
 
     def band_keys(self, texts: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """The keys of texts in the table `bands`, (texts, bands): for look-ups by one's own SQL."""
+        """Return the keys of texts in the table `bands`, (texts, bands), for look-ups by your own SQL."""
         kind = self._kind
-        rows = kind.checked(Batch([], kind.given(texts), f"{kind.name}s")).texts
+        rows = kind.check_batch(Batch([], kind.from_values(texts), f"{kind.name}s")).texts
         return kind.entries([""] * len(rows), rows).sketched.keys
 
     def texts(self, ids: Sequence[str]) -> list[str]:
-        """The texts of documents, in the order asked for; only an index that stores texts has them."""
+        """Return the texts of documents in the order of the ids; the index must store texts."""
         if not self._kind.are_texts:
             why = "store is " + repr(self.settings.options.store) if self._kind.name == "text" else "it holds no texts"
             raise OptionError(f"{self.name}: the index stores no texts ({why})")
-        with self._mutex, self._home.snapshot():
-            return exporting.texts_of(self._home, checked_ids(ids))
+        with self._mutex, self._backend.snapshot():
+            return exporting.texts_of(self._backend, checked_ids(ids))
 
     def stats(self) -> dict[str, Any]:
-        """What the index holds, how large it is, and what it was made with, in plain values."""
-        with self._mutex, self._home.snapshot():
-            return checking.stats(self._home, self._kind.settings)
+        """Return the number of documents, the size and the options of the index, in plain values."""
+        with self._mutex, self._backend.snapshot():
+            return checking.stats(self._backend, self._kind.settings)
 
     def verify(self, progress: Progress | None = None) -> list[str]:
-        """Check every promise that the index's tables make; returns what is wrong, nothing if all is well."""
-        with self._mutex, self._home.snapshot():
-            return checking.problems(self._home, self._kind, progress or Silent())
+        """Check the tables of the index; return a list of problems, which is empty if there are none."""
+        with self._mutex, self._backend.snapshot():
+            return checking.problems(self._backend, self._kind, progress or Silent())
 
     def compact(self, *, timeout: float = TIMEOUT) -> None:
-        """Give the space of removed documents back to the disk."""
-        with self._writing(timeout, "compacting"):
-            self._home.compact()
+        """Return the space of removed documents to the disk."""
+        with self._writer(timeout, "compacting"):
+            self._backend.compact()
 
     def export(self, path: str | os.PathLike[str], *, force: bool = False, progress: Progress | None = None) -> int:
-        """Write all documents to a Parquet file, from which `import_from` makes an equal index anywhere."""
-        with self._mutex, self._home.snapshot():
-            return exporting.export(self._home, self._kind, Path(path), force, progress or Silent())
+        """Write all documents to a Parquet file, from which `import_from` makes an equal index in any back end."""
+        with self._mutex, self._backend.snapshot():
+            return exporting.export(self._backend, self._kind, Path(path), force, progress or Silent())
 
     @classmethod
     def import_from(
         cls, path: str | os.PathLike[str], where: str | os.PathLike[str], *, progress: Progress | None = None
     ) -> Index:
-        """Make an index of an exported file, in any home; one that was stopped on the way goes on."""
-        settings = exporting.settings_of(Path(path))
-        exporting.prove(Path(path), progress or Silent())
-        index = cls(exporting.home_for(where, settings), settings)
+        """Make an index from an exported file, in any back end; an interrupted import resumes."""
+        settings = exporting.read_settings(Path(path))
+        exporting.check_digest(Path(path), progress or Silent())
+        index = cls(exporting.backend_for(where, settings), settings)
         try:
-            with index._writing(TIMEOUT, "importing") as writing:
-                exporting.import_all(Path(path), writing, progress or Silent())
+            with index._writer(TIMEOUT, "importing") as writer:
+                exporting.import_all(Path(path), writer, progress or Silent())
         except BaseException:
             index.close()
             raise

@@ -1,21 +1,24 @@
-"""What all kinds of documents have in common when an index is asked: who is met, how answers are ordered and told."""
+"""Find, order and count the answers to queries: what all kinds of documents share."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from twinset.errors import DamagedError
-from twinset.index.backend import Home, Kept, Whole
-from twinset.index.kinds.text_entries import Sketched, runs
+from twinset.index.backend import Backend, Int64s, SketchRows
+from twinset.index.kinds.text_entries import SketchedBatch, runs
+from twinset.index.read_batches import Batch
 from twinset.index.settings import Settings
 from twinset.schema import Hashes, answers_schema
+from twinset.system import batch_sizes
 from twinset.system.arrays import ranges
 
 Shares = npt.NDArray[np.float64]
@@ -23,10 +26,10 @@ Scores = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Ask:
-    """What is asked of each query: the least similarity or the greatest distance, and how many answers at most.
+class Limits:
+    """The limits of a query: minimum similarity or maximum distance, and the maximum number of answers.
 
-    Of texts, a least similarity of 0 stands for none.
+    For texts, a minimum similarity of 0 means no limit.
     """
 
     threshold: float
@@ -34,16 +37,57 @@ class Ask:
 
 
 @dataclass
-class Scored:
-    """Answers: query, document, and a score for each column of the table; they are ordered by the first."""
+class QueryCounts:
+    """Counts of queries, of queries with answers (`answered`), and of answers (`found`).
 
-    queries: Whole
-    numbers: Whole
+    `least_similarity` or `greatest_distance` is that of the worst answer. `empty` counts queries without a token, which
+    have no answers, and `undecoded` those with invalid UTF-8. `unreadable` counts rows that were skipped, and `named`
+    has the first thousand of them, each with the reason. `skipped` are files that were not read.
+    """
+
+    queries: int = 0
+    answered: int = 0
+    found: int = 0
+    least_similarity: float | None = None
+    greatest_distance: float | None = None
+    empty: int = 0
+    undecoded: int = 0
+    unreadable: int = 0
+    named: list[tuple[str, str]] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+
+    def count_answers(self, answers: pa.Table) -> None:
+        """Add answers to the counts."""
+        if answers.num_rows and "distance" in answers.schema.names:
+            greatest = pc.max(answers.column("distance")).as_py()
+            self.greatest_distance = max(greatest, self.greatest_distance or 0)
+        elif answers.num_rows:
+            least = pc.min(answers.column("similarity")).as_py()
+            self.least_similarity = least if self.least_similarity is None else min(least, self.least_similarity)
+        self.found += answers.num_rows
+
+    def count(self, batch: Batch, queries: SketchedBatch, answers: pa.Table) -> None:
+        """Add a batch of queries and its answers to the counts."""
+        self.queries += len(queries)
+        self.count_answers(answers)
+        self.answered += pc.count_distinct(answers.column("query")).as_py()
+        self.empty += int(np.count_nonzero(queries.shingles == 0))
+        self.undecoded += batch.undecoded
+        self.unreadable += len(batch.unreadable)
+        self.named += batch.unreadable[: batch_sizes.NAMED - len(self.named)]
+
+
+@dataclass
+class Answers:
+    """Answers: query rows, document numbers, and the scores, of which the first decides the order."""
+
+    queries: Int64s
+    numbers: Int64s
     scores: tuple[Scores, ...]
 
     @classmethod
-    def joined(cls, parts: list[Scored], columns: int) -> Scored:
-        """Several as one; of none, so many columns of nothing."""
+    def concat(cls, parts: list[Answers], columns: int) -> Answers:
+        """Concatenate answers; without any, return empty ones with this number of scores."""
         if len(parts) == 1:
             return parts[0]
         none = np.zeros(0, np.int64)
@@ -52,101 +96,105 @@ class Scored:
         each = zip(*(part.scores for part in parts), strict=True) if parts else [[np.zeros(0)]] * columns
         return cls(queries, numbers, tuple(np.concatenate(column) for column in each))
 
-    def best(self, ask: Ask, *, falling: bool) -> Scored:
-        """By query, the nearest first, of equally near ones the one added first; no more than k, none beyond the limit.
+    def best(self, limits: Limits, *, descending: bool) -> Answers:
+        """Apply the limits, and order answers by query, score and document number.
 
-        Scores are `falling` where a greater one is nearer.
+        With `descending`, a higher score is better.
         """
         first = self.scores[0]
-        order = np.lexsort((self.numbers, -first if falling else first, self.queries))
-        near = first[order] >= ask.threshold if falling else first[order] <= ask.threshold
-        order = order[near]
-        if ask.k is not None and len(order):
-            asked = self.queries[order]
-            starts = np.flatnonzero(np.concatenate([[True], asked[1:] != asked[:-1]]))
+        order = np.lexsort((self.numbers, -first if descending else first, self.queries))
+        inside = first[order] >= limits.threshold if descending else first[order] <= limits.threshold
+        order = order[inside]
+        if limits.k is not None and len(order):
+            queries = self.queries[order]
+            starts = np.flatnonzero(np.concatenate([[True], queries[1:] != queries[:-1]]))
             rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.concatenate([starts, [len(order)]])))
-            order = order[rank < ask.k]
-        return Scored(self.queries[order], self.numbers[order], tuple(one[order] for one in self.scores))
+            order = order[rank < limits.k]
+        return Answers(self.queries[order], self.numbers[order], tuple(one[order] for one in self.scores))
 
 
-class Answering(ABC):
-    """Answers queries from one home; within a snapshot of it."""
+class Searcher(ABC):
+    """Finds the answers to queries in one back end, within a snapshot."""
 
     estimates = False
     """Whether scores are estimates."""
 
-    def __init__(self, home: Home, settings: Settings) -> None:
-        self.home, self.settings = home, settings
+    def __init__(self, backend: Backend, settings: Settings) -> None:
+        self.backend, self.settings = backend, settings
         self.ids: dict[int, str] = {}
 
     @abstractmethod
-    def scored(self, queries: Sketched, ask: Ask, without: int | None = None) -> list[Scored]:
-        """The answers in portions: each query's are in one of them, the best first."""
+    def find(self, queries: SketchedBatch, limits: Limits, without: int | None = None) -> list[Answers]:
+        """Return the answers in portions, best first; all answers to a query are in one portion."""
 
     @abstractmethod
-    def recall(self, scores: Scores, ask: Ask) -> Shares:
-        """The least probability with which a document at each of these scores is found."""
+    def recall(self, scores: Scores, limits: Limits) -> Shares:
+        """Return the minimum probability that a document with each of these scores is found."""
 
-    def answers(self, names: list[str] | None, queries: Sketched, ask: Ask, without: int | None = None) -> pa.Table:
-        """The answers to some queries as a table, best first; `without` is a document that is not one."""
+    def answer(
+        self, names: list[str] | None, queries: SketchedBatch, limits: Limits, without: int | None = None
+    ) -> pa.Table:
+        """Return the answers to queries as a table, best first, excluding the document `without`."""
         self.ids = {}
         schema = answers_schema(self.settings.options.measure)
-        found = Scored.joined(self.scored(queries, ask, without), len(schema) - 3)
+        found = Answers.concat(self.find(queries, limits, without), len(schema) - 3)
         numbers = found.numbers.tolist()
         missing = sorted({number for number in numbers if number not in self.ids})
-        for document in self.home.documents(np.array(missing, np.int64), contents=False) if missing else ():
+        for document in self.backend.documents(np.array(missing, np.int64), contents=False) if missing else ():
             self.ids[document.number] = document.id
         if missing and not all(number in self.ids for number in missing):
-            raise self.damaged("is not there")
+            raise self.damaged("is missing")
         columns = [
             pa.array([self.ids[number] for number in numbers], pa.string()),
             *(pa.array(one, schema.field(1 + place).type) for place, one in enumerate(found.scores)),
             pa.array(np.full(len(numbers), self.estimates)),
-            pa.array(self.recall(found.scores[0], ask)),
+            pa.array(self.recall(found.scores[0], limits)),
         ]
         if names is None:
             return pa.Table.from_arrays(columns, schema=schema)
-        asked = pa.array([names[row] for row in found.queries.tolist()], pa.string())
-        return pa.Table.from_arrays([asked, *columns], schema=many(schema))
+        query_ids = pa.array([names[row] for row in found.queries.tolist()], pa.string())
+        return pa.Table.from_arrays([query_ids, *columns], schema=with_query_column(schema))
 
     def with_sketches(
-        self, asked: Whole, numbers: Whole, slots: int, most_bytes: int
-    ) -> Iterator[tuple[Whole, Whole, Kept]]:
-        """Candidates, portion by portion, with the sketches of their documents and the place of each there."""
+        self, numbers: Int64s, slots: int, most_bytes: int
+    ) -> Iterator[tuple[Int64s, Int64s, SketchRows]]:
+        """Yield candidates in portions: their rows, the row of each one's sketch, and the sketches."""
         distinct, inverse = np.unique(numbers, return_inverse=True)
         most = max(1, most_bytes // (4 * slots))
         for first in range(0, len(distinct), most):
             wanted = distinct[first : first + most]
-            found = self.home.sketches(wanted)
-            if found.slots.shape != (len(wanted), slots) or not found.shingles.all():
-                raise self.damaged("has no sketch, or not one of this plan")
+            sketches = self.backend.sketches(wanted)
+            if sketches.slots.shape != (len(wanted), slots) or not sketches.shingles.all():
+                raise self.damaged("has no sketch, or a sketch of another plan")
             chosen = np.flatnonzero((inverse >= first) & (inverse < first + most))
-            yield chosen, inverse[chosen] - first, found
+            yield chosen, inverse[chosen] - first, sketches
 
     def damaged(self, what: str) -> DamagedError:
-        """What is said of an index whose tables do not fit each other."""
+        """Return the error for an index whose tables contradict each other."""
         return DamagedError(
-            f"{self.home.name} is damaged: a document that its bands lead to {what}; run twinset index verify"
+            f"{self.backend.name} is damaged: a document in its bands {what}; run twinset index verify"
         )
 
 
-def many(schema: pa.Schema) -> pa.Schema:
-    """The columns of answers to many queries."""
+def with_query_column(schema: pa.Schema) -> pa.Schema:
+    """Return the schema of the answers to many queries."""
     return schema.insert(0, pa.field("query", pa.string(), nullable=False))
 
 
-def met(home: Home, rows: Whole, keys: npt.NDArray[Any], most: int) -> Iterator[tuple[Whole, Whole]]:
-    """Pairs of query and document that share a key, distinct and in order; those of a query in one portion.
+def find_candidates(
+    backend: Backend, rows: Int64s, keys: npt.NDArray[Any], most: int
+) -> Iterator[tuple[Int64s, Int64s]]:
+    """Yield distinct pairs of query and document that share a key, sorted; all pairs of a query are in one portion.
 
-    Queries `rows` look into keys (rows, n). Thousands of queries that meet thousands of copies each would else take
-    all the memory there is: at most `most` rows of `bands` are held at a time, unless one query alone meets more.
+    `keys` are those of the queries `rows`, (rows, n). Memory is bounded: up to `most` rows of `bands` are held at a
+    time, unless a single query has more.
     """
     flat = keys.astype(np.int64).ravel()
-    if len(rows) == 1:  # one query needs no bookkeeping, and should not wait for any
-        numbers = np.unique(home.postings(np.unique(flat))[1])
+    if len(rows) == 1:  # a single query is answered faster without grouping
+        numbers = np.unique(backend.postings(np.unique(flat))[1])
         yield np.full(len(numbers), rows[0]), numbers
         return
-    found, documents = home.postings(np.unique(flat))
+    found, documents = backend.postings(np.unique(flat))
     order = np.argsort(found, kind="stable")
     found, documents = found[order], documents[order]
     starts = np.searchsorted(found, flat, "left")
@@ -155,16 +203,16 @@ def met(home: Home, rows: Whole, keys: npt.NDArray[Any], most: int) -> Iterator[
     held: list[Hashes] = []
     for low, high in runs(counts.reshape(-1, width).sum(axis=1), most):
         part = slice(low * width, high * width)
-        met_here = documents[ranges(starts[part], counts[part])].astype(np.uint64)
-        asked = np.repeat(np.repeat(rows[low:high].astype(np.uint64), width), counts[part])
-        held.append(_distinct((asked << np.uint64(32)) | met_here))
+        matches = documents[ranges(starts[part], counts[part])].astype(np.uint64)
+        query_rows = np.repeat(np.repeat(rows[low:high].astype(np.uint64), width), counts[part])
+        held.append(_distinct((query_rows << np.uint64(32)) | matches))
         if high == len(rows) or sum(map(len, held)) >= most:
             packed, held = held[0] if len(held) == 1 else np.concatenate(held), []
             yield (packed >> np.uint64(32)).astype(np.int64), (packed & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
 
 def _distinct(values: Hashes) -> Hashes:
-    """Each value once, ascending. They come as a few ascending runs, which are merged ten times as fast as sorted."""
+    """Return distinct values, ascending. A stable sort merges the few ascending runs of the input quickly."""
     values.sort(kind="stable")
     first = np.ones(len(values), np.bool_)
     np.not_equal(values[1:], values[:-1], out=first[1:])

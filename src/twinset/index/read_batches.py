@@ -1,4 +1,4 @@
-"""Documents on their way into an index, or queries on their way to one: read in batches, prepared in threads."""
+"""Read documents or queries in batches, and prepare them in threads."""
 
 from __future__ import annotations
 
@@ -34,10 +34,9 @@ _Made = TypeVar("_Made")
 
 @dataclass
 class Batch:
-    """Some documents: ids, texts (strings or bytes, null for empty), and where they come from.
+    """A batch of documents: ids, texts (strings or bytes, null for empty), and their source.
 
-    `unreadable` are rows that were left out, each with the reason; `undecoded` counts texts that held bytes of another
-    encoding.
+    `unreadable` are the rows that were skipped, each with the reason. `undecoded` counts texts with invalid UTF-8.
     """
 
     ids: list[str]
@@ -48,28 +47,28 @@ class Batch:
     undecoded: int = 0
     on_error: str = "replace"
     rows: Sequence[int] | None = None
-    """Their rows, counted from `first_row` on, where some are left out."""
+    """Their rows, counted from `first_row`, if some rows were skipped."""
 
     def row_of(self, place: int) -> int:
-        """The row of a document in its source."""
+        """Return the row of a document in its source."""
         return self.first_row + (place if self.rows is None else self.rows[place])
 
     def note(self, replaced: Places) -> None:
-        """Count the rows whose bytes were not UTF-8, or refuse them."""
+        """Count the rows with invalid UTF-8, or raise `RowError` if that was asked for."""
         self.undecoded += len(replaced)
         if self.on_error == "stop" and self.undecoded:
             row = int(replaced[0]) + self.first_row if len(replaced) else self.first_row
             raise RowError(
-                "the text holds bytes that are not UTF-8; name its encoding with --encoding, or let them be replaced "
-                "(--on-error replace)",
+                "the text holds bytes that are not UTF-8; name its encoding with --encoding, or replace the bytes with "
+                "--on-error replace",
                 where=at_row(self.where, row),
             )
 
 
-class Incoming:
-    """Sources on their way to an index: opened, and read in batches that are prepared in threads.
+class DocumentBatches:
+    """The documents of a source, in batches.
 
-    `own` are files of the index itself: a folder that they lie in is read without them.
+    `own` are the files of the index itself. They are excluded if they are in a folder that is read.
     """
 
     def __init__(self, source: Any, options: SourceOptions, progress: Progress, own: Sequence[str]) -> None:
@@ -79,24 +78,24 @@ class Incoming:
         self.progress = progress
         self.skipped: list[tuple[str, str]] = []
 
-    def batches(self, prepare: Callable[[Batch], _Made], doing: str) -> Generator[_Made, None, None]:
-        """Read everything and prepare each batch in a thread; in order. Who may leave earlier closes it."""
+    def read(self, prepare: Callable[[Batch], _Made], doing: str) -> Generator[_Made, None, None]:
+        """Read all batches, prepare each in a thread, and yield them in order. Close it to stop early."""
 
         def prepared(task: tuple[Part, Chunk]) -> _Made:
             made = prepare(_batch(*task))
-            pa.default_memory_pool().release_unused()  # of each thread's heap, which holds several times what it needs
+            pa.default_memory_pool().release_unused()  # each thread's heap keeps several times what it uses
             return made
 
         options = self.options
         with closing(Threads(options.thread_count)) as threads, temporary_folder(options.scratch) as scratch:
-            found = open_sources(self.sources, options, scratch=Path(scratch))
-            sketch_pictures(found.parts, options)
-            self.skipped = found.skipped
-            tell_unexpected(found.skipped, found.parts, self.progress)
-            self.progress.stage(doing, total_rows(found.parts), "documents")
-            work = ((part, chunk) for part in found.parts for chunk in part.chunks(options.batch_bytes))
+            sources = open_sources(self.sources, options, scratch=Path(scratch))
+            sketch_pictures(sources.parts, options)
+            self.skipped = sources.skipped
+            tell_unexpected(sources.skipped, sources.parts, self.progress)
+            self.progress.stage(doing, total_rows(sources.parts), "documents")
+            work = ((part, chunk) for part in sources.parts for chunk in part.chunks(options.batch_bytes))
             yield from threads.map(prepared, work)
-            for part in found.parts:
+            for part in sources.parts:
                 part.check_unchanged()
 
 
@@ -116,7 +115,7 @@ def _batch(part: Part, chunk: Chunk) -> Batch:
 
 
 def checked_ids(ids: Any) -> list[str]:
-    """Ids as strings that an index can hold."""
+    """Return ids as strings; raise `SourceError` if an index cannot hold one."""
     listed = ids.to_pylist() if hasattr(ids, "to_pylist") else list(ids) if not isinstance(ids, str) else [ids]
     for place, id in enumerate(listed):
         if isinstance(id, Integral) and not isinstance(id, bool):  # also those of NumPy and pandas
@@ -126,14 +125,14 @@ def checked_ids(ids: Any) -> list[str]:
         try:
             size = len(id.encode())
         except UnicodeEncodeError as error:
-            raise SourceError(f"the id {id!r} holds half of a surrogate pair, which no UTF-8 can hold") from error
+            raise SourceError(f"the id {id!r} holds half of a surrogate pair, which UTF-8 cannot hold") from error
         if size > MOST_ID_BYTES:
-            raise SourceError(f"the id {id[:40]!r}… has {size} bytes; an id has {MOST_ID_BYTES} at most")
+            raise SourceError(f"the id {id[:40]!r}… has {size} bytes; the maximum is {MOST_ID_BYTES}")
     return listed
 
 
 def texts_array(texts: Any, *, sets: bool = False) -> pa.Array:
-    """Texts as an Arrow array; null counts as empty. Of an index of sets, lists of elements are texts too."""
+    """Return texts as an Arrow array; null counts as empty. In an index of sets, a list of elements is a text."""
     if sets:
         texts = _written(texts)
     if isinstance(texts, (pa.Array, pa.ChunkedArray)):
@@ -153,25 +152,25 @@ def texts_array(texts: Any, *, sets: bool = False) -> pa.Array:
 
 
 def _written(sets: Any) -> Any:
-    """Sets that a program holds, as an index of sets keeps them."""
+    """Return sets as an index of sets stores them."""
     if isinstance(sets, (str, pa.Array, pa.ChunkedArray)):
         return sets
     options = SourceOptions.of(items="items")
-    found = []
+    texts = []
     for one in sets:
         values = [one] if one is None or isinstance(one, str) else held_values(options, one)
         if isinstance(values, str):
             raise SourceError(values)
-        found.append(values[0] if not isinstance(values[0], list) else orjson.dumps(values[0]).decode())
-    return found
+        texts.append(values[0] if not isinstance(values[0], list) else orjson.dumps(values[0]).decode())
+    return texts
 
 
 def _not_too_long(texts: pa.Array) -> pa.Array:
-    """The same texts, if each is one that could be read from a file, too."""
+    """Return the texts; raise `SourceError` if one is longer than a text of a file may be."""
     if texts.nbytes > MAX_ROW_BYTES:
         longest = int(np.diff(buffers_of(texts)[1]).max())
         if longest > MAX_ROW_BYTES:
-            raise SourceError(f"a text has {longest:,} bytes; a document has {MAX_ROW_BYTES:,} at most")
+            raise SourceError(f"a text has {longest:,} bytes; the maximum is {MAX_ROW_BYTES:,}")
     return texts
 
 

@@ -1,17 +1,23 @@
-"""What an index was made with, as it is written down in the index itself."""
+"""The settings of an index, as the index itself stores them."""
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import secrets
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
+import numpy as np
 import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from twinset.errors import DamagedError, OptionError, PlanWarning, StateError
+from twinset import unicode
+from twinset.errors import DamagedError, NormalizationWarning, OptionError, PlanWarning, StateError
 from twinset.options.index import IndexOptions
 from twinset.plan import LEAST_LOSS, Plan, plan
 from twinset.plan.codes import GivenCodes
@@ -21,45 +27,88 @@ from twinset.schema import HASH_SCHEME
 FORMAT, UNFINISHED, MEASURED = 2, 0, 3
 """Version of the tables.
 
-0: an import into it has not come to its end. 1: the number of a document's shingles stood in `documents`. 2: it stands
-in `sketches`, where look-ups need it. 3: the same tables, but the documents are codes, vectors or pictures, of which
-whoever knows formats up to 2 knows nothing.
+0: an import is not finished. 1: `documents` has the number of shingles. 2: `sketches` has it, where look-ups need it.
+3: the tables of 2 with codes, vectors or pictures, which a program that knows formats up to 2 cannot read.
 """
+_PROBED = ((0x80, 0x4E00), (0xA000, 0xAC00), (0xF900, 0x20000), (0x2F800, 0x2FA20))
+"""Code points that NFC or lower-casing may change, now or in a later Unicode: no ideographs, no Hangul syllables."""
+
+
+@dataclass(frozen=True)
+class Normalization:
+    """The versions that normalise texts, and digests of what they do.
+
+    NFC and lower-casing are Arrow's. If a later Arrow changes either, a text with one of the changed characters has
+    other hashes than the same text in an older index. Digests tell whether an upgrade did change them.
+    """
+
+    arrow: str
+    unicode: str
+    nfc: str
+    lowercase: str
+
+    @classmethod
+    @cache
+    def installed(cls) -> Normalization:
+        """Normalise every code point of the probe with the Arrow that is installed."""
+        points = np.concatenate([np.arange(first, end, dtype="<u4") for first, end in _PROBED])
+        lines = np.full((2, len(points), 3), ord("\n"), "<u4")  # a line keeps a code point from joining the one before
+        lines[:, :, 0] = points
+        lines[1, :, 1] = 0x334  # a mark of class 1: it changes places with every mark of a higher class
+        probe = pa.array([lines.tobytes().decode("utf-32-le")], pa.large_string())
+        composed = [pc.utf8_normalize(text, form="NFC") for text in (probe, pc.utf8_normalize(probe, form="NFD"))]
+        return cls(pa.__version__, unicode.version(), _digest(*composed), _digest(pc.utf8_lower(probe)))
+
+    def differences(self, options: IndexOptions) -> list[str]:
+        """Name the steps that this index needs and that the Arrow that is installed does differently."""
+        if self.arrow == pa.__version__:
+            return []
+        ours = Normalization.installed()
+        wrong = {"NFC": self.nfc != ours.nfc, "lower case": self.lowercase != ours.lowercase}
+        used = {"NFC": options.nfc, "lower case": options.lowercase}
+        return [step for step in wrong if wrong[step] and used[step]]
+
+
+def _digest(*texts: pa.Array) -> str:
+    return hashlib.blake2b(b"".join(text[0].as_buffer().to_pybytes() for text in texts), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True)
 class Settings:
     """The options of an index, its plan and its seed.
 
-    Codes and vectors are planned for when the first of them are there, unless all was said before.
+    An index of codes or vectors has no plan until the first documents are added, unless the options determine it.
     """
 
     options: IndexOptions
     plan: AnyPlan | None
     format: int = FORMAT
     learned: str | None = None
-    """What was learned of a sample of vectors, as JSON."""
+    """Codes that were learned from a sample of vectors, as JSON."""
+    normalization: Normalization | None = None
+    """What normalised the texts of the index; older indexes do not say."""
 
     @classmethod
-    def chosen(cls, options: IndexOptions) -> Settings:
-        """Settings for a new index; a seed that was not given is drawn."""
+    def create(cls, options: IndexOptions) -> Settings:
+        """Make the settings of a new index; draw a seed unless one is given."""
         seed = secrets.randbits(63) if options.seed is None else options.seed
         options = dataclasses.replace(options, seed=seed)
         if options.measure != "jaccard":
             return cls(options, None, MEASURED)
         sizes = options.n_hashes, options.n_bands, options.rows_per_band
-        return cls(options, plan(options.threshold, options.recall, *sizes))
+        made = plan(options.threshold, options.recall, *sizes)
+        return cls(options, made, normalization=Normalization.installed())
 
     @property
     def bands(self) -> Plan:
-        """The plan of an index of texts or sets."""
+        """The plan of an index of texts or sets; other kinds raise `OptionError`."""
         if not isinstance(self.plan, Plan):
-            raise OptionError(f"this needs an index of texts or sets, and this one is of {self.options.item_kind}")
+            raise OptionError(f"this needs an index of texts or sets; this index holds {self.options.item_kind}")
         return self.plan
 
     @property
-    def newest(self) -> Settings:
-        """The same in the newest format."""
+    def in_newest_format(self) -> Settings:
+        """The same settings in the newest format."""
         return dataclasses.replace(self, format=FORMAT if isinstance(self.plan, Plan) else MEASURED)
 
     @property
@@ -69,23 +118,25 @@ class Settings:
 
     @property
     def loss(self) -> float:
-        """The share of documents at the threshold that the comparison of sketches may lose."""
+        """The maximum share of documents at the threshold that the comparison of sketches may lose."""
         return min(LEAST_LOSS, (1 - self.options.recall) / 10)
 
     def to_rows(self) -> dict[str, str]:
-        """As rows of the table `settings`."""
+        """Return the rows of the table `settings`."""
         options = self.options.to_dict()
         values: dict[str, Any] = {"format": self.format, "hash_scheme": HASH_SCHEME, "options": options}
         if isinstance(self.plan, Plan):
             options |= {name: getattr(self.plan, name) for name in ("n_hashes", "n_bands", "rows_per_band")}
         elif self.plan is not None:
             values["plan"] = asdict(self.plan)
+        if self.normalization is not None:
+            values["normalization"] = asdict(self.normalization)
         learned = {} if self.learned is None else {"learned": self.learned}
         return {name: orjson.dumps(value).decode() for name, value in values.items()} | learned
 
     @classmethod
     def from_rows(cls, rows: Mapping[str, str], where: str) -> Settings:
-        """Settings as an index has them; what cannot be used is refused with the reason."""
+        """Read the settings of an index; raise an error with the reason if this version cannot use them."""
         try:
             format, scheme = int(orjson.loads(rows["format"])), int(orjson.loads(rows["hash_scheme"]))
         except (KeyError, ValueError, TypeError) as error:
@@ -97,14 +148,14 @@ class Settings:
             )
         if format == UNFINISHED:
             raise StateError(
-                f"{where}: an import into the index has not come to its end, and what it holds is not whole; run the "
-                "same twinset index import again, which goes on from there"
+                f"{where}: an import into the index is not finished; run the same twinset index import again, which "
+                "resumes it"
             )
         if scheme != HASH_SCHEME:
             raise StateError(
                 f"{where}: the index was made with hash scheme {scheme}, and this version of twinset has scheme "
-                f"{HASH_SCHEME}: the same text has other values; export it with the version that made it, and "
-                "add the texts to a new index"
+                f"{HASH_SCHEME}, in which the same text has other hashes; export the index with the version that made "
+                "it, and add the texts to a new index"
             )
         try:
             options = IndexOptions.of(**orjson.loads(rows["options"]))
@@ -113,19 +164,35 @@ class Settings:
             if options.seed is None or (None in sizes and of_sets) or format < 1 or of_sets != (format < MEASURED):
                 raise OptionError(f"format {format}, seed or plan missing")
             if not of_sets:
-                told = _told(options, orjson.loads(rows["plan"])) if "plan" in rows else None
-                return cls(options, told, format, rows["learned"] if options.learned is not None else None)
+                stored = _read_plan(options, orjson.loads(rows["plan"])) if "plan" in rows else None
+                return cls(options, stored, format, rows["learned"] if options.learned is not None else None)
+            stored_normalization = orjson.loads(rows.get("normalization", "null"))
+            normalization = None if stored_normalization is None else Normalization(**stored_normalization)
         except (KeyError, ValueError, TypeError) as error:
             raise DamagedError(f"{where}: the settings of the index are damaged ({error})") from error
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PlanWarning)  # whoever made the index was warned
-            return cls(options, plan(options.threshold, options.recall, *sizes), format)
+            warnings.simplefilter("ignore", PlanWarning)  # `create` has warned
+            made = plan(options.threshold, options.recall, *sizes)
+        return cls(options, made, format, normalization=normalization)
 
-    def refuse_others(self, words: Mapping[str, Any], where: str) -> None:
-        """Raise `OptionError` where options are asked for that the index was not made with."""
-        asked = IndexOptions.of(**words)
-        for name in words:
-            ours, theirs = getattr(self.options, name), getattr(asked, name)
+    def warn_of_normalization(self, where: str) -> None:
+        """Warn if the Arrow that is installed normalises texts differently from the one that made the index."""
+        if self.normalization is not None and (steps := self.normalization.differences(self.options)):
+            theirs, ours = self.normalization.arrow, pa.__version__
+            warnings.warn(
+                NormalizationWarning(
+                    f"{where}: the index was made with Arrow {theirs}, and Arrow {ours} changes some characters "
+                    f"differently ({' and '.join(steps)}); documents with these characters may not be found; use Arrow "
+                    f"{theirs}, or add the texts to a new index"
+                ),
+                stacklevel=3,
+            )
+
+    def check_options(self, given: Mapping[str, Any], where: str) -> None:
+        """Raise `OptionError` if an option is given that differs from the one that the index was made with."""
+        wanted = IndexOptions.of(**given)
+        for name in given:
+            ours, theirs = getattr(self.options, name), getattr(wanted, name)
             if ours != theirs and theirs is not None:
                 shown = "another one" if name == "seed" else repr(ours)
                 raise OptionError(
@@ -134,11 +201,11 @@ class Settings:
                 )
 
 
-def _told(options: IndexOptions, values: dict[str, Any]) -> AnyPlan:
-    """The plan of codes or vectors as it is written down; a `ValueError` says that it is none."""
+def _read_plan(options: IndexOptions, values: dict[str, Any]) -> AnyPlan:
+    """Read the stored plan of codes or vectors; raise `ValueError` if it is not one."""
     kind: Any = GivenCodes
     if options.item_kind == "vectors":
-        from twinset.plan.vectors import VectorPlan  # with it come kernels, for which others need not wait
+        from twinset.plan.vectors import VectorPlan  # loads kernels, which other kinds do not need
 
         kind = VectorPlan
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
@@ -146,17 +213,17 @@ def _told(options: IndexOptions, values: dict[str, Any]) -> AnyPlan:
     for one in dataclasses.fields(kind):
         wanted = {"int": (int,), "float": (int, float), "str": (str,)}.get(str(one.type), (tuple,))
         if type(getattr(made, one.name)) not in wanted:
-            raise ValueError(f"the plan has a {one.name} that is none")
+            raise ValueError(f"{one.name} of the plan has the wrong type")
     known: dict[str, Any] = {"bits": 64 if options.images else options.bits, "distance": options.reach}
     if kind is not GivenCodes:
         known = {"dimensions": options.dimensions, "measure": options.measure}
     if any(values[name] != value for name, value in known.items()) or not _possible(values):
-        raise ValueError("the plan is not one of these options")
+        raise ValueError("the plan does not fit the options")
     return made
 
 
 def _possible(values: dict[str, Any]) -> bool:
-    """Whether a plan has no more of anything than plans have: what is written down may have been changed."""
+    """Whether the values of a plan are within the bounds of all plans: stored values may have been changed."""
     tables = values["tables"]
     if "method" not in values:
         return bool(1 <= tables <= min(64, values["bits"]))

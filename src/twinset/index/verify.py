@@ -1,16 +1,17 @@
-"""What an index holds, and whether its tables keep their promises."""
+"""Describe an index, and check that its tables agree with each other."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from twinset.engines.progress import Progress
 from twinset.errors import DamagedError
-from twinset.index.backend import Document, Home, Kept, Whole
-from twinset.index.kinds.base import Kind, kind_of
+from twinset.index.backend import Backend, Document, Int64s, SketchRows
+from twinset.index.kinds.base import Kind, kind_for
 from twinset.index.kinds.pack_text import unpacked_size
 from twinset.index.kinds.text_entries import UNPACKED, packed_bands, runs
 from twinset.index.read_batches import MOST_ID_BYTES
@@ -20,97 +21,99 @@ from twinset.system import batch_sizes
 
 _SKETCHES = 2**24
 _SHINGLES = 2**22
-"""Bytes of sketches, and shingles, that are held at a time."""
+"""Bytes of sketches, and shingles, in memory at a time."""
 _SHOWN = 20
 _MIX, _TURN = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
-def stats(home: Home, settings: Settings) -> dict[str, Any]:
-    """The facts about an index, in plain values; never its seed."""
-    sizes, count = home.sizes(), home.count()
+def stats(backend: Backend, settings: Settings) -> dict[str, Any]:
+    """Return facts about an index in plain values, excluding its seed."""
+    sizes, count = backend.sizes(), backend.count()
     options = {name: value for name, value in settings.options.to_dict().items() if name != "seed"}
     return {
-        "index": home.name,
+        "index": backend.name,
         "documents": count,
         "bytes": sizes,
         "bytes_per_document": round(sizes["total"] / count, 1) if count else None,
         "format": settings.format,
         "hash_scheme": HASH_SCHEME,
+        "normalization": None if settings.normalization is None else asdict(settings.normalization),
         "plan": None if settings.plan is None else settings.plan.to_dict(),
         "options": options,
-        **kind_of(settings).facts(),
-        **home.facts(),
+        **kind_for(settings).facts(),
+        **backend.facts(),
     }
 
 
-def problems(home: Home, kind: Kind, progress: Progress) -> list[str]:
-    """Everything that is wrong with an index, the first of each kind by name."""
-    found = home.damage()
+def problems(backend: Backend, kind: Kind, progress: Progress) -> list[str]:
+    """Return everything that is wrong with an index."""
+    found = backend.integrity_errors()
     if found:
-        return found  # what cannot be read cannot be compared
+        return found  # damaged tables cannot be compared
     try:
-        found += [f"{count} {what}" for what, count in home.strays().items() if count]
-        expected, wrong = _documents(home, kind, progress)
+        found += [f"{count} {what}" for what, count in backend.orphans().items() if count]
+        expected, wrong = _documents(backend, kind, progress)
         found += wrong
-        if expected is not None and (there := _bands(home)) != expected:
-            found += _differing(home, kind, there[0], expected[0])
+        if expected is not None and (there := _bands(backend)) != expected:
+            found += _differing(backend, kind, there[0], expected[0])
     except DamagedError as error:
         found.append(str(error))
     return found
 
 
-def pages(home: Home, kind: Kind, *, contents: bool) -> Iterator[tuple[list[Document], Kept]]:
-    """All documents in the order of adding, with their sketches; no more at a time than memory has room for."""
+def pages(backend: Backend, kind: Kind, *, contents: bool) -> Iterator[tuple[list[Document], SketchRows]]:
+    """Yield all documents with their sketches in the order of adding, in portions of bounded size."""
     last = 0
     most = max(1, min(batch_sizes.INDEX_CHECKED, _SKETCHES // (4 * max(1, kind.slots))))
-    while len(numbers := home.page(last, most)):
-        kept = home.sketches(numbers).fitted(kind.slots)
+    while len(numbers := backend.page(last, most)):
+        sketches = backend.sketches(numbers).padded_to(kind.slots)
         sizes = np.zeros(len(numbers), np.int64)
-        sizes[np.searchsorted(numbers, kept.numbers)] = kept.shingles
+        sizes[np.searchsorted(numbers, sketches.numbers)] = sketches.shingles
         for first, end in runs(sizes, _SHINGLES):
-            documents = home.documents(numbers[first:end], contents=contents)
+            documents = backend.documents(numbers[first:end], contents=contents)
             lengths = np.array([unpacked_size(one.content) for one in documents], np.int64)
             for start, stop in runs(lengths, UNPACKED):
                 some = documents[start:stop]
-                low, high = np.searchsorted(kept.numbers, [some[0].number, some[-1].number + 1])
-                yield some, Kept(kept.numbers[low:high], kept.shingles[low:high], kept.slots[low:high])
+                low, high = np.searchsorted(sketches.numbers, [some[0].number, some[-1].number + 1])
+                rows = sketches.numbers, sketches.shingles, sketches.slots
+                yield some, SketchRows(rows[0][low:high], rows[1][low:high], rows[2][low:high])
         last = int(numbers[-1])
 
 
-def _documents(home: Home, kind: Kind, progress: Progress) -> tuple[tuple[int, int] | None, list[str]]:
-    """Documents against their contents; returns the number and the sum of the band rows that they should have."""
+def _documents(backend: Backend, kind: Kind, progress: Progress) -> tuple[tuple[int, int] | None, list[str]]:
+    """Compare documents with their contents; return the expected number and sum of band rows, and problems."""
     rows, total = 0, 0
     wrong: list[str] = []
-    progress.stage("checking", home.count(), "documents")
-    for documents, kept in pages(home, kind, contents=True):
-        if kept.slots.shape[1:] != (kind.slots,):
+    progress.stage("checking", backend.count(), "documents")
+    for documents, sketches in pages(backend, kind, contents=True):
+        if sketches.slots.shape[1:] != (kind.slots,):
             return None, [*wrong, f"sketches do not have the {kind.slots} slots of the plan"]
-        if lacking := kind.lacking(documents):
-            wrong.append(lacking)
-        wrong += [f"{what}: {one.id!r}" for one, what in kind.odd(documents, kept)]
+        if error := kind.content_error(documents):
+            wrong.append(error)
+        wrong += [f"{what}: {one.id!r}" for one, what in kind.mismatches(documents, sketches)]
         long = [one.id for one in documents if len(one.id.encode()) > MOST_ID_BYTES]
         wrong += [f"the id has more than {MOST_ID_BYTES} bytes: {id[:40]!r}…" for id in long]
-        some = kept.shingles > 0
-        keys = kind.keys(kept.slots)
-        belong = packed_bands(kept.numbers[some], keys[some])
-        rows, total = rows + len(belong), (total + _sum(belong >> 32, belong & 0xFFFFFFFF)) % 2**64
+        some = sketches.shingles > 0
+        keys = kind.keys(sketches.slots)
+        expected = packed_bands(sketches.numbers[some], keys[some])
+        rows, total = rows + len(expected), (total + _sum(expected >> 32, expected & 0xFFFFFFFF)) % 2**64
         progress.advance(len(documents))
         if len(wrong) > _SHOWN:
             return None, [*wrong[:_SHOWN], f"and more; {len(wrong) - _SHOWN} others so far"]
     return (rows, total), wrong
 
 
-def _bands(home: Home) -> tuple[int, int]:
-    """The number and the sum of the band rows that are there; no sum at all where some can be nobody's."""
+def _bands(backend: Backend) -> tuple[int, int]:
+    """Return the number and sum of the stored band rows; the sum is -1 if a row has impossible values."""
     rows, total, strange = 0, 0, 0
-    for keys, documents in home.band_rows():
+    for keys, documents in backend.band_rows():
         rows, total = rows + len(keys), (total + _sum(keys, documents)) % 2**64
         strange += int(np.count_nonzero((keys != keys.astype(np.int32)) | (documents >> 32 != 0)))
     return rows, -1 if strange else total
 
 
-def _sum(keys: Whole, documents: Whole) -> int:
-    """A sum over band rows, whatever their order: equal for equal rows, and hardly ever for others."""
+def _sum(keys: Int64s, documents: Int64s) -> int:
+    """Return a hash sum of band rows that does not depend on their order."""
     mixed: Hashes = (keys.astype(np.uint64) << np.uint64(32)) ^ documents.astype(np.uint64)
     mixed = (mixed ^ (mixed >> np.uint64(31))) * _MIX
     mixed = (mixed ^ (mixed >> np.uint64(29))) * _TURN
@@ -118,16 +121,16 @@ def _sum(keys: Whole, documents: Whole) -> int:
     return int(mixed.sum(dtype=np.uint64))
 
 
-def _differing(home: Home, kind: Kind, there: int, expected: int) -> list[str]:
-    """Name documents that their bands do not lead to."""
-    found = [f"there are {there} band rows where {expected} belong, or others than belong"]
-    for documents, kept in pages(home, kind, contents=False):
+def _differing(backend: Backend, kind: Kind, there: int, expected: int) -> list[str]:
+    """Name documents that lack band rows."""
+    found = [f"the band rows are wrong: {there} are stored, {expected} are expected"]
+    for documents, sketches in pages(backend, kind, contents=False):
         ids = {one.number: one.id for one in documents}
-        some = kept.shingles > 0
-        keys, numbers = kind.keys(kept.slots[some]).astype(np.int64), kept.numbers[some]
-        rows = home.postings(np.unique(keys))
-        belong = (keys << 32) | numbers[:, None]
-        lacking = ~np.isin(belong, (rows[0] << 32) | rows[1]).all(axis=1)
+        some = sketches.shingles > 0
+        keys, numbers = kind.keys(sketches.slots[some]).astype(np.int64), sketches.numbers[some]
+        rows = backend.postings(np.unique(keys))
+        wanted = (keys << 32) | numbers[:, None]
+        lacking = ~np.isin(wanted, (rows[0] << 32) | rows[1]).all(axis=1)
         found += [f"a band row is missing: {ids[number]!r}" for number in numbers[lacking].tolist()]
         if len(found) > _SHOWN:
             return found[:_SHOWN]

@@ -1,4 +1,4 @@
-"""Changing an index: what is added, replaced and removed together."""
+"""Add, replace and remove documents of an index, in transactions."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ import numpy as np
 
 from twinset.engines.progress import Progress
 from twinset.errors import DamagedError, DuplicateIdError, OptionError, StateError, UnknownIdError
-from twinset.index.backend import Home, Kept, Whole
-from twinset.index.kinds.base import STATE, Kind, kind_of, reading
+from twinset.index.backend import Backend, Int64s, SketchRows
+from twinset.index.kinds.base import STATE, Kind, kind_for, source_options
 from twinset.index.kinds.pack_text import unpack
 from twinset.index.kinds.text_entries import Entries, Keys
-from twinset.index.read_batches import Batch, Incoming
+from twinset.index.read_batches import Batch, DocumentBatches
 from twinset.index.settings import Settings
 from twinset.system import batch_sizes
 from twinset.wording import counted
 
 
 @dataclass
-class Changed:
-    """What a call did: documents added, replaced, and found there already with the same text.
+class ChangeCounts:
+    """Counts of documents that a call added, replaced, and left unchanged.
 
-    Of all of these, how many hold no token (`empty`), and how many held bytes that were no text (`undecoded`). Rows
-    that could not be read were left out: `unreadable` counts them, and `named` has the first thousand, each with the
-    reason. `skipped` are files that were passed over.
+    Of these, `empty` counts documents without a token, and `undecoded` those with invalid UTF-8. `unreadable` counts
+    rows that were skipped, and `named` has the first thousand of them, each with the reason. `skipped` are files that
+    were not read.
     """
 
     added: int = 0
@@ -42,72 +42,72 @@ class Changed:
     named: list[tuple[str, str]] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
 
-    def copy(self) -> Changed:
-        """The same counts, to count on from."""
+    def copy(self) -> ChangeCounts:
+        """Return a copy of the counts."""
         return changed_to(self, named=list(self.named))
 
-    def count(self, other: Changed) -> None:
-        """Count another's in."""
+    def count(self, other: ChangeCounts) -> None:
+        """Add the counts of another."""
         for name in ("added", "replaced", "unchanged", "empty", "undecoded", "unreadable"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.named += other.named[: batch_sizes.NAMED - len(self.named)]
 
 
-class Writing:
-    """The writer of an index, while it is the only one."""
+class IndexWriter:
+    """Changes an index, while the writer lock is held."""
 
-    def __init__(self, home: Home, settings: Settings) -> None:
-        self.home, self.settings = home, settings
-        self._bands: list[tuple[Whole, Keys]] = []
-        self._began = home.most_number + 1
-        """The first number that the call under way can give; it is more than all where a call cannot meet itself."""
+    def __init__(self, backend: Backend, settings: Settings) -> None:
+        self.backend, self.settings = backend, settings
+        self._bands: list[tuple[Int64s, Keys]] = []
+        self._began = backend.most_number + 1
+        """The first number that the current call assigns; above all numbers unless the call adds a source."""
         self._unchanged = bytearray()
-        """A bit for each earlier number: whether the call under way has met it with the same text."""
+        """One bit for each earlier number: whether the current call had the same text under its id."""
 
     @property
     def kind(self) -> Kind:
-        """What the documents are."""
-        return kind_of(self.settings)
+        """The kind of the documents."""
+        return kind_for(self.settings)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All that is put inside is committed together; the bands go last, all at once."""
+        """Commit everything that is put inside; bands are written last, in one batch."""
         before = self.settings
         try:
-            with self.home.transaction():
+            with self.backend.transaction():
                 yield
                 self._write_bands()
-                if self.kind.tells_state:
-                    self.home.change_settings({STATE: secrets.token_hex(8)})
+                if self.kind.tracks_changes:
+                    self.backend.change_settings({STATE: secrets.token_hex(8)})
         except BaseException:
-            self.settings = before  # what the first documents told is not written down either
+            self.settings = before  # the plan was not stored either
             raise
         finally:
             self._bands = []
 
     def entries(self, batch: Batch) -> Entries:
-        """Documents ready to be written; within `transaction`, where the first have something to tell."""
-        if not self.kind.is_settled:
-            settled = self.kind.settled(batch.texts)
-            if settled != self.settings:
-                self.home.change_settings(settled.to_rows())
-                self.settings = settled
-        return self._prepared(batch)
+        """Prepare documents for writing, and store the plan if they are the first; within `transaction`."""
+        if not self.kind.is_planned:
+            planned = self.kind.plan_from(batch.texts)
+            if planned != self.settings:
+                self.backend.change_settings(planned.to_rows())
+                self.settings = planned
+        return self._prepare(batch)
 
-    def _prepared(self, batch: Batch) -> Entries:
+    def _prepare(self, batch: Batch) -> Entries:
         kind = self.kind
-        checked = kind.checked(batch)
+        checked = kind.check_batch(batch)
         new = kind.entries(checked.ids, checked.texts)
         batch.note(new.sketched.replaced)
         return new
 
-    def together(self, batch: Batch, *, replace: bool) -> Changed:
+    def add_batch(self, batch: Batch, *, replace: bool) -> ChangeCounts:
         """Add all documents of a batch in one transaction."""
         if len(batch.ids) != len(batch.texts):
             what, ids, texts = self.kind.name, len(batch.ids), len(batch.texts)
             raise OptionError(f"there are {ids} ids and {texts} {what}s; each id needs one {what}")
-        _refuse_twice(batch.ids)
-        done = Changed()
+        _refuse_repeated_ids(batch.ids)
+        done = ChangeCounts()
         with self.transaction():
             by_bytes = batch_sizes.INDEX_DOCUMENT_BYTES * len(batch.ids) // max(1, batch.texts.nbytes)
             many = max(1, min(batch_sizes.INDEX_DOCUMENTS, by_bytes))
@@ -117,59 +117,60 @@ class Writing:
                 done.count(self.put(self.entries(some), replace=replace))
         return done
 
-    def portions(self, source: Any, words: dict[str, Any], progress: Progress, *, replace: bool) -> Changed:
-        """Add the documents of a source, a transaction for every so many."""
+    def add_source(self, source: Any, options: dict[str, Any], progress: Progress, *, replace: bool) -> ChangeCounts:
+        """Add the documents of a source, in several transactions."""
 
         def prepare(batch: Batch) -> tuple[Batch, Entries | None]:
-            if not self.kind.is_settled:
-                return batch, None  # what keys they have is not known yet
-            new = self._prepared(batch)
+            if not self.kind.is_planned:
+                return batch, None  # without a plan there are no keys
+            new = self._prepare(batch)
             batch.texts = None
             return batch, new
 
-        done = Changed()
+        done = ChangeCounts()
         try:
-            incoming = Incoming(source, reading(self.kind, words), progress, self.home.files())
-            self._began = self.home.last_number() + 1
+            documents = DocumentBatches(source, source_options(self.kind, options), progress, self.backend.files())
+            self._began = self.backend.last_number() + 1
             self._unchanged = bytearray(self._began // 8 + 1)
-            # Closed here also when a stop is on its way out: it holds a folder with what came from stdin.
-            with closing(incoming.batches(prepare, "updating" if replace else "adding")) as coming:
-                for first in coming:
-                    done = self._portion(chain([first], coming), done.copy(), progress, replace=replace)
+            # An interruption closes it too: it holds a temporary folder with the input from stdin.
+            with closing(documents.read(prepare, "updating" if replace else "adding")) as batches:
+                for first in batches:
+                    done = self._add_portion(chain([first], batches), done.copy(), progress, replace=replace)
         except KeyboardInterrupt as stop:
-            stop.add_note(_committed(done))
+            stop.add_note(_committed_message(done))
             raise
-        done.skipped = incoming.skipped
+        done.skipped = documents.skipped
         return done
 
-    def _portion(
-        self, coming: Iterator[tuple[Batch, Entries | None]], held: Changed, progress: Progress, *, replace: bool
-    ) -> Changed:
-        """Add so many documents in one transaction, and count them in."""
+    def _add_portion(
+        self, batches: Iterator[tuple[Batch, Entries | None]], counts: ChangeCounts, progress: Progress, *,
+        replace: bool,
+    ) -> ChangeCounts:  # fmt: skip
+        """Add batches in one transaction up to its maximum size, and return the counts."""
         rows, size = 0, 0
         with self.transaction():
-            for batch, made in coming:
+            for batch, made in batches:
                 new = self.entries(batch) if made is None else made
-                for some in _apart(new):
-                    held.count(self.put(some, replace=replace))
+                for some in _split_repeated_ids(new):
+                    counts.count(self.put(some, replace=replace))
                 named = batch.unreadable
-                held.count(Changed(undecoded=batch.undecoded, unreadable=len(named), named=named))
+                counts.count(ChangeCounts(undecoded=batch.undecoded, unreadable=len(named), named=named))
                 rows += len(new)
                 size += new.nbytes
                 progress.advance(len(new))
                 if rows >= batch_sizes.INDEX_COMMIT or size >= batch_sizes.INDEX_COMMIT_BYTES:
                     break
-        return held
+        return counts
 
-    def put(self, new: Entries, *, replace: bool) -> Changed:
-        """Write documents; within `transaction`."""
-        _refuse_twice(new.ids)
-        there, first = self.home.numbers(new.ids), self.home.last_number() + 1
-        changed = Changed(empty=int(np.count_nonzero(new.sketched.shingles == 0)))
+    def put(self, new: Entries, *, replace: bool) -> ChangeCounts:
+        """Write documents; within `transaction` only."""
+        _refuse_repeated_ids(new.ids)
+        there, first = self.backend.numbers(new.ids), self.backend.last_number() + 1
+        changed = ChangeCounts(empty=int(np.count_nonzero(new.sketched.shingles == 0)))
         if there:
             same = self._same(new, there)
             others = [id for id in new.ids if id in there and id not in same]
-            twice = [id for id in others if self._was_met(there[id])]
+            twice = [id for id in others if self._was_seen(there[id])]
             if twice:
                 raise DuplicateIdError(
                     f"the id {twice[0]!r} appears twice, with different {self.kind.name}s, among the documents to be "
@@ -177,7 +178,7 @@ class Writing:
                 )
             if others and not replace:
                 raise DuplicateIdError(
-                    f"{self.home.name}: the index holds a document with the id {others[0]!r} and another "
+                    f"{self.backend.name}: the index holds a document with the id {others[0]!r} and another "
                     f"{self.kind.name}; replace it with twinset index update, or give this one another id"
                 )
             if others:
@@ -186,21 +187,21 @@ class Writing:
                 self._unchanged[number >> 3] |= 1 << (number & 7)
             changed.unchanged, changed.replaced = len(same), len(others)
             new = new.take([row for row, id in enumerate(new.ids) if id not in same])
-        if first + len(new) - 1 > self.home.most_number:
+        if first + len(new) - 1 > self.backend.most_number:
             raise StateError(
-                f"{self.home.name}: the index has given all of its {self.home.most_number} numbers; export it, and "
-                "import it again: then those of removed documents are free"
+                f"{self.backend.name}: the index has used all of its {self.backend.most_number} numbers; export it "
+                "and import it again, which frees the numbers of removed documents"
             )
         if len(new):
             numbers = np.arange(first, first + len(new), dtype=np.int64)
-            self.home.insert(numbers, new)
+            self.backend.insert(numbers, new)
             some = new.sketched.shingles > 0
             self._bands.append((numbers[some], new.sketched.keys[some]))
         changed.added = len(new) - changed.replaced
         return changed
 
-    def _was_met(self, number: int) -> bool:
-        """Whether the call under way had this document before."""
+    def _was_seen(self, number: int) -> bool:
+        """Whether the current call already had this document."""
         bits = self._unchanged[number >> 3] if number >> 3 < len(self._unchanged) else 0
         return number >= self._began or bool(bits >> (number & 7) & 1)
 
@@ -208,62 +209,62 @@ class Writing:
         if self._bands:
             numbers, keys = (np.concatenate(column) for column in zip(*self._bands, strict=True))
             self._bands = []
-            self.home.insert_bands(numbers, keys)
+            self.backend.insert_bands(numbers, keys)
 
     def _same(self, new: Entries, there: dict[str, int]) -> set[str]:
-        """The ids that are there with the same content."""
+        """Return the ids that the index has with the same content."""
         places = {there[id]: row for row, id in enumerate(new.ids) if id in there}
         numbers = np.array(sorted(places), np.int64)
         if new.contents is None:
-            kept = self._sketches(numbers)
-            rows = [places[number] for number in kept.numbers.tolist()]
+            stored = self._sketches(numbers)
+            rows = [places[number] for number in stored.numbers.tolist()]
             done = new.sketched
-            equal = (kept.slots == done.slots[rows]).all(axis=1) & (kept.shingles == done.shingles[rows])
+            equal = (stored.slots == done.slots[rows]).all(axis=1) & (stored.shingles == done.shingles[rows])
             return {new.ids[row] for row, is_equal in zip(rows, equal.tolist(), strict=True) if is_equal}
         whole = unpack if new.are_texts else bytes
         same: set[str] = set()
         for first in range(0, len(numbers), batch_sizes.INDEX_DOCUMENTS):
-            for one in self.home.documents(numbers[first : first + batch_sizes.INDEX_DOCUMENTS], contents=True):
+            for one in self.backend.documents(numbers[first : first + batch_sizes.INDEX_DOCUMENTS], contents=True):
                 if whole(one.content or b"") == whole(new.contents[places[one.number]]):
                     same.add(one.id)
         return same
 
     def remove(self, ids: Sequence[str]) -> int:
-        """Remove documents in one transaction."""
+        """Remove documents in one transaction, and return their number."""
         wanted = list(dict.fromkeys(ids))
         with self.transaction():
-            there = self.home.numbers(wanted)
+            there = self.backend.numbers(wanted)
             unknown = [id for id in wanted if id not in there]
             if unknown:
                 more = f", nor {len(unknown) - 1} more of those named" if len(unknown) > 1 else ""
                 raise UnknownIdError(
-                    f"{self.home.name}: the index holds no document with the id {unknown[0]!r}{more}; "
+                    f"{self.backend.name}: the index holds no document with the id {unknown[0]!r}{more}; "
                     "nothing was removed"
                 )
             self._delete(np.array(sorted(there.values()), np.int64))
         return len(wanted)
 
-    def _delete(self, numbers: Whole) -> None:
-        self._write_bands()  # some of them may be those of the documents to be deleted
+    def _delete(self, numbers: Int64s) -> None:
+        self._write_bands()  # some may be bands of the documents to delete
         kind = self.kind
         many = max(1, min(batch_sizes.INDEX_DOCUMENTS, batch_sizes.INDEX_DOCUMENT_BYTES // (4 * max(1, kind.slots))))
         for first in range(0, len(numbers), many):
             some = numbers[first : first + many]
-            self.home.delete(some, kind.keys(self._sketches(some).slots))
+            self.backend.delete(some, kind.keys(self._sketches(some).slots))
 
-    def _sketches(self, numbers: Whole) -> Kept:
-        """The sketches of all of these documents."""
-        kept = self.home.sketches(numbers).fitted(self.kind.slots)
-        if kept.slots.shape != (len(numbers), self.kind.slots):
+    def _sketches(self, numbers: Int64s) -> SketchRows:
+        """Return the sketches of all of these documents; raise `DamagedError` if one is missing."""
+        sketches = self.backend.sketches(numbers).padded_to(self.kind.slots)
+        if sketches.slots.shape != (len(numbers), self.kind.slots):
             raise DamagedError(
-                f"{self.home.name} is damaged: a document has no sketch, or not one of this plan; nothing was changed; "
-                "run twinset index verify"
+                f"{self.backend.name} is damaged: a document has no sketch, or a sketch of another plan; nothing was "
+                "changed; run twinset index verify"
             )
-        return kept
+        return sketches
 
 
-def _apart(new: Entries) -> Iterator[Entries]:
-    """Documents, those with an id that came before apart from it: where a batch ends must make no difference."""
+def _split_repeated_ids(new: Entries) -> Iterator[Entries]:
+    """Split documents so that no id repeats in a part: the result must not depend on where a batch ends."""
     begin, seen = 0, set[str]()
     for row, id in enumerate(new.ids):
         if id in seen:
@@ -273,16 +274,16 @@ def _apart(new: Entries) -> Iterator[Entries]:
     yield new.take(range(begin, len(new))) if begin else new
 
 
-def _committed(done: Changed) -> str:
-    """What a call that was stopped has done for good."""
+def _committed_message(done: ChangeCounts) -> str:
+    """Say what an interrupted call has committed."""
     count = done.added + done.replaced + done.unchanged
     if not count:
-        return "none of these documents was committed yet, and the same command again begins anew"
+        return "none of these documents was committed; run the same command again"
     number = f"{counted(count, 'document')} {'is' if count == 1 else 'are'}"
-    return f"{number} committed and stay{'s' if count == 1 else ''}, and the same command again goes on from there"
+    return f"{number} committed; run the same command again to resume"
 
 
-def _refuse_twice(ids: Sequence[str]) -> None:
+def _refuse_repeated_ids(ids: Sequence[str]) -> None:
     if len(set(ids)) < len(ids):
         seen: set[str] = set()
         twice = next(id for id in ids if id in seen or seen.add(id))  # type: ignore[func-returns-value]

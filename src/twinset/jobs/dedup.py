@@ -57,21 +57,21 @@ def dedup(*sources: object, output: Any = None, progress: Progress | None = None
             return DedupResult.of(pipeline.dedup(run), sources, checked)
     from twinset.index import dedup as beside  # a database and more: only where needed
 
-    with beside.opened(checked.index) as index:
-        return _dedup_beside(index, sources, beside.settled(options, index), place, told)
+    with beside.open_index(checked.index) as index:
+        return _dedup_beside(index, sources, beside.dedup_options(options, index), place, told)
 
 
 def _dedup_beside(
     index: Index, sources: tuple[object, ...], options: DedupOptions, place: Path | None, progress: Progress
 ) -> DedupResult:
     """Compare with the documents of an index, too, and add to it what is kept."""
-    from twinset.index.dedup import Arriving
+    from twinset.index.dedup import IndexedDedup
 
     check_place(place, options.force)
     job = Job(sources, options, twinset.__version__, place, progress, index.files, whole_rows=True)
-    with LocalEngine().open(job) as run, Arriving(index, run) as arriving:
+    with LocalEngine().open(job) as run, IndexedDedup(index, run) as indexed:
         progress.note(f"index {index.name}: {counted(len(index), 'document')}; plan: {run.sketching}")
-        return DedupResult.of(pipeline.dedup(run, arriving), sources, options)
+        return DedupResult.of(pipeline.dedup(run, indexed), sources, options)
 
 
 def outline_dedup(sources: tuple[object, ...], options: DedupOptions, given: dict[str, Any]) -> dict[str, Any]:
@@ -84,8 +84,8 @@ def outline_dedup(sources: tuple[object, ...], options: DedupOptions, given: dic
             return run.outline()
     from twinset.index import dedup as beside
 
-    with beside.opened(options.index, read_only=True) as index:
-        settled = beside.settled({**given, "index": options.index}, index)
+    with beside.open_index(options.index, read_only=True) as index:
+        settled = beside.dedup_options({**given, "index": options.index}, index)
         about = {"name": index.name, "documents": len(index)}
         with LocalEngine().open(Job(sources, settled, twinset.__version__, own_files=index.files)) as run:
             return {"index": about, **run.outline()}

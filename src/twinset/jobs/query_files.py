@@ -1,4 +1,4 @@
-"""An index and files: queries read from sources, answers written to a table."""
+"""Query an index with the documents of sources, and write the answers to a table."""
 
 import glob
 import os
@@ -13,9 +13,8 @@ from twinset.documents.own_files import exclude_files
 from twinset.engines.local.write.table_file import TableFile, check_ending
 from twinset.engines.progress import Progress
 from twinset.errors import OptionError, OutputError
-from twinset.index.asked import Asked
 from twinset.index.index import Index
-from twinset.index.query import many
+from twinset.index.query import QueryCounts, with_query_column
 from twinset.options.checks import new_file
 from twinset.options.index import AskOptions, QueryOptions, SourceOptions
 from twinset.system.atomic_files import replace_atomically
@@ -23,8 +22,8 @@ from twinset.system.atomic_files import replace_atomically
 
 def query_to_file(
     index: Index, sources: Sequence[str], output: str | os.PathLike[str], options: AskOptions, progress: Progress
-) -> Asked:
-    """Ask for every document of some sources, and write the answers to a file as they come."""
+) -> QueryCounts:
+    """Query with every document of the sources, and write the answers to a file as they come."""
     place = _place(output, options.force)
     for source in sources:
         for path in glob.glob(source, recursive=True) if glob.has_magic(source) else [source]:
@@ -32,24 +31,25 @@ def query_to_file(
                 raise OutputError(f"{place} would be replaced, and is read as a source; choose another output")
     words = {name: getattr(options, name) for name, _ in SourceOptions.words()}
     words["exclude"] = exclude_files(SourceOptions.of(**words), sources, [str(place)]).exclude
-    asked = Asked()
-    with closing(index.each_query(tuple(sources), progress=progress, asked=asked, **_ask(options), **words)) as found:
-        _write(place, found, many(index.answers))
-    return asked
+    counts = QueryCounts()
+    portions = index.each_query(tuple(sources), progress=progress, counts=counts, **_ask(options), **words)
+    with closing(portions):
+        _write(place, portions, with_query_column(index.answers))
+    return counts
 
 
 def query_one_to_file(
     index: Index, output: str | os.PathLike[str], options: AskOptions, *, text: str | None = None, id: str | None = None
-) -> Asked:
-    """Ask for one text, or for what is like a document of the index, and write the answers to a file."""
+) -> QueryCounts:
+    """Query with one text, or with a document of the index, and write the answers to a file."""
     place = _place(output, options.force)
     if index.settings.options.images and id is None:
         raise OptionError("--string has no meaning for pictures; give the file as a source")
-    found = index.similar_to(id, **_ask(options)) if id is not None else index.query(text or "", **_ask(options))
-    _write(place, [found], index.answers)
-    asked = Asked(queries=1, answered=min(1, found.num_rows))
-    asked.count_answers(found)
-    return asked
+    answers = index.similar_to(id, **_ask(options)) if id is not None else index.query(text or "", **_ask(options))
+    _write(place, [answers], index.answers)
+    counts = QueryCounts(queries=1, answered=min(1, answers.num_rows))
+    counts.count_answers(answers)
+    return counts
 
 
 def _ask(options: AskOptions) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def test_create(call: Call) -> None:
     assert first == "news.twinset: an empty index"
     assert plan.startswith("plan: 128 hashes, 16 bands × 6 rows")
     assert after == "next: twinset index add news.twinset SOURCE..."
-    assert "is there already" in call("index", "create", "news.twinset").refusal
+    assert "exists already" in call("index", "create", "news.twinset").refusal
     assert call("index", "verify", "news.twinset").code == 0
 
 
@@ -93,8 +93,8 @@ def test_adding_again_changes_nothing(call: Call, corpus: Path) -> None:
     again = call("index", "add", "news.twinset", corpus.name)
     assert again.out.splitlines() == [
         "  0  added",
-        "  6  there already, unchanged",
-        "  1  of these empty: they hold no word, and are like nothing",
+        "  6  unchanged",
+        "  1  of these empty: no word, so no query finds them",
         "news.twinset holds 6 documents",
     ]
     assert "adding: 6 documents, " in again.err
@@ -115,7 +115,7 @@ def test_a_changed_text_is_refused_by_add_and_taken_by_update(call: Call, news: 
     ).refusal
     assert "g" not in ids(news)
     done = call("index", "update", news, "new.jsonl")
-    assert done.out.splitlines()[:2] == ["  1  added", "  1  replaced: their texts had changed"]
+    assert done.out.splitlines()[:2] == ["  1  added", "  1  replaced: their texts have changed"]
     assert call("index", "query", news, "--string", text(7), "--json").json["answers"][0]["id"] == "b"
     assert call("index", "query", news, "--string", text(2), "--json").json["answers"] == []
     assert call("index", "verify", news).code == 0
@@ -156,8 +156,8 @@ def test_rows_that_cannot_be_read(call: Call, tmp_path: Path) -> None:
     assert where == "bad.jsonl:1"
     assert reason.startswith("line 2: ")
     shown = call("index", "add", "x", "bad.jsonl", "--on-error", "skip").out
-    assert "1  of these with bytes that are not text (replaced)" in shown
-    assert "  left out bad.jsonl:1: line 2: " in shown
+    assert "1  of these with invalid UTF-8 (replaced)" in shown
+    assert "  skipped bad.jsonl:1: line 2: " in shown
 
 
 @pytest.mark.parametrize("command", ["add", "query"])
@@ -245,7 +245,7 @@ def test_ids_that_look_like_options(call: Call, tmp_path: Path) -> None:
 
 def test_verify_finds_what_is_wrong(call: Call, news: str) -> None:
     done = call("index", "verify", news)
-    assert (done.code, done.out) == (0, "news.twinset: all is well (6 documents)\n")
+    assert (done.code, done.out) == (0, "news.twinset: no problems (6 documents)\n")
     assert call("index", "verify", news, "--json").json == {"index": news, "documents": 6, "problems": []}
     whole = Path(news).read_bytes()
     db = backend.apsw.Connection(news, backend.apsw.SQLITE_OPEN_READWRITE, vfs="cksmvfs")
@@ -278,7 +278,7 @@ def test_compact_gives_space_back(call: Call, tmp_path: Path) -> None:
     call("index", "add", "x", "many.jsonl")
     (tmp_path / "ids").write_text("".join(f"d{n}\n" for n in range(390)))
     call("index", "remove", "x", "--ids", "ids")
-    assert "to give back (compact)" in call("index", "stats", "x").out
+    assert "unused (see compact)" in call("index", "stats", "x").out
     before = (tmp_path / "x").stat().st_size
     sizes = call("index", "compact", "x", "--json").json
     assert sizes["bytes_before"] > 3 * sizes["bytes"]
@@ -303,10 +303,10 @@ def test_export_and_import(call: Call, corpus: Path, store: str) -> None:
 
 def test_exports_and_imports_that_are_refused(call: Call, news: str, tmp_path: Path) -> None:
     assert call("index", "export", news, "n.parquet").code == 0
-    assert "is there already" in call("index", "export", news, "n.parquet").refusal
+    assert "exists already" in call("index", "export", news, "n.parquet").refusal
     assert call("index", "export", news, "n.parquet", "--force", "--json").json["documents"] == 6
-    assert "ends in .parquet" in call("index", "export", news, "n.csv").refusal
-    assert "is there already" in call("index", "import", "n.parquet", news).refusal
+    assert "must end in .parquet" in call("index", "export", news, "n.csv").refusal
+    assert "exists already" in call("index", "import", "n.parquet", news).refusal
     pq.write_table(pa.table({"id": ["a"], "text": ["b"]}), tmp_path / "other.parquet")
     assert "is not an exported index" in call("index", "import", "other.parquet", "y").refusal
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and nothing else")
@@ -321,17 +321,17 @@ def test_an_import_that_did_not_come_to_its_end(call: Call, news: str, tmp_path:
     # Stopped when the index is there, and the first documents are about to be put into it.
     done = struck("INT", 1, "call:_entries", "index", "import", tmp_path / "n.parquet", tmp_path / "y")
     assert (done.code, done.out) == (130, "")
-    assert done.lines == ["twinset: stopped; what was committed stays, and the same command again goes on from there"]
+    assert done.lines == ["twinset: stopped; what was committed stays; run the same command again to resume"]
     for words in (["stats", "y"], ["query", "y", "--string", "x"], ["remove", "y", "a"], ["migrate", "y"]):
-        assert "has not come to its end" in call("index", *words).refusal
+        assert "is not finished" in call("index", *words).refusal
     assert call("index", "import", "n.parquet", "y").out == "y holds 6 documents\n"
     assert call("index", "verify", "y").code == 0
-    assert "is there already" in call("index", "import", "n.parquet", "y").refusal
+    assert "exists already" in call("index", "import", "n.parquet", "y").refusal
 
 
 def test_migrate(call: Call, news: str, corpus: Path) -> None:
-    assert "has format 2, the newest" in call("index", "migrate", news).out
-    rows = dataclasses.replace(Settings.chosen(IndexOptions.of(seed=1)), format=1).to_rows()
+    assert "already has the newest format, 2" in call("index", "migrate", news).out
+    rows = dataclasses.replace(Settings.create(IndexOptions.of(seed=1)), format=1).to_rows()
     tables.create("old.twinset", "cksmvfs", rows, 1)
     assert call("index", "stats", "old.twinset", "--json").json["format"] == 1
     assert call("index", "query", "old.twinset", corpus.name).code == 0

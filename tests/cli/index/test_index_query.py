@@ -58,7 +58,7 @@ def test_answers_to_a_pipe_are_csv(call: Call, news: str, corpus: Path) -> None:
     assert list(rows[0]) == HEAD
     assert [row["id"] for row in rows if row["query"] == "d"] == ["d", "a", "c"]
     assert "asking: 6 documents, " in done.err
-    assert "11 answers to 5 of 6 queries\n1 query without a word: nothing is like that\n" in done.err
+    assert "11 answers to 5 of 6 queries\n1 query has no word and no answers\n" in done.err
 
 
 def test_one_text(call: Call, news: str) -> None:
@@ -68,7 +68,7 @@ def test_one_text(call: Call, news: str) -> None:
     assert done.err == "3 answers\n"
     nothing = call("index", "query", news, "--string", "something else")
     assert rows_of(nothing.out) == []
-    assert nothing.err == "0 answers\nnothing is 0.8 or more similar; -k N asks for the nearest\n"
+    assert nothing.err == "0 answers\nno document with a similarity of 0.8 or more; -k N finds the nearest\n"
     assert rows_of(call("index", "query", news, "--string", "").out) == []
 
 
@@ -81,7 +81,7 @@ def test_a_document_of_the_index(call: Call, news: str) -> None:
 
 def test_an_index_that_holds_nothing(call: Call) -> None:
     call("index", "create", "x")
-    assert call("index", "query", "x", "--string", "hello").err == "0 answers\nx holds no documents yet\n"
+    assert call("index", "query", "x", "--string", "hello").err == "0 answers\nx holds no documents\n"
 
 
 def test_json(call: Call, news: str, corpus: Path) -> None:
@@ -177,7 +177,7 @@ def test_rows_that_cannot_be_read_are_named(call: Call, news: str, corpus: Path,
     assert len(rows_of(done.out)) == 11
     lines = [line for line in done.err.splitlines() if line.startswith("  ")]
     assert len(lines) == 6
-    assert lines[0].startswith("  left out bad.jsonl:0: line 1: ")
+    assert lines[0].startswith("  skipped bad.jsonl:0: line 1: ")
     assert lines[5] == "  … and 3 more; --json names the first thousand"
     assert len(call("index", "query", news, "bad.jsonl", "--on-error", "skip", "--json").json["named"]) == 8
 

@@ -42,7 +42,7 @@ def news(call: Call, corpus: Path) -> str:
         ("create x --bands 20 --rows 10 --hashes 128", "20 × 10 = 200, more than the --hashes asked for"),
         ("create x --memory 1GB", "--memory"),
         ("create no/such/folder/x", "no/such/folder/x"),
-        ("create http://somewhere/x", "http://…: an index lives in a file or at postgresql://…"),
+        ("create http://somewhere/x", "http://…: an index is in a file or at postgresql://…"),
         ("add", "Missing argument 'INDEX'"),
         ("add news.twinset", "Missing argument 'SOURCE...'"),
         ("add nowhere corpus.jsonl", "nowhere: there is no such index; create one with twinset index create"),
@@ -53,20 +53,20 @@ def news(call: Call, corpus: Path) -> str:
         ("add news.twinset corpus.jsonl --by id", "--by"),
         ("add news.twinset corpus.jsonl --timeout soon", "--timeout is 'soon'; allowed is a whole number"),
         ("add news.twinset - -", "stdin (-) can be read once only"),
-        ("query news.twinset", "sources, one --string TEXT or one --similar-to ID; nothing came"),
-        ("query news.twinset x --string y", "1 source and --string came"),
-        ("query news.twinset --string x --string y", "--string came, some twice"),
-        ("query news.twinset --string x --similar-to a", "--string and --similar-to came"),
-        ("query news.twinset --string x --text body", "--text says how a source is read"),
-        ("query news.twinset --similar-to a --batch 1MB", "--batch says how a source is read"),
+        ("query news.twinset", "sources, one --string TEXT or one --similar-to ID; given: none"),
+        ("query news.twinset x --string y", "given: 1 source and --string"),
+        ("query news.twinset --string x --string y", "given: --string, some twice"),
+        ("query news.twinset --string x --similar-to a", "given: --string and --similar-to"),
+        ("query news.twinset --string x --text body", "--text says how to read a source"),
+        ("query news.twinset --similar-to a --batch 1MB", "--batch says how to read a source"),
         ("query news.twinset x -k 0", "-k is 0; allowed is a whole number from 1"),
         ("query news.twinset x --threshold 0", "--threshold is 0.0; allowed is"),
         ("query news.twinset x -o answers.txt", "its name must end in .jsonl, .ndjson, .csv or .parquet"),
         ("query nowhere --string x", "nowhere: there is no such index"),
         ("query news.twinset gone", "gone: there is no such file or folder"),
-        ("remove news.twinset", "by ids, or by a file of them with --ids FILE; neither came"),
-        ("remove news.twinset a --ids x", "by ids, or by a file of them with --ids FILE; both came"),
-        ("remove news.twinset a -7", "an id that begins with - stands after --, as in: -- -7"),
+        ("remove news.twinset", "by ids, or by a file of ids with --ids FILE; neither is given"),
+        ("remove news.twinset a --ids x", "by ids, or by a file of ids with --ids FILE; both are given"),
+        ("remove news.twinset a -7", "write an id that begins with - after --, as in: -- -7"),
         ("stats nowhere", "nowhere: there is no such index"),
         ("stats", "Missing argument 'INDEX'"),
         ("compact nowhere", "nowhere: there is no such index"),
@@ -87,7 +87,7 @@ def test_hostile_words(call: Call, news: str) -> None:
     assert "half of a surrogate pair" in call("index", "remove", news, half).refusal
     assert "half of a surrogate pair" in call("index", "query", news, "--similar-to", half).refusal
     assert "half of a surrogate pair" in call("index", "query", news, "--string", half).refusal
-    assert "has 2000 bytes; an id has 1024 at most" in call("index", "remove", news, "x" * 2000).refusal
+    assert "has 2000 bytes; the maximum is 1024" in call("index", "remove", news, "x" * 2000).refusal
     assert "no document with the id \"'; DROP TABLE documents; --\"" in call(
         "index", "remove", news, "'; DROP TABLE documents; --"
     ).refusal
@@ -129,7 +129,7 @@ def test_a_life_in_a_server(call: Call, corpus: Path, postgres_url: str) -> None
     assert call("index", "verify", postgres_url).code == 0
     assert call("index", "compact", postgres_url).code == 0
     assert "already" in call("index", "create", postgres_url).refusal
-    assert call("index", "stats", postgres_url, "--json").json["home"] == "PostgreSQL"
+    assert call("index", "stats", postgres_url, "--json").json["backend"] == "PostgreSQL"
 
 
 def powerless() -> None:
@@ -208,7 +208,7 @@ def test_ctrl_c(news: str, tmp_path: Path) -> None:
     out, err = child.communicate()
     assert (child.returncode, out) == (130, "")
     assert err.splitlines()[-1] == (
-        "twinset: stopped; none of these documents was committed yet, and the same command again begins anew"
+        "twinset: stopped; none of these documents was committed; run the same command again"
     )
     assert "Traceback" not in err
     assert call_ids(tmp_path / news) == ["a", "b", "c", "d", "e", "f"]
@@ -227,7 +227,7 @@ def test_a_command_that_was_stopped_goes_on(call: Call, tmp_path: Path) -> None:
     assert (done.code, done.out) == (130, "")
     kept = call("index", "stats", "x", "--json").json["documents"]
     assert 50_000 <= kept < every
-    stay = f"{kept:,} documents are committed and stay, and the same command again goes on from there"
+    stay = f"{kept:,} documents are committed; run the same command again to resume"
     assert done.lines == [f"twinset: stopped; {stay}"]
     again = call("index", "add", "x", *sources, "--json").json
     assert (again["added"], again["unchanged"], again["documents"]) == (every - kept, kept, every)

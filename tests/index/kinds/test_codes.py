@@ -91,7 +91,7 @@ def test_any_codes_by_look_ups_and_by_comparing(codes: list[bytes], planned: int
 @pytest.mark.parametrize(("bits", "distance"), [(8, 0), (8, 9), (64, 3), (64, 6), (128, 3), (32768, 40)])
 def test_blocks(bits: int, distance: int) -> None:
     """No bit is in two blocks, and a block fits a key."""
-    plan = coded.planned(bits, distance)
+    plan = coded.make_plan(bits, distance)
     cut = coded.blocks(bits, plan.tables)
     places = np.concatenate(cut)
     assert len(set(places.tolist())) == len(places) <= bits
@@ -170,11 +170,11 @@ def test_what_has_no_meaning_is_refused(new_index: NewIndex) -> None:
         index.add(["a", "b"], [1])
     index.add(["a"], [1])
     for ask, said in (
-        (lambda: index.query(1, threshold=0.5), "threshold has no meaning for an index of codes"),
+        (lambda: index.query(1, threshold=0.5), "threshold is not for an index of codes"),
         (lambda: index.query(1, distance=0.5), "whole number of bits"),
         (lambda: index.texts(["a"]), "it holds no texts"),
-        (lambda: index.add({"b": 2}, vectors="v"), "--vectors says what a document is, but the index holds codes"),
-        (lambda: index.query(1, codes="hash"), "codes has no meaning where the code itself is given"),
+        (lambda: index.add({"b": 2}, vectors="v"), "--vectors does not fit: the index holds codes"),
+        (lambda: index.query(1, codes="hash"), "codes is for sources; leave it out with a single code"),
         (lambda: twinset.dedup({"b": 2}, codes="hash", index=index), "--index has no meaning|holds codes"),
     ):
         with pytest.raises(OptionError, match=said):

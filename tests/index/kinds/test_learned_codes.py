@@ -89,10 +89,10 @@ def test_others_see_what_was_changed(place: Place, tmp_path: Path) -> None:
 def test_a_code_that_is_not_that_of_its_vector(new_index: NewIndex) -> None:
     index = new_index(vectors="v", threshold=0.95, learned="itq", sample=cloud(300, 3))
     index.add(IDS[:30], VECTORS[:30])
-    [(slots,)] = index._home._db.execute("SELECT slots FROM sketches WHERE document = 3").fetchall()  # type: ignore[attr-defined]
+    [(slots,)] = index._backend._db.execute("SELECT slots FROM sketches WHERE document = 3").fetchall()  # type: ignore[attr-defined]
     wrong = bytes(slots[:-1]) + bytes([slots[-1] ^ 1])
     with damaged(index, "UPDATE sketches SET slots = ? WHERE document = 3", wrong):
-        assert index.verify() == ["what is kept of it is no vector: '2'"]
+        assert index.verify() == ["its sketch is not a vector: '2'"]
 
 
 def test_what_has_no_meaning_is_refused(new_index: NewIndex) -> None:

@@ -131,8 +131,8 @@ DAMAGE = {
     "UPDATE sketches SET slots = (SELECT slots FROM sketches WHERE document = 9) WHERE document = 3": "missing: 'd2'",
     "UPDATE sketches SET slots = substr(slots, 1, 7) WHERE document = 3": "not as they were written",
     "UPDATE sketches SET slots = substr(slots, 1, 4)": "sketches do not have the",
-    "UPDATE sketches SET shingles = 2 WHERE document = 3": "what is kept of it is no (code|vector): 'd2'",
-    "UPDATE sketches SET shingles = 0 WHERE document = 3": "what is kept of it is no (code|vector): 'd2'",
+    "UPDATE sketches SET shingles = 2 WHERE document = 3": "its sketch is not a (code|vector): 'd2'",
+    "UPDATE sketches SET shingles = 0 WHERE document = 3": "its sketch is not a (code|vector): 'd2'",
     "UPDATE documents SET text = (SELECT slots FROM sketches WHERE document = 3) WHERE number = 3": "have contents",
 }
 
@@ -197,7 +197,7 @@ def test_pictures(place: Place, tmp_path: Path, picture: Callable[[int], Any]) -
         assert index.similar_to("1.png", k=2).num_rows == 2
         with pytest.raises(SourceError, match="pictures are read from files"):
             index.add(["a"], ["a.png"])
-        with pytest.raises(OptionError, match="but the index holds pictures"):
+        with pytest.raises(OptionError, match="the index holds pictures"):
             index.add(folder, codes="c")
         assert index.add(folder).unchanged == 4
         assert index.verify() == []

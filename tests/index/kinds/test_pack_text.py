@@ -50,7 +50,7 @@ def test_a_text_too_long_for_a_file_is_refused(new_index: NewIndex, monkeypatch:
     monkeypatch.setattr(read_batches, "MAX_ROW_BYTES", 1000)
     assert index.add(["a", "b"], ["x" * 1000, "é" * 500]).added == 2
     for act in (lambda: index.add(["c", "d"], ["short", "é" * 501]), lambda: index.query("x" * 1001)):
-        with pytest.raises(SourceError, match=r"a text has 1,00\d bytes; a document has 1,000 at most"):
+        with pytest.raises(SourceError, match=r"a text has 1,00\d bytes; the maximum is 1,000"):
             act()
     assert len(index) == 2
 

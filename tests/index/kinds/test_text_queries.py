@@ -160,5 +160,5 @@ def _options() -> Any:
     from twinset.index.settings import Settings
     from twinset.options.index import IndexOptions
 
-    chosen = Settings.chosen(IndexOptions.of(seed=1, shingle="word:1"))
+    chosen = Settings.create(IndexOptions.of(seed=1, shingle="word:1"))
     return Settings.from_rows(chosen.to_rows(), "here").options

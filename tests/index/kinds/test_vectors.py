@@ -156,7 +156,7 @@ def test_what_has_no_meaning_is_refused(new_index: NewIndex) -> None:
     index.add(["a"], VECTORS[:1])
     for words, said in (
         ({"threshold": 0.5}, "planned for 0.9: a vector at 0.5 would be found with probability 0"),
-        ({"distance": 1.0}, "distance has no meaning for this index, which goes by threshold"),
+        ({"distance": 1.0}, "distance is not for this index, which is searched by threshold"),
     ):
         with pytest.raises(OptionError, match=said):
             index.query(VECTORS[0], **words)

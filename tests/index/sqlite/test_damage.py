@@ -27,23 +27,23 @@ DAMAGE: dict[str, tuple[str, tuple[str, ...], str]] = {
     "a band row is gone": (f"DELETE FROM bands WHERE document = {SECOND} AND key = (SELECT max(key) FROM bands WHERE "
                            f"document = {SECOND})", STORES, "a band row is missing: 'd2'"),
     "all band rows of a document are gone": (f"DELETE FROM bands WHERE document = {SECOND}", STORES, "missing: 'd2'"),
-    "all band rows are gone": ("DELETE FROM bands", STORES, "there are 0 band rows where 480 belong"),
+    "all band rows are gone": ("DELETE FROM bands", STORES, "0 are stored, 480 are expected"),
     "a band row has another key": ("UPDATE bands SET key = (SELECT max(key) FROM bands) / 2 WHERE document = 3 AND key "
                                    "= (SELECT min(key) FROM bands WHERE document = 3)", STORES, "missing: 'd2'"),
     "a band row leads to another document": ("UPDATE bands SET document = 30 WHERE document = 3 AND key = (SELECT "
                                              "min(key) FROM bands WHERE document = 3)", STORES, "missing: 'd2'"),
-    "a band row is too many": ("INSERT INTO bands VALUES (5, 3)", STORES, "481 band rows where 480 belong"),
-    "a band row leads nowhere": ("INSERT INTO bands VALUES (5, 777)", STORES, "481 band rows where 480 belong"),
-    "an empty document has a band row": ("INSERT INTO bands VALUES (5, 31)", STORES, "481 band rows where 480 belong"),
+    "a band row is too many": ("INSERT INTO bands VALUES (5, 3)", STORES, "481 are stored, 480 are expected"),
+    "a band row leads nowhere": ("INSERT INTO bands VALUES (5, 777)", STORES, "481 are stored, 480 are expected"),
+    "an empty document has a band row": ("INSERT INTO bands VALUES (5, 31)", STORES, "481 are stored, 480 are"),
     "two band rows were exchanged": ("UPDATE bands SET document = 33 - document WHERE document IN (3, 30) AND key IN "
                                      "(SELECT min(key) FROM bands WHERE document IN (3, 30) GROUP BY document)", STORES,
-                                     "480 band rows where 480 belong, or others than belong"),
+                                     "the band rows are wrong: 480 are stored, 480 are expected"),
     "a sketch is gone": ("DELETE FROM sketches WHERE document = 3", STORES, "1 documents without a sketch"),
     "a sketch is another's": ("UPDATE sketches SET slots = (SELECT slots FROM sketches WHERE document = 9) WHERE "
-                              "document = 3", STORES, "band rows where 480 belong"),
+                              "document = 3", STORES, "are stored, 480 are expected"),
     "a count is wrong": ("UPDATE sketches SET shingles = shingles + 1 WHERE document = 3", ("text", "shingles"),
-                         "the number of shingles is not that of the .* kept: 'd2'"),
-    "a count says empty": ("UPDATE sketches SET shingles = 0 WHERE document = 3", STORES, "where 464 belong"),
+                         "the number of shingles does not fit the stored .*: 'd2'"),
+    "a count says empty": ("UPDATE sketches SET shingles = 0 WHERE document = 3", STORES, "464 are expected"),
     "a count is no count": ("UPDATE sketches SET shingles = -1 WHERE document = 3", STORES, "not as they were written"),
     "a sketch is too short": ("UPDATE sketches SET slots = substr(slots, 1, 500) WHERE document = 3", STORES,
                               "not as they were written"),
@@ -52,20 +52,20 @@ DAMAGE: dict[str, tuple[str, tuple[str, ...], str]] = {
     "all sketches are too short": ("UPDATE sketches SET slots = substr(slots, 1, 256)", STORES, "the 128 slots of"),
     "a document is gone": ("DELETE FROM documents WHERE id = 'd2'", STORES, "1 sketches without a document"),
     "hashes without a document": ("DELETE FROM documents WHERE id = 'd2'", ("shingles",), "1 shingles without a doc"),
-    "hashes are gone": ("DELETE FROM shingles WHERE document = 3", ("shingles",), "or lack them"),
+    "hashes are gone": ("DELETE FROM shingles WHERE document = 3", ("shingles",), "documents lack contents, or"),
     "some hashes are gone": ("UPDATE shingles SET hashes = substr(hashes, 9) WHERE document = 3", ("shingles",),
-                             "the number of shingles is not that of the shingles kept: 'd2'"),
+                             "the number of shingles does not fit the stored shingles: 'd2'"),
     "hashes are cut": ("UPDATE shingles SET hashes = substr(hashes, 1, 20) WHERE document = 3", ("shingles",),
-                       "the shingles kept of it cannot be read: 'd2'"),
+                       "its stored shingles cannot be read: 'd2'"),
     "hashes are another's": ("UPDATE shingles SET hashes = (SELECT hashes FROM shingles WHERE document = 9) WHERE "
-                             "document = 3", ("shingles",), "the sketch is not that of the shingles kept: 'd2'"),
+                             "document = 3", ("shingles",), "the sketch does not fit the stored shingles: 'd2'"),
     "a text is gone": ("UPDATE documents SET text = NULL WHERE id = 'd2'", ("text",), "cannot be read: 'd2'"),
     "a text is another's": ("UPDATE documents SET text = (SELECT text FROM documents WHERE id = 'd9') WHERE id = 'd2'",
-                            ("text",), "the sketch is not that of the text kept: 'd2'"),
+                            ("text",), "the sketch does not fit the stored text: 'd2'"),
     "a text is cut": ("UPDATE documents SET text = substr(text, 1, 40) WHERE id = 'd2'", ("text",),
-                      "the text kept of it cannot be read: 'd2'"),
+                      "its stored text cannot be read: 'd2'"),
     "a text is there that is not kept": ("UPDATE documents SET text = (SELECT slots FROM sketches WHERE document = 3) "
-                                         "WHERE id = 'd2'", ("none",), "contents that an index with store 'none' has"),
+                                         "WHERE id = 'd2'", ("none",), "contents that an index with store 'none' does"),
 }  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def made(place: Place, store: str) -> str:
 @contextmanager
 def damaged(index: twinset.Index, statement: str, *values: Any) -> Iterator[None]:
     """Damage for a while: in a transaction of the index's own connection, which is rolled back."""
-    db = index._home._db  # type: ignore[attr-defined]
+    db = index._backend._db  # type: ignore[attr-defined]
     db.execute("BEGIN")
     try:
         db.execute(statement.replace("?", "%s") if "psycopg" in type(db).__module__ else statement, values or None)
@@ -152,7 +152,7 @@ def test_a_slot_that_no_band_has_is_checked_too(place: Place, store: str) -> Non
         twinset.Index.open(where) as index,
         damaged(index, "UPDATE sketches SET slots = ? WHERE document = 3", bytes(changed)),
     ):
-        assert found(index) == [f"the sketch is not that of the {store} kept: 'd2'"]
+        assert found(index) == [f"the sketch does not fit the stored {store}: 'd2'"]
 
 
 def test_texts_that_are_no_texts(place: Place) -> None:
@@ -160,7 +160,7 @@ def test_texts_that_are_no_texts(place: Place) -> None:
     with twinset.Index.open(made(place, "text")) as index:
         for one in wrong:
             with damaged(index, "UPDATE documents SET text = ? WHERE id = 'd2'", one):
-                assert found(index)[0] == "the text kept of it cannot be read: 'd2'"
+                assert found(index)[0] == "its stored text cannot be read: 'd2'"
 
 
 def test_sqlite_keys_and_numbers_that_no_document_has(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_sqlite_keys_and_numbers_that_no_document_has(tmp_path: Path) -> None:
     with twinset.Index.open(made(Files(tmp_path), "none")) as index:
         for change in ("key = key + 4294967296", "document = document + 4294967296", "document = -document"):
             with damaged(index, f"UPDATE bands SET {change} WHERE document = 3"):
-                assert re.search(r"or others than belong|hold what cannot be in them", found(index)[0])
+                assert re.search(r"the band rows are wrong|hold values of wrong types", found(index)[0])
 
 
 def test_much_damage_is_told_in_few_lines(place: Place) -> None:

@@ -23,8 +23,8 @@ HOLDING = """
 import sys
 import twinset
 
-with twinset.Index.open(sys.argv[1]) as index, index._writing(300, "thinking") as writing:
-    with writing.transaction():
+with twinset.Index.open(sys.argv[1]) as index, index._writer(300, "thinking") as writer:
+    with writer.transaction():
         print("held", flush=True)
         sys.stdin.readline()
 """
@@ -81,7 +81,7 @@ def test_the_second_writer_waits_for_the_first(where: str) -> None:
 
 def test_two_objects_of_one_process_are_two_writers(where: str) -> None:
     with twinset.Index.create(where) as one, twinset.Index.open(where) as other:
-        with one._writing(0, "resting"):
+        with one._writer(0, "resting"):
             with pytest.raises(BusyError, match=f"process {os.getpid()}.*resting|resting.*process {os.getpid()}"):
                 other.add(["a"], ["text"], timeout=0)
             one.add(["b"], ["text"], timeout=0)  # whoever holds it may
@@ -123,7 +123,7 @@ def test_a_thread_is_told_that_another_one_works(new_index: NewIndex) -> None:
     began, end = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with index._writing(300, "counting sheep"):
+        with index._writer(300, "counting sheep"):
             began.set()
             end.wait(300)
 

@@ -30,9 +30,9 @@ TEXTS = {
 }
 
 
-def statements(home: str, word: str) -> list[str]:
-    """The statements of the page for a kind of home, those that begin with a word."""
-    found = [block for block in re.findall(r"```sql\n-- (.*?)```", PAGE, re.DOTALL) if block.startswith(home)]
+def statements(backend: str, word: str) -> list[str]:
+    """The statements of the page for a back end, those that begin with a word."""
+    found = [block for block in re.findall(r"```sql\n-- (.*?)```", PAGE, re.DOTALL) if block.startswith(backend)]
     each = [one.strip() for block in found for one in block.partition("\n")[2].split(";")]
     return [one for one in each if one.startswith(word)]
 

@@ -88,7 +88,7 @@ def test_a_file_without_checksums_is_refused(tmp_path: Path) -> None:
     db.execute(f"PRAGMA application_id = {0x5457534E}")
     db.execute(f"PRAGMA user_version = {FORMAT}")
     db.close()
-    with pytest.raises(DamagedError, match="carry no checksums"):
+    with pytest.raises(DamagedError, match="have no checksums"):
         twinset.Index.open(tmp_path / "plain")
 
 
@@ -214,4 +214,4 @@ def test_what_is_changed_under_a_reader_that_cannot_say_that_it_reads(locked: Pa
         let_write(locked.parent, False)
         said, errors = program.communicate("go on\n", timeout=300)
     assert first == "['a'] ['a'] []\n", errors
-    assert said.splitlines()[0] == f"StateError {locked} was changed by someone else in the meantime; open it again"
+    assert said.splitlines()[0] == f"StateError {locked} was changed by another process; open it again"

@@ -26,13 +26,13 @@ class CodeLedger(Ledger):
         assert pairs == {(query, id) for query, code in asked.items() for id in codes if codes[id] == code}
 
 
-def test_a_killed_writer_of_codes(nursery: Nursery, home_url: str) -> None:
+def test_a_killed_writer_of_codes(nursery: Nursery, index_url: str) -> None:
     dice = random.Random(run_seed())
-    twinset.Index.create(home_url, **CODES).close()
-    ledger = CodeLedger(home_url)
-    reader = nursery.start("ask_codes", home_url, 4.0)
+    twinset.Index.create(index_url, **CODES).close()
+    ledger = CodeLedger(index_url)
+    reader = nursery.start("ask_codes", index_url, 4.0)
     for _ in range(KILLS):
-        child = nursery.start("ingest_codes", home_url, ledger.step)
+        child = nursery.start("ingest_codes", index_url, ledger.step)
         child.until(dice.choice((1, 3, 8, 12)))
         time.sleep(dice.uniform(0.0, 0.1))
         assert child.kill() == KILLED, child.complaint()

@@ -1,4 +1,4 @@
-"""Ids that are tricks come back as they were, in every home, and nothing else happens."""
+"""Ids that are tricks come back as they were, in every back end, and nothing else happens."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def all_ids() -> list[str]:
     return list(dict.fromkeys([*IDS, *INJECTIONS, *SHAPES, *odd]))
 
 
-def test_ids_come_back_as_they_were(home_url: str, tmp_path: Path) -> None:
+def test_ids_come_back_as_they_were(index_url: str, tmp_path: Path) -> None:
     ids = all_ids()
     texts = [text_of(number // 2, number) for number in range(len(ids))]
-    with twinset.Index.create(home_url, **OPTIONS) as index:
+    with twinset.Index.create(index_url, **OPTIONS) as index:
         index.add(ids, texts)
         index.add(["bystander"], ["nothing happens to this one at all"])
         assert list(index) == [*ids, "bystander"]
@@ -63,8 +63,8 @@ def test_ids_come_back_as_they_were(home_url: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("id", ["x" * 1025, "é" * 513, "\ud800", "a\udfffb"])
-def test_ids_that_cannot_be_are_refused(home_url: str, id: str) -> None:
-    with twinset.Index.create(home_url, **OPTIONS) as index:
+def test_ids_that_cannot_be_are_refused(index_url: str, id: str) -> None:
+    with twinset.Index.create(index_url, **OPTIONS) as index:
         index.add(["bystander"], ["some text"])
         for change in (index.add, index.update):
             with pytest.raises(twinset.SourceError, match="the id"):

@@ -27,7 +27,7 @@ TEXTS = {f"doc-{number}": text_of(number // 4, number) for number in range(600)}
 
 
 class Homes:
-    """As many addresses for an index as a test wants, in one kind of home."""
+    """As many addresses for an index as a test wants, in one back end."""
 
     def __init__(self, folder: Path, database: str = "") -> None:
         self.folder, self.database, self.count = folder, database, 0
@@ -171,14 +171,14 @@ def older_in_sqlite(newest: str, path: str) -> None:
 
 def older_in_postgres(newest: str, url: str) -> None:
     """Tables of format 1 with what others hold."""
-    from twinset.index.postgres.backend import PostgresHome
+    from twinset.index.postgres.backend import PostgresBackend
 
     database, old, new = newest.partition("&schema=")[0], newest.rpartition("=")[2], url.rpartition("=")[2]
     with psycopg.connect(database) as db:
         db.execute(f"SET search_path = {old}")
         rows = settings_of(db)
         db.commit()
-        PostgresHome.create(url, rows, format=1).close()
+        PostgresBackend.create(url, rows, format=1).close()
         for table, statement in MOVED.items():
             db.execute(f"INSERT INTO {new}.{table} {statement.format(old)}")
 
@@ -212,7 +212,7 @@ def test_importing(nursery: Nursery, homes: Homes, exported: Path) -> None:
     def after(done: bool) -> None:
         if not done:
             said = refused(made[-1])
-            assert "not come to its end" in said or "there is no" in said or not said
+            assert "is not finished" in said or "there is no" in said or not said
             if said:
                 twinset.Index.import_from(exported, made[-1]).close()
         is_whole(made[-1])
@@ -261,7 +261,7 @@ def test_importing_killed_half_way(nursery: Nursery, homes: Homes, tmp_path: Pat
         index.export(tmp_path / "large.parquet")
     url, there = killed_half_way(lambda url: nursery.start("bring_in", tmp_path / "large.parquet", url), homes.new)
     assert 0 < there < count
-    assert "not come to its end" in refused(url)
+    assert "is not finished" in refused(url)
     with twinset.Index.import_from(tmp_path / "large.parquet", url) as again:
         assert list(again) == [str(number) for number in range(count)]
         assert again.verify() == []

@@ -97,8 +97,8 @@ def check(right: bool, said: str) -> None:
     assert right, said
 
 
-def test_a_killed_client(nursery: Nursery, home_url: str, seed: int) -> None:
-    loop_over_clients(nursery, home_url, KILLS, seed)
+def test_a_killed_client(nursery: Nursery, index_url: str, seed: int) -> None:
+    loop_over_clients(nursery, index_url, KILLS, seed)
 
 
 def test_a_killed_writer_among_readers(nursery: Nursery, tmp_path: Path, seed: int) -> None:
@@ -111,8 +111,8 @@ def test_a_killed_server(nursery: Nursery, quick_postgres: Server, seed: int) ->
 
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
-def test_a_killed_client_for_long(nursery: Nursery, home_url: str, seed: int) -> None:
-    loop_over_clients(nursery, home_url, SOAK_KILLS, seed)
+def test_a_killed_client_for_long(nursery: Nursery, index_url: str, seed: int) -> None:
+    loop_over_clients(nursery, index_url, SOAK_KILLS, seed)
 
 
 @pytest.mark.soak

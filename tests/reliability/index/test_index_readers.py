@@ -30,14 +30,14 @@ def readers_during_writes(nursery: Nursery, url: str, folder: Path, seconds: flo
         assert len(index) == FAMILIES * min(written, 12)
 
 
-def test_readers_during_writes(nursery: Nursery, home_url: str, tmp_path: Path) -> None:
-    readers_during_writes(nursery, home_url, tmp_path, 5, compacts=False)
+def test_readers_during_writes(nursery: Nursery, index_url: str, tmp_path: Path) -> None:
+    readers_during_writes(nursery, index_url, tmp_path, 5, compacts=False)
 
 
-def test_readers_during_writes_and_compactions(nursery: Nursery, home_url: str, tmp_path: Path) -> None:
-    readers_during_writes(nursery, home_url, tmp_path, 6, compacts=True)
+def test_readers_during_writes_and_compactions(nursery: Nursery, index_url: str, tmp_path: Path) -> None:
+    readers_during_writes(nursery, index_url, tmp_path, 6, compacts=True)
 
 
 @pytest.mark.soak
-def test_readers_during_writes_for_a_minute(nursery: Nursery, home_url: str, tmp_path: Path) -> None:
-    readers_during_writes(nursery, home_url, tmp_path, 60, compacts=True)
+def test_readers_during_writes_for_a_minute(nursery: Nursery, index_url: str, tmp_path: Path) -> None:
+    readers_during_writes(nursery, index_url, tmp_path, 60, compacts=True)

@@ -39,10 +39,10 @@ def is_held(index: twinset.Index) -> bool:
     return False
 
 
-def test_a_second_writer_waits_and_is_told_who_holds_it(nursery: Nursery, home_url: str) -> None:
-    twinset.Index.create(home_url, **OPTIONS).close()
-    first = stopped_while_writing(nursery, home_url)
-    with twinset.Index.open(home_url) as index:
+def test_a_second_writer_waits_and_is_told_who_holds_it(nursery: Nursery, index_url: str) -> None:
+    twinset.Index.create(index_url, **OPTIONS).close()
+    first = stopped_while_writing(nursery, index_url)
+    with twinset.Index.open(index_url) as index:
         for change in (
             lambda: index.add(["a"], ["some text"], timeout=0.4),
             lambda: index.update(["a"], ["some text"], timeout=0.4),
@@ -70,12 +70,12 @@ def test_the_lock_of_a_killed_writer_is_free_at_once(nursery: Nursery, tmp_path:
         assert list(index) == [str(number) for number in range(5)]
 
 
-def test_a_reader_is_never_blocked(nursery: Nursery, home_url: str) -> None:
-    with twinset.Index.create(home_url, **OPTIONS) as index:
+def test_a_reader_is_never_blocked(nursery: Nursery, index_url: str) -> None:
+    with twinset.Index.create(index_url, **OPTIONS) as index:
         index.add(["a", "b"], [text_of(1, 1), text_of(1, 2)])
-        first = stopped_while_writing(nursery, home_url)
+        first = stopped_while_writing(nursery, index_url)
         for read_only in (False, True):
-            with twinset.Index.open(home_url, read_only=read_only) as reader:
+            with twinset.Index.open(index_url, read_only=read_only) as reader:
                 assert reader.query(text_of(1, 1)).column("id").to_pylist() == ["a", "b"]
                 assert reader.similar_to("a").column("id").to_pylist() == ["b"]
                 assert len(reader) == 2
@@ -83,29 +83,29 @@ def test_a_reader_is_never_blocked(nursery: Nursery, home_url: str) -> None:
         first.kill()
 
 
-def test_a_second_writer_gets_its_turn(nursery: Nursery, home_url: str) -> None:
-    twinset.Index.create(home_url, **OPTIONS).close()
-    first = stopped_while_writing(nursery, home_url)
-    second = nursery.start("add_many", home_url, "second", 5, 300)
+def test_a_second_writer_gets_its_turn(nursery: Nursery, index_url: str) -> None:
+    twinset.Index.create(index_url, **OPTIONS).close()
+    first = stopped_while_writing(nursery, index_url)
+    second = nursery.start("add_many", index_url, "second", 5, 300)
     second.until(1)
     time.sleep(0.3)
     assert second.said() == ["begun"]
     os.kill(first.pid, signal.SIGCONT)
     first.ended_well()
     second.ended_well()
-    with twinset.Index.open(home_url) as index:
+    with twinset.Index.open(index_url) as index:
         assert len(index) == 3005
         assert list(index)[-5:] == [f"second-{number}" for number in range(5)]
         assert index.verify() == []
 
 
-def test_several_writers_take_turns(nursery: Nursery, home_url: str) -> None:
-    twinset.Index.create(home_url, **OPTIONS).close()
+def test_several_writers_take_turns(nursery: Nursery, index_url: str) -> None:
+    twinset.Index.create(index_url, **OPTIONS).close()
     calls = 15
-    writers = [nursery.start("add_often", home_url, name, calls) for name in "abcd"]
+    writers = [nursery.start("add_often", index_url, name, calls) for name in "abcd"]
     for writer in writers:
         assert writer.ended_well() == list(range(calls))
-    with twinset.Index.open(home_url) as index:
+    with twinset.Index.open(index_url) as index:
         expected = {f"{name}-{call}-{one}" for name in "abcd" for call in range(calls) for one in range(3)}
         assert sorted(index) == sorted(expected)
         assert index.verify() == []

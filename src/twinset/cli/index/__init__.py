@@ -1,4 +1,4 @@
-"""``twinset index``: documents kept for years, added, asked for and removed."""
+"""``twinset index``: make, change and query an index."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ COMMANDS = (
 
 
 @click.group(
-    "index", cls=Commands, names=COMMANDS, package=__name__, short_help="Keep documents, and ask what is like them."
+    "index", cls=Commands, names=COMMANDS, package=__name__, short_help="Keep documents, and find similar ones."
 )
 def command() -> None:
-    """Keep documents for years: add, ask for those like a text, update, remove.
+    """Keep documents in an index: add, query, update, remove.
 
-    INDEX is the path of one file, such as news.twinset, or the URL of a PostgreSQL database (postgresql://…). What a
-    command has done is durable when it ends. One program writes at a time, and any number read meanwhile.
+    INDEX is the path of one file, such as news.twinset, or the URL of a PostgreSQL database (postgresql://…). The
+    changes of a command are durable when it ends. One process writes at a time; any number of processes read.
     """

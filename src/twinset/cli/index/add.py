@@ -1,4 +1,4 @@
-"""``twinset index add``: documents into an index."""
+"""``twinset index add``: add documents to an index."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from twinset.cli.index.shared import KINDS, LACKING, READING, goes_on
+from twinset.cli.index.shared import KINDS, LACKING, READING, resumable
 from twinset.cli.screen import show
 from twinset.cli.support import flags, run
 from twinset.options.index import AddOptions
@@ -23,11 +23,12 @@ _NAMED = 5
 def command(index: str, sources: tuple[str, ...], quiet: bool, as_json: bool, **values: Any) -> None:
     """Add documents to an index.
 
-    {sources} What its documents are, the index knows: folders may hold pictures.
+    {sources}
 
-    A document whose id and text are there already
-    is left as it is, so that a command that was stopped is simply run again. One whose id is there with another
-    text is refused: see update.
+    An index of vectors also reads .npy files, and an
+    index of pictures reads folders of pictures. A document whose id and text the index already has is left unchanged,
+    so an interrupted command resumes when it is run again. A document whose id has another text in the index is
+    refused: see update.
     """
     change(index, sources, quiet, as_json, values, replace=False)
 
@@ -35,15 +36,15 @@ def command(index: str, sources: tuple[str, ...], quiet: bool, as_json: bool, **
 def change(
     index: str, sources: tuple[str, ...], quiet: bool, as_json: bool, values: dict[str, Any], *, replace: bool
 ) -> None:
-    """Add documents, or replace them too, and say what was done."""
-    words = flags.given(AddOptions, values)
-    AddOptions.of(**words)
-    with goes_on(), run.watched(quiet, READING) as progress:
+    """Add documents, or replace them too, and print the counts."""
+    given = flags.given(AddOptions, values)
+    AddOptions.of(**given)
+    with resumable(), run.watched(quiet, READING) as progress:
         import twinset
 
         with twinset.Index.open(index) as opened:
             work = opened.update if replace else opened.add
-            changed = work(sources, progress=progress, **words)
+            changed = work(sources, progress=progress, **given)
             name, documents, kind = opened.name, len(opened), opened.settings.options.item_kind
     found = dataclasses.asdict(changed)
     if as_json:
@@ -57,11 +58,11 @@ def _tell(name: str, documents: int, kind: str, found: dict[str, Any]) -> None:
         (found[key], words)
         for key, words in (
             ("added", "added"),
-            ("replaced", f"replaced: their {KINDS.get(kind, 'text')}s had changed"),
-            ("unchanged", "there already, unchanged"),
-            ("empty", f"of these empty: they hold no {LACKING.get(kind, 'word')}, and are like nothing"),
-            ("undecoded", "of these with bytes that are not text (replaced)"),
-            ("unreadable", "unreadable, left out"),
+            ("replaced", f"replaced: their {KINDS.get(kind, 'text')}s have changed"),
+            ("unchanged", "unchanged"),
+            ("empty", f"of these empty: no {LACKING.get(kind, 'word')}, so no query finds them"),
+            ("undecoded", "of these with invalid UTF-8 (replaced)"),
+            ("unreadable", "unreadable, skipped"),
         )
         if found[key] or key == "added"
     ]
@@ -73,8 +74,8 @@ def _tell(name: str, documents: int, kind: str, found: dict[str, Any]) -> None:
 
 
 def tell_unreadable(found: dict[str, Any], err: bool = False) -> None:
-    """Name the first rows that could not be read, each with the reason."""
+    """Print the first unreadable rows, each with the reason."""
     for where, reason in found["named"][:_NAMED]:
-        click.echo(f"  left out {show.shortened(where, 60)}: {reason}", err=err)
+        click.echo(f"  skipped {show.shortened(where, 60)}: {reason}", err=err)
     if found["unreadable"] > _NAMED:
         click.echo(f"  … and {found['unreadable'] - _NAMED:,} more; --json names the first thousand", err=err)

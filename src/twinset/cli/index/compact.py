@@ -1,4 +1,4 @@
-"""``twinset index compact``: space back to the disk."""
+"""``twinset index compact``: return unused space to the disk."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from twinset.options.checks import shown_size
 from twinset.options.index import WriteOptions
 
 
-@click.command("compact", cls=flags.Command, short_help="Give the space of removed documents back.")
+@click.command("compact", cls=flags.Command, short_help="Return the space of removed documents to the disk.")
 @click.argument("index", metavar="INDEX")
 @flags.flags_of(WriteOptions)
 @flags.shown
 def command(index: str, as_json: bool, **values: Any) -> None:
-    """Give the space of removed documents back to the disk.
+    """Return the space of removed documents to the disk.
 
-    The index is written anew, which takes as much free space as it has.
+    The index is rewritten, which needs free space of up to twice its size.
     """
-    words = flags.given(WriteOptions, values)
-    WriteOptions.of(**words)
+    given = flags.given(WriteOptions, values)
+    WriteOptions.of(**given)
     with loaded().open(index) as opened:
         before = opened.stats()["bytes"]["total"]
-        opened.compact(**words)
+        opened.compact(**given)
         name, after = opened.name, opened.stats()["bytes"]["total"]
     if as_json:
         show.as_json({"index": name, "bytes_before": before, "bytes": after})

@@ -1,4 +1,4 @@
-"""``twinset index create``: an empty index."""
+"""``twinset index create``: make an empty index."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def command(index: str, as_json: bool, **values: Any) -> None:
     """Make an empty index.
 
     INDEX is the path of the file to make, such as news.twinset, or the URL of a PostgreSQL database
-    (postgresql://USER@HOST/DATABASE). What it is made with is written into it and cannot be changed later. Its
-    documents are texts, or with --items sets, with --codes bit codes, with --vectors vectors, with --images pictures.
+    (postgresql://USER@HOST/DATABASE). Its options are stored in it and cannot be changed later. Its documents are
+    texts, or with --items sets, with --codes bit codes, with --vectors vectors, with --images pictures.
     """
-    words = flags.given(IndexOptions, values)
-    IndexOptions.of(**words)
-    with loaded().create(index, **words) as made:
+    given = flags.given(IndexOptions, values)
+    IndexOptions.of(**given)
+    with loaded().create(index, **given) as made:
         if as_json:
             show.as_json(made.stats())
             return
         click.echo(f"{made.name}: an empty index")
-        click.echo(f"plan: {made.plan or 'will be made when the first are added'}")
+        click.echo(f"plan: {made.plan or 'made when the first documents are added'}")
         click.echo(f"next: twinset index add {shlex.quote(made.name)} SOURCE...")

@@ -1,4 +1,4 @@
-"""``twinset index export``: an index as a Parquet file."""
+"""``twinset index export``: write an index to a Parquet file."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from twinset.options.index import ExportOptions
 def command(index: str, file: str, quiet: bool, as_json: bool, **values: Any) -> None:
     """Write all documents of an index to a Parquet file.
 
-    It has their ids, texts (or what is stored instead) and sketches, in the order in which they were added. import
-    makes an equal index of it, also in another kind of home, and anything else that reads Parquet can read it. The
-    file holds the seed of the index: whoever knows it can make documents that crowd one bucket.
+    The file has ids, texts (or what is stored instead) and sketches, in the order of adding. Any program that reads
+    Parquet can read it, and import makes an equal index from it, also in another back end. The file holds the seed of
+    the index: whoever knows the seed can make documents that fill one bucket.
     """
-    words = flags.given(ExportOptions, values)
-    ExportOptions.of(**words)
+    given = flags.given(ExportOptions, values)
+    ExportOptions.of(**given)
     with run.watched(quiet, READING) as progress:
         import twinset
 
         with twinset.Index.open(index, read_only=True) as opened:
-            name, documents = opened.name, opened.export(file, progress=progress, **words)
+            name, documents = opened.name, opened.export(file, progress=progress, **given)
     size = Path(file).stat().st_size
     if as_json:
         show.as_json({"index": name, "documents": documents, "file": file, "bytes": size})

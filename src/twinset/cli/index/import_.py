@@ -1,26 +1,26 @@
-"""``twinset index import``: an index out of an exported file."""
+"""``twinset index import``: make an index from an exported file."""
 
 from __future__ import annotations
 
 import click
 
-from twinset.cli.index.shared import READING, goes_on
+from twinset.cli.index.shared import READING, resumable
 from twinset.cli.screen import show
 from twinset.cli.support import flags, run
 
 
-@click.command("import", cls=flags.Command, short_help="Make an index of an exported file.")
+@click.command("import", cls=flags.Command, short_help="Make an index from an exported file.")
 @click.argument("file", metavar="FILE.parquet")
 @click.argument("index", metavar="INDEX")
 @flags.watched
 def command(file: str, index: str, quiet: bool, as_json: bool) -> None:
-    """Make an index of a file that export has written, in any kind of home.
+    """Make an index from an exported file, in any back end.
 
-    INDEX is a new path, or the URL of a PostgreSQL database without an index. Options, seed and sketches are those of
-    the index that was exported, and so are all answers. An import that was stopped is simply run again; until it has
-    come to its end, nothing else opens the index.
+    INDEX is a new path, or the URL of a PostgreSQL database without an index. The new index has the options, the seed,
+    the sketches and the answers of the exported one. An interrupted import resumes when it is run again; the index
+    cannot be opened until the import is finished.
     """
-    with goes_on(), run.watched(quiet, READING) as progress:
+    with resumable(), run.watched(quiet, READING) as progress:
         import twinset
 
         with twinset.Index.import_from(file, index, progress=progress) as made:

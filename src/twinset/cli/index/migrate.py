@@ -1,4 +1,4 @@
-"""``twinset index migrate``: an index of an older format, brought up to date."""
+"""``twinset index migrate``: convert an index of an older format to the newest."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from twinset.cli.support import flags
 from twinset.options.index import WriteOptions
 
 
-@click.command("migrate", cls=flags.Command, short_help="Bring an index of an older format up to date.")
+@click.command("migrate", cls=flags.Command, short_help="Convert an index of an older format to the newest.")
 @click.argument("index", metavar="INDEX")
 @flags.flags_of(WriteOptions)
 @flags.shown
 def command(index: str, as_json: bool, **values: Any) -> None:
-    """Bring an index of an older format up to date, all at once or not at all.
+    """Convert an index of an older format to the newest, in one transaction.
 
-    Until then it can be read, but not written to. Older versions of Twinset cannot open it afterwards.
+    An index of an older format can be read, but not changed. Older versions of Twinset cannot open it afterwards.
     """
-    words = flags.given(WriteOptions, values)
-    WriteOptions.of(**words)
+    given = flags.given(WriteOptions, values)
+    WriteOptions.of(**given)
     kind = loaded()
-    before = kind.migrate(index, **words)
+    before = kind.migrate(index, **given)
     with kind.open(index, read_only=True) as opened:
         name, now = opened.name, opened.stats()["format"]
     if as_json:
         show.as_json({"index": name, "format_before": before, "format": now})
     elif before == now:
-        click.echo(f"{name} has format {now}, the newest: nothing was to do")
+        click.echo(f"{name} already has the newest format, {now}")
     else:
         click.echo(f"{name}: format {before} before, {now} now")

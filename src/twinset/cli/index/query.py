@@ -1,4 +1,4 @@
-"""``twinset index query``: what an index holds that is like a text, or like each of many."""
+"""``twinset index query``: find documents that are similar to a text, or to each of many."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from twinset.cli.support.progress import Display
 
 
-@click.command("query", cls=flags.Command, short_help="Ask what is like a text, or like each of many.")
+@click.command("query", cls=flags.Command, short_help="Find documents similar to a text, or to each of many.")
 @click.argument("index", metavar="INDEX")
 @click.argument("sources", nargs=-1, metavar="[SOURCE...]")
 @click.option(
     "--string", "strings", multiple=True, metavar="TEXT", cls=flags.Flag, group="Query",
-    help="Ask what is like this text; or this code, in hexadecimal digits, or this vector, with commas between.",
+    help="Find documents similar to this text, this code (hexadecimal digits) or this vector (numbers with commas).",
 )  # fmt: skip
 @click.option(
     "--similar-to", "similar", multiple=True, metavar="ID", cls=flags.Flag, group="Query",
-    help="Ask what is like this document of the index.",
+    help="Find documents similar to this document of the index.",
 )  # fmt: skip
 @flags.flags_of(AskOptions)
 @flags.output(f"File for the answers: {either(OUTPUT_ENDINGS)}.")
@@ -49,24 +49,24 @@ def command(
     as_json: bool,
     **values: Any,
 ) -> None:
-    """Find documents of an index that are like a text, or like each document of a SOURCE.
+    """Find documents of an index that are similar to a text, or to each document of a SOURCE.
 
-    {sources} What its documents are, the index knows.
+    {sources}
 
-    Answers are all documents from the threshold of the index on, or within its distance, or with -k the K most similar
-    ones, the best first. Without -o they are shown as a table on a terminal, and written as CSV elsewhere; with --json
-    they stand in the summary.
+    Answers are all documents that reach the threshold
+    of the index, or are within its distance, or with -k the K most similar ones, best first. Without -o they are
+    printed as a table on a terminal, and as CSV otherwise; with --json they are part of the summary.
     """
-    words = flags.given(AskOptions, values)
-    options = AskOptions.of(**words)
-    _refuse_mixed(sources, strings, similar, words)
+    given = flags.given(AskOptions, values)
+    options = AskOptions.of(**given)
+    _refuse_mixed(sources, strings, similar, given)
     if output:
         check_output_name(output)
     if not output:
         show.need_stdout()
     table = not output and not as_json and sys.stdout.isatty()
     ending = "jsonl" if as_json else "parquet" if table else "csv"
-    # Answers are never all in memory: they go through a file even on their way to the screen.
+    # Answers go through a file even to the screen, so that they are never all in memory.
     with temporary_folder(options.scratch) as folder:
         file = Path(output or Path(folder) / f"answers.{ending}")
         with run.watched(quiet, READING) as progress:
@@ -92,21 +92,21 @@ def command(
 
 
 def _refuse_mixed(
-    sources: tuple[str, ...], strings: tuple[str, ...], similar: tuple[str, ...], words: dict[str, Any]
+    sources: tuple[str, ...], strings: tuple[str, ...], similar: tuple[str, ...], given: dict[str, Any]
 ) -> None:
-    """One kind of query at a time, and no options that have no meaning for it."""
+    """Refuse several kinds of queries, and source options without a source."""
     if bool(sources) + len(strings) + len(similar) != 1:
         came = [f"{show.count(len(sources), 'source')}" if sources else "", "--string" if strings else ""]
         came = [one for one in [*came, "--similar-to" if similar else ""] if one]
         raise OptionError(
-            f"to ask for are sources, one --string TEXT or one --similar-to ID; {' and '.join(came) or 'nothing'} came"
+            f"give sources, one --string TEXT or one --similar-to ID; given: {' and '.join(came) or 'none'}"
             + (", some twice" if len(strings) > 1 or len(similar) > 1 else "")
         )
     known = dict(SourceOptions.words())
-    wrong = next((name for name in words if name in known), None)
+    wrong = next((name for name in given if name in known), None)
     if wrong and not sources:
-        given, flag = "--string" if strings else "--similar-to", known[wrong].spellings(wrong)[0]
-        raise OptionError(f"{flag} says how a source is read, which has no meaning with {given}; leave one of them out")
+        query, flag = "--string" if strings else "--similar-to", known[wrong].spellings(wrong)[0]
+        raise OptionError(f"{flag} says how to read a source, and {query} is not a source; leave one of them out")
 
 
 def _ask(
@@ -145,7 +145,7 @@ def _summary(opened: twinset.Index, options: AskOptions, found: dict[str, Any], 
 
 
 def _print_json(summary: dict[str, Any], file: Path | None) -> None:
-    """Print the summary and, from a file of lines, the answers, without ever holding all of them."""
+    """Print the summary and the answers of a file, line by line."""
     if file is None:
         show.as_json(summary)
         return
@@ -165,18 +165,18 @@ def _counted(summary: dict[str, Any]) -> str:
 
 
 def _tell(summary: dict[str, Any], kind: str, *, told: bool, nothing: bool) -> None:
-    """Say how many answers there are, and what to know about them."""
+    """Print the number of answers, and notes about them."""
     if not told:
         click.echo(_counted(summary), err=True)
     if nothing:
-        click.echo(f"{summary['index']} holds no documents yet", err=True)
+        click.echo(f"{summary['index']} holds no documents", err=True)
     elif not summary["found"] and summary["k"] is None:
         far, limit = "distance" in summary, summary.get("distance", summary.get("threshold"))
-        near = f"within {limit:g}" if far else f"{limit:g} or more similar"
-        click.echo(f"nothing is {near}; -k N asks for the nearest", err=True)
+        limit = f"within a distance of {limit:g}" if far else f"with a similarity of {limit:g} or more"
+        click.echo(f"no document {limit}; -k N finds the nearest", err=True)
     if summary["empty"]:
-        lacking = f"without a {LACKING.get(kind, 'word')}: nothing is like that"
-        click.echo(f"{show.count(summary['empty'], 'query', 'queries')} {lacking}", err=True)
+        queries, verb = show.count(summary["empty"], "query", "queries"), "has" if summary["empty"] == 1 else "have"
+        click.echo(f"{queries} {verb} no {LACKING.get(kind, 'word')} and no answers", err=True)
     tell_unreadable(summary, err=True)
     if summary["found"]:
         for line in answers.notes(summary):

@@ -1,4 +1,4 @@
-"""``twinset index remove``: documents out of an index."""
+"""``twinset index remove``: remove documents from an index."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from twinset.options.index import WriteOptions
 
 class _Removing(flags.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the words; what looks like an option may have been meant as an id."""
+        """Parse the arguments; an unknown option may be an id."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             name = error.option_name
             raise click.UsageError(
-                f"there is no option {name!r}; an id that begins with - stands after --, as in: -- {name}", ctx
+                f"there is no option {name!r}; write an id that begins with - after --, as in: -- {name}", ctx
             ) from error
 
 
@@ -29,25 +29,25 @@ class _Removing(flags.Command):
 @click.argument("index", metavar="INDEX")
 @click.argument("ids", nargs=-1, metavar="[ID...]")
 @click.option(
-    "--ids", "file", cls=flags.Flag, metavar="FILE", help="File of ids, one a line, in UTF-8; - for stdin.",
+    "--ids", "file", cls=flags.Flag, metavar="FILE", help="File of ids, one per line, in UTF-8; - for stdin.",
     group="Index",
 )  # fmt: skip
 @flags.flags_of(WriteOptions)
 @flags.shown
 def command(index: str, ids: tuple[str, ...], file: str | None, as_json: bool, **values: Any) -> None:
-    """Remove documents, all of them or, if one of the ids is not there, none.
+    """Remove documents; if an id is unknown, none is removed.
 
-    IDs that begin with - stand after --, as in: twinset index remove news.twinset -- -7. The space is used again by
-    documents added later; compact gives it back to the disk.
+    Write IDs that begin with - after --, as in: twinset index remove news.twinset -- -7. The space is reused for new
+    documents; compact returns it to the disk.
     """
-    words = flags.given(WriteOptions, values)
-    WriteOptions.of(**words)
+    given = flags.given(WriteOptions, values)
+    WriteOptions.of(**given)
     if bool(ids) == (file is not None):
-        came = "both came" if ids else "neither came"
-        raise OptionError(f"the documents to remove are named by ids, or by a file of them with --ids FILE; {came}")
+        given_now = "both are given" if ids else "neither is given"
+        raise OptionError(f"name the documents to remove by ids, or by a file of ids with --ids FILE; {given_now}")
     wanted = list(ids) if file is None else _ids_in(file)
     with loaded().open(index) as opened:
-        removed = opened.remove(wanted, **words) if wanted else 0
+        removed = opened.remove(wanted, **given) if wanted else 0
         name, documents = opened.name, len(opened)
     if as_json:
         show.as_json({"index": name, "documents": documents, "removed": removed})
@@ -56,7 +56,7 @@ def command(index: str, ids: tuple[str, ...], file: str | None, as_json: bool, *
 
 
 def _ids_in(name: str) -> list[str]:
-    """The lines of a file; what ends a line is no part of an id, and empty lines are none."""
+    """Read the ids of a file, one per line; empty lines are skipped."""
     try:
         with click.open_file(name, "rb") as file:
             text = file.read().decode("utf-8-sig")

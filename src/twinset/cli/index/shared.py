@@ -1,4 +1,4 @@
-"""What the commands of the index have in common."""
+"""What the commands of the index share."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ READING = "jobs.query_files"
 """The module that the commands load."""
 
 KINDS = {"items": "set", "codes": "code", "vectors": "vector", "images": "picture"}
-"""What a document of each kind is called; a text, if it is not here."""
+"""The name of a document of each kind; the default is a text."""
 LACKING = {"items": "element", "codes": "code", "vectors": "direction", "images": "picture"}
-"""What an empty one lacks; a word, if it is not here."""
+"""What an empty document lacks; the default is a word."""
 
 
 def loaded() -> type[twinset.Index]:
-    """Load what does the work, and say so where that takes a while."""
+    """Load the module of the index, with a message if that takes a while."""
     run.load(lambda text: click.echo(text, err=True), READING)
     import twinset
 
@@ -31,10 +31,10 @@ def loaded() -> type[twinset.Index]:
 
 
 @contextmanager
-def goes_on() -> Iterator[None]:
-    """Say after Ctrl-C what was committed, and that it stays."""
+def resumable() -> Iterator[None]:
+    """Say after Ctrl-C what was committed, and how to resume."""
     try:
         yield
     except KeyboardInterrupt as stop:
-        stays = "what was committed stays, and the same command again goes on from there"
+        stays = "what was committed stays; run the same command again to resume"
         raise KeyboardInterrupt(*getattr(stop, "__notes__", ())[:1] or (stays,)) from stop

@@ -1,4 +1,4 @@
-"""``twinset index stats``: what an index holds, and what it was made with."""
+"""``twinset index stats``: describe an index."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _TABLES = ("documents", "shingles", "sketches", "bands", "ids")
 _FLAGS = {"lowercase": "--no-lowercase", "nfc": "--no-nfc", "squeeze": "--no-squeeze", "split": "--no-split"}
 
 
-@click.command("stats", cls=flags.Command, short_help="Say what an index holds, and how large it is.")
+@click.command("stats", cls=flags.Command, short_help="Show the contents and the size of an index.")
 @click.argument("index", metavar="INDEX")
 @flags.shown
 def command(index: str, as_json: bool) -> None:
-    """Say what an index holds, how large it is, and what it was made with."""
+    """Show the number of documents, the size and the options of an index."""
     with loaded().open(index, read_only=True) as opened:
-        found, plan = opened.stats(), str(opened.plan or "will be made when the first are added")
+        found, plan = opened.stats(), str(opened.plan or "made when the first documents are added")
     if as_json:
         show.as_json(found)
     else:
@@ -37,18 +37,20 @@ def _tell(found: dict[str, Any], plan: str) -> None:
         ("on disk", shown_size(sizes["total"]) + (f", {each:,.0f} bytes a document" if each else "")),
     ]
     rows += [(f"  {name}", shown_size(sizes[name])) for name in _TABLES if sizes.get(name)]
-    for name, words in (("free", "to give back (compact)"), ("log", "log beside it")):
+    for name, words in (("free", "unused (see compact)"), ("log", "log")):
         if sizes.get(name):
             rows.append((f"  {words}", shown_size(sizes[name])))
-    rows += [*_made(options), ("format", f"{found['format']} in {found.get('home', 'a database')}")]
+    rows += [*_made(options), ("format", f"{found['format']} in {found['backend']}")]
+    if made := found["normalization"]:
+        rows.append(("normalisation", f"Arrow {made['arrow']}, Unicode {made['unicode']}"))
     show.facts(rows)
     click.echo(f"plan: {plan}")
 
 
 def _made(options: dict[str, Any]) -> list[tuple[str, object]]:
-    """What the index was made with, by what its documents are."""
+    """Return the options of the index, depending on its kind of documents."""
     if "codes" in options or "images" in options:
-        bits = 64 if "images" in options else options["bits"] or "as many as the first has"
+        bits = 64 if "images" in options else options["bits"] or "those of the first code"
         what = "pictures, by their perceptual hashes" if "images" in options else f"codes of {options['codes']}"
         reach = options["distance"] if options["distance"] is not None else 6 if "images" in options else 3
         return [("documents are", what), ("bits", bits), ("distance", f"{reach:g}")]
@@ -56,7 +58,7 @@ def _made(options: dict[str, Any]) -> list[tuple[str, object]]:
         near = ("threshold", options["threshold"]) if options["distance"] is None else ("distance", options["distance"])
         return [
             ("documents are", f"vectors of {options['vectors'] or '.npy files, or of the one column that has any'}"),
-            ("dimensions", options["dimensions"] or "as many as the first has"),
+            ("dimensions", options["dimensions"] or "those of the first vector"),
             (f"{near[0]}, recall", f"{near[1]:g}, {options['recall']:g}"),
             *([("learned codes", f"{options['learned']}, {options['bits']} bits")] if options["learned"] else []),
         ]

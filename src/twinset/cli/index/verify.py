@@ -1,4 +1,4 @@
-"""``twinset index verify``: whether an index keeps its promises."""
+"""``twinset index verify``: check an index for damage."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from twinset.errors import DamagedError
 WRONG = 1
 
 
-@click.command("verify", cls=flags.Command, short_help="Check everything; exit code 1 if something is wrong.")
+@click.command("verify", cls=flags.Command, short_help="Check an index for damage; exit code 1 if there is any.")
 @click.argument("index", metavar="INDEX")
 @flags.watched
 def command(index: str, quiet: bool, as_json: bool) -> None:
-    """Check every promise that an index makes, and say what is wrong, one line each.
+    """Check an index, and print every problem on a line.
 
-    Read are all pages, documents, sketches and bands; nothing is changed. The exit code is 0 if all is well, and 1
-    if something is wrong.
+    All pages, documents, sketches and bands are read; nothing is changed. The exit code is 0 without problems, and 1
+    with problems.
     """
     name, documents, problems = index, 0, list[str]()
     try:
@@ -29,7 +29,7 @@ def command(index: str, quiet: bool, as_json: bool) -> None:
             with twinset.Index.open(index, read_only=True) as opened:
                 name, documents = opened.name, len(opened)
                 problems = opened.verify(progress)
-    except DamagedError as error:  # so damaged that it cannot be opened
+    except DamagedError as error:  # too damaged to be opened
         problems = [str(error)]
     if as_json:
         show.as_json({"index": name, "documents": documents, "problems": problems})
@@ -37,6 +37,6 @@ def command(index: str, quiet: bool, as_json: bool) -> None:
         for problem in problems:
             click.echo(" ".join(problem.split()))
         if not problems and not quiet:
-            click.echo(f"{name}: all is well ({show.count(documents, 'document')})")
+            click.echo(f"{name}: no problems ({show.count(documents, 'document')})")
     if problems:
         raise click.exceptions.Exit(WRONG)

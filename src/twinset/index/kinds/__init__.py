@@ -1,1 +1,1 @@
-"""What an index stores for each kind of item, and how it answers a query."""
+"""The kinds of documents in an index: what is stored, and how a query is answered."""

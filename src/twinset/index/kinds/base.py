@@ -1,6 +1,7 @@
-"""What an index must know of its documents: one class a kind, and a file each.
+"""The interface of a kind of documents: one class for each kind, in a file of its own.
 
-Homes, writing, checking and exporting know nothing of kinds. To add one, write its class, and name it in `kind_of`.
+Back ends, writing, verifying and exporting do not depend on the kind. To add a kind, write its class and name it in
+`kind_for`.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ import pyarrow as pa
 
 from twinset.documents.normalize import buffers_of
 from twinset.errors import RowError
-from twinset.index.backend import Document, Home, Kept
-from twinset.index.kinds.text_entries import Entries, Keys, Sketched
-from twinset.index.query import Answering, Ask
+from twinset.index.backend import Backend, Document, SketchRows
+from twinset.index.kinds.text_entries import Entries, Keys, SketchedBatch
+from twinset.index.query import Limits, Searcher
 from twinset.index.settings import Settings
 from twinset.options.index import IndexedOptions, IndexOptions, QueryOptions, SourceOptions
 from twinset.schema import Sketches
@@ -30,141 +31,141 @@ if TYPE_CHECKING:
     from twinset.index.read_batches import Batch
 
 STATE = "state"
-"""The row of `settings` that is another after every change."""
+"""The row of `settings` that gets a new value with every change."""
 _NONE = np.zeros(0, np.int64)
-_NOTHING = QueryOptions()  # asked for in particular
+_DEFAULTS = QueryOptions()
 
 
 class Kind(ABC):
-    """The documents of one index: how they come, what is kept of them, what they are filed under, how they compare."""
+    """How the documents of one index are read, stored, looked up and compared."""
 
     name: ClassVar[str]
-    """One of them, for messages."""
+    """The name of one document, for messages."""
     empty: ClassVar[str]
-    """What an empty one lacks, for messages."""
+    """What an empty document lacks, for messages."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
 
-    tells_state: ClassVar[bool] = False
-    """Whether every change is told to those who hold something of the index in memory."""
+    tracks_changes: ClassVar[bool] = False
+    """Whether a change must be noticed by processes that cache data of the index."""
 
     @property
-    def is_settled(self) -> bool:
-        """Whether all is known that the first documents have to tell."""
+    def is_planned(self) -> bool:
+        """Whether the index has a plan; some kinds make it from the first documents."""
         return self.settings.plan is not None
 
-    def settled(self, rows: pa.Array) -> Settings:
-        """The settings, with what the first documents tell; as they were where these tell nothing."""
+    def plan_from(self, rows: pa.Array) -> Settings:
+        """Return the settings with a plan made from the first documents, or unchanged if these do not suffice."""
         return self.settings
 
     def facts(self) -> dict[str, Any]:
-        """What else there is to say about them, in plain values."""
+        """Return facts about this kind for `stats`, in plain values."""
         return {}
 
     @property
     @abstractmethod
     def slots(self) -> int:
-        """The 32-bit numbers of a sketch; 0 while that is not known."""
+        """The number of 32-bit values in a sketch; 0 without a plan."""
 
     @property
     def content(self) -> pa.Field | None:
-        """The column of an exported file for what is kept of a document besides its sketch, if anything is."""
+        """The column of an exported file for the contents, or None if only sketches are stored."""
         return None
 
-    def exported(self, documents: list[Document]) -> list[Any]:
-        """That column."""
+    def export_contents(self, documents: list[Document]) -> list[Any]:
+        """Return the values of that column."""
         return []
 
-    def imported(self, batch: pa.RecordBatch, path: Path) -> list[bytes] | None:
-        """What is kept, out of an exported file."""
+    def import_contents(self, batch: pa.RecordBatch, path: Path) -> list[bytes] | None:
+        """Return the contents from a batch of an exported file."""
         return None
 
     @property
     def are_texts(self) -> bool:
-        """Whether what is kept are texts."""
+        """Whether the contents are texts."""
         return False
 
     @abstractmethod
-    def columns(self, options: SourceOptions) -> dict[str, Any]:
-        """Words that say what a document of a source is; what the options say themselves goes first."""
+    def source_columns(self, options: SourceOptions) -> dict[str, Any]:
+        """Return the source options that say what a document is; those given in `options` take precedence."""
 
     @abstractmethod
-    def is_one(self, what: Any) -> bool:
-        """Whether a query is a single document, not a source of many."""
+    def is_single(self, what: Any) -> bool:
+        """Whether a query is a single document rather than a source."""
 
     @abstractmethod
-    def given(self, values: Any) -> pa.Array:
-        """Documents that a program holds, as those of a source are read."""
+    def from_values(self, values: Any) -> pa.Array:
+        """Return documents of a Python program in the form in which sources are read."""
 
-    def checked(self, batch: Batch) -> Batch:
-        """Documents of a source without those that cannot be any of this index, or an error that names the first."""
+    def check_batch(self, batch: Batch) -> Batch:
+        """Drop documents that do not fit the index, or raise `RowError` for the first, as the options say."""
         return batch
 
     @abstractmethod
     def keys(self, slots: Sketches) -> Keys:
-        """What documents are filed under, (n, bands), by their sketches."""
+        """Return the keys of sketches in the table `bands`, (n, bands)."""
 
     @abstractmethod
     def entries(self, ids: list[str], rows: pa.Array) -> Entries:
-        """Documents ready to be written; safe in any thread."""
+        """Prepare documents for writing; thread-safe."""
 
     @abstractmethod
-    def queries(self, rows: pa.Array) -> Sketched:
-        """Documents to be asked for; safe in any thread."""
+    def queries(self, rows: pa.Array) -> SketchedBatch:
+        """Prepare documents as queries; thread-safe."""
 
     @abstractmethod
-    def itself(self, kept: Kept, document: Document) -> Sketched:
-        """A document of the index, to be asked for."""
+    def query_from(self, sketches: SketchRows, document: Document) -> SketchedBatch:
+        """Make a query from a document of the index."""
 
-    def asked(self, k: int | None, threshold: float | None, distance: float | None, force: bool) -> Ask:
-        """What is asked, of words that were not looked at yet."""
+    def query_limits(self, k: int | None, threshold: float | None, distance: float | None, force: bool) -> Limits:
+        """Check the arguments of a query, and return its limits."""
         if k is None and threshold is None and distance is None:
-            return self.ask(_NOTHING)
-        return self.ask(QueryOptions.of(k=k, threshold=threshold, distance=distance, force=force))
+            return self.limits(_DEFAULTS)
+        return self.limits(QueryOptions.of(k=k, threshold=threshold, distance=distance, force=force))
 
     @abstractmethod
-    def ask(self, asked: QueryOptions) -> Ask:
-        """What is asked; what the index was not planned for is refused, unless it is forced."""
+    def limits(self, options: QueryOptions) -> Limits:
+        """Return the limits of a query; limits beyond the plan are refused without `force`."""
 
     @abstractmethod
-    def asking(self, home: Home) -> Answering:
-        """What answers."""
+    def searcher(self, backend: Backend) -> Searcher:
+        """Return the object that answers queries."""
 
     @abstractmethod
-    def odd(self, documents: list[Document], kept: Kept) -> Iterator[tuple[Document, str]]:
-        """Documents whose sketch is not that of what is kept of them, or none at all."""
+    def mismatches(self, documents: list[Document], sketches: SketchRows) -> Iterator[tuple[Document, str]]:
+        """Yield documents whose sketch does not fit their content, with the reason."""
 
-    def lacking(self, documents: list[Document]) -> str | None:
-        """What is wrong where documents have contents that they should not have, or lack them."""
+    def content_error(self, documents: list[Document]) -> str | None:
+        """Return an error if documents lack contents, or have contents that this kind does not store."""
         if all(one.content is None for one in documents):
             return None
-        return f"documents have contents that an index of {self.name}s has not"
+        return f"documents have contents, which an index of {self.name}s does not store"
 
 
-class OfOneWidth(Kind):
-    """Documents that are numbers of a fixed size each: what is kept of one are its bytes, as slots of 32 bits."""
+class FixedWidthKind(Kind):
+    """Documents of a fixed number of bytes, which are stored as the slots of the sketch."""
 
     @property
     @abstractmethod
     def width(self) -> int | None:
-        """Bytes of a document, if that is known."""
+        """Bytes of a document, or None if unknown."""
 
     @abstractmethod
     def size(self, width: int) -> str:
-        """Say how large a document of so many bytes is."""
+        """Describe the size of a document of `width` bytes."""
 
     @abstractmethod
-    def of_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
-        """Which sketches are of this kind, bit by bit."""
+    def valid_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
+        """Return which sketches are valid documents of this kind."""
 
     @property
     def slots(self) -> int:
-        """Codes are filled up to whole words of 64 bits."""
-        return -(-(self.width or 0) // 4) if self.is_settled else 0
+        """The bytes of a document, in 32-bit values."""
+        return -(-(self.width or 0) // 4) if self.is_planned else 0
 
-    def checked(self, batch: Batch) -> Batch:
-        """Leave out what is of another width, where that was asked for."""
+    def check_batch(self, batch: Batch) -> Batch:
+        """Drop documents of another width, or raise `RowError`, as the options say."""
         sizes = self._sizes(batch.texts)
         width = self.width or next(iter(sizes[sizes > 0].tolist()), 0)
         odd = np.flatnonzero((sizes != width) & (sizes > 0))
@@ -187,8 +188,8 @@ class OfOneWidth(Kind):
         sizes = np.diff(buffers_of(rows)[1]).astype(np.int64)
         return np.where(np.asarray(rows.is_null()), 0, sizes) if rows.null_count else sizes
 
-    def sketched(self, rows: pa.Array) -> Sketched:
-        """Documents with their bytes, without keys; those without any are empty."""
+    def sketched(self, rows: pa.Array) -> SketchedBatch:
+        """Pack documents into slots, without keys; documents without bytes are empty."""
         sizes = self._sizes(rows)
         slots = np.zeros((len(rows), self.slots), np.uint32)
         there = np.flatnonzero(sizes)
@@ -197,38 +198,39 @@ class OfOneWidth(Kind):
             size = self.width
             starts = offsets[:-1][there]
             whole = slots.view(np.uint8)
-            if len(there) == len(rows) and (np.diff(starts) == size).all():  # one after the other, as they mostly are
+            if len(there) == len(rows) and (np.diff(starts) == size).all():  # contiguous, the usual case
                 whole[:, :size] = data[starts[0] : starts[0] + size * len(rows)].reshape(len(rows), size)
             else:
                 whole[there, :size] = data[starts[:, None] + np.arange(size)]
         none = np.zeros((len(rows), 0), np.int32)
-        return Sketched((sizes > 0).astype(np.uint32), slots, none, None, _NONE)
+        return SketchedBatch((sizes > 0).astype(np.uint32), slots, none, None, _NONE)
 
     def entries(self, ids: list[str], rows: pa.Array) -> Entries:
-        """Documents ready to be written."""
+        """Prepare documents for writing."""
         made = self.sketched(rows)
         made.keys = self.keys(made.slots)
         return Entries(ids, made, None, are_texts=False)
 
-    def queries(self, rows: pa.Array) -> Sketched:
-        """Documents to be asked for."""
+    def queries(self, rows: pa.Array) -> SketchedBatch:
+        """Prepare documents as queries."""
         return self.sketched(rows)
 
-    def itself(self, kept: Kept, document: Document) -> Sketched:
-        """A document of the index, to be asked for."""
-        return Sketched(kept.shingles, kept.slots, np.zeros((len(kept.slots), 0), np.int32), None, _NONE)
+    def query_from(self, sketches: SketchRows, document: Document) -> SketchedBatch:
+        """Make a query from a document of the index."""
+        no_keys = np.zeros((len(sketches.slots), 0), np.int32)
+        return SketchedBatch(sketches.shingles, sketches.slots, no_keys, None, _NONE)
 
-    def odd(self, documents: list[Document], kept: Kept) -> Iterator[tuple[Document, str]]:
-        """Documents whose sketch cannot be one."""
-        some = kept.shingles == 1
-        right = np.where(some, self.of_slots(kept.slots), (kept.shingles == 0) & ~kept.slots.any(axis=1))
-        wrong = set(kept.numbers[~right].tolist())
-        yield from ((one, f"what is kept of it is no {self.name}") for one in documents if one.number in wrong)
+    def mismatches(self, documents: list[Document], sketches: SketchRows) -> Iterator[tuple[Document, str]]:
+        """Yield documents whose sketch is not valid."""
+        some = sketches.shingles == 1
+        right = np.where(some, self.valid_slots(sketches.slots), (sketches.shingles == 0) & ~sketches.slots.any(axis=1))
+        wrong = set(sketches.numbers[~right].tolist())
+        yield from ((one, f"its sketch is not a {self.name}") for one in documents if one.number in wrong)
 
 
 @lru_cache(maxsize=8)
-def kind_of(settings: Settings) -> Kind:
-    """The kind of an index's documents."""
+def kind_for(settings: Settings) -> Kind:
+    """Return the kind of the documents of an index."""
     name = settings.options.item_kind
     if name in ("codes", "images"):
         from twinset.index.kinds.codes import CodeKind, PictureKind
@@ -247,24 +249,24 @@ def kind_of(settings: Settings) -> Kind:
     return TextKind(settings)
 
 
-def begun(options: IndexOptions) -> Settings:
-    """The settings of a new index."""
-    settings = Settings.chosen(dataclasses.replace(options, sample=()))
+def initial_settings(options: IndexOptions) -> Settings:
+    """Return the settings of a new index."""
+    settings = Settings.create(dataclasses.replace(options, sample=()))
     if options.learned is not None:
-        from twinset.index.kinds.learned_codes import fitted
+        from twinset.index.kinds.learned_codes import fit_settings
 
-        settings = fitted(settings, options.sample)
-    return kind_of(settings).settled(pa.nulls(0, pa.large_binary()))
+        settings = fit_settings(settings, options.sample)
+    return kind_for(settings).plan_from(pa.nulls(0, pa.large_binary()))
 
 
-def reading(kind: Kind, words: dict[str, Any]) -> SourceOptions:
-    """How sources are read for an index: its documents are what its first ones were."""
-    options = SourceOptions.of(**words)
-    said = kind.columns(options)
+def source_options(kind: Kind, given: dict[str, Any]) -> SourceOptions:
+    """Return the options for reading sources into an index, with the columns of its kind."""
+    options = SourceOptions.of(**given)
+    said = kind.source_columns(options)
     values = {name: getattr(options, name) for name, _ in SourceOptions.words()}
     return IndexedOptions.of(**{**values, **said})
 
 
-def one_by_one(values: Any) -> Sequence[Any]:
-    """What a program holds as a sequence, whatever can be gone through."""
+def as_sequence(values: Any) -> Sequence[Any]:
+    """Return any iterable as a sequence."""
     return values if isinstance(values, Sequence) else list(values)

@@ -1,12 +1,12 @@
-"""Bit codes in an index, and pictures, which are codes of 64 bits: every code within a distance is found.
+"""Bit codes in an index, and pictures as codes of 64 bits: every code within a distance is found.
 
-Some bits of a code are cut into blocks, and a code is filed under each of them (multi-index hashing: Norouzi, Punjani,
-Fleet, CVPR 2012). Two codes that differ in at most d bits differ, in one of m blocks at least, in no more bits than its
-radius, if radii plus one each add up to d + 1. So a query looks under its own blocks and those that differ in so few
-bits; where that would be more work than comparing it with every code, it is. The k nearest are looked for within
-greater and greater distances, until k are there and nothing nearer can have been missed.
+Some bits of a code are split into m blocks, and the code is stored under each of them (multi-index hashing: Norouzi,
+Punjani, Fleet, CVPR 2012). Each block has a radius, and the radii plus one add up to d + 1. Two codes that differ in at
+most d bits then differ, in at least one block, in no more bits than its radius. So a query looks up its own blocks and
+those within the radius. If that is more work than comparing it with every code, it is compared with every code. The k
+nearest are searched at increasing distances until no nearer code can be missing.
 
-The bits of a block lie far apart: where codes have zeros in front, as small numbers do, no block is all zeros.
+The bits of a block are spread over the code: the leading zeros of small numbers would otherwise fill a whole block.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ from twinset.candidates.hamming.query import radii_of
 from twinset.documents.formats.python_objects import check_array
 from twinset.documents.items.codes import code_of, holds_codes, packed_codes
 from twinset.errors import OptionError, SourceError
-from twinset.index.backend import Home, Kept, Whole
+from twinset.index.backend import Backend, Int64s, SketchRows
 from twinset.index.kinds import kernels
-from twinset.index.kinds.base import OfOneWidth, one_by_one
-from twinset.index.kinds.text_entries import Keys, Sketched
-from twinset.index.query import Answering, Ask, Scored, Scores, Shares, met
+from twinset.index.kinds.base import FixedWidthKind, as_sequence
+from twinset.index.kinds.text_entries import Keys, SketchedBatch
+from twinset.index.query import Answers, Limits, Scores, Searcher, Shares, find_candidates
 from twinset.index.settings import Settings
 from twinset.options.index import QueryOptions, SourceOptions
 from twinset.plan.codes import GivenCodes
 from twinset.schema import Codes, Sketches
 
 _SEEK, _FETCH, _ROW, _COMPARE = 1.0, 2.0, 0.5, 0.002
-"""Microseconds, about, of a look-up, of a candidate, and of a code that is read and compared with all others. Only how
-answers are found rests on them, never what they are."""
-_PLANNED = 1_000_000  # codes that the number of blocks is chosen for
-_BLOCK = 3.0  # what one more block is worth in microseconds of a query: its row is written and kept
+"""Approximate microseconds of a look-up, of a candidate, and of reading and comparing a code. They decide how answers
+are found, never what they are."""
+_PLANNED = 1_000_000  # codes that the plan is made for
+_BLOCK = 3.0  # cost of storing one more block, in microseconds of a query
 _MOST_BLOCKS, _WIDEST = 64, 32
-_QUERIES, _KEYS = 1024, 2**19  # asked, and looked up, together
+_QUERIES, _KEYS = 1024, 2**19  # queries and keys in one look-up
 _MEETINGS = 2**19
 _SKETCHES = 2**24
-_PAGE = 2**10  # codes read at a time: many more take three times as long each
-_FILED = 2**14
+_PAGE = 2**10  # codes read at a time: larger pages are three times slower
+_ROWS = 2**14
 
 
 @lru_cache(maxsize=64)
 def blocks(bits: int, tables: int) -> tuple[npt.NDArray[np.int64], ...]:
-    """The bits of each block, counted from the first of a code; all blocks have as many, and 32 at most.
+    """Return the bits of each block, counted from the first bit of a code; all blocks have up to 32 bits.
 
     Examples
     --------
@@ -63,12 +63,12 @@ def blocks(bits: int, tables: int) -> tuple[npt.NDArray[np.int64], ...]:
     return tuple(places[block::tables] for block in range(tables))
 
 
-def planned(bits: int, distance: int) -> GivenCodes:
-    """How many blocks make a query within a distance cheapest.
+def make_plan(bits: int, distance: int) -> GivenCodes:
+    """Choose the number of blocks that makes a query within a distance cheapest.
 
     Examples
     --------
-    >>> planned(64, 3).tables, planned(128, 3).tables, planned(64, 6).tables
+    >>> make_plan(64, 3).tables, make_plan(128, 3).tables, make_plan(64, 6).tables
     (3, 4, 3)
     """
 
@@ -85,8 +85,8 @@ def _within(width: int, radius: int) -> int:
 
 
 @lru_cache(maxsize=128)
-def _turns(width: int, radius: int) -> npt.NDArray[np.int32]:
-    """What turns so many bits of a block: every way to do it."""
+def _flips(width: int, radius: int) -> npt.NDArray[np.int32]:
+    """Return every mask that flips `radius` bits of a block."""
     if radius == 0:
         return np.zeros(1, np.int32)
     chosen = np.array(list(combinations(range(width), radius)), np.int64)
@@ -94,20 +94,20 @@ def _turns(width: int, radius: int) -> npt.NDArray[np.int32]:
     return found
 
 
-class CodeKind(OfOneWidth):
-    """Bit codes, all of as many bits."""
+class CodeKind(FixedWidthKind):
+    """Bit codes with the same number of bits."""
 
     name = "code"
     empty = "code"
 
-    def settled(self, rows: pa.Array) -> Settings:
-        """All codes have as many bits as the first."""
+    def plan_from(self, rows: pa.Array) -> Settings:
+        """Take the number of bits from the first code."""
         bits = 8 * (self.width or next(iter(self._sizes(rows)[self._sizes(rows) > 0].tolist()), 0))
-        if self.is_settled or not bits:
+        if self.is_planned or not bits:
             return self.settings
         options = self.settings.options
         options = options if options.images else dataclasses.replace(options, bits=bits)
-        return dataclasses.replace(self.settings, options=options, plan=planned(bits, int(options.reach)))
+        return dataclasses.replace(self.settings, options=options, plan=make_plan(bits, int(options.reach)))
 
     @property
     def width(self) -> int | None:
@@ -116,37 +116,37 @@ class CodeKind(OfOneWidth):
         return None if bits is None else bits // 8
 
     def size(self, width: int) -> str:
-        """In bits."""
+        """Describe the size in bits."""
         return f"{8 * width} bits"
 
     @property
     def slots(self) -> int:
-        """Whole words of 64 bits."""
-        return 2 * -(-(self.width or 0) // 8) if self.is_settled else 0
+        """Codes are padded to whole words of 64 bits."""
+        return 2 * -(-(self.width or 0) // 8) if self.is_planned else 0
 
     @property
     def plan(self) -> GivenCodes:
-        """The blocks."""
+        """The plan; raise `ValueError` if there is none yet."""
         if not isinstance(self.settings.plan, GivenCodes):
-            raise ValueError("nothing is known of the codes yet")
+            raise ValueError("the index has no plan yet")
         return self.settings.plan
 
-    def of_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
-        """Nothing stands behind the last bit of a code."""
+    def valid_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
+        """The padding after a code must be zero."""
         return ~np.asarray(np.ascontiguousarray(slots).view(np.uint8)[:, self.width or 0 :].any(axis=1))
 
-    def columns(self, options: SourceOptions) -> dict[str, Any]:
-        """The column of codes."""
+    def source_columns(self, options: SourceOptions) -> dict[str, Any]:
+        """Return the column of codes."""
         if options.item_kind not in ("text", "codes"):
-            raise OptionError(f"{options.item_flag} says what a document is, but the index holds codes; leave it out")
+            raise OptionError(f"{options.item_flag} does not fit: the index holds codes; leave it out")
         return {"codes": options.codes or self.settings.options.codes}
 
-    def is_one(self, what: Any) -> bool:
+    def is_single(self, what: Any) -> bool:
         """A whole number, bytes, or hexadecimal digits."""
         return isinstance(what, (str, bytes, bytearray, int, np.integer)) and not isinstance(what, bool)
 
-    def given(self, values: Any) -> pa.Array:
-        """Whole numbers, bytes or hexadecimal digits: lists of them, arrays of NumPy or Arrow."""
+    def from_values(self, values: Any) -> pa.Array:
+        """Accept whole numbers, bytes or hexadecimal digits, in lists or in arrays of NumPy or Arrow."""
         if isinstance(values, (pa.Array, pa.ChunkedArray)):
             column = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
             if not (holds_codes(column.type) or pa.types.is_null(column.type)):
@@ -156,103 +156,103 @@ class CodeKind(OfOneWidth):
             check_array(values, "codes", SourceOptions.of(codes="code"))
             rows, bad = packed_codes(pa.array(values))
         else:
-            rows, bad = _listed(values)
+            rows, bad = _pack_list(values)
         if bad:
             raise SourceError(f"code number {bad[0][0]} cannot be read: {bad[0][1]}")
         return rows
 
     def keys(self, slots: Sketches) -> Keys:
-        """The bits of each block as one number, the blocks told apart."""
-        if not self.is_settled:
+        """Return the bits of each block as one number, mixed with the number of the block."""
+        if not self.is_planned:
             return np.zeros((len(slots), 0), np.int32)
         cut = blocks(self.plan.bits, self.plan.tables)
         keys = np.zeros((len(slots), len(cut)), np.uint32)
-        for start in range(0, len(slots), _FILED):
-            some = np.ascontiguousarray(slots[start : start + _FILED])
+        for start in range(0, len(slots), _ROWS):
+            some = np.ascontiguousarray(slots[start : start + _ROWS])
             bits = np.unpackbits(some.view(np.uint8), axis=1)
             for number, places in enumerate(cut):
                 here = np.zeros((len(some), _WIDEST), np.uint8)
                 here[:, : len(places)] = bits[:, places]
                 whole = np.packbits(here, axis=1, bitorder="little").view("<u4")[:, 0]
-                keys[start : start + _FILED, number] = whole ^ np.uint32(number * 0x9E3779B1 % 2**32)
+                keys[start : start + _ROWS, number] = whole ^ np.uint32(number * 0x9E3779B1 % 2**32)
         return keys.view(np.int32)
 
-    def ask(self, asked: QueryOptions) -> Ask:
-        """Within the distance of the index, unless another is asked for; the k nearest however far."""
-        if asked.threshold is not None:
-            raise OptionError(f"threshold has no meaning for an index of {self.name}s; give a distance (--distance)")
-        if asked.distance is not None and asked.distance % 1:
-            raise OptionError(f"distance is {asked.distance:g}; codes differ in a whole number of bits")
-        reach = self.settings.options.reach if asked.k is None else np.inf
-        return Ask(reach if asked.distance is None else asked.distance, asked.k)
+    def limits(self, options: QueryOptions) -> Limits:
+        """Default to the distance of the index, or to none for the k nearest."""
+        if options.threshold is not None:
+            raise OptionError(f"threshold is not for an index of {self.name}s; give a distance (--distance)")
+        if options.distance is not None and options.distance % 1:
+            raise OptionError(f"distance is {options.distance:g}; codes differ in a whole number of bits")
+        reach = self.settings.options.reach if options.k is None else np.inf
+        return Limits(reach if options.distance is None else options.distance, options.k)
 
-    def asking(self, home: Home) -> Answering:
-        """By blocks."""
-        return _CodeAsking(home, self)
+    def searcher(self, backend: Backend) -> Searcher:
+        """Search by blocks."""
+        return _CodeSearcher(backend, self)
 
 
 class PictureKind(CodeKind):
-    """Pictures: the codes are their perceptual hashes."""
+    """Pictures, as codes of 64 bits: their perceptual hashes."""
 
     name = "picture"
     empty = "picture"
 
     @property
     def width(self) -> int | None:
-        """The hash has 64 bits."""
+        """A hash has 64 bits."""
         return 8
 
-    def columns(self, options: SourceOptions) -> dict[str, Any]:
-        """Files."""
+    def source_columns(self, options: SourceOptions) -> dict[str, Any]:
+        """Read pictures."""
         if options.item_kind not in ("text", "images"):
-            raise OptionError(f"{options.item_flag} says what a document is, but the index holds pictures")
+            raise OptionError(f"{options.item_flag} does not fit: the index holds pictures; leave it out")
         return {"images": True}
 
-    def is_one(self, what: Any) -> bool:
-        """A picture is read from a file, and a file is a source."""
+    def is_single(self, what: Any) -> bool:
+        """Never: a picture is a file, and a file is a source."""
         return False
 
-    def given(self, values: Any) -> pa.Array:
-        """Pictures are files."""
+    def from_values(self, values: Any) -> pa.Array:
+        """Refuse values: pictures are files."""
         raise SourceError(
             "pictures are read from files: give their folder, or a tuple of paths, in place of ids and texts"
         )
 
 
-class _CodeAsking(Answering):
-    """Answers queries from an index of codes: distances in bits."""
+class _CodeSearcher(Searcher):
+    """Answers queries in an index of codes: Hamming distances."""
 
-    def __init__(self, home: Home, kind: CodeKind) -> None:
-        super().__init__(home, kind.settings)
+    def __init__(self, backend: Backend, kind: CodeKind) -> None:
+        super().__init__(backend, kind.settings)
         self.kind = kind
 
-    def recall(self, scores: Scores, ask: Ask) -> Shares:
-        """Nothing is missed."""
+    def recall(self, scores: Scores, limits: Limits) -> Shares:
+        """Return 1: every code is found."""
         return np.ones(len(scores))
 
-    def scored(self, queries: Sketched, ask: Ask, without: int | None = None) -> list[Scored]:
-        """The answers in portions."""
+    def find(self, queries: SketchedBatch, limits: Limits, without: int | None = None) -> list[Answers]:
+        """Return the answers in portions."""
         rows = np.flatnonzero(queries.shingles)
-        if not len(rows) or not self.kind.is_settled:
+        if not len(rows) or not self.kind.is_planned:
             return []
-        most = int(min(ask.threshold, self.kind.plan.bits))
-        parts: list[Scored] = []
-        for part in self._found(_words(queries.slots), rows, most, ask.k and ask.k + (without is not None)):
+        most = int(min(limits.threshold, self.kind.plan.bits))
+        parts: list[Answers] = []
+        for part in self._search(_words(queries.slots), rows, most, limits.k and limits.k + (without is not None)):
             if without is not None:
                 other = part.numbers != without
-                part = Scored(part.queries[other], part.numbers[other], (part.scores[0][other],))
-            parts.append(part.best(ask, falling=False))
+                part = Answers(part.queries[other], part.numbers[other], (part.scores[0][other],))
+            parts.append(part.best(limits, descending=False))
         return parts
 
-    def _found(self, codes: Codes, rows: Whole, most: int, k: int | None) -> Iterator[Scored]:
-        """What is near queries, those of one query in one portion."""
+    def _search(self, codes: Codes, rows: Int64s, most: int, k: int | None) -> Iterator[Answers]:
+        """Yield codes within a distance of queries; all answers to a query are in one portion."""
         probes = self._probes(most)
         scan = k is None and probes * len(rows) * _SEEK > self._scan_cost(len(rows))
         at_once = _QUERIES if scan or k is not None else max(1, min(_QUERIES, _KEYS // probes))
         for start in range(0, len(rows), at_once):
             some = rows[start : start + at_once]
             if scan:
-                yield self._scanned(codes, some, most, None)
+                yield self._scan(codes, some, most, None)
             elif k is None:
                 yield from self._within(codes, some, most)
             else:
@@ -267,59 +267,60 @@ class _CodeAsking(Answering):
         return blocks(self.kind.plan.bits, self.kind.plan.tables)
 
     def _scan_cost(self, queries: int) -> float:
-        return self.home.last_number() * (_ROW * -(-queries // _QUERIES) + _COMPARE * queries)
+        return self.backend.last_number() * (_ROW * -(-queries // _QUERIES) + _COMPARE * queries)
 
-    def _filed(self, codes: Codes, rows: Whole) -> Keys:
+    def _block_keys(self, codes: Codes, rows: Int64s) -> Keys:
         return self.kind.keys(codes[rows].view(np.uint32))
 
-    def _within(self, codes: Codes, rows: Whole, most: int) -> Iterator[Scored]:
-        """Everything within a distance."""
+    def _within(self, codes: Codes, rows: Int64s, most: int) -> Iterator[Answers]:
+        """Yield all codes within a distance."""
         radii = radii_of(most, len(self._blocks)).tolist()
         steps = [(block, size) for block, radius in enumerate(radii) for size in range(radius + 1)]
-        for asked, numbers in met(self.home, rows, self._tried(self._filed(codes, rows), steps), _MEETINGS):
-            yield self._verified(codes, asked, numbers, most)
+        keys = self._probe_keys(self._block_keys(codes, rows), steps)
+        for query_rows, numbers in find_candidates(self.backend, rows, keys, _MEETINGS):
+            yield self._verify(codes, query_rows, numbers, most)
 
-    def _tried(self, filed: Keys, steps: list[tuple[int, int]]) -> Keys:
-        """The keys of blocks with so many bits turned."""
+    def _probe_keys(self, filed: Keys, steps: list[tuple[int, int]]) -> Keys:
+        """Return the keys of blocks with some of their bits flipped."""
         width = len(self._blocks[0])
-        tried = [filed[:, block, None] ^ _turns(width, size) for block, size in steps if size <= width]
+        tried = [filed[:, block, None] ^ _flips(width, size) for block, size in steps if size <= width]
         return np.concatenate([np.zeros((len(filed), 0), np.int32), *tried], axis=1)
 
-    def _verified(self, codes: Codes, asked: Whole, numbers: Whole, most: int) -> Scored:
-        parts: list[Scored] = []
-        for chosen, places, kept in self.with_sketches(asked, numbers, self.kind.slots, _SKETCHES):
+    def _verify(self, codes: Codes, query_rows: Int64s, numbers: Int64s, most: int) -> Answers:
+        parts: list[Answers] = []
+        for chosen, places, kept in self.with_sketches(numbers, self.kind.slots, _SKETCHES):
             bits = np.empty(len(chosen), np.uint32)
-            kernels.differing_bits(codes, _words(kept.slots), asked[chosen], places, bits)
+            kernels.differing_bits(codes, _words(kept.slots), query_rows[chosen], places, bits)
             near = bits <= most
-            parts.append(Scored(asked[chosen[near]], numbers[chosen[near]], (bits[near].astype(np.int64),)))
-        return Scored.joined(parts, 1)
+            parts.append(Answers(query_rows[chosen[near]], numbers[chosen[near]], (bits[near].astype(np.int64),)))
+        return Answers.concat(parts, 1)
 
-    def _nearest(self, codes: Codes, rows: Whole, most: int, k: int) -> Iterator[Scored]:
-        """The k nearest within a distance: farther and farther, until they are proven to be the nearest."""
-        found = Scored.joined([], 1)
+    def _nearest(self, codes: Codes, rows: Int64s, most: int, k: int) -> Iterator[Answers]:
+        """Yield the k nearest within a distance, searching at increasing distances until none can be missing."""
+        found = Answers.concat([], 1)
         seen = np.zeros(0, np.uint64)
         active = rows
         for proven, steps in self._steps(most):
-            keys = self._tried(self._filed(codes, active), steps)
+            keys = self._probe_keys(self._block_keys(codes, active), steps)
             if keys.size * _SEEK > self._scan_cost(len(active)):
                 break
-            for asked, numbers in met(self.home, active, keys, _MEETINGS):
-                pairs = (asked.astype(np.uint64) << np.uint64(32)) | numbers.astype(np.uint64)
+            for query_rows, numbers in find_candidates(self.backend, active, keys, _MEETINGS):
+                pairs = (query_rows.astype(np.uint64) << np.uint64(32)) | numbers.astype(np.uint64)
                 new = ~np.isin(pairs, seen)
                 seen = np.concatenate([seen, pairs[new]])
-                found = Scored.joined([found, self._verified(codes, asked[new], numbers[new], most)], 1)
+                found = Answers.concat([found, self._verify(codes, query_rows[new], numbers[new], most)], 1)
             near = np.bincount(found.queries[found.scores[0] <= proven], minlength=len(codes))
             done = active[(near[active] >= k) | (proven >= most)]
             mine = np.isin(found.queries, done)
-            yield Scored(found.queries[mine], found.numbers[mine], (found.scores[0][mine],))
-            found = Scored(found.queries[~mine], found.numbers[~mine], (found.scores[0][~mine],))
+            yield Answers(found.queries[mine], found.numbers[mine], (found.scores[0][mine],))
+            found = Answers(found.queries[~mine], found.numbers[~mine], (found.scores[0][~mine],))
             active = np.setdiff1d(active, done)
             if not len(active):
                 return
-        yield self._scanned(codes, active, most, k)
+        yield self._scan(codes, active, most, k)
 
     def _steps(self, most: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-        """Blocks and bits to turn in them, and the distance within which nothing is missed after that."""
+        """Yield steps: the distance within which nothing is missed afterwards, and the blocks and bits to flip."""
         tables = len(self._blocks)
         for radius in range(2):
             yield min(most, (radius + 1) * tables - 1), [(block, radius) for block in range(tables)]
@@ -328,13 +329,13 @@ class _CodeAsking(Answering):
         for distance in range(2 * tables, most + 1):
             yield distance, [(distance % tables, distance // tables)]
 
-    def _scanned(self, codes: Codes, rows: Whole, most: int, k: int | None) -> Scored:
+    def _scan(self, codes: Codes, rows: Int64s, most: int, k: int | None) -> Answers:
         """Compare queries with every code."""
         limits = dict.fromkeys(rows.tolist(), most)
-        found: dict[int, list[tuple[Whole, Whole]]] = {row: [] for row in limits}
+        found: dict[int, list[tuple[Int64s, Int64s]]] = {row: [] for row in limits}
         places, bits = np.empty(_PAGE, np.int64), np.empty(_PAGE, np.uint32)
         after = 0
-        while len((page := self.home.sketch_page(after, _PAGE)).numbers):
+        while len((page := self.backend.sketch_page(after, _PAGE)).numbers):
             after = int(page.numbers[-1])
             numbers, theirs = self._codes_of(page)
             for row, limit in limits.items():
@@ -345,22 +346,22 @@ class _CodeAsking(Answering):
                 if k is not None:
                     limits[row] = _keep_nearest(found[row], k, limit)
         parts = [
-            Scored(np.full(len(numbers), row), numbers, (distances,))
+            Answers(np.full(len(numbers), row), numbers, (distances,))
             for row, some in found.items()
             for numbers, distances in some
         ]
-        return Scored.joined(parts, 1)
+        return Answers.concat(parts, 1)
 
-    def _codes_of(self, page: Kept) -> tuple[Whole, Codes]:
-        fitted = page.fitted(self.kind.slots)
-        if fitted.slots.shape[1] != self.kind.slots:
-            raise self.damaged("has no sketch, or not one of this plan")
-        some = fitted.shingles > 0
-        return fitted.numbers[some], _words(fitted.slots[some])
+    def _codes_of(self, page: SketchRows) -> tuple[Int64s, Codes]:
+        fit_settings = page.padded_to(self.kind.slots)
+        if fit_settings.slots.shape[1] != self.kind.slots:
+            raise self.damaged("has no sketch, or a sketch of another plan")
+        some = fit_settings.shingles > 0
+        return fit_settings.numbers[some], _words(fit_settings.slots[some])
 
 
-def _keep_nearest(found: list[tuple[Whole, Whole]], k: int, limit: int) -> int:
-    """Keep the k nearest so far, of equally near ones the first, and say how near the next must be to count."""
+def _keep_nearest(found: list[tuple[Int64s, Int64s]], k: int, limit: int) -> int:
+    """Keep the k nearest so far, and return the maximum distance of a better one."""
     numbers, distances = (np.concatenate(column) for column in zip(*found, strict=True))
     order = np.lexsort((numbers, distances))[:k]
     found[:] = [(numbers[order], distances[order])]
@@ -371,11 +372,11 @@ def _words(slots: Sketches) -> Codes:
     return np.ascontiguousarray(slots).view(np.uint64)
 
 
-def _listed(values: Any) -> tuple[pa.Array, list[tuple[int, str]]]:
-    """Codes one by one."""
+def _pack_list(values: Any) -> tuple[pa.Array, list[tuple[int, str]]]:
+    """Pack a list of codes."""
     alone = isinstance(values, (str, bytes, bytearray, int))
     codes: list[bytes | None] = []
-    for place, value in enumerate([values] if alone else one_by_one(values)):
+    for place, value in enumerate([values] if alone else as_sequence(values)):
         try:
             codes.append(None if value is None else code_of(value))
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""Comparing what an index keeps of documents with that of queries: sketches, and bit codes."""
+"""Kernels that compare stored sketches and bit codes with those of queries."""
 
 from twinset.compiled import kernel
 from twinset.compiled.bytes_kernels import ones
@@ -6,7 +6,7 @@ from twinset.compiled.bytes_kernels import ones
 
 @kernel("void(uint32[:, ::1], uint32[:, ::1], int64[::1], int64[::1], uint32, uint32[::1])")
 def matches(left_slots, right_slots, lefts, rights, mask, out):  # type: ignore[no-untyped-def]
-    """out[i]: in how many slots row lefts[i] of the one agrees with row rights[i] of the other, in the bits of mask.
+    """out[i]: the number of slots in which rows lefts[i] and rights[i] are equal in the bits of mask.
 
     left_slots, right_slots uint32 (n, k), (m, k); lefts, rights int64 (p); out uint32 (p), written.
     """
@@ -22,7 +22,7 @@ def matches(left_slots, right_slots, lefts, rights, mask, out):  # type: ignore[
 
 @kernel("void(uint64[:, ::1], uint64[:, ::1], int64[::1], int64[::1], uint32[::1])")
 def differing_bits(left_codes, right_codes, lefts, rights, out):  # type: ignore[no-untyped-def]
-    """out[i]: in how many bits row lefts[i] of the one differs from row rights[i] of the other.
+    """out[i]: the Hamming distance of rows lefts[i] and rights[i].
 
     left_codes, right_codes uint64 (n, words), (m, words); lefts, rights int64 (p); out uint32 (p), written.
     """
@@ -37,7 +37,7 @@ def differing_bits(left_codes, right_codes, lefts, rights, out):  # type: ignore
 
 @kernel("int64(uint64[::1], uint64[:, ::1], int64, int64[::1], uint32[::1])")
 def within_bits(query, codes, most, places, out):  # type: ignore[no-untyped-def]
-    """Which rows of codes differ from a query in at most so many bits: their places, the bits, and how many they are.
+    """Find rows of codes within a Hamming distance of a query: their places, their distances, and their number.
 
     query uint64 (words); codes uint64 (n, words); places int64 (n), out uint32 (n), written from the start.
     """

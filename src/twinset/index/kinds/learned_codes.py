@@ -1,9 +1,9 @@
-"""Learned codes in an index of vectors: bit codes, fitted on a sample, by which the k nearest are ranked first.
+"""Learned codes in an index of vectors: bit codes, fitted on a sample, that rank candidates for the k nearest.
 
-A code stands behind its vector, in `slots`. For a query the codes of all documents, which are held in memory once they
-were needed, are ranked by the bits in which they differ from its own; the best hundredth of them is then compared
-exactly, together with what the tables lead to. Whoever changes the index writes down another state, by which those who
-hold codes see that they must read them again. What was learned is plain numbers, in a row of `settings`.
+The code of a vector is stored after it, in `slots`. A query ranks the codes of all documents by Hamming distance; the
+codes are cached in memory. The best hundredth is then compared exactly, together with the candidates of the tables.
+Every change of the index writes a new state to `settings`, by which other processes notice an outdated cache. The
+learned parameters are plain numbers in a row of `settings`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ import pyarrow as pa
 
 from twinset.engines.progress import Silent
 from twinset.errors import DamagedError, OptionError, StateError
-from twinset.index.backend import Home, Whole
+from twinset.index.backend import Backend, Int64s
 from twinset.index.kinds import kernels
-from twinset.index.kinds.base import STATE, kind_of, reading
-from twinset.index.kinds.text_entries import Sketched
-from twinset.index.kinds.vectors import VectorAsking, VectorKind
-from twinset.index.query import Answering, Ask, Scores, Shares
-from twinset.index.read_batches import Incoming
+from twinset.index.kinds.base import STATE, kind_for, source_options
+from twinset.index.kinds.text_entries import SketchedBatch
+from twinset.index.kinds.vectors import VectorKind, VectorSearcher
+from twinset.index.query import Limits, Scores, Searcher, Shares
+from twinset.index.read_batches import DocumentBatches
 from twinset.index.settings import Settings
 from twinset.pairs.vectors import every_nearest
 from twinset.schema import Codes, Sketches, Vectors
@@ -38,24 +38,25 @@ from twinset.system.vectors import unit_vectors
 
 BITS = 64
 _SHARE, _TIMES = 100, 20
-"""Compared exactly are a hundredth of all, and twenty times as many as are asked for at least."""
-_ASKED, _NEAREST = 200, 10  # vectors of the sample that are asked for, and how many of their nearest
+"""Compared exactly are a hundredth of all documents, and at least twenty times k."""
+_QUERIED, _NEAREST = 200, 10  # queries from the sample, and their nearest neighbours
 _MOST = 50_000  # vectors of a sample that are fitted on
 _PAGE = 2**10
+_NO_ROWS = np.zeros(0, np.int64)
 
 
-def fitted(settings: Settings, sample: tuple[object, ...]) -> Settings:
-    """The settings of a new index, with codes that were fitted on a sample, and how well they did there."""
+def fit_settings(settings: Settings, sample: tuple[object, ...]) -> Settings:
+    """Return the settings of a new index with codes fitted on a sample, and their recall on it."""
     if not sample:
         raise OptionError("learned codes are fitted on a sample; name one with --sample SOURCE")
-    kind = kind_of(settings)
+    kind = kind_for(settings)
     if not isinstance(kind, LearnedKind):
         raise OptionError("learned codes need vectors; name them with --vectors")
     source = sample[0] if len(sample) == 1 else tuple(sample)
-    incoming = Incoming(source, reading(kind, {}), Silent(), [])
-    pieces = list(incoming.batches(lambda batch: batch.texts.cast(pa.large_binary()), "reading the sample"))
+    documents = DocumentBatches(source, source_options(kind, {}), Silent(), [])
+    pieces = list(documents.read(lambda batch: batch.texts.cast(pa.large_binary()), "reading the sample"))
     rows = pa.concat_arrays([pa.nulls(0, pa.large_binary()), *pieces]).drop_null()[:_MOST]
-    settled = kind.settled(rows)
+    settled = kind.plan_from(rows)
     if settled.plan is None:
         raise OptionError("the sample holds no vectors; learned codes need some thousands")
     options = dataclasses.replace(settled.options, bits=settled.options.bits or BITS)
@@ -68,25 +69,25 @@ def fitted(settings: Settings, sample: tuple[object, ...]) -> Settings:
         name: {"type": array.dtype.str, "shape": array.shape, "data": base64.b64encode(array.tobytes()).decode()}
         for name, array in made.arrays().items()
     }
-    told = {"recall": _measured(vectors, learned.codes(hashed, made), options.measure), "arrays": arrays}
-    return dataclasses.replace(settled, options=options, learned=orjson.dumps(told).decode())
+    stored = {"recall": _recall_on_sample(vectors, learned.codes(hashed, made), options.measure), "arrays": arrays}
+    return dataclasses.replace(settled, options=options, learned=orjson.dumps(stored).decode())
 
 
-def _measured(vectors: Vectors, codes: Codes, measure: str) -> float:
-    """Which share of the nearest of some vectors of the sample is in the best hundredth by their codes."""
-    asked = np.unique(np.linspace(0, len(vectors) - 1, _ASKED).astype(np.int64))
-    nearest, _, counts = every_nearest(vectors[asked], vectors, _NEAREST + 1, measure)
+def _recall_on_sample(vectors: Vectors, codes: Codes, measure: str) -> float:
+    """Return the share of true nearest neighbours in the sample that are in the best hundredth by their codes."""
+    query_rows = np.unique(np.linspace(0, len(vectors) - 1, _QUERIED).astype(np.int64))
+    nearest, _, counts = every_nearest(vectors[query_rows], vectors, _NEAREST + 1, measure)
     few = max(_NEAREST, len(vectors) // _SHARE) + 1  # itself among them
     found = total = 0
-    for place, row in enumerate(asked.tolist()):
+    for place, row in enumerate(query_rows.tolist()):
         true = set(nearest[place, : counts[place]].tolist()) - {row}
         found += len(true & set(_best(codes[row], codes, few).tolist()))
         total += len(true)
     return found / max(1, total)
 
 
-def _best(query: npt.NDArray[np.uint64], codes: Codes, count: int) -> Whole:
-    """The places of so many codes that differ least from a query, of equal ones the first."""
+def _best(query: npt.NDArray[np.uint64], codes: Codes, count: int) -> Int64s:
+    """Return the rows of the `count` codes nearest to a query, the first of equal ones."""
     places, bits = np.empty(len(codes), np.int64), np.empty(len(codes), np.uint32)
     kernels.within_bits(query, codes, 64 * codes.shape[1], places, bits)
     if count >= len(codes):
@@ -97,19 +98,19 @@ def _best(query: npt.NDArray[np.uint64], codes: Codes, count: int) -> Whole:
 
 
 class LearnedKind(VectorKind):
-    """Vectors with learned codes behind them."""
+    """Vectors with learned codes."""
 
-    tells_state = True
+    tracks_changes = True
 
     @cached_property
     def _learned(self) -> tuple[learned.LearnedCodes, float]:
         try:
-            told = orjson.loads(self.settings.learned or "")
+            stored = orjson.loads(self.settings.learned or "")
             arrays = {
                 name: np.frombuffer(base64.b64decode(one["data"]), one["type"]).reshape(one["shape"]).copy()
-                for name, one in told["arrays"].items()
+                for name, one in stored["arrays"].items()
             }
-            made, recall = learned.from_arrays(arrays), float(told["recall"])
+            made, recall = learned.from_arrays(arrays), float(stored["recall"])
         except (ValueError, TypeError, KeyError, StateError) as error:
             raise DamagedError(f"the settings of the index are damaged: no learned codes ({error})") from error
         options = self.settings.options
@@ -118,102 +119,102 @@ class LearnedKind(VectorKind):
         return made, recall
 
     def facts(self) -> dict[str, Any]:
-        """How well the codes did on the sample."""
-        return {"recall_on_sample": self.measured}
+        """Return the recall of the codes on the sample."""
+        return {"recall_on_sample": self.sample_recall}
 
     @property
-    def measured(self) -> float:
-        """The share of the nearest that codes found on the sample."""
+    def sample_recall(self) -> float:
+        """The recall of the codes on the sample."""
         return self._learned[1]
 
     @property
     def slots(self) -> int:
-        """The numbers of a vector, and the words of its code."""
-        return super().slots + 2 * -(-int(self.settings.options.bits or BITS) // 64) if self.is_settled else 0
+        """The numbers of a vector, and the 64-bit words of its code."""
+        return super().slots + 2 * -(-int(self.settings.options.bits or BITS) // 64) if self.is_planned else 0
 
     def codes_of(self, vectors: Vectors) -> Codes:
-        """The codes of some vectors."""
+        """Return the codes of vectors."""
         hashed = unit_vectors(vectors)[0] if self.settings.options.measure == "cosine" else vectors
         return learned.codes(hashed, self._learned[0])
 
-    def behind(self, slots: Sketches) -> Codes:
-        """The codes that stand behind vectors."""
+    def codes_in(self, slots: Sketches) -> Codes:
+        """Return the codes stored in sketches."""
         return np.ascontiguousarray(slots[:, super().slots :]).view(np.uint64)
 
-    def sketched(self, rows: pa.Array) -> Sketched:
-        """Vectors with their codes."""
+    def sketched(self, rows: pa.Array) -> SketchedBatch:
+        """Pack vectors and their codes into slots."""
         made = super().sketched(rows)
         there = np.flatnonzero(made.shingles)
         codes = self.codes_of(self.vectors_of(made.slots[there]))
         made.slots[there, super().slots :] = codes.view(np.uint32)
         return made
 
-    def of_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
-        """Vectors, and the codes that they have."""
-        right = super().of_slots(slots)
+    def valid_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
+        """Return which sketches have a valid vector and its code."""
+        right = super().valid_slots(slots)
         good = np.flatnonzero(right)
-        right[good] = (self.codes_of(self.vectors_of(slots[good])) == self.behind(slots[good])).all(axis=1)
+        right[good] = (self.codes_of(self.vectors_of(slots[good])) == self.codes_in(slots[good])).all(axis=1)
         return right
 
-    def asking(self, home: Home) -> Answering:
-        """By tables, and for the k nearest by codes."""
-        return _LearnedAsking(home, self)
+    def searcher(self, backend: Backend) -> Searcher:
+        """Search by tables, and for the k nearest also by codes."""
+        return _LearnedSearcher(backend, self)
 
 
 @dataclass(frozen=True)
-class _Held:
-    """The codes of all documents as they were at some state."""
+class _CodeCache:
+    """The codes of all documents at one state of the index."""
 
     state: str | None
-    numbers: Whole
+    numbers: Int64s
     codes: Codes
 
 
-_HELD: WeakKeyDictionary[Home, _Held] = WeakKeyDictionary()
+_CODES: WeakKeyDictionary[Backend, _CodeCache] = WeakKeyDictionary()
 
 
-class _LearnedAsking(VectorAsking):
-    """Answers queries from an index of vectors with learned codes."""
+class _LearnedSearcher(VectorSearcher):
+    """Answers queries in an index of vectors with learned codes."""
 
     kind: LearnedKind
 
-    def _ranks(self, ask: Ask) -> bool:
-        return ask.k is not None
+    def _ranks(self, limits: Limits) -> bool:
+        return limits.k is not None
 
-    def recall(self, scores: Scores, ask: Ask) -> Shares:
-        """For the k nearest, what was measured on the sample, where the tables do not promise more."""
-        by_tables = super().recall(scores, ask)
-        return np.maximum(by_tables, self.kind.measured) if ask.k is not None else by_tables
+    def recall(self, scores: Scores, limits: Limits) -> Shares:
+        """For the k nearest, the recall on the sample, or that of the tables if it is higher."""
+        by_tables = super().recall(scores, limits)
+        return np.maximum(by_tables, self.kind.sample_recall) if limits.k is not None else by_tables
 
-    def _met(self, vectors: Vectors, rows: Whole, ask: Ask) -> Iterator[tuple[Whole, Whole]]:
-        if ask.k is None:
-            yield from super()._met(vectors, rows, ask)
+    def _candidates(self, vectors: Vectors, rows: Int64s, limits: Limits) -> Iterator[tuple[Int64s, Int64s]]:
+        if limits.k is None:
+            yield from super()._candidates(vectors, rows, limits)
             return
-        held, asked = self._held(), self.kind.codes_of(vectors)
-        count = max(_TIMES * ask.k, len(held.numbers) // _SHARE)
+        cached, codes = self._cached_codes(), self.kind.codes_of(vectors)
+        count = max(_TIMES * limits.k, len(cached.numbers) // _SHARE)
         for row in rows.tolist():
-            ranked = held.numbers[_best(asked[row], held.codes, count)] if len(held.numbers) else held.numbers
-            met = super()._met(vectors, np.array([row]), ask) if self.kind.plan.tables else iter(())
-            numbers = np.unique(np.concatenate([ranked, *(numbers for _, numbers in met)]))
+            best = _best(codes[row], cached.codes, count) if len(cached.numbers) else _NO_ROWS
+            by_tables = super()._candidates(vectors, np.array([row]), limits) if self.kind.plan.tables else iter(())
+            numbers = np.unique(np.concatenate([cached.numbers[best], *(numbers for _, numbers in by_tables)]))
             yield np.full(len(numbers), row), numbers
 
-    def _held(self) -> _Held:
-        """The codes of all documents, read again where the index has changed."""
-        state = self.home.settings(STATE).get(STATE)
-        held = _HELD.get(self.home)
-        if held is None or held.state != state:
+    def _cached_codes(self) -> _CodeCache:
+        """Return the codes of all documents; read them again if the index has changed."""
+        state = self.backend.settings(STATE).get(STATE)
+        cached = _CODES.get(self.backend)
+        if cached is None or cached.state != state:
             pages = list(self._pages())
             numbers = np.concatenate([np.zeros(0, np.int64), *(numbers for numbers, _ in pages)])
             words = -(-int(self.settings.options.bits or BITS) // 64)
             codes = np.concatenate([np.zeros((0, words), np.uint64), *(codes for _, codes in pages)])
-            held = _HELD[self.home] = _Held(state, numbers, codes)
-        return held
+            cached = _CODES[self.backend] = _CodeCache(state, numbers, codes)
+        return cached
 
-    def _pages(self) -> Iterator[tuple[Whole, Codes]]:
+    def _pages(self) -> Iterator[tuple[Int64s, Codes]]:
         after = 0
-        while len((page := self.home.sketch_page(after, _PAGE).fitted(self.kind.slots)).numbers):
+        while len((page := self.backend.sketch_page(after, _PAGE).padded_to(self.kind.slots)).numbers):
             if page.slots.shape[1] != self.kind.slots:
-                raise self.damaged("has no sketch, or not one of this plan")
+                raise self.damaged("has no sketch, or a sketch of another plan")
             after = int(page.numbers[-1])
             some = page.shingles > 0
-            yield page.numbers[some], self.kind.behind(page.slots[some])
+            yield page.numbers[some], self.kind.codes_in(page.slots[some])

@@ -1,4 +1,4 @@
-"""Texts as they are kept in an index: compressed one by one, so that each can be read alone."""
+"""Compress the texts of an index one by one, so that each can be read alone."""
 
 import pyarrow as pa
 
@@ -7,15 +7,15 @@ from twinset.errors import DamagedError
 
 _PLAIN, _PACKED = b"\0", b"\1"
 _WORTH = 48
-"""Shorter texts are not compressed: a frame's own bytes would eat the gain."""
+"""Texts of up to this many bytes are not compressed: a frame has an overhead."""
 _LARGEST = 3 * MAX_ROW_BYTES
-"""What the longest text has, if none of its bytes was UTF-8: each of them is kept as three."""
+"""Maximum bytes of a text: each invalid byte is stored as three."""
 
 _codec = pa.Codec("zstd", compression_level=1)
 
 
 def pack(text: bytes) -> bytes:
-    """A text as it is kept.
+    """Return a text in stored form.
 
     Examples
     --------
@@ -32,19 +32,19 @@ def pack(text: bytes) -> bytes:
 
 
 def unpacked_size(kept: bytes | None) -> int:
-    """How many bytes a text has when it is unpacked, as far as it says so."""
+    """Return the number of bytes of a text as its header states it."""
     if kept is None or kept[:1] != _PACKED:
         return len(kept or b"")
     return int.from_bytes(kept[1:5], "little")
 
 
 def unpack(kept: bytes) -> bytes:
-    """The text again; what is no packed text raises `DamagedError`."""
+    """Return the text; raise `DamagedError` if it is not a packed text."""
     if kept[:1] == _PLAIN:
         return kept[1:]
     size = int.from_bytes(kept[1:5], "little")
     if kept[:1] != _PACKED or not _WORTH < size <= _LARGEST:
-        raise DamagedError("the text of a document is damaged: it is not as this program packs texts")
+        raise DamagedError("the text of a document is damaged: it is not a packed text")
     try:
         text: bytes = _codec.decompress(kept[5:], decompressed_size=size, asbytes=True)
     except (OSError, pa.ArrowException) as error:
@@ -55,7 +55,7 @@ def unpack(kept: bytes) -> bytes:
 
 
 def unpack_text(kept: bytes | None) -> str:
-    """The text as a string; what is none raises `DamagedError`."""
+    """Return the text as a string; raise `DamagedError` if it is not one."""
     try:
         return unpack(kept or b"").decode()
     except UnicodeDecodeError as error:

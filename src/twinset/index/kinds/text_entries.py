@@ -1,4 +1,4 @@
-"""Texts to what an index keeps of them, and to what a query compares."""
+"""Sketch texts for an index or for a query, and pack their contents."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from twinset.sketches.minhash import sketch
 from twinset.system import batch_sizes
 
 UNPACKED = 2**25
-"""Bytes of texts that are unpacked at a time: few shingles may come of a long text, or none."""
+"""Bytes of texts unpacked at a time: a long text may have few shingles."""
 
 Keys = npt.NDArray[np.int32]
-"""Band keys as a database keeps them: the upper half of each key, read as a signed number."""
+"""Band keys as a database stores them: the upper half of each key, as a signed number."""
 
 
 @dataclass
-class Sketched:
-    """Sketches of some texts, one row each.
+class SketchedBatch:
+    """Sketches of a batch of documents, one row each.
 
-    `shingles` counts distinct ones. `sets` are the shingle sets themselves, where they were asked for. `replaced` are
-    the rows whose bytes were not UTF-8.
+    `shingles` are the numbers of distinct shingles, `sets` the shingle sets if they are needed, and `replaced` the rows
+    with invalid UTF-8.
     """
 
     shingles: Numbers
@@ -46,20 +46,20 @@ class Sketched:
     def __len__(self) -> int:
         return len(self.shingles)
 
-    def take(self, rows: Sequence[int]) -> Sketched:
-        """Some of them, without their sets."""
-        return Sketched(self.shingles[rows], self.slots[rows], self.keys[rows], None, np.zeros(0, np.int64))
+    def take(self, rows: Sequence[int]) -> SketchedBatch:
+        """Return some rows, without their sets."""
+        return SketchedBatch(self.shingles[rows], self.slots[rows], self.keys[rows], None, np.zeros(0, np.int64))
 
 
 @dataclass
 class Entries:
-    """Documents ready to be written: ids, their sketches, and their contents as the index keeps them.
+    """Documents ready to be written: ids, sketches and contents.
 
-    Contents are packed texts (`are_texts`) or shingle hashes, or there are none.
+    Contents are packed texts (`are_texts`), shingle hashes, or None.
     """
 
     ids: list[str]
-    sketched: Sketched
+    sketched: SketchedBatch
     contents: list[bytes] | None
     are_texts: bool
 
@@ -68,27 +68,27 @@ class Entries:
 
     @property
     def nbytes(self) -> int:
-        """About how much is written."""
+        """The approximate number of bytes to write."""
         done = self.sketched
         return done.slots.nbytes + 4 * done.keys.nbytes + sum(map(len, self.contents or ()))
 
     def take(self, rows: Sequence[int]) -> Entries:
-        """Some of them."""
+        """Return some rows."""
         contents = None if self.contents is None else [self.contents[row] for row in rows]
         return Entries([self.ids[row] for row in rows], self.sketched.take(rows), contents, self.are_texts)
 
 
-def sketched(texts: pa.Array, settings: Settings, *, sets: bool) -> Sketched:
-    """Sketch texts with an index's options and seed; safe in any thread."""
+def sketch_texts(texts: pa.Array, settings: Settings, *, sets: bool) -> SketchedBatch:
+    """Sketch texts with the options and the seed of an index; thread-safe."""
     slots = np.zeros((len(texts), settings.bands.n_hashes), np.uint32)
-    made, replaced = _shingled(texts, settings, slots, keep=sets)
-    return Sketched(made.sizes, slots, keys_of(slots, settings), made if sets else None, replaced)
+    made, replaced = _shingle(texts, settings, slots, keep=sets)
+    return SketchedBatch(made.sizes, slots, keys_of(slots, settings), made if sets else None, replaced)
 
 
-def _shingled(texts: pa.Array, settings: Settings, slots: Sketches | None, *, keep: bool) -> tuple[Sets, Places]:
-    """The shingle sets of texts, or with not `keep` their sizes alone; sketches are put into `slots` on the way."""
+def _shingle(texts: pa.Array, settings: Settings, slots: Sketches | None, *, keep: bool) -> tuple[Sets, Places]:
+    """Return the shingle sets of texts, or without `keep` only their sizes; fill `slots` with sketches."""
     options = settings.options
-    ready = shingled(_listed(texts) if options.items is not None else texts, options, settings.seed)
+    ready = shingled(_element_hashes(texts) if options.items is not None else texts, options, settings.seed)
     sizes, starts = np.zeros(len(texts), np.uint32), np.zeros(len(texts), np.int64)
     pieces: list[Hashes] = []
     held = 0
@@ -107,8 +107,8 @@ def _shingled(texts: pa.Array, settings: Settings, slots: Sketches | None, *, ke
     return Sets(hashes, starts, sizes), ready.replaced
 
 
-def _listed(texts: pa.Array) -> pa.Array:
-    """Sets as they are written, as the hashes of their elements."""
+def _element_hashes(texts: pa.Array) -> pa.Array:
+    """Parse sets, and return the hashes of their elements."""
     rows, bad = element_sets(texts)
     if bad:
         raise SourceError(f"set number {bad[0][0]} cannot be read: {bad[0][1]}")
@@ -116,16 +116,15 @@ def _listed(texts: pa.Array) -> pa.Array:
 
 
 def keys_of(slots: Sketches, settings: Settings) -> Keys:
-    """The band keys of sketches, (n, bands)."""
+    """Return the band keys of sketches, (n, bands)."""
     keys = band_keys(slots, np.zeros(len(slots), np.uint64), settings.bands)
     return np.ascontiguousarray((keys >> np.uint64(32)).astype(np.uint32).view(np.int32).T)
 
 
 def packed_bands(numbers: npt.NDArray[np.int64], keys: Keys) -> npt.NDArray[np.int64]:
-    """Rows of the table `bands` as one number each, key above document, in the order of the table.
+    """Return the rows of the table `bands` as one number each, key above document, in the order of the table.
 
-    Two bands of one document may have the same key, once in a great while: that is one row. NumPy's `unique` would do
-    the same, ten times as slowly.
+    Two bands of one document rarely have the same key; they are one row. NumPy's `unique` is ten times slower.
 
     Examples
     --------
@@ -138,13 +137,13 @@ def packed_bands(numbers: npt.NDArray[np.int64], keys: Keys) -> npt.NDArray[np.i
     return packed if fresh.all() else packed[np.concatenate([[True], fresh])]
 
 
-def entries(ids: list[str], texts: pa.Array, settings: Settings) -> Entries:
-    """Documents ready to be written; safe in any thread."""
+def make_entries(ids: list[str], texts: pa.Array, settings: Settings) -> Entries:
+    """Prepare documents for writing; thread-safe."""
     store = settings.options.store
-    done = sketched(texts, settings, sets=store == "shingles")
+    done = sketch_texts(texts, settings, sets=store == "shingles")
     contents = None
     if store == "text":
-        contents = [pack(text) for text in _bytes_of(texts, done.replaced)]
+        contents = [pack(text) for text in _utf8_bytes(texts, done.replaced)]
     elif done.sets is not None:
         contents = [_set(done.sets, row).tobytes() for row in range(len(ids))]
     done.sets = None
@@ -152,10 +151,10 @@ def entries(ids: list[str], texts: pa.Array, settings: Settings) -> Entries:
 
 
 def sets_of(contents: Sequence[bytes | None], settings: Settings) -> Sets:
-    """The shingle sets of documents, from what was kept of them; of a document there must be something."""
+    """Return the shingle sets of documents from their contents; raise `DamagedError` if one is missing."""
     kept = [one for one in contents if one is not None]
     if len(kept) < len(contents) or (settings.options.store == "shingles" and any(len(one) % 8 for one in kept)):
-        raise DamagedError("the index is damaged: what was kept of a document is not there, or not the whole of it")
+        raise DamagedError("the index is damaged: the content of a document is missing or incomplete")
     if settings.options.store == "shingles":
         sizes = np.array([len(one) // 8 for one in kept], np.uint32)
         starts = np.zeros(len(kept) + 1, np.int64)
@@ -164,26 +163,26 @@ def sets_of(contents: Sequence[bytes | None], settings: Settings) -> Sets:
     sizes = np.array([unpacked_size(one) for one in kept], np.int64)
     cuts = list(runs(sizes, UNPACKED))
     if len(cuts) <= 1:
-        return _unpacked(kept, settings)
-    pieces = [_trimmed(_unpacked(kept[first:last], settings)) for first, last in cuts]
+        return _unpack_sets(kept, settings)
+    pieces = [_trim(_unpack_sets(kept[first:last], settings)) for first, last in cuts]
     counts = np.concatenate([piece.sizes for piece in pieces])
     return Sets(np.concatenate([piece.hashes for piece in pieces]), np.cumsum(counts, dtype=np.int64) - counts, counts)
 
 
-def _unpacked(kept: Sequence[bytes], settings: Settings) -> Sets:
+def _unpack_sets(kept: Sequence[bytes], settings: Settings) -> Sets:
     texts = pa.array([unpack(one) for one in kept], pa.large_binary())
-    return _shingled(texts, settings, None, keep=True)[0]
+    return _shingle(texts, settings, None, keep=True)[0]
 
 
-def _trimmed(sets: Sets) -> Sets:
-    """The same sets without the room that repeated shingles took."""
+def _trim(sets: Sets) -> Sets:
+    """Return the sets without the unused space of repeated shingles."""
     each = zip(sets.starts.tolist(), sets.sizes.tolist(), strict=False)
     hashes = np.concatenate([sets.hashes[first : first + size] for first, size in each])
     return Sets(hashes, np.cumsum(sets.sizes, dtype=np.int64) - sets.sizes, sets.sizes)
 
 
 def runs(sizes: npt.NDArray[Any], most: int) -> Iterator[tuple[int, int]]:
-    """Cut things of some sizes into runs of at most so much, or of one thing: texts differ in length a thousandfold.
+    """Split items into runs with a total size of up to `most`, or of one item.
 
     Examples
     --------
@@ -205,8 +204,8 @@ def _set(sets: Sets, row: int) -> Any:
     return np.sort(sets.hashes[first : first + int(sets.sizes[row])])
 
 
-def _bytes_of(texts: pa.Array, replaced: Places) -> list[bytes]:
-    """Each text as UTF-8, null as nothing; bytes that are not UTF-8 become U+FFFD, as they are compared."""
+def _utf8_bytes(texts: pa.Array, replaced: Places) -> list[bytes]:
+    """Return each text as UTF-8, null as empty; invalid bytes become U+FFFD, as in the comparison."""
     data, offsets = buffers_of(texts)
     whole = data.data
     found = [bytes(whole[first:last]) for first, last in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]

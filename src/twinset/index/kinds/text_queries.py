@@ -1,4 +1,4 @@
-"""Queries to answers, of texts and sets: candidates by bands, dropped by sketches, verified by contents."""
+"""Answer queries of texts and sets: candidates by bands, filtered by sketches, verified by contents."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from twinset.index.backend import Home, Whole
+from twinset.index.backend import Backend, Int64s
 from twinset.index.kinds import kernels
-from twinset.index.kinds.text_entries import Sketched, runs, sets_of
-from twinset.index.query import Answering, Ask, Scored, Scores, Shares, met
+from twinset.index.kinds.text_entries import SketchedBatch, runs, sets_of
+from twinset.index.query import Answers, Limits, Scores, Searcher, Shares, find_candidates
 from twinset.index.settings import Settings
 from twinset.pairs.sets import Sets, overlaps, scores
 from twinset.plan import at_least, matches_needed
@@ -22,131 +22,133 @@ from twinset.system.arrays import ranges
 
 _WHOLE, _LOW = np.uint32(0xFFFFFFFF), np.uint32(0xFF)
 _ERRORS = 3.5
-"""Standard errors by which an estimate may be off; the plan allows for as much."""
+"""Standard errors that an estimate may be off, as in the plan."""
 
 
 @dataclass
-class _Near:
-    """Candidates that nothing rules out yet: query, document, equal slots, and the document's shingles."""
+class _Candidates:
+    """Candidate pairs: query row, document number, equal slots, and shingles of the document."""
 
-    queries: Whole
-    numbers: Whole
+    queries: Int64s
+    numbers: Int64s
     matches: Numbers
     sizes: Numbers
 
-    def take(self, rows: Whole) -> _Near:
-        """Some of them."""
-        return _Near(self.queries[rows], self.numbers[rows], self.matches[rows], self.sizes[rows])
+    def take(self, rows: Int64s) -> _Candidates:
+        """Return some of the candidates."""
+        return _Candidates(self.queries[rows], self.numbers[rows], self.matches[rows], self.sizes[rows])
 
 
-class Asking(Answering):
-    """Answers queries from an index of texts or sets: similarity, and containment both ways."""
+class TextSearcher(Searcher):
+    """Answers queries in an index of texts or sets: similarity, and containment both ways."""
 
-    def __init__(self, home: Home, settings: Settings) -> None:
-        super().__init__(home, settings)
+    def __init__(self, backend: Backend, settings: Settings) -> None:
+        super().__init__(backend, settings)
         self.plan, self.loss = settings.bands, settings.loss
         self.estimates = settings.options.store == "none"
 
-    def scored(self, queries: Sketched, ask: Ask, without: int | None = None) -> list[Scored]:
-        """The answers in portions: each query's are in one of them."""
+    def find(self, queries: SketchedBatch, limits: Limits, without: int | None = None) -> list[Answers]:
+        """Return the answers in portions; all answers to a query are in one portion."""
         many = batch_sizes.INDEX_QUERIES
         ends = ((first, min(first + many, len(queries))) for first in range(0, len(queries), many))
-        return [part for first, last in ends for part in self._scored(queries, first, last, ask, without)]
+        return [part for first, last in ends for part in self._find(queries, first, last, limits, without)]
 
-    def recall(self, scores: Scores, ask: Ask) -> Shares:
-        """The least probability with which a document this similar to the query is found."""
+    def recall(self, scores: Scores, limits: Limits) -> Shares:
+        """Return the minimum probability that a document of each similarity is found."""
         one = np.minimum(scores, 1.0) ** self.plan.rows_per_band
         banded: Shares = 1.0 - (1.0 - one) ** self.plan.n_bands
-        if not ask.threshold:
+        if not limits.threshold:
             return banded
         if self.estimates:
             values, places = np.unique(scores, return_inverse=True)
-            chances = [_reaching(value, ask.threshold, self.plan.n_hashes) for value in values.tolist()]
+            chances = [_reach_probability(value, limits.threshold, self.plan.n_hashes) for value in values.tolist()]
             return banded * np.array(chances, np.float64)[places]
         return banded * (1.0 - self.loss)
 
-    def _scored(self, queries: Sketched, first: int, last: int, ask: Ask, without: int | None) -> Iterator[Scored]:
-        for asked, numbers in self._candidates(queries, first, last):
+    def _find(
+        self, queries: SketchedBatch, first: int, last: int, limits: Limits, without: int | None
+    ) -> Iterator[Answers]:
+        for query_rows, numbers in self._candidates(queries, first, last):
             if without is not None:
                 other = numbers != without
-                asked, numbers = asked[other], numbers[other]
-            near = self._likely(queries, asked, numbers, ask)
-            found = self._estimated(queries, near) if self.estimates else self._verified(queries, near, ask)
-            yield found.best(ask, falling=True)
+                query_rows, numbers = query_rows[other], numbers[other]
+            candidates = self._filter(queries, query_rows, numbers, limits)
+            found = self._estimate(queries, candidates) if self.estimates else self._verify(queries, candidates, limits)
+            yield found.best(limits, descending=True)
 
-    def _candidates(self, queries: Sketched, first: int, last: int) -> Iterator[tuple[Whole, Whole]]:
-        """Pairs of query and document that share a band."""
+    def _candidates(self, queries: SketchedBatch, first: int, last: int) -> Iterator[tuple[Int64s, Int64s]]:
+        """Yield pairs of query and document that share a band."""
         rows = first + np.flatnonzero(queries.shingles[first:last])
-        return met(self.home, rows, queries.keys[rows], batch_sizes.INDEX_MEETINGS)
+        return find_candidates(self.backend, rows, queries.keys[rows], batch_sizes.INDEX_MEETINGS)
 
-    def _likely(self, queries: Sketched, asked: Whole, numbers: Whole, ask: Ask) -> _Near:
-        """Candidates whose sketches and sizes do not rule them out."""
-        kept: list[_Near] = []
-        by_threshold = not self.estimates and ask.threshold > 0
-        least = matches_needed(self.plan.n_hashes, ask.threshold, self.loss) if by_threshold else 1
+    def _filter(self, queries: SketchedBatch, query_rows: Int64s, numbers: Int64s, limits: Limits) -> _Candidates:
+        """Drop candidates that their sketches or sizes rule out."""
+        kept: list[_Candidates] = []
+        by_threshold = not self.estimates and limits.threshold > 0
+        least = matches_needed(self.plan.n_hashes, limits.threshold, self.loss) if by_threshold else 1
         most_bytes = batch_sizes.INDEX_SKETCH_BYTES
-        for chosen, places, documents in self.with_sketches(asked, numbers, self.plan.n_hashes, most_bytes):
+        for chosen, places, documents in self.with_sketches(numbers, self.plan.n_hashes, most_bytes):
             matches = np.empty(len(chosen), np.uint32)
             mask = _LOW if by_threshold else _WHOLE
-            kernels.matches(queries.slots, documents.slots, asked[chosen], places, mask, matches)
+            kernels.matches(queries.slots, documents.slots, query_rows[chosen], places, mask, matches)
             theirs = documents.shingles[places]
-            sizes = queries.shingles[asked[chosen]].astype(np.float64), theirs.astype(np.float64)
-            near = np.minimum(*sizes) >= ask.threshold * np.maximum(*sizes) * (1.0 - 1e-12)
+            sizes = queries.shingles[query_rows[chosen]].astype(np.float64), theirs.astype(np.float64)
+            near = np.minimum(*sizes) >= limits.threshold * np.maximum(*sizes) * (1.0 - 1e-12)
             stay = np.flatnonzero((matches >= least) & near)
-            kept.append(_Near(asked[chosen[stay]], numbers[chosen[stay]], matches[stay], theirs[stay]))
+            kept.append(_Candidates(query_rows[chosen[stay]], numbers[chosen[stay]], matches[stay], theirs[stay]))
         if not kept:
-            return _Near(asked[:0], numbers[:0], np.zeros(0, np.uint32), np.zeros(0, np.uint32))
+            return _Candidates(query_rows[:0], numbers[:0], np.zeros(0, np.uint32), np.zeros(0, np.uint32))
         found = kept[0]
         if len(kept) > 1:
             names = ("queries", "numbers", "matches", "sizes")
-            found = _Near(*(np.concatenate([getattr(one, name) for one in kept]) for name in names))
+            found = _Candidates(*(np.concatenate([getattr(one, name) for one in kept]) for name in names))
             found = found.take(np.lexsort((found.numbers, found.queries)))
-        if ask.k is None or by_threshold or not len(found.numbers):
+        if limits.k is None or by_threshold or not len(found.numbers):
             return found
-        return self._nearest(found, int(ask.k))
+        return self._nearest(found, int(limits.k))
 
-    def _nearest(self, near: _Near, k: int) -> _Near:
-        """Those that can be among the k nearest of their query: estimates are off by so much, and no more."""
-        order = np.lexsort((-near.matches.astype(np.int64), near.queries))
-        asked, matches = near.queries[order], near.matches[order].astype(np.float64)
-        starts = np.flatnonzero(np.concatenate([[True], asked[1:] != asked[:-1]]))
+    def _nearest(self, candidates: _Candidates, k: int) -> _Candidates:
+        """Keep candidates that can be among the k nearest of their query, given the error of estimates."""
+        order = np.lexsort((-candidates.matches.astype(np.int64), candidates.queries))
+        query_rows, matches = candidates.queries[order], candidates.matches[order].astype(np.float64)
+        starts = np.flatnonzero(np.concatenate([[True], query_rows[1:] != query_rows[:-1]]))
         ends = np.concatenate([starts[1:], [len(order)]])
         kth = matches[np.minimum(starts + k, ends) - 1]
         share = kth / self.plan.n_hashes
         slack = 2 * _ERRORS * np.sqrt(np.maximum(share * (1 - share), 1 / self.plan.n_hashes) * self.plan.n_hashes)
-        return near.take(np.sort(order[matches >= np.repeat(kth - slack, ends - starts)]))
+        return candidates.take(np.sort(order[matches >= np.repeat(kth - slack, ends - starts)]))
 
-    def _estimated(self, queries: Sketched, near: _Near) -> Scored:
-        similarity = near.matches / self.plan.n_hashes
-        ours, theirs = queries.shingles[near.queries].astype(np.float64), near.sizes.astype(np.float64)
+    def _estimate(self, queries: SketchedBatch, candidates: _Candidates) -> Answers:
+        similarity = candidates.matches / self.plan.n_hashes
+        ours, theirs = queries.shingles[candidates.queries].astype(np.float64), candidates.sizes.astype(np.float64)
         shared = similarity / (1 + similarity) * (ours + theirs)
         contained = np.minimum(shared / ours, 1.0), np.minimum(shared / theirs, 1.0)
-        return Scored(near.queries, near.numbers, (similarity, *contained))
+        return Answers(candidates.queries, candidates.numbers, (similarity, *contained))
 
-    def _verified(self, queries: Sketched, near: _Near, ask: Ask) -> Scored:
-        """Exact scores of those pairs that reach the threshold."""
+    def _verify(self, queries: SketchedBatch, candidates: _Candidates, limits: Limits) -> Answers:
+        """Return the exact scores of pairs that reach the threshold."""
         if queries.sets is None:
             raise ValueError("queries without their shingle sets cannot be verified")
-        done: list[Scored] = []
-        distinct, places, inverse = np.unique(near.numbers, return_index=True, return_inverse=True)
-        for first, last in runs(near.sizes[places], batch_sizes.INDEX_SHINGLES):
+        done: list[Answers] = []
+        distinct, places, inverse = np.unique(candidates.numbers, return_index=True, return_inverse=True)
+        for first, last in runs(candidates.sizes[places], batch_sizes.INDEX_SHINGLES):
             theirs, which = self._sets(distinct[first:last])
             chosen = np.flatnonzero((inverse >= first) & (inverse < last))
-            asked = near.queries[chosen]
-            sets, rows = _side_by_side(queries.sets, asked, theirs)
+            query_rows = candidates.queries[chosen]
+            sets, rows = _concat_sets(queries.sets, query_rows, theirs)
             offset = len(sets.sizes) - len(theirs.sizes)
             left, right = rows.astype(np.uint32), (which[inverse[chosen] - first] + offset).astype(np.uint32)
-            shared = overlaps(sets, left, right, ask.threshold)
+            shared = overlaps(sets, left, right, limits.threshold)
             some = np.flatnonzero(shared)
             exact = scores(shared[some], sets.sizes[left[some]], sets.sizes[right[some]])
-            done.append(Scored(asked[some], near.numbers[chosen[some]], exact))
-        return Scored.joined(done, 3)
+            done.append(Answers(query_rows[some], candidates.numbers[chosen[some]], exact))
+        return Answers.concat(done, 3)
 
-    def _sets(self, numbers: Whole) -> tuple[Sets, Whole]:
-        """The shingle sets of documents, those of copies once, and which of the sets is each document's."""
-        documents = self.home.documents(numbers, contents=True)
+    def _sets(self, numbers: Int64s) -> tuple[Sets, Int64s]:
+        """Return the distinct shingle sets of documents, and the row of each document's set."""
+        documents = self.backend.documents(numbers, contents=True)
         if len(documents) != len(numbers):
-            raise self.damaged("is not there")
+            raise self.damaged("is missing")
         self.ids.update((one.number, one.id) for one in documents)
         contents: dict[bytes | None, int] = {}
         which = np.array([contents.setdefault(one.content, len(contents)) for one in documents], np.int64)
@@ -154,15 +156,15 @@ class Asking(Answering):
 
 
 @lru_cache(maxsize=4096)
-def _reaching(similarity: float, threshold: float, n_hashes: int) -> float:
-    """The probability that the estimate of a document this similar is no less than the threshold."""
+def _reach_probability(similarity: float, threshold: float, n_hashes: int) -> float:
+    """Return the probability that the estimate of a document of this similarity reaches the threshold."""
     needed = math.ceil(threshold * n_hashes)
     return at_least(needed - ((needed - 1) / n_hashes >= threshold), n_hashes, similarity)
 
 
-def _side_by_side(queries: Sets, asked: Whole, documents: Sets) -> tuple[Sets, Whole]:
-    """The sets of the queries that were asked and those of the documents, in one; and the place of each asked one."""
-    rows, places = np.unique(asked, return_inverse=True)
+def _concat_sets(queries: Sets, query_rows: Int64s, documents: Sets) -> tuple[Sets, Int64s]:
+    """Concatenate the sets of the queries and documents; return the row of each query's set."""
+    rows, places = np.unique(query_rows, return_inverse=True)
     lengths = queries.sizes[rows].astype(np.int64)
     ours = queries.hashes[ranges(queries.starts[rows], lengths)]
     starts = np.concatenate([np.cumsum(lengths) - lengths, documents.starts[: len(documents.sizes)] + len(ours)])

@@ -1,4 +1,4 @@
-"""Texts and sets in an index: sketches and bands, and what is kept to verify by."""
+"""Texts and sets in an index: sketches, bands, and contents for verification."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from twinset.errors import DamagedError, OptionError
-from twinset.index.backend import Document, Home, Kept
+from twinset.index.backend import Backend, Document, SketchRows
 from twinset.index.kinds.base import Kind
 from twinset.index.kinds.pack_text import pack, unpack, unpack_text
-from twinset.index.kinds.text_entries import Entries, Keys, Sketched, entries, keys_of, sets_of, sketched
-from twinset.index.kinds.text_queries import Asking
-from twinset.index.query import Answering, Ask
+from twinset.index.kinds.text_entries import Entries, Keys, SketchedBatch, keys_of, make_entries, sets_of, sketch_texts
+from twinset.index.kinds.text_queries import TextSearcher
+from twinset.index.query import Limits, Searcher
 from twinset.index.read_batches import texts_array
 from twinset.options.index import QueryOptions, SourceOptions
 from twinset.plan import band_probability
@@ -24,14 +24,14 @@ from twinset.sketches.minhash import sketch
 
 
 class TextKind(Kind):
-    """Texts, and sets, which are lists of elements."""
+    """Texts, and sets as lists of elements."""
 
     name = "text"
     empty = "word"
 
     @property
     def slots(self) -> int:
-        """The hashes of a sketch."""
+        """The number of hashes in a sketch."""
         return self.settings.bands.n_hashes
 
     @property
@@ -50,14 +50,14 @@ class TextKind(Kind):
             "shingles": pa.field("hashes", pa.large_binary(), nullable=False),
         }.get(self._store)
 
-    def exported(self, documents: list[Document]) -> list[Any]:
-        """Texts unpacked, hashes as they are."""
+    def export_contents(self, documents: list[Document]) -> list[Any]:
+        """Return unpacked texts, or hashes as they are stored."""
         if any(one.content is None for one in documents):
-            raise DamagedError("the index is damaged: something of a document is missing; run twinset index verify")
+            raise DamagedError("the index is damaged: the content of a document is missing; run twinset index verify")
         return [unpack_text(one.content) if self.are_texts else one.content for one in documents]
 
-    def imported(self, batch: pa.RecordBatch, path: Path) -> list[bytes] | None:
-        """Texts packed again, hashes as they are."""
+    def import_contents(self, batch: pa.RecordBatch, path: Path) -> list[bytes] | None:
+        """Return packed texts, or hashes as they were exported."""
         if self.content is None:
             return None
         if self.are_texts:
@@ -65,100 +65,100 @@ class TextKind(Kind):
         contents: list[bytes] = batch.column("hashes").to_pylist()
         counts = 8 * np.asarray(batch.column("shingles")).astype(np.int64)
         if [len(one) for one in contents] != counts.tolist():
-            raise DamagedError(f"{path} is damaged: documents have not the number of shingle hashes that it says")
+            raise DamagedError(f"{path} is damaged: the number of shingle hashes of a document is wrong")
         return contents
 
     @property
     def are_texts(self) -> bool:
-        """Whether texts are kept."""
+        """Whether texts are stored."""
         return self._store == "text"
 
-    def columns(self, options: SourceOptions) -> dict[str, Any]:
-        """The column of lists, of an index of sets."""
+    def source_columns(self, options: SourceOptions) -> dict[str, Any]:
+        """Return the column of lists for an index of sets."""
         other = options.item_flag if options.item_kind not in ("text", "items", "groups") else None
         if not self._of_sets and options.item_kind != "text" and other is None:
             flag, column = ("--items", options.items) if options.items is not None else ("--group", options.group)
-            raise OptionError(f"{flag} {column} says that documents are sets, but the index holds texts; leave it out")
+            raise OptionError(f"{flag} {column} is for sets, but the index holds texts; leave it out")
         if other is not None:
             held = "sets" if self._of_sets else "texts"
-            raise OptionError(f"{other} says what a document is, but the index holds {held}; leave it out")
+            raise OptionError(f"{other} does not fit: the index holds {held}; leave it out")
         if options.group is not None:
             if self.settings.options.bag:
-                raise OptionError("--group brings sets, but the index holds bags (--bag); add lists with --items")
+                raise OptionError("--group makes sets, but the index holds bags (--bag); add lists with --items")
             return {}
         return {"items": options.items or self.settings.options.items} if self._of_sets else {}
 
-    def is_one(self, what: Any) -> bool:
-        """A string; of an index of sets also a set."""
+    def is_single(self, what: Any) -> bool:
+        """A string; in an index of sets also a set."""
         return isinstance(what, str) or (self._of_sets and isinstance(what, Set))
 
-    def given(self, values: Any) -> pa.Array:
-        """Texts, or lists of elements."""
+    def from_values(self, values: Any) -> pa.Array:
+        """Return texts, or lists of elements as texts."""
         return texts_array(values, sets=self._of_sets)
 
     def keys(self, slots: Sketches) -> Keys:
-        """Band keys."""
+        """Return band keys."""
         return keys_of(slots, self.settings)
 
     def entries(self, ids: list[str], rows: pa.Array) -> Entries:
-        """Sketches, and what is kept besides."""
-        return entries(ids, rows, self.settings)
+        """Sketch documents and pack their contents."""
+        return make_entries(ids, rows, self.settings)
 
-    def queries(self, rows: pa.Array) -> Sketched:
-        """Sketches, and the shingle sets where answers are verified."""
-        return sketched(rows, self.settings, sets=self._store != "none")
+    def queries(self, rows: pa.Array) -> SketchedBatch:
+        """Sketch queries, with their shingle sets if answers are verified."""
+        return sketch_texts(rows, self.settings, sets=self._store != "none")
 
-    def itself(self, kept: Kept, document: Document) -> Sketched:
-        """The same, of what is kept."""
+    def query_from(self, sketches: SketchRows, document: Document) -> SketchedBatch:
+        """Make a query from the stored sketch and content."""
         sets = sets_of([document.content], self.settings) if self._store != "none" else None
-        return Sketched(kept.shingles, kept.slots, self.keys(kept.slots), sets, np.zeros(0, np.int64))
+        return SketchedBatch(sketches.shingles, sketches.slots, self.keys(sketches.slots), sets, np.zeros(0, np.int64))
 
-    def ask(self, asked: QueryOptions) -> Ask:
-        """From the threshold of the index on, unless something else is asked."""
+    def limits(self, options: QueryOptions) -> Limits:
+        """Default to the threshold of the index, or to none for the k nearest."""
         plan = self.settings.bands
-        if asked.distance is not None:
-            raise OptionError("distance has no meaning for an index of texts or sets; give a threshold (--threshold)")
-        if asked.threshold is None:
-            return Ask(0.0 if asked.k is not None else plan.threshold, asked.k)
-        if asked.threshold < plan.threshold and not asked.force:
-            found = band_probability(asked.threshold, plan.n_bands, plan.rows_per_band) * (1 - self.settings.loss)
+        if options.distance is not None:
+            raise OptionError("distance is not for an index of texts or sets; give a threshold (--threshold)")
+        if options.threshold is None:
+            return Limits(0.0 if options.k is not None else plan.threshold, options.k)
+        if options.threshold < plan.threshold and not options.force:
+            found = band_probability(options.threshold, plan.n_bands, plan.rows_per_band) * (1 - self.settings.loss)
             raise OptionError(
-                f"threshold is {asked.threshold:g}, and the index was planned for {plan.threshold:g}: a document at "
-                f"{asked.threshold:g} would be found with probability {found:.4f} only; ask from {plan.threshold:g} "
-                "on, ask for the k nearest, or take what is found with force (--force)"
+                f"threshold is {options.threshold:g}, and the index was planned for {plan.threshold:g}: a document at "
+                f"{options.threshold:g} would be found with probability {found:.4f} only; ask for {plan.threshold:g} "
+                "or more, ask for the k nearest, or accept the lower recall with force (--force)"
             )
-        return Ask(asked.threshold, asked.k)
+        return Limits(options.threshold, options.k)
 
-    def asking(self, home: Home) -> Answering:
-        """By bands, sketches and contents."""
-        return Asking(home, self.settings)
+    def searcher(self, backend: Backend) -> Searcher:
+        """Search by bands, sketches and contents."""
+        return TextSearcher(backend, self.settings)
 
-    def lacking(self, documents: list[Document]) -> str | None:
-        """Hashes must be there where they are kept, and nothing where nothing is; texts are looked at one by one."""
+    def content_error(self, documents: list[Document]) -> str | None:
+        """Return an error if contents do not fit the option `store`; texts are checked one by one."""
         if self._store == "text" or not any((one.content is None) == (self._store == "shingles") for one in documents):
             return None
-        return f"documents have contents that an index with store {self._store!r} has not, or lack them"
+        return f"documents lack contents, or have contents that an index with store {self._store!r} does not store"
 
-    def odd(self, documents: list[Document], kept: Kept) -> Iterator[tuple[Document, str]]:
-        """Documents whose sketch is not that of their content."""
+    def mismatches(self, documents: list[Document], sketches: SketchRows) -> Iterator[tuple[Document, str]]:
+        """Yield documents whose sketch does not fit their content."""
         if self._store == "none":
             return
         whole = [one for one in documents if self._is_whole(one.content)]
         if len(whole) < len(documents):
             numbers = {one.number for one in whole}
             lost = (one for one in documents if one.number not in numbers)
-            yield from ((one, f"the {self._store} kept of it cannot be read") for one in lost)
+            yield from ((one, f"its stored {self._store} cannot be read") for one in lost)
         again = self._sketched_again(whole)
-        by_number = {number: row for row, number in enumerate(kept.numbers.tolist())}
+        by_number = {number: row for row, number in enumerate(sketches.numbers.tolist())}
         for place, one in enumerate(whole):
             row = by_number.get(one.number)
-            if row is None or kept.shingles[row] != again.shingles[place]:
-                yield one, f"the number of shingles is not that of the {self._store} kept"
-            elif again.shingles[place] and (kept.slots[row] != again.slots[place]).any():
-                yield one, f"the sketch is not that of the {self._store} kept"
+            if row is None or sketches.shingles[row] != again.shingles[place]:
+                yield one, f"the number of shingles does not fit the stored {self._store}"
+            elif again.shingles[place] and (sketches.slots[row] != again.slots[place]).any():
+                yield one, f"the sketch does not fit the stored {self._store}"
 
     def _is_whole(self, content: bytes | None) -> bool:
-        """Whether the content of a document is what an index of this kind keeps."""
+        """Whether the content of a document can be read."""
         if content is None:
             return False
         if self._store == "shingles":
@@ -169,15 +169,15 @@ class TextKind(Kind):
             return False
         return True
 
-    def _sketched_again(self, documents: list[Document]) -> Kept:
-        """The number of shingles and the sketch of each document, from its content."""
+    def _sketched_again(self, documents: list[Document]) -> SketchRows:
+        """Sketch documents again from their contents."""
         contents = [one.content or b"" for one in documents]
         numbers = np.array([one.number for one in documents], np.int64)
         if self.are_texts:
             texts = pa.array([unpack(content) for content in contents], pa.large_binary())
-            made = sketched(texts, self.settings, sets=False)
-            return Kept(numbers, made.shingles, made.slots)
+            made = sketch_texts(texts, self.settings, sets=False)
+            return SketchRows(numbers, made.shingles, made.slots)
         sets = sets_of(contents, self.settings)
         shingles = Shingles(np.arange(len(numbers)), sets.starts, sets.hashes)
         slots = sketch(shingles, self.settings.options.sketch, self.slots, self.settings.seed)
-        return Kept(numbers, sets.sizes, slots)
+        return SketchRows(numbers, sets.sizes, slots)

@@ -1,9 +1,8 @@
-"""Vectors in an index: filed under the keys of several hash tables, found by trying a few more in each.
+"""Vectors in an index: stored under one key for each hash table, found by probing several keys in each.
 
-The keys are those of `twinset.sketches.vectors.keys`, of a plan in which only the query looks for others (`sides` is
-1); of each table one is kept, with the table's number mixed in. What is met is verified exactly, by the same functions
-as pairs. So everything that is answered is right, and whatever is within the limit that the index was planned for is
-found with the recall that was asked for.
+The keys are those of `twinset.sketches.vectors.keys`, of a plan in which only the query probes (`sides` is 1). One key
+of each table is stored, mixed with the number of the table. Candidates are verified exactly, by the same functions as
+pairs. Vectors within the limit of the index are found with the recall of the plan.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ import pyarrow as pa
 from twinset.candidates import probing
 from twinset.documents.items.vectors import holds_vectors, packed_rows, packed_vectors, read_vector
 from twinset.errors import OptionError, PlanWarning, SourceError
-from twinset.index.backend import Home, Kept, Whole
-from twinset.index.kinds.base import OfOneWidth, one_by_one
-from twinset.index.kinds.text_entries import Keys, Sketched
-from twinset.index.query import Answering, Ask, Scored, Scores, Shares, met
+from twinset.index.backend import Backend, Int64s, SketchRows
+from twinset.index.kinds.base import FixedWidthKind, as_sequence
+from twinset.index.kinds.text_entries import Keys, SketchedBatch
+from twinset.index.query import Answers, Limits, Scores, Searcher, Shares, find_candidates
 from twinset.index.settings import Settings
 from twinset.options.index import IndexOptions, QueryOptions, SourceOptions
 from twinset.pairs.vectors import near, similar
@@ -34,13 +33,13 @@ from twinset.schema import Hashes, Sketches, Vectors
 from twinset.sketches.vectors import keys as vector_keys
 from twinset.system.vectors import check_vectors, squares, unit_vectors
 
-_PLANNED = 1_000_000  # vectors that keys are chosen for
+_PLANNED = 1_000_000  # vectors that the plan is made for
 _PROBES, _MORE = 32, 128
-"""Keys tried in a table besides the own. Each table is a row a vector, to be written and kept: few tables in which many
-keys are tried are better here than in memory."""
-_MANY_TABLES, _MOST_TABLES = 32, 256  # beyond the one more keys are tried, beyond the other all are compared
-_FARTHEST = 1e30  # a distance beyond which no tables are made
-_SAMPLED = 2000  # pairs of the first vectors, which tell what meets by chance
+"""Keys probed in a table besides the vector's own. Each table stores a row for each vector, so few tables with many
+probes are better here than in memory."""
+_MANY_TABLES, _MOST_TABLES = 32, 256  # above the first more keys are probed, above the second all vectors are compared
+_FARTHEST = 1e30  # no tables are made for a greater distance
+_SAMPLED = 2000  # random pairs of the first vectors, to estimate false candidates
 _HASHED = 4096
 _QUERIES, _KEYS, _MEETINGS = 1024, 2**19, 2**19
 _SKETCHES = 2**25
@@ -51,22 +50,22 @@ limits, beyond which nothing is promised."""
 _MIX, _TURN = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
-class VectorKind(OfOneWidth):
-    """Vectors, all of as many dimensions."""
+class VectorKind(FixedWidthKind):
+    """Vectors with the same number of dimensions."""
 
     name = "vector"
     empty = "direction"
 
-    def settled(self, rows: pa.Array) -> Settings:
-        """All vectors have as many dimensions as the first; how alike unrelated ones are tells the plan."""
+    def plan_from(self, rows: pa.Array) -> Settings:
+        """Take the dimensions of the first vector, and plan for the similarity of unrelated vectors."""
         sizes = self._sizes(rows)
         width = self.width or next(iter(sizes[sizes > 0].tolist()), 0)
-        if self.is_settled or not (sizes == width).any() or not width:
+        if self.is_planned or not (sizes == width).any() or not width:
             return self.settings
         options = dataclasses.replace(self.settings.options, dimensions=width // 4)
         data = [one for one in rows.to_pylist() if one is not None and len(one) == width]
         vectors = np.frombuffer(b"".join(data), "<f4").reshape(-1, width // 4).astype(np.float32, copy=False)
-        plan = _planned(options, _unrelated(vectors, options.measure, self.settings.seed))
+        plan = _make_plan(options, _sample_scores(vectors, options.measure, self.settings.seed))
         return dataclasses.replace(self.settings, options=options, plan=plan)
 
     @property
@@ -81,43 +80,43 @@ class VectorKind(OfOneWidth):
 
     @property
     def plan(self) -> VectorPlan:
-        """The tables."""
+        """The plan; raise `ValueError` if there is none yet."""
         if not isinstance(self.settings.plan, VectorPlan):
-            raise ValueError("nothing is known of the vectors yet")
+            raise ValueError("the index has no plan yet")
         return self.settings.plan
 
     @cached_property
     def drawn(self) -> vector_keys.Drawn:
-        """What the tables of the plan were drawn from the seed."""
+        """The random parameters of the tables."""
         return vector_keys.draw(self.plan, self.settings.seed)
 
-    def of_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
-        """Finite numbers; for cosines, not all of them zeros."""
+    def valid_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
+        """Vectors are finite and, for cosines, not zero."""
         vectors = self.vectors_of(slots)
         right = np.asarray(np.isfinite(vectors).all(axis=1))
         return right & vectors.any(axis=1) if self.settings.options.measure == "cosine" else right
 
     def vectors_of(self, slots: Sketches) -> Vectors:
-        """The vectors themselves."""
+        """Return the vectors stored in sketches."""
         return np.ascontiguousarray(slots[:, : (self.width or 0) // 4]).view(np.float32)
 
-    def columns(self, options: SourceOptions) -> dict[str, Any]:
-        """The column of vectors, and whether those without a direction are empty."""
+    def source_columns(self, options: SourceOptions) -> dict[str, Any]:
+        """Return the column of vectors, and the distance, without which zero vectors are empty."""
         ours = self.settings.options
         if options.item_kind not in ("text", "vectors"):
-            raise OptionError(f"{options.item_flag} says what a document is, but the index holds vectors; leave it out")
+            raise OptionError(f"{options.item_flag} does not fit: the index holds vectors; leave it out")
         return {"vectors": options.vectors if options.vectors is not None else ours.vectors, "distance": ours.distance}
 
-    def is_one(self, what: Any) -> bool:
-        """Numbers in a row: a list, an array of one dimension, or written in a string."""
+    def is_single(self, what: Any) -> bool:
+        """A list of numbers, an array of one dimension, or a string of numbers."""
         if isinstance(what, np.ndarray):
             return what.ndim == 1 and what.dtype.kind in "fiu"
         if isinstance(what, (list, tuple)):
             return bool(what) and all(isinstance(one, (int, float, np.number)) for one in what)
         return isinstance(what, str)
 
-    def given(self, values: Any) -> pa.Array:
-        """Vectors: an array of two dimensions, a list of lists, or a column of Arrow."""
+    def from_values(self, values: Any) -> pa.Array:
+        """Accept an array of two dimensions, a list of lists, or an Arrow column."""
         directions = self.settings.options.measure == "cosine"
         within = self.settings.options.distance
         if isinstance(values, (pa.Array, pa.ChunkedArray)):
@@ -130,19 +129,19 @@ class VectorKind(OfOneWidth):
             starts = np.arange(len(values) + 1, dtype=np.int64) * values.shape[1]
             rows, bad = packed_rows(values.reshape(-1), starts, np.zeros(len(values), np.bool_), directions, within)
         else:
-            rows, bad = _listed(values, directions, within)
+            rows, bad = _pack_list(values, directions, within)
         if bad:
             raise SourceError(f"vector number {bad[0][0]} cannot be read: {bad[0][1]}")
         return rows
 
     def keys(self, slots: Sketches) -> Keys:
-        """One for each table."""
-        if not self.is_settled:
+        """Return one key for each table."""
+        if not self.is_planned:
             return np.zeros((len(slots), 0), np.int32)
-        return self.tried(self.vectors_of(slots), 0)
+        return self.probe_keys(self.vectors_of(slots), 0)
 
-    def tried(self, vectors: Vectors, probes: int) -> Keys:
-        """The keys that vectors try: in each table the own, and so many more; (n, tables × (1 + probes))."""
+    def probe_keys(self, vectors: Vectors, probes: int) -> Keys:
+        """Return the keys that vectors probe: in each table their own and `probes` more, (n, tables × (1 + probes))."""
         tables = range(self.plan.tables)
         keys = np.zeros((len(vectors), len(tables), probes + 1), np.uint32)
         for start in range(0, len(vectors) if tables else 0, _HASHED):
@@ -150,132 +149,135 @@ class VectorKind(OfOneWidth):
             hashed = unit_vectors(some)[0] if self.plan.measure == "cosine" else some
             for table, moves in enumerate(vector_keys.moves(hashed, self.drawn, tables, probes)):
                 tried = probing.next_keys(moves, probes) if probes else moves.keys[:, None]
-                keys[start : start + _HASHED, table] = _mixed(tried, table)
+                keys[start : start + _HASHED, table] = _mix(tried, table)
         return keys.reshape(len(vectors), -1).view(np.int32)
 
-    def ask(self, asked: QueryOptions) -> Ask:
-        """Within the limit of the index, unless something else is asked; the k nearest however far."""
+    def limits(self, options: QueryOptions) -> Limits:
+        """Default to the limit of the index, or to none for the k nearest."""
         ours = self.settings.options
         by_cosine = ours.measure == "cosine"
         name, other = ("threshold", "distance") if by_cosine else ("distance", "threshold")
-        if getattr(asked, other) is not None:
-            raise OptionError(f"{other} has no meaning for this index, which goes by {name}; give --{name}")
+        if getattr(options, other) is not None:
+            raise OptionError(f"{other} is not for this index, which is searched by {name}; give --{name}")
         planned = float(getattr(ours, name))
-        limit = getattr(asked, name)
+        limit = getattr(options, name)
         if limit is None:
-            return Ask(planned if asked.k is None else -2.0 if by_cosine else np.inf, asked.k)
-        if (limit < planned if by_cosine else limit > planned) and not asked.force:
-            chance = f"{self.recall(float(limit)):.4f}" if self.is_settled else "less than was promised"
+            return Limits(planned if options.k is None else -2.0 if by_cosine else np.inf, options.k)
+        if (limit < planned if by_cosine else limit > planned) and not options.force:
+            chance = f"{self.recall(float(limit)):.4f}" if self.is_planned else "less than was promised"
             raise OptionError(
                 f"{name} is {limit:g}, and the index was planned for {planned:g}: a vector at {limit:g} would be "
-                f"found with probability {chance} only; ask {'from' if by_cosine else 'up to'} {planned:g}"
-                f"{' on' if by_cosine else ''}, ask for the k nearest, or take what is found with force (--force)"
+                f"found with probability {chance} only; ask for {planned:g} or {'more' if by_cosine else 'less'}, "
+                "ask for the k nearest, or accept the lower recall with force (--force)"
             )
-        return Ask(float(limit), asked.k)
+        return Limits(float(limit), options.k)
 
     def recall(self, likeness: float) -> float:
-        """The least probability with which a vector of this cosine, or at this distance, is found."""
+        """Return the minimum probability that a vector at this cosine or distance is found."""
         return _recall(self.plan, likeness)
 
-    def asking(self, home: Home) -> Answering:
-        """By tables."""
-        return VectorAsking(home, self)
+    def searcher(self, backend: Backend) -> Searcher:
+        """Search by tables."""
+        return VectorSearcher(backend, self)
 
 
-class VectorAsking(Answering):
-    """Answers queries from an index of vectors: cosines or distances."""
+class VectorSearcher(Searcher):
+    """Answers queries in an index of vectors: cosines or distances."""
 
-    def __init__(self, home: Home, kind: VectorKind) -> None:
-        super().__init__(home, kind.settings)
+    def __init__(self, backend: Backend, kind: VectorKind) -> None:
+        super().__init__(backend, kind.settings)
         self.kind = kind
         self.by_cosine = kind.settings.options.measure == "cosine"
 
-    def recall(self, scores: Scores, ask: Ask) -> Shares:
-        """By the plan, in steps that are never too much."""
+    def recall(self, scores: Scores, limits: Limits) -> Shares:
+        """Return the recall of the plan, rounded down in steps."""
         values, places = np.unique(scores, return_inverse=True)
         found: Shares = np.array([self.kind.recall(value) for value in values.tolist()], np.float64)[places]
         return found
 
-    def scored(self, queries: Sketched, ask: Ask, without: int | None = None) -> list[Scored]:
-        """The answers in portions."""
+    def find(self, queries: SketchedBatch, limits: Limits, without: int | None = None) -> list[Answers]:
+        """Return the answers in portions."""
         rows = np.flatnonzero(queries.shingles)
-        if not len(rows) or not self.kind.is_settled:
+        if not len(rows) or not self.kind.is_planned:
             return []
         vectors = self.kind.vectors_of(queries.slots)
-        if not self.kind.plan.tables and not self._ranks(ask):
-            found = Scored.joined(list(self._compared(vectors, rows, ask, without)), 1)
-            return [found.best(ask, falling=self.by_cosine)]
-        parts: list[Scored] = []
-        for asked, numbers in self._met(vectors, rows, ask):
+        if not self.kind.plan.tables and not self._ranks(limits):
+            found = Answers.concat(list(self._compare_all(vectors, rows, limits, without)), 1)
+            return [found.best(limits, descending=self.by_cosine)]
+        parts: list[Answers] = []
+        for query_rows, numbers in self._candidates(vectors, rows, limits):
             if without is not None:
                 other = numbers != without
-                asked, numbers = asked[other], numbers[other]
+                query_rows, numbers = query_rows[other], numbers[other]
             near_by = [
-                self._scored(vectors, asked[chosen], places, kept, ask)
-                for chosen, places, kept in self.with_sketches(asked, numbers, self.kind.slots, _SKETCHES)
+                self._verify(vectors, query_rows[chosen], places, sketches, limits)
+                for chosen, places, sketches in self.with_sketches(numbers, self.kind.slots, _SKETCHES)
             ]
-            parts.append(Scored.joined(near_by, 1).best(ask, falling=self.by_cosine))
+            parts.append(Answers.concat(near_by, 1).best(limits, descending=self.by_cosine))
         return parts
 
-    def _ranks(self, ask: Ask) -> bool:
-        """Whether candidates are found by ranking all documents, and not in tables alone."""
+    def _ranks(self, limits: Limits) -> bool:
+        """Whether candidates also come from a ranking of all documents."""
         return False
 
-    def _met(self, vectors: Vectors, rows: Whole, ask: Ask) -> Iterator[tuple[Whole, Whole]]:
-        """Pairs of query and document, those of a query in one portion."""
+    def _candidates(self, vectors: Vectors, rows: Int64s, limits: Limits) -> Iterator[tuple[Int64s, Int64s]]:
+        """Yield pairs of query and document; all pairs of a query are in one portion."""
         plan = self.kind.plan
         at_once = max(1, min(_QUERIES, _KEYS // (plan.tables * (1 + plan.probes))))
         for start in range(0, len(rows), at_once):
             some = rows[start : start + at_once]
-            yield from met(self.home, some, self.kind.tried(vectors[some], plan.probes), _MEETINGS)
+            yield from find_candidates(self.backend, some, self.kind.probe_keys(vectors[some], plan.probes), _MEETINGS)
 
-    def _compared(self, vectors: Vectors, rows: Whole, ask: Ask, without: int | None) -> Iterator[Scored]:
-        """Compare queries with every vector, where there are no tables."""
+    def _compare_all(self, vectors: Vectors, rows: Int64s, limits: Limits, without: int | None) -> Iterator[Answers]:
+        """Compare queries with every vector, for a plan without tables."""
         after, most = 0, max(1, min(_PAIRS // len(rows), _SKETCHES // (4 * self.kind.slots)))
-        while len((page := self.home.sketch_page(after, most).fitted(self.kind.slots)).numbers):
+        while len((page := self.backend.sketch_page(after, most).padded_to(self.kind.slots)).numbers):
             if page.slots.shape[1] != self.kind.slots:
-                raise self.damaged("has no sketch, or not one of this plan")
+                raise self.damaged("has no sketch, or a sketch of another plan")
             after = int(page.numbers[-1])
             places = np.flatnonzero((page.shingles > 0) & (page.numbers != (without or 0)))
-            asked, others = np.repeat(rows, len(places)), np.tile(places, len(rows))
-            yield self._scored(vectors, asked, others, page, ask).best(ask, falling=self.by_cosine)
+            query_rows, others = np.repeat(rows, len(places)), np.tile(places, len(rows))
+            yield self._verify(vectors, query_rows, others, page, limits).best(limits, descending=self.by_cosine)
 
-    def _scored(self, vectors: Vectors, asked: Whole, places: Whole, kept: Kept, ask: Ask) -> Scored:
-        """Those pairs of a query and one of some documents that are within the limit, exactly."""
-        theirs = self.kind.vectors_of(kept.slots)
-        lefts, rights = asked.astype(np.uint32), places.astype(np.uint32)
+    def _verify(
+        self, vectors: Vectors, query_rows: Int64s, places: Int64s, sketches: SketchRows, limits: Limits
+    ) -> Answers:
+        """Return the pairs of query and document within the limit, with exact scores."""
+        theirs = self.kind.vectors_of(sketches.slots)
+        lefts, rights = query_rows.astype(np.uint32), places.astype(np.uint32)
         if self.by_cosine:
             lengths = squares(vectors), squares(theirs)
-            found, scores = similar(lefts, rights, ask.threshold, vectors, lengths[0], theirs, lengths[1])
+            found, scores = similar(lefts, rights, limits.threshold, vectors, lengths[0], theirs, lengths[1])
         else:
-            found, scores = near(lefts, rights, ask.threshold, vectors, theirs)
-        return Scored(asked[found], kept.numbers[places[found]], (scores,))
+            found, scores = near(lefts, rights, limits.threshold, vectors, theirs)
+        return Answers(query_rows[found], sketches.numbers[places[found]], (scores,))
 
 
-def _planned(options: IndexOptions, others: list[float] | None) -> VectorPlan:
-    """Tables for a limit and a recall: few of them, or none at all where so many would be needed that all are compared.
+def _make_plan(options: IndexOptions, others: list[float] | None) -> VectorPlan:
+    """Plan few tables, or none if so many would be needed that comparing all vectors is better.
 
-    Fewer vectors than were planned for have more keys than they need, which costs little.
+    An index with fewer vectors than the plan assumes has longer keys than it needs, which costs little.
     """
     limit = options.threshold if options.distance is None else options.distance
-    words: dict[str, Any] = {
+    options_of_plan: dict[str, Any] = {
         "dimensions": options.dimensions, "measure": options.measure, "vectors": _PLANNED, "others": others, "sides": 1,
     }  # fmt: skip
     if options.measure == "distance" and limit >= _FARTHEST:
-        return vector_plan(limit, options.recall, method="exact", **words)
+        return vector_plan(limit, options.recall, method="exact", **options_of_plan)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PlanWarning)  # what cannot be reached by tables is reached without any
-        plan = vector_plan(limit, options.recall, probes=_PROBES, **words)
+        warnings.simplefilter("ignore", PlanWarning)  # a plan without tables is the alternative
+        plan = vector_plan(limit, options.recall, probes=_PROBES, **options_of_plan)
         if plan.tables > _MANY_TABLES:
-            plan = min(plan, vector_plan(limit, options.recall, probes=_MORE, **words), key=lambda one: one.tables)
+            more = vector_plan(limit, options.recall, probes=_MORE, **options_of_plan)
+            plan = min(plan, more, key=lambda one: one.tables)
     if plan.tables > _MOST_TABLES or plan.reached < options.recall:
-        return vector_plan(limit, options.recall, method="exact", **words)
+        return vector_plan(limit, options.recall, method="exact", **options_of_plan)
     return plan
 
 
 @lru_cache(maxsize=4096)
 def _recall(plan: VectorPlan, likeness: float) -> float:
-    """At the next worse of some steps, so that few are simulated; within the limit no less than there."""
+    """Return the recall at the next worse step, so that few are simulated; inside, at least that of the limit."""
     if plan.method == "exact":
         return 1.0
     if plan.measure == "cosine":
@@ -289,16 +291,16 @@ def _recall(plan: VectorPlan, likeness: float) -> float:
     return max(found, plan.p_least(plan.threshold)) if near_by else found
 
 
-def _mixed(keys: Hashes, table: int) -> npt.NDArray[np.uint32]:
-    """Keys of one table as 32 bits, which those of other tables do not share by more than chance."""
+def _mix(keys: Hashes, table: int) -> npt.NDArray[np.uint32]:
+    """Mix the keys of one table with its number into 32 bits."""
     mixed: Hashes = (keys ^ np.uint64(table + 1)) * _MIX
     mixed = (mixed ^ (mixed >> np.uint64(29)) ^ np.uint64(table << 40)) * _TURN
     mixed ^= mixed >> np.uint64(32)
     return mixed.astype(np.uint32)
 
 
-def _unrelated(vectors: Vectors, measure: str, seed: int) -> list[float] | None:
-    """Cosines or distances of some pairs of vectors, those that are all but equal left out."""
+def _sample_scores(vectors: Vectors, measure: str, seed: int) -> list[float] | None:
+    """Return the cosines or distances of random pairs, excluding nearly equal vectors."""
     if len(vectors) < 2:
         return None
     few = np.random.default_rng(seed).integers(0, len(vectors), (2, _SAMPLED)).astype(np.uint32)
@@ -310,10 +312,10 @@ def _unrelated(vectors: Vectors, measure: str, seed: int) -> list[float] | None:
     return [float(one) for one in scores[scores > 0]] or None
 
 
-def _listed(values: Any, directions: bool, within: float | None) -> tuple[pa.Array, list[tuple[int, str]]]:
-    """Vectors one by one."""
+def _pack_list(values: Any, directions: bool, within: float | None) -> tuple[pa.Array, list[tuple[int, str]]]:
+    """Pack a list of vectors."""
     listed: list[npt.NDArray[Any] | None] = []
-    for place, value in enumerate([values] if isinstance(values, str) else one_by_one(values)):
+    for place, value in enumerate([values] if isinstance(values, str) else as_sequence(values)):
         try:
             vector = None if value is None else read_vector(value) if isinstance(value, str) else value
             made = None if vector is None else np.asarray(vector, np.float64)

@@ -1,4 +1,4 @@
-"""A home on a server: the tables of an index in one schema of a PostgreSQL database."""
+"""The back end in one schema of a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 import numpy as np
 
 from twinset.errors import BusyError, DamagedError, MissingError, OptionError, OutputError, StateError
-from twinset.index.backend import Document, Home, Kept, Whole
+from twinset.index.backend import Backend, Document, Int64s, SketchRows
 from twinset.index.kinds.text_entries import Entries, Keys, packed_bands
 from twinset.index.postgres import tables
 from twinset.index.settings import FORMAT
@@ -31,12 +31,12 @@ _LOCK = 0x5457_534E
 _PAUSE = 0.05
 _COPY_HEAD, _COPY_END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
 _BAND = np.dtype([("n", ">i2"), ("a", ">i4"), ("key", ">i4"), ("b", ">i4"), ("document", ">i4")])
-# PostgreSQL's text holds no NUL; an id may. U+FFFF, which is no character, stands before what it replaces.
+# PostgreSQL's text cannot hold NUL, but an id can. U+FFFF, which is not a character, marks the replacement.
 _MARK = "\uffff"
 
 
-class PostgresHome(Home):
-    """An index in a database. The URL's parameter `schema` says where; without it in the schema twinset."""
+class PostgresBackend(Backend):
+    """An index in a PostgreSQL schema, which the URL's parameter `schema` names; the default is `twinset`."""
 
     most_number = 2**31 - 1
 
@@ -44,30 +44,30 @@ class PostgresHome(Home):
         address, self.schema, self.name = _parsed(url)
         self.read_only = read_only
         self._depth = 0
-        with self._told():
-            self._db = _connected(address)
+        with self._errors():
+            self._db = _connect(address)
             try:
                 self._run("SELECT set_config('search_path', quote_ident(%s), false)", self.schema)
                 self._recognise()
-                if read_only:  # not before: views that show an older format as the newest are made, if only for us
+                if read_only:  # afterwards: `_recognise` may create temporary views
                     self._run("SET default_transaction_read_only = on")
             except BaseException:
                 self._db.close()
                 raise
 
     @classmethod
-    def create(cls, url: str, settings: dict[str, str], format: int = FORMAT) -> PostgresHome:
-        """Make the schema and its tables; an index that is there already is left alone."""
+    def create(cls, url: str, settings: dict[str, str], format: int = FORMAT) -> PostgresBackend:
+        """Make the schema and its tables; an existing index raises `OutputError`."""
         address, schema, name = _parsed(url)
-        with _told(name), _connected(address) as db, db.transaction():
+        with _translate_errors(name), _connect(address) as db, db.transaction():
             if db.execute("SELECT to_regnamespace(%s)", (_quoted(schema),)).fetchone() == (None,):
-                # Not asked for where it is there: that would need the right to make schemas all the same.
+                # Even IF NOT EXISTS needs the right to create schemas, so an existing one is not created.
                 db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
             db.execute("SELECT set_config('search_path', quote_ident(%s), true)", (schema,))
             there = db.execute(tables.THERE, (_quoted(schema), list(tables.NAMES))).fetchall()
             if there:
                 raise OutputError(
-                    f"{name}: the schema holds the table {there[0][0]!r} already; open the index that is there, or "
+                    f"{name}: the schema already holds the table {there[0][0]!r}; open the index that it holds, or "
                     "name another schema with ?schema=NAME"
                 )
             for statement in (*tables.TABLES[format].values(), *tables.STORAGE):
@@ -80,29 +80,29 @@ class PostgresHome(Home):
         there = set(self._rows(tables.THERE, _quoted(self.schema), list(tables.NAMES)))
         if there and not self._rows("SELECT has_schema_privilege(%s, 'USAGE')", self.schema)[0][0]:
             raise StateError(
-                f"{self.name}: you may not use the schema {self.schema!r}; its owner can GRANT USAGE on it, and SELECT "
+                f"{self.name}: you may not use the schema {self.schema!r}; its owner can GRANT USAGE on it and SELECT "
                 "on its tables"
             )
         if not there:
             raise StateError(f"{self.name}: there is no index here; create one with twinset index create")
         formats = [format for format, columns in tables.COLUMNS.items() if columns == there]
         if not formats:
-            raise DamagedError(f"{self.name}: the tables that are here are damaged, or not those of an index")
+            raise DamagedError(f"{self.name}: the tables of the schema are damaged, or not those of an index")
         self.format = formats[0]
         for older in range(self.format, FORMAT):
             for statement in tables.AS_NEW[older]:
                 self._run(statement.replace("{schema}", _quoted(self.schema)))
 
-    def _told(self) -> AbstractContextManager[None]:
-        return _told(self.name)
+    def _errors(self) -> AbstractContextManager[None]:
+        return _translate_errors(self.name)
 
     def _run(self, statement: str, *values: Any) -> Any:
-        with self._told():
+        with self._errors():
             cursor = self._db.cursor(binary=True)
             return cursor.execute(statement, values or None)
 
     def _rows(self, statement: str, *values: Any) -> list[Any]:
-        with self._told():
+        with self._errors():
             return cast("list[Any]", self._run(statement, *values).fetchall())
 
     def _number(self, statement: str, *values: Any) -> int:
@@ -144,7 +144,7 @@ class PostgresHome(Home):
 
     @property
     def _lock(self) -> int:
-        """The number of the schema's lock; a lock is the database's own already."""
+        """The lock number of the schema; advisory locks are separate for each database."""
         return int.from_bytes(zlib.crc32(self.schema.encode()).to_bytes(4, "big"), "big", signed=True)
 
     def _acquire(self, timeout: float, doing: str) -> None:
@@ -176,7 +176,7 @@ class PostgresHome(Home):
             raise
 
     def flush(self) -> None:
-        return  # the server has all that was sent
+        return  # the server has received everything
 
     def count(self) -> int:
         return self._number("SELECT count(*) FROM documents")
@@ -189,21 +189,21 @@ class PostgresHome(Home):
         rows = self._rows("SELECT id, number FROM documents WHERE id = ANY(%s::text[])", escaped) if ids else []
         return {_unescaped(id): number for id, number in rows}
 
-    def postings(self, keys: Whole) -> tuple[Whole, Whole]:
+    def postings(self, keys: Int64s) -> tuple[Int64s, Int64s]:
         rows = self._rows(tables.LOOK_UP, keys.tolist()) if len(keys) else []
         found = np.array(rows, np.int64).reshape(-1, 2)
         return found[:, 0], found[:, 1]
 
-    def sketches(self, numbers: Whole) -> Kept:
+    def sketches(self, numbers: Int64s) -> SketchRows:
         statement = (
             "SELECT document, shingles, slots FROM sketches WHERE document = ANY(%s::integer[]) ORDER BY document"
         )
-        return Kept.of(self._rows(statement, numbers.tolist()) if len(numbers) else [], self.name)
+        return SketchRows.from_rows(self._rows(statement, numbers.tolist()) if len(numbers) else [], self.name)
 
-    def sketch_page(self, after: int, most: int) -> Kept:
-        return Kept.of(self._rows(tables.SKETCH_PAGE, after, most), self.name)
+    def sketch_page(self, after: int, most: int) -> SketchRows:
+        return SketchRows.from_rows(self._rows(tables.SKETCH_PAGE, after, most), self.name)
 
-    def documents(self, numbers: Whole, *, contents: bool) -> list[Document]:
+    def documents(self, numbers: Int64s, *, contents: bool) -> list[Document]:
         kept = "coalesce(d.text, h.hashes)" if contents else "NULL"
         beside = "LEFT JOIN shingles AS h ON h.document = d.number" if contents else ""
         statement = (
@@ -213,11 +213,11 @@ class PostgresHome(Home):
         rows = self._rows(statement, numbers.tolist()) if len(numbers) else []
         return [Document(number, _unescaped(id), content) for number, id, content in rows]
 
-    def page(self, after: int, most: int) -> Whole:
+    def page(self, after: int, most: int) -> Int64s:
         rows = self._rows("SELECT number FROM documents WHERE number > %s ORDER BY number LIMIT %s", after, most)
         return np.array(rows, np.int64).reshape(-1)
 
-    def insert(self, numbers: Whole, entries: Entries) -> None:
+    def insert(self, numbers: Int64s, entries: Entries) -> None:
         listed, done, store = numbers.tolist(), entries.sketched, entries.contents
         texts = store if entries.are_texts and store is not None else None
         ids = [_escaped(id).encode() for id in entries.ids]
@@ -240,8 +240,8 @@ class PostgresHome(Home):
         made["slots"] = np.ascontiguousarray(done.slots).view(f"V{width}").reshape(-1) if width else b""
         self._copy("COPY sketches (document, shingles, slots) FROM STDIN (FORMAT binary)", made.tobytes())
 
-    def insert_bands(self, numbers: Whole, keys: Keys) -> None:
-        # In the order of the table: neighbours are written together. Equal keys of one document are one row.
+    def insert_bands(self, numbers: Int64s, keys: Keys) -> None:
+        # In the order of the table, so that neighbours are written together; duplicate rows are dropped.
         packed = packed_bands(numbers, keys)
         made = np.zeros(len(packed), _BAND)
         made["n"], made["a"], made["b"] = 2, 4, 4
@@ -249,12 +249,12 @@ class PostgresHome(Home):
         self._copy("COPY bands (key, document) FROM STDIN (FORMAT binary)", made.tobytes())
 
     def _copy(self, statement: str, rows: bytes) -> None:
-        with self._told(), self._db.cursor().copy(statement) as copy:
+        with self._errors(), self._db.cursor().copy(statement) as copy:
             copy.write(_COPY_HEAD)
             copy.write(rows)
             copy.write(_COPY_END)
 
-    def delete(self, numbers: Whole, keys: Keys) -> None:
+    def delete(self, numbers: Int64s, keys: Keys) -> None:
         if not len(numbers):
             return
         documents = np.repeat(numbers, keys.shape[1]) if keys.size else numbers[:0]
@@ -267,10 +267,10 @@ class PostgresHome(Home):
         for table, column in (("sketches", "document"), ("shingles", "document"), ("documents", "number")):
             self._run(f"DELETE FROM {table} WHERE {column} = ANY(%s::integer[])", numbers.tolist())
 
-    def band_rows(self) -> Iterator[tuple[Whole, Whole]]:
+    def band_rows(self) -> Iterator[tuple[Int64s, Int64s]]:
         held, head = bytearray(), len(_COPY_HEAD)
-        with self._told(), self._db.cursor().copy("COPY bands (key, document) TO STDOUT (FORMAT binary)") as copy:
-            for piece in copy:  # a row each: they are gathered in place, not joined again and again
+        with self._errors(), self._db.cursor().copy("COPY bands (key, document) TO STDOUT (FORMAT binary)") as copy:
+            for piece in copy:  # one row each: they are appended in place
                 held += piece
                 if len(held) < 2**20:
                     continue
@@ -278,14 +278,14 @@ class PostgresHome(Home):
                 found = np.frombuffer(held, _BAND, rows, head)
                 held, head = held[head + rows * _BAND.itemsize :], 0
                 yield found["key"].astype(np.int64), found["document"].astype(np.int64)
-        rows = (len(held) - head) // _BAND.itemsize  # two bytes that say the end are left over
+        rows = (len(held) - head) // _BAND.itemsize  # the two bytes of the trailer remain
         found = np.frombuffer(held, _BAND, max(rows, 0), head)
         yield found["key"].astype(np.int64), found["document"].astype(np.int64)
 
-    def strays(self) -> dict[str, int]:
-        return {name: self._number(statement) for name, statement in tables.STRAYS.items()}
+    def orphans(self) -> dict[str, int]:
+        return {name: self._number(statement) for name, statement in tables.ORPHANS.items()}
 
-    def damage(self) -> list[str]:
+    def integrity_errors(self) -> list[str]:
         try:
             for table in tables.NAMES:
                 self._number(f"SELECT count(*) FROM {_quoted(self.schema)}.{table}")
@@ -311,14 +311,14 @@ class PostgresHome(Home):
         self.format = FORMAT
 
     def facts(self) -> dict[str, Any]:
-        return {"home": "PostgreSQL", "server": self._rows("SHOW server_version")[0][0], "schema": self.schema}
+        return {"backend": "PostgreSQL", "server": self._rows("SHOW server_version")[0][0], "schema": self.schema}
 
     def close(self) -> None:
         self._db.close()
 
 
 def _field_head(fields: int, number: int) -> bytes:
-    """The start of a row of COPY, up to its first field, a document's number."""
+    """Return the start of a COPY row, including its first field, the document number."""
     return struct.pack(">hii", fields, 4, number)
 
 
@@ -335,36 +335,36 @@ def _unescaped(id: str) -> str:
 
 
 def _quoted(schema: str) -> str:
-    """A schema's name as SQL writes it."""
+    """Quote the name of a schema for SQL."""
     return '"' + schema.replace('"', '""') + '"'
 
 
 def _parsed(url: str) -> tuple[str, str, str]:
-    """The address for psycopg, the schema, and the name to show: without user and password."""
+    """Return the URL for psycopg, the schema, and the name for messages, without user and password."""
     try:
         parts = urlsplit(url)
-        words = parse_qsl(parts.query, keep_blank_values=True)
+        parameters = parse_qsl(parts.query, keep_blank_values=True)
         shown_at = f"{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}"
     except ValueError as error:
-        raise OptionError(f"the address of the index cannot be read: {error}") from error
-    schema = dict(words).get("schema", SCHEMA)
+        raise OptionError(f"the URL of the index is not valid: {error}") from error
+    schema = dict(parameters).get("schema", SCHEMA)
     if not schema or "\0" in schema or len(schema.encode()) > 63 or schema.startswith(("pg_", "$user")):
         raise OptionError(
             f"schema is {schema!r}; allowed is a name of 1 to 63 bytes that does not begin with pg_ or $user, which "
             "PostgreSQL keeps for itself"
         )
-    rest = urlencode([(name, value) for name, value in words if name != "schema"], quote_via=quote)
+    rest = urlencode([(name, value) for name, value in parameters if name != "schema"], quote_via=quote)
     address = urlunsplit((parts.scheme, parts.netloc, parts.path, rest, ""))
     return address, schema, f"postgresql://{shown_at}{parts.path}?schema={quote(schema)}"
 
 
-def _connected(address: str) -> psycopg.Connection[Any]:
+def _connect(address: str) -> psycopg.Connection[Any]:
     said = f"twinset, process {os.getpid()} on {socket.gethostname()}"[:63]
     db = psycopg.connect(address, autocommit=True, application_name=said, client_encoding="utf8")
-    db.execute("SET synchronous_commit = on")  # what was committed lasts, whatever the server's default is
-    db.execute("SET enable_seqscan = off")  # fresh tables have no statistics yet, and every look-up has its index
-    db.execute("SET jit = off")  # every statement here is short
-    # A writer that was killed gives its lock up within a second, whatever the server is doing for it. New in 14.
+    db.execute("SET synchronous_commit = on")  # durable commits, whatever the default of the server
+    db.execute("SET enable_seqscan = off")  # new tables have no statistics, and every look-up has an index
+    db.execute("SET jit = off")  # all statements are short
+    # The lock of a killed writer is released within a second, even during a statement (PostgreSQL 14 or later).
     db.execute(
         "SELECT set_config(name, '1s', false) FROM pg_settings WHERE name = 'client_connection_check_interval'"
     )
@@ -372,8 +372,8 @@ def _connected(address: str) -> psycopg.Connection[Any]:
 
 
 @contextmanager
-def _told(name: str) -> Iterator[None]:
-    """Say what PostgreSQL says in our words."""
+def _translate_errors(name: str) -> Iterator[None]:
+    """Turn errors of PostgreSQL into those of Twinset."""
     try:
         yield
     except (errors.DiskFull, errors.OutOfMemory) as error:
@@ -383,18 +383,18 @@ def _told(name: str) -> Iterator[None]:
     except errors.ReadOnlySqlTransaction as error:
         raise OutputError(f"{name} cannot be written to: {_first(error)}") from error
     except errors.InsufficientPrivilege as error:
-        raise OutputError(f"{name}: the rights for this are missing: {_first(error)}") from error
+        raise OutputError(f"{name}: permission is missing: {_first(error)}") from error
     except (errors.LockNotAvailable, errors.DependentObjectsStillExist) as error:  # readers of old formats
-        raise BusyError(f"{name}: another program holds the tables: {_first(error)}; try again later") from error
+        raise BusyError(f"{name}: another program uses the tables: {_first(error)}; try again later") from error
     except (errors.UndefinedTable, errors.UndefinedColumn, errors.DuplicateTable, errors.DuplicateSchema) as error:
-        raise StateError(f"{name}: {_first(error)}; someone else is making or changing these tables") from error
+        raise StateError(f"{name}: {_first(error)}; another process is creating or changing these tables") from error
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-        raise StateError(f"{name}: the server cannot be reached, or has gone: {_first(error)}") from error
+        raise StateError(f"{name}: the server cannot be reached: {_first(error)}") from error
     except psycopg.Error as error:
         raise DamagedError(f"{name} cannot be used: {_first(error)}") from error
 
 
 def _first(error: Exception) -> str:
-    """The first line of a message: psycopg adds the statement."""
+    """Return the first line of a message: psycopg appends the statement."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__

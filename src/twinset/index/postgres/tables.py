@@ -1,4 +1,4 @@
-"""The tables of an index in PostgreSQL: the same as in SQLite, in a schema of their own."""
+"""The tables of an index in PostgreSQL: those of SQLite, in one schema."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ TABLES: dict[int, dict[str, str]] = {
         "bands": _BANDS,
     },
 }
-"""The tables of each format there has been."""
+"""The tables of each format."""
 NAMES = tuple(TABLES[FORMAT])
 
 STORAGE = (
-    # Texts are compressed and hashes cannot be: trying again would only cost time.
+    # Texts are already compressed, and hashes cannot be compressed.
     "ALTER TABLE documents ALTER text SET STORAGE EXTERNAL",
     "ALTER TABLE shingles ALTER hashes SET STORAGE EXTERNAL",
     "ALTER TABLE sketches ALTER slots SET STORAGE EXTERNAL",
@@ -56,7 +56,7 @@ COLUMNS = {
         *(("bands", "key", "integer"), ("bands", "document", "integer")),
     },
 }
-"""Table, column and type of each format: how an index is told from other tables of these names."""
+"""Table, column and type of each format, to recognise an index."""
 
 THERE = (
     "SELECT c.relname, a.attname, format_type(a.atttypid, NULL) FROM pg_class AS c "
@@ -65,11 +65,11 @@ THERE = (
     "AND NOT c.relhasrules"
 )
 LOOK_UP = "SELECT key, document FROM bands WHERE key = ANY(%s::integer[])"
-"""Candidates: who shares a key with the documents asked for."""
+"""Candidates: documents that share a key with the query."""
 SKETCH_PAGE = "SELECT document, shingles, slots FROM sketches WHERE document > %s ORDER BY document LIMIT %s"
 
 _ALONE = "SELECT count(*) FROM {0} AS s WHERE NOT EXISTS (SELECT 1 FROM documents WHERE number = s.document)"
-STRAYS = {
+ORPHANS = {
     "documents without a sketch": (
         "SELECT count(*) FROM documents AS d WHERE NOT EXISTS (SELECT 1 FROM sketches WHERE document = d.number)"
     ),
@@ -84,7 +84,7 @@ AS_NEW = {
         "CREATE TEMP VIEW documents AS SELECT number, id, text FROM {schema}.documents",
     ),
 }
-"""Views of one session that show the tables of an older format as the newest has them."""
+"""Temporary views that show the tables of an older format in the newest."""
 
 UP = {
     1: (
@@ -97,7 +97,7 @@ UP = {
         "ALTER TABLE {schema}.documents DROP COLUMN shingles",
     ),
 }
-"""What brings each older format to the one after it."""
+"""Statements that convert each older format to the next."""
 
 HOLDER = (
     "SELECT a.application_name, a.client_addr::text, a.backend_start::timestamp(0)::text FROM pg_locks AS l "

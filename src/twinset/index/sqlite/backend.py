@@ -1,8 +1,8 @@
-"""The default home: one SQLite file.
+"""The default back end: one SQLite file.
 
-Every page carries a checksum that is proved when it is read (SQLite's own `cksumvfs`), so that a damaged page is
-refused and never answers. The file is otherwise an ordinary database: any SQLite reads it. Arrays go in and out as
-arrays (`carray`). Both need the package apsw, which brings a SQLite that has them.
+Every page has a checksum, which is checked when the page is read (SQLite's extension `cksumvfs`): a damaged page is an
+error. Otherwise the file is an ordinary database, which any SQLite can read. Arrays are passed to statements
+with `carray`. The package apsw brings a SQLite with both extensions.
 """
 
 from __future__ import annotations
@@ -20,36 +20,35 @@ import apsw.sqlite_extra
 import numpy as np
 
 from twinset.errors import BusyError, DamagedError, OutputError, StateError
-from twinset.index.backend import Document, Home, Kept, Whole
+from twinset.index.backend import Backend, Document, Int64s, SketchRows
 from twinset.index.kinds.text_entries import Entries, Keys, packed_bands
 from twinset.index.settings import FORMAT
 from twinset.index.sqlite import tables
-from twinset.index.sqlite.errors import told
 from twinset.index.sqlite.log import CHANGES, WAIT, Log
 from twinset.system import batch_sizes
-from twinset.system.atomic_files import sync
 from twinset.system.locks import WriterLock
 
 _CACHE = 48 * 1024
-"""Pages kept in memory by one connection, in KiB; the operating system keeps the rest."""
+"""Page cache of one connection, in KiB; the operating system caches the rest."""
 _VFS = "cksmvfs"
+_BAD_READS = {apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS}
 
 
 def _register() -> None:
-    """Make pages with checksums known to SQLite: once a process."""
+    """Load the extension for page checksums, once in a process."""
     if _VFS not in apsw.vfs_names():
         boot = apsw.Connection(":memory:")
         apsw.sqlite_extra.load(boot, "cksumvfs")
         boot.close()
 
 
-class SqliteHome(Home):
-    """An index in one file. `create` makes the file, the constructor opens it."""
+class SqliteBackend(Backend):
+    """An index in one SQLite file. `create` makes the file, and the constructor opens it."""
 
     def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
         self.name = os.fspath(path)
         self.read_only = read_only
-        # One file has one lock and one log, by whatever name it is opened and wherever the process goes.
+        # The real path: symbolic links and a change of directory must lead to the same lock and log.
         self._path = os.path.realpath(self.name)
         self._lock = WriterLock(self._path + "-lock", self.name)
         self._log = Log(self._path, self._lock)
@@ -61,14 +60,14 @@ class SqliteHome(Home):
                 f"{self.name}: {'not a file' if os.path.exists(self.name) else 'there is no such index'}; "
                 "create one with twinset index create"
             )
-        with self._told():
-            self._db = self._connected()
+        with self._errors():
+            self._db = self._connect()
             self._db.set_busy_timeout(round(1000 * WAIT))
-            self._log.keep(self._db)
+            self._db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # only the holder of the writer lock may
             try:
                 tables.configure(self._db, _CACHE)
-                with self.snapshot():  # someone else may bring the tables up to date, but not between our looks at them
-                    self.format = tables.recognised(self._db, self.name)
+                with self.snapshot():  # another process may migrate the tables, but not between these two
+                    self.format = tables.recognise(self._db, self.name)
                     tables.show_as_new(self._db, self.format)
                 self._log.check(self._db)
             except BaseException:
@@ -76,25 +75,25 @@ class SqliteHome(Home):
                 raise
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], settings: dict[str, str]) -> SqliteHome:
-        """Make a file that holds nothing yet; one that is there already is left alone."""
+    def create(cls, path: str | os.PathLike[str], settings: dict[str, str]) -> SqliteBackend:
+        """Make a file without documents; an existing file raises `OutputError`."""
         name = os.fspath(path)
         if os.path.lexists(name):
-            raise OutputError(f"{name} is there already; open it, or choose another name")
+            raise OutputError(f"{name} exists already; open it, or choose another name")
         if not os.path.isdir(folder := os.path.dirname(name) or "."):
             raise OutputError(f"{name} cannot be made: there is no folder {folder}")
         made = f"{name}-{os.getpid()}.new"
         _register()
         try:
-            with told(name):
+            with _translate_errors(name):
                 try:
                     tables.create(made, _VFS, settings)
                 except (apsw.CantOpenError, apsw.PermissionsError, apsw.ReadOnlyError) as error:
                     raise OutputError(f"{name} cannot be made: the folder {folder} cannot be written to") from error
-            _put_in_place(made, name)
-            sync(Path(name).absolute().parent)
+            tables.put_in_place(made, name)
+            tables.sync_folder(Path(name).absolute().parent)
         except FileExistsError:
-            raise OutputError(f"{name} is there already; open it, or choose another name") from None
+            raise OutputError(f"{name} exists already; open it, or choose another name") from None
         except OSError as error:
             raise OutputError(f"{name} cannot be made: {error.strerror or error}") from error
         finally:
@@ -103,33 +102,33 @@ class SqliteHome(Home):
                     os.unlink(made + ending)
         return cls(name)
 
-    def _connected(self) -> apsw.Connection:
+    def _connect(self) -> apsw.Connection:
         _register()
         if not self.read_only:
             return apsw.Connection(self._path, apsw.SQLITE_OPEN_READWRITE, vfs=_VFS)
-        # In a folder that cannot be written to there is no place for SQLite's notes on who reads what; none are needed
-        # while nobody else writes either, which is looked at after every reading.
+        # In a read-only folder SQLite cannot make its shared-memory file. It is not needed while nobody writes, which
+        # is checked after every read.
         still = not os.access(os.path.dirname(self._path), os.W_OK) and not self._logged()
         self._still = self._stamp() if still else None
         address = f"file:{quote(os.fsencode(self._path))}?mode=ro" + ("&immutable=1" if still else "")
         return apsw.Connection(address, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, vfs=_VFS)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _errors(self) -> Iterator[None]:
         try:
-            with told(self.name):
+            with _translate_errors(self.name):
                 yield
         except DamagedError as error:
-            with suppress(apsw.Error):  # where nothing at all can be read, the damage is what there is to say
+            with suppress(apsw.Error):  # if even this fails, the damage is the error to report
                 if self.format < FORMAT and self._db.pragma("user_version") != self.format:
                     raise self._changed() from error
             raise
 
     def _changed(self) -> StateError:
-        return StateError(f"{self.name} was changed by someone else in the meantime; open it again")
+        return StateError(f"{self.name} was changed by another process; open it again")
 
     def _rows(self, statement: str, *values: Any) -> list[Any]:
-        with self._told():
+        with self._errors():
             try:
                 rows = cast("list[Any]", self._db.execute(statement, values).fetchall())
             except UnicodeDecodeError as error:
@@ -139,11 +138,11 @@ class SqliteHome(Home):
         return rows
 
     def _odd(self) -> DamagedError:
-        """What a file may hold although its tables do not allow it, if it was made by someone else."""
-        return DamagedError(f"{self.name} is damaged: its tables hold what cannot be in them; {tables.RESTORE}")
+        """Return the error for values that the tables do not allow, which another program may have written."""
+        return DamagedError(f"{self.name} is damaged: its tables hold values of wrong types; {tables.RESTORE}")
 
     def _logged(self) -> bool:
-        """Whether something is in the log; an empty one is left behind where closing may not remove it."""
+        """Whether the log has content; an empty log is left where it cannot be removed."""
         with suppress(FileNotFoundError):
             return os.path.getsize(self._path + "-wal") > 0
         return False
@@ -160,7 +159,7 @@ class SqliteHome(Home):
         return dict(self._rows(statement, CHANGES, only))
 
     def change_settings(self, rows: dict[str, str]) -> None:
-        with self._told():
+        with self._errors():
             self._db.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", rows.items())
 
     @contextmanager
@@ -168,13 +167,13 @@ class SqliteHome(Home):
         if self._db.in_transaction:
             yield
             return
-        with self._told():
+        with self._errors():
             self._db.execute("BEGIN")
         try:
             yield
         finally:
-            with self._told():
-                if self._db.in_transaction:  # an error of reading has ended it, and says more than a failed end
+            with self._errors():
+                if self._db.in_transaction:  # a read error has ended it already
                     self._db.execute("COMMIT")
 
     def writer(self, timeout: float, doing: str) -> AbstractContextManager[None]:
@@ -182,25 +181,27 @@ class SqliteHome(Home):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        with self._told():
+        with self._errors():
+            self._log.settle(self._db)
             self._db.execute("BEGIN IMMEDIATE")
             before = self._db.total_changes()
             try:
                 yield
-                if self._db.total_changes() != before:
+                if changed := self._db.total_changes() != before:
                     self._log.count(self._db)
                 self._db.execute("COMMIT")
             except BaseException:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
-            self._log.move(self._db)
+            if changed:
+                self._log.checkpoint(self._db)
 
     def flush(self) -> None:
         try:
             self._db.cache_flush()
-        except (apsw.FullError, apsw.IOError) as error:  # of which SQLite says nothing in words here
-            raise OutputError(f"{self.name}: there is no room for what is added; what was committed is safe") from error
+        except (apsw.FullError, apsw.IOError) as error:  # without a message here
+            raise OutputError(f"{self.name}: no space is left on the disk; what was committed is safe") from error
 
     def count(self) -> int:
         return int(self._rows("SELECT count(*) FROM documents")[0][0])
@@ -217,7 +218,7 @@ class SqliteHome(Home):
         # As bytes: a string in carray ends at its first NUL, and an id may hold one.
         return dict(self._rows(statement, apsw.carray(tuple(id.encode() for id in ids))))
 
-    def postings(self, keys: Whole) -> tuple[Whole, Whole]:
+    def postings(self, keys: Int64s) -> tuple[Int64s, Int64s]:
         if not len(keys):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         portions = list(self._pairs(tables.LOOK_UP, apsw.carray(keys)))
@@ -226,9 +227,9 @@ class SqliteHome(Home):
             raise self._odd()
         return found[:, 0], found[:, 1]
 
-    def _pairs(self, statement: str, *values: Any) -> Iterator[Whole]:
-        """Rows of two numbers, (n, 2), portion by portion: as Python's own numbers they take ten times the memory."""
-        with self._told():
+    def _pairs(self, statement: str, *values: Any) -> Iterator[Int64s]:
+        """Yield rows of two numbers in portions, (n, 2): as Python integers they would take ten times the memory."""
+        with self._errors():
             cursor = self._db.execute(statement, values)
             try:
                 while rows := list(islice(cursor, batch_sizes.INDEX_ROWS)):
@@ -236,17 +237,17 @@ class SqliteHome(Home):
             except (TypeError, ValueError, OverflowError) as error:
                 raise self._odd() from error
 
-    def sketches(self, numbers: Whole) -> Kept:
+    def sketches(self, numbers: Int64s) -> SketchRows:
         statement = (
             "SELECT s.document, s.shingles, s.slots FROM carray(?) AS w CROSS JOIN sketches AS s "
             "ON s.document = w.value"
         )
-        return Kept.of(self._rows(statement, apsw.carray(numbers)) if len(numbers) else [], self.name)
+        return SketchRows.from_rows(self._rows(statement, apsw.carray(numbers)) if len(numbers) else [], self.name)
 
-    def sketch_page(self, after: int, most: int) -> Kept:
-        return Kept.of(self._rows(tables.SKETCH_PAGE, after, most), self.name)
+    def sketch_page(self, after: int, most: int) -> SketchRows:
+        return SketchRows.from_rows(self._rows(tables.SKETCH_PAGE, after, most), self.name)
 
-    def documents(self, numbers: Whole, *, contents: bool) -> list[Document]:
+    def documents(self, numbers: Int64s, *, contents: bool) -> list[Document]:
         if not len(numbers):
             return []
         kept = "coalesce(d.text, h.hashes)" if contents else "NULL"
@@ -260,16 +261,16 @@ class SqliteHome(Home):
             raise self._odd()
         return [Document(*row) for row in rows]
 
-    def page(self, after: int, most: int) -> Whole:
+    def page(self, after: int, most: int) -> Int64s:
         rows = self._rows("SELECT number FROM documents WHERE number > ? ORDER BY number LIMIT ?", after, most)
         return np.array(rows, np.int64).reshape(-1)
 
-    def insert(self, numbers: Whole, entries: Entries) -> None:
+    def insert(self, numbers: Int64s, entries: Entries) -> None:
         listed, done, store = numbers.tolist(), entries.sketched, entries.contents
         width = 4 * done.slots.shape[1]
         slots = memoryview(done.slots.tobytes())
         texts: Sequence[bytes | None] | None = store if entries.are_texts else None
-        with self._told():
+        with self._errors():
             self._db.executemany(
                 "INSERT INTO documents VALUES (?, ?, ?)",
                 zip(listed, entries.ids, texts or [None] * len(listed), strict=True),
@@ -284,19 +285,19 @@ class SqliteHome(Home):
                 ),
             )
 
-    def insert_bands(self, numbers: Whole, keys: Keys) -> None:
+    def insert_bands(self, numbers: Int64s, keys: Keys) -> None:
         packed = packed_bands(numbers, keys)
         if len(packed):
-            with self._told():
+            with self._errors():
                 self._db.execute(
                     "INSERT INTO bands SELECT value >> 32, value & 4294967295 FROM carray(?)", (apsw.carray(packed),)
                 )
 
-    def delete(self, numbers: Whole, keys: Keys) -> None:
+    def delete(self, numbers: Int64s, keys: Keys) -> None:
         if not len(numbers):
             return
         packed = packed_bands(numbers, keys)
-        with self._told():
+        with self._errors():
             self._db.executemany(
                 "DELETE FROM bands WHERE key = ? AND document = ?",
                 zip((packed >> 32).tolist(), (packed & 0xFFFFFFFF).tolist(), strict=True),
@@ -305,14 +306,14 @@ class SqliteHome(Home):
                 statement = f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM carray(?))"
                 self._db.execute(statement, (apsw.carray(numbers),))
 
-    def band_rows(self) -> Iterator[tuple[Whole, Whole]]:
+    def band_rows(self) -> Iterator[tuple[Int64s, Int64s]]:
         for found in self._pairs("SELECT key, document FROM bands"):
             yield found[:, 0], found[:, 1]
 
-    def strays(self) -> dict[str, int]:
-        return {name: int(self._rows(statement)[0][0]) for name, statement in tables.STRAYS.items()}
+    def orphans(self) -> dict[str, int]:
+        return {name: int(self._rows(statement)[0][0]) for name, statement in tables.ORPHANS.items()}
 
-    def damage(self) -> list[str]:
+    def integrity_errors(self) -> list[str]:
         try:
             found = [str(row[0]) for row in self._rows("PRAGMA integrity_check")]
         except DamagedError as error:
@@ -320,7 +321,7 @@ class SqliteHome(Home):
         return [] if found == ["ok"] else found
 
     def compact(self) -> None:
-        with self._told():
+        with self._errors():
             self._db.execute("VACUUM")
             self._log.count(self._db)
             self._log.empty(self._db)
@@ -335,18 +336,18 @@ class SqliteHome(Home):
         return {"total": int(total), "log": beside, "free": int(free), **known, "ids": ids}
 
     def migrate(self) -> None:
-        with self._told():
+        with self._errors():
             tables.migrate(self._db, self.format)
         self.format = FORMAT
 
     def facts(self) -> dict[str, Any]:
-        return {"home": "SQLite", "sqlite": apsw.sqlite_lib_version(), "page_size": self._db.pragma("page_size")}
+        return {"backend": "SQLite", "sqlite": apsw.sqlite_lib_version(), "page_size": self._db.pragma("page_size")}
 
     def close(self) -> None:
         if self._closed:
             return
         self._closed = True
-        with self._told():
+        with self._errors():
             try:
                 if not self.read_only and not self._db.in_transaction:
                     self._tidy_up()
@@ -354,23 +355,36 @@ class SqliteHome(Home):
                 self._db.close()
 
     def _tidy_up(self) -> None:
-        """Leave one file and no log, unless someone else is at work, who then will."""
-        if not self._log.is_empty():
+        """Empty and remove the log, unless another process uses it."""
+        if self._logged():
             self._db.set_busy_timeout(0)
             with suppress(BusyError, OutputError), self._lock.held(0, "closing"):
                 self._log.empty(self._db)
-        if self._log.is_empty():
-            self._log.keep(self._db, kept=False)
+        if not self._logged():
+            self._db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
 
 
-def _put_in_place(made: str, name: str) -> None:
-    """Give a new file its name; what an earlier one of that name left beside it is not for this one."""
-    lock = WriterLock(name + "-lock", name)
-    with lock.held(WAIT, "creating"):
-        if os.path.lexists(name):
-            raise FileExistsError
-        for ending in ("-wal", "-shm", "-journal"):
-            with suppress(FileNotFoundError):
-                os.unlink(name + ending)
-        lock.note(b"")
-        os.link(made, name)  # unlike a renaming, this never replaces a file that came in between
+@contextmanager
+def _translate_errors(name: str) -> Iterator[None]:
+    """Turn errors of SQLite into those of Twinset."""
+    try:
+        yield
+    except apsw.ConnectionClosedError as error:
+        raise StateError(f"{name}: the index was closed; open it again") from error
+    except apsw.BusyError as error:
+        raise BusyError(f"{name}: another program holds the file: {error}; try again when it is done") from error
+    except apsw.FullError as error:
+        raise OutputError(f"{name}: no space is left on the disk; what was committed before is safe") from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise DamagedError(f"{name} is damaged, or not an index: {error}; {tables.RESTORE}") from error
+    except apsw.IOError as error:
+        if getattr(error, "extendedresult", 0) in _BAD_READS:
+            raise DamagedError(f"{name} is damaged: a page of it is not as it was written; {tables.RESTORE}") from error
+        raise OutputError(f"{name}: reading or writing failed: {error}; what was committed before is safe") from error
+    except apsw.ReadOnlyError as error:
+        raise OutputError(f"{name} cannot be written to: {error}") from error
+    except (apsw.CantOpenError, apsw.PermissionsError) as error:
+        folder = os.path.dirname(os.path.abspath(name))
+        raise StateError(f"{name} cannot be opened: {error}; check the permissions of files in {folder}") from error
+    except apsw.Error as error:
+        raise DamagedError(f"{name} cannot be used: {error}") from error

@@ -1,16 +1,22 @@
-"""The tables of an index in SQLite: how they are made, recognised and brought up to date."""
+"""The tables of an index in SQLite: make the file, recognise its format, migrate it."""
 
 from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
 
 import apsw
 
 from twinset.errors import DamagedError, StateError
 from twinset.index.settings import FORMAT
+from twinset.system.locks import WriterLock
 
 APPLICATION = 0x5457_534E  # "TWSN", in the file's header: what tells our files from other databases
 PAGE = 8192
 CHECKSUM_BYTES = 8
 RESTORE = "put a back-up in its place"
+_WAIT = 10.0  # seconds to wait for another process that makes the same file
 
 _SETTINGS = "CREATE TABLE settings (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID"
 _SHINGLES = "CREATE TABLE shingles (document INTEGER PRIMARY KEY, hashes BLOB NOT NULL) STRICT"
@@ -40,7 +46,7 @@ TABLES: dict[int, dict[str, str]] = {
         "bands": _BANDS,
     },
 }
-"""The tables of each format there has been."""
+"""The tables of each format."""
 NAMES = tuple(TABLES[FORMAT])
 _FOUND = (
     "SELECT CAST(type AS BLOB), CAST(name AS BLOB), CAST(sql AS BLOB) FROM sqlite_schema "
@@ -48,10 +54,10 @@ _FOUND = (
 )
 
 LOOK_UP = "SELECT b.key, b.document FROM carray(?) AS w CROSS JOIN bands AS b ON b.key = w.value"
-"""Candidates: who shares a key with the documents asked for."""
+"""Candidates: documents that share a key with the query."""
 SKETCH_PAGE = "SELECT document, shingles, slots FROM sketches WHERE document > ? ORDER BY document LIMIT ?"
 
-STRAYS = {
+ORPHANS = {
     "documents without a sketch": (
         "SELECT count(*) FROM documents AS d WHERE NOT EXISTS (SELECT 1 FROM sketches WHERE document = d.number)"
     ),
@@ -71,7 +77,7 @@ _AS_NEW = {
         CREATE TEMP VIEW documents AS SELECT number, id, text FROM main.documents;
     """,
 }
-"""Views of this connection that show the tables of an older format as the newest has them."""
+"""Temporary views that show the tables of an older format in the newest."""
 
 _UP = {
     1: """
@@ -92,15 +98,15 @@ _UP = {
 
 
 def create(path: str, vfs: str, settings: dict[str, str], format: int = FORMAT) -> None:
-    """Make a file with empty tables, durably."""
+    """Make a durable file with empty tables."""
     db = apsw.Connection(path, vfs=vfs)
     try:
         db.pragma("page_size", PAGE)
         db.reserve_bytes(reserve=CHECKSUM_BYTES)
-        db.execute("VACUUM")  # the room for checksums is made only when the file is written anew
+        db.execute("VACUUM")  # reserves the space for checksums
         db.pragma("journal_mode", "wal")
         db.pragma("synchronous", "full")
-        db.execute("BEGIN")  # not `with db`, which would hide an error behind that of its own rolling back
+        db.execute("BEGIN")  # not `with db`, whose rollback would hide the first error
         db.pragma("application_id", APPLICATION)
         db.pragma("user_version", format)
         for statement in TABLES[format].values():
@@ -113,7 +119,7 @@ def create(path: str, vfs: str, settings: dict[str, str], format: int = FORMAT) 
 
 
 def configure(db: apsw.Connection, cache: int) -> None:
-    """How this connection works: nothing that the file says is trusted; durable commits, so much memory."""
+    """Set up a connection: do not trust the schema of the file, commit durably, limit the memory."""
     db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     db.pragma("cell_size_check", True)
@@ -123,8 +129,8 @@ def configure(db: apsw.Connection, cache: int) -> None:
     db.pragma("temp_store", "file")
 
 
-def recognised(db: apsw.Connection, name: str) -> int:
-    """The format of the file, once it is known to be an index and nothing else."""
+def recognise(db: apsw.Connection, name: str) -> int:
+    """Return the format of the file; raise an error if it is not an index."""
     if not db.pragma("page_count"):
         raise DamagedError(f"{name} is empty: it is not an index")
     if db.pragma("application_id") != APPLICATION:
@@ -137,24 +143,46 @@ def recognised(db: apsw.Connection, name: str) -> int:
         )
     found = db.execute(_FOUND).fetchall()
     ours = {tuple(word.encode() for word in ("table", table, sql)) for table, sql in TABLES.get(format, {}).items()}
-    # Also a safeguard: a view or trigger put there by someone else would run with our statements.
+    # Foreign views and triggers would run with our statements, so any other object is refused.
     if len(found) != len(NAMES) or set(found) != ours:
         raise DamagedError(f"{name} is damaged, or not an index: its tables are not those of format {format}")
     if db.reserve_bytes() != CHECKSUM_BYTES or str(db.pragma("checksum_verification")) != "1":
-        raise DamagedError(f"{name}: the pages of the file carry no checksums: another program made it; {RESTORE}")
+        raise DamagedError(f"{name}: the pages of the file have no checksums, so another program made it; {RESTORE}")
     return format
 
 
 def show_as_new(db: apsw.Connection, format: int) -> None:
-    """Let this connection see an older format as the newest."""
+    """Create views that show this connection an older format as the newest."""
     for older in range(format, FORMAT):
         db.execute(_AS_NEW[older])
 
 
 def migrate(db: apsw.Connection, format: int) -> None:
-    """Bring the tables up to the newest format; within a transaction."""
+    """Convert the tables to the newest format; within a transaction."""
     db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
     for older in range(format, FORMAT):
         db.execute(_UP[older].format(**TABLES[older + 1]))
     db.pragma("user_version", FORMAT)
     db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+
+
+def put_in_place(made: str, name: str) -> None:
+    """Give a new file its name, and remove the log that an earlier file of that name left."""
+    lock = WriterLock(name + "-lock", name)
+    with lock.held(_WAIT, "creating"):
+        if os.path.lexists(name):
+            raise FileExistsError
+        for ending in ("-wal", "-shm", "-journal"):
+            with suppress(FileNotFoundError):
+                os.unlink(name + ending)
+        lock.note(b"")
+        os.link(made, name)  # unlike a rename, this never replaces a file
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the new name durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
