@@ -152,3 +152,16 @@ def test_marks_are_put_in_canonical_order() -> None:
     marks = "\u0315\u0316\u031b\u0334\u05b0\u05bf\u064b\u0670\u0e38\u0f71\u302a\u302d\u0345\u035c\u0361"
     values = [f"a{one}{other}" for one in marks for other in marks]
     assert normalized(pa.array(values)) == [unicodedata.normalize("NFC", value) for value in values]
+
+
+def test_what_stands_behind_a_null_is_not_read() -> None:
+    """Arrow allows a null to have bytes, which mean nothing."""
+    whole = pa.array(["one", "two", "three"])
+    valid = pa.py_buffer(b"\x05")  # the second is null
+    hidden = pa.Array.from_buffers(pa.string(), 3, [valid, *whole.buffers()[1:]])
+    assert hidden.to_pylist() == ["one", None, "three"]
+    assert normalized(hidden) == ["one", "", "three"]
+
+
+def test_a_text_with_replaced_bytes_is_normalised_like_any_other() -> None:
+    assert normalized(pa.array([b"Cafe\xcc\x81 \xff"], pa.binary())) == ["caf\u00e9 \ufffd"]
