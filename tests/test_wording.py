@@ -42,3 +42,9 @@ def test_one_source_too_many(tmp_path: object) -> None:
     done = twinset.dedup([ROSE], [ROSE + " hall"], output=f"{tmp_path}/out")
     with pytest.raises(twinset.OptionError, match="--source names 1 source, and that run was given 2"):
         done.rethreshold(0.9, source=[[ROSE]], output=f"{tmp_path}/new")
+
+
+def test_every_share_of_four_digits_is_written_as_it_is() -> None:
+    """0.57 × 10,000 is a little below 5,700: cut there, it would be written as 0.5699."""
+    values = [number / 10_000 for number in range(10_001)]
+    assert [share(value) for value in values] == [f"{value:.4f}" for value in values]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import twinset
 from tests.documents.reading import opened, read_all, write_all
+from twinset.documents.compressed import split_codec
 from twinset.documents.output_names import components_of, distinct_names
 from twinset.errors import OptionError, SourceError
 
@@ -312,3 +313,8 @@ def test_json_that_is_no_json_lines(tmp_path: Path, text: str) -> None:
     with pytest.raises(SourceError, match=r"read as one text, .* in a file that ends in \.jsonl"):
         opened(tmp_path / "rows.json")
     assert len(read_all(opened(tmp_path)).ids) == 2
+
+
+def test_an_ending_alone_is_a_name() -> None:
+    assert split_codec(".gz") == (".gz", None)
+    assert split_codec("a.GZ") == ("a", "gzip")

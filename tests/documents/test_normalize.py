@@ -129,3 +129,39 @@ def test_values_of_other_types(values: list[object]) -> None:
 def test_length_of_a_value_counts() -> None:
     values = ["a" * n for n in range(40)] + ["\x00" * n for n in range(1, 40)]
     assert len(np.unique(hash_values(pa.array(values), 7))) == len(values)
+
+
+def test_exactly_what_python_decodes_is_utf8() -> None:
+    """Every two bytes, and longer sequences around every border: overlong, surrogates, beyond the last code point."""
+    edges = (0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0)
+    values = [bytes([0x61, one, other, 0x62]) for one in range(0x80, 0x100) for other in range(0x100)]
+    values += [bytes([a, b, c]) for a in range(0xDF, 0xF1) for b in edges for c in edges]
+    values += [bytes([a, b, c, d]) for a in range(0xEF, 0xF8) for b in edges for c in edges for d in (0x7F, 0x80, 0xBF)]
+    expected = []
+    for row, value in enumerate(values):
+        try:
+            value.decode("utf-8")
+        except UnicodeDecodeError:
+            expected.append(row)
+    assert normalize(pa.array(values, pa.binary())).replaced.tolist() == expected
+    assert 0 < len(expected) < len(values)
+
+
+def test_marks_are_put_in_canonical_order() -> None:
+    """Marks that compose with nothing, of every combining class, in every order."""
+    marks = "\u0315\u0316\u031b\u0334\u05b0\u05bf\u064b\u0670\u0e38\u0f71\u302a\u302d\u0345\u035c\u0361"
+    values = [f"a{one}{other}" for one in marks for other in marks]
+    assert normalized(pa.array(values)) == [unicodedata.normalize("NFC", value) for value in values]
+
+
+def test_what_stands_behind_a_null_is_not_read() -> None:
+    """Arrow allows a null to have bytes, which mean nothing."""
+    whole = pa.array(["one", "two", "three"])
+    valid = pa.py_buffer(b"\x05")  # the second is null
+    hidden = pa.Array.from_buffers(pa.string(), 3, [valid, *whole.buffers()[1:]])
+    assert hidden.to_pylist() == ["one", None, "three"]
+    assert normalized(hidden) == ["one", "", "three"]
+
+
+def test_a_text_with_replaced_bytes_is_normalised_like_any_other() -> None:
+    assert normalized(pa.array([b"Cafe\xcc\x81 \xff"], pa.binary())) == ["caf\u00e9 \ufffd"]

@@ -24,7 +24,7 @@ from twinset.options import (
     RunOptions,
     ShingleOptions,
 )
-from twinset.options.checks import parse_shingle, parse_size, shown_size
+from twinset.options.checks import parse_shingle, parse_size, shown_size, whole
 from twinset.options.keep_rules import parse_keep
 from twinset.system.memory import default_memory, default_threads
 
@@ -197,3 +197,10 @@ def test_the_machine_has_something_to_offer() -> None:
     assert default_threads() >= 1
     assert RunOptions.of(threads=3).thread_count == 3
     assert RunOptions().memory_bytes >= 256 * 10**6
+
+
+@pytest.mark.parametrize("value", [True, False, 1.0, "3", None])
+def test_a_whole_number_is_a_whole_number(value: object) -> None:
+    """True is 1 to Python, and never what is meant by a count."""
+    with pytest.raises(OptionError, match="a whole number from 0 to 9"):
+        whole(0, 9)("count", value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.documents.reading import opened, read_all, write_all
+from twinset.documents.formats.csv_files import SeparatedScanner
 from twinset.errors import ColumnError
 
 MESSY = st.lists(st.sampled_from(['"', '""', ",", "\n", "\r\n", "\r", "a", "é", " ", '",', ',"']), max_size=40)
@@ -110,3 +112,29 @@ def test_ids_that_are_not_utf8(tmp_path: Path) -> None:
     path.write_bytes(b"id,text\n\xff,a\nb,\xff\n")
     rows = read_all(opened(path, on_error="skip"))
     assert (rows.texts, [row for row, _ in rows.unreadable]) == ([None, b"\xff"], [0])
+
+
+def test_records_are_the_same_wherever_a_piece_ends() -> None:
+    """Files are scanned in pieces, which may end anywhere: in quotes, between CR and LF, before a quote in a field."""
+    data = b'a,b"c"d,e\r\n"x ""y"" z","1\r\n2"\r\rq"",\n\r\n"",last"'
+
+    def scanned(*pieces: bytes) -> tuple[list[int], list[int], list[int]]:
+        scanner = SeparatedScanner(",")
+        ends, fields, done = [], [], 0
+        for piece in filter(None, pieces):
+            found, counts = scanner.feed(piece)
+            assert counts is not None
+            ends += (found + done).tolist()
+            fields += counts.tolist()
+            done += len(piece)
+        return ends, fields, scanner.finish().tolist()
+
+    whole = scanned(data)
+    records = [data[start:end] for start, end in pairwise([0, *whole[0], len(data)])]
+    assert records == [
+        b'a,b"c"d,e\r\n', b'"x ""y"" z","1\r\n2"\r', b"\r", b'q"",\n', b"\r\n", b'"",last"',
+    ]  # fmt: skip
+    assert (whole[1], whole[2]) == ([3, 2, 0, 2, 0], [2])
+    for first in range(len(data) + 1):
+        for second in range(first, len(data) + 1):
+            assert scanned(data[:first], data[first:second], data[second:]) == whole, (first, second)
