@@ -106,9 +106,10 @@ class SqliteBackend(Backend):
         _register()
         if not self.read_only:
             return apsw.Connection(self._path, apsw.SQLITE_OPEN_READWRITE, vfs=_VFS)
-        # In a read-only folder SQLite cannot make its shared-memory file. It is not needed while nobody writes, which
-        # is checked after every read.
-        still = not os.access(os.path.dirname(self._path), os.W_OK) and not self._logged()
+        # SQLite cannot make its shared-memory file in a read-only folder, and beside a read-only file it makes one that
+        # the next reader cannot use. It is not needed while nobody writes, which is checked after every read.
+        writable = all(os.access(path, os.W_OK) for path in (self._path, os.path.dirname(self._path)))
+        still = not writable and not self._logged()
         self._still = self._stamp() if still else None
         address = f"file:{quote(os.fsencode(self._path))}?mode=ro" + ("&immutable=1" if still else "")
         return apsw.Connection(address, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, vfs=_VFS)
