@@ -162,3 +162,15 @@ def _options() -> Any:
 
     chosen = Settings.create(IndexOptions.of(seed=1, shingle="word:1"))
     return Settings.from_rows(chosen.to_rows(), "here").options
+
+
+def test_the_nearest_are_the_nearest_however_their_estimates_fall(tmp_path: Path) -> None:
+    """Sixty documents within 0.2 of each other: estimates of 128 slots are often off by more than lies between them."""
+    query = words(100, "w")
+    texts = {f"d{n}": " ".join([*query[: 70 + n // 3], *words(12 + n % 7, f"own{n}x")]) for n in range(60)}
+    with twinset.Index.create(tmp_path / "one.twinset", seed=1, shingle="word:1", threshold=0.5, n_hashes=128) as index:
+        index.add(texts)
+        model = Model(texts, index.settings.options)
+        for k in (1, 3, 10):
+            asked = " ".join(query)
+            assert same(rows(index.query(asked, k=k)), model.answers(asked, k=k, among=model.candidates(asked)))
