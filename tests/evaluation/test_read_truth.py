@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from twinset.errors import ColumnError, RowError, SourceError
 from twinset.evaluation import true_pairs as knowledge
 from twinset.evaluation.read_truth import read_truth, resolved
-from twinset.evaluation.true_pairs import KnownClusters, KnownPairs, unpaired
+from twinset.evaluation.true_pairs import ListedClusters, ListedPairs, unpaired
 
 PAIRS = [("a", "b"), ("007", "1e5"), ("with, comma", 'and "quotes"\nand lines')]
 
@@ -118,7 +118,7 @@ ALL = np.ones(4, np.bool_)
 
 def test_ids_of_no_document_are_counted_and_named() -> None:
     pairs, facts = resolved(read_truth([("a", "b"), ("x", "a"), ("y", "x"), ("b", "a"), ("c", "c")]), IDS, ALL)
-    assert isinstance(pairs, KnownPairs)
+    assert isinstance(pairs, ListedPairs)
     assert [column.tolist() for column in unpaired(pairs.keys)] == [[0], [1]]
     assert (facts["unknown_ids"], facts["unknown"], facts["rows_left_out"]) == (2, ["x", "y"], 2)
     assert (facts["with_itself"], facts["repeated"], facts["rows"]) == (1, 1, 5)
@@ -133,7 +133,7 @@ def test_a_truth_about_other_documents_is_refused() -> None:
 
 def test_documents_without_a_cluster_are_alone() -> None:
     clusters, facts = resolved(read_truth({"d": "p", "b": "p", "a": None, "z": "p"}), IDS, ALL)
-    assert isinstance(clusters, KnownClusters)
+    assert isinstance(clusters, ListedClusters)
     assert clusters.label.tolist() == [0, 1, 2, 1]
     assert (facts["unnamed_documents"], facts["unknown"], clusters.count(0.5)) == (1, ["z"], 1)
 
@@ -148,7 +148,7 @@ def test_an_empty_truth_has_no_pairs(tmp_path: Path) -> None:
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=30))
 def test_pairs_of_clusters_are_all_pairs_of_their_members(clusters: list[int]) -> None:
     label = np.array([clusters.index(cluster) for cluster in clusters], np.uint32)
-    known = KnownClusters(label)
+    known = ListedClusters(label)
     left, right = known.sample()
     expected = {(i, j) for j in range(len(label)) for i in range(j) if label[i] == label[j]}
     assert set(zip(left.tolist(), right.tolist(), strict=True)) == expected
@@ -157,7 +157,7 @@ def test_pairs_of_clusters_are_all_pairs_of_their_members(clusters: list[int]) -
 
 def test_of_very_many_pairs_some_are_looked_at_at_even_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(knowledge, "MOST_SAMPLED", 1000)
-    known = KnownClusters(np.repeat(np.array([0, 3000], np.uint32), 3000))
+    known = ListedClusters(np.repeat(np.array([0, 3000], np.uint32), 3000))
     left, right = known.sample()
     assert len(set(zip(left.tolist(), right.tolist(), strict=True))) == 1000
     assert (left < right).all()

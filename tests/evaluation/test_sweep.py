@@ -12,7 +12,7 @@ from scipy.stats import t as student
 
 import twinset
 from twinset.evaluation.sweep import SampledPairs, curves, interval, shares, wilson
-from twinset.evaluation.true_pairs import KnownClusters, Scored
+from twinset.evaluation.true_pairs import ListedClusters, ScoredPairs
 from twinset.plan import plan
 
 
@@ -79,7 +79,7 @@ def test_thresholds_are_inclusive() -> None:
 def test_curves_are_inclusive() -> None:
     """At 1 there are the pairs of identical documents: the last point of every curve of a corpus with copies."""
     left, right = np.array([0, 2, 4], np.uint32), np.array([1, 3, 5], np.uint32)
-    found = Scored.of(left, right, np.array([0.5, 0.75, 1.0]))
-    rows = curves(found, KnownClusters(np.array([0, 0, 1, 1, 2, 2], np.uint32)), 0.5)
+    found = ScoredPairs.of(left, right, np.array([0.5, 0.75, 1.0]))
+    rows = curves(found, ListedClusters(np.array([0, 0, 1, 1, 2, 2], np.uint32)), 0.5)
     points = {round(row["threshold"], 4): row["recall"] for row in rows}
     assert (points[0.5], points[0.75], points[1.0]) == (1.0, 2 / 3, 1 / 3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,13 +13,10 @@ import pytest
 from .source import NOUNS, PACKAGE, ROOT, imports_of, modules, tree_of
 
 NAMELESS = {"util", "utils", "core", "common", "helper", "helpers", "misc", "base_utils", "lib", "stuff"}
-LINES, FUNCTION_LINES = 400, 70
+LINES, FUNCTION_LINES, MOST_FILES = 400, 70, 16
 RUNS_CODE = {"pickle", "cPickle", "marshal", "dill", "cloudpickle", "shelve", "jsonpickle"}
 SPOKEN = {"print", "exit", "quit", "sys.exit", "os._exit", "input"}
 SPEAKS = ("cli", "web", "__main__.py")
-
-# Classes of one name that still have several meanings; the set is empty once these are renamed.
-SEVERAL_MEANINGS = {"Kept", "Laid", "Scored"}
 
 every_module = pytest.mark.parametrize("path", modules(), ids=str)
 
@@ -52,8 +50,13 @@ def test_a_class_name_has_one_meaning() -> None:
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(f"{path}:{node.lineno}")
     assert len(places) > 100
-    several = {name: where for name, where in places.items() if len(where) > 1 and name not in SEVERAL_MEANINGS}
+    several = {name: where for name, where in places.items() if len(where) > 1}
     assert not several
+
+
+def test_no_folder_has_more_files_than_one_can_overlook() -> None:
+    sizes = Counter(str(path.parent) for path in modules())
+    assert max(sizes.values()) <= MOST_FILES, sizes.most_common(3)
 
 
 @every_module

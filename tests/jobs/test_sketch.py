@@ -273,14 +273,14 @@ def test_small_memory_changes_nothing(sketch: str, monkeypatch: pytest.MonkeyPat
     for share in ("sets", "sketches", "names", "pairs"):
         monkeypatch.setattr(f"twinset.engines.local.budget.Budget.{share}", 6000)
     blocks: list[int] = []
-    cut = estimate.Estimating._blocks
+    cut = estimate.EstimateRun._blocks
 
     def counted(run: Any) -> list[range]:
         found = cut(run)
         blocks.append(len(found))
         return found
 
-    monkeypatch.setattr(estimate.Estimating, "_blocks", counted)
+    monkeypatch.setattr(estimate.EstimateRun, "_blocks", counted)
     found = twinset.find_pairs(made, threshold=0.5, threads=3)
     assert found.pairs.equals(whole)
     assert blocks[0] > 3

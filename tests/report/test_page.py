@@ -19,7 +19,7 @@ from twinset.errors import OptionError, OutputError, SourceError, StateError
 from twinset.report import excerpts
 from twinset.report.numbers import Numbers
 from twinset.report.page import as_json, filled
-from twinset.results.stored import Recorded
+from twinset.results.stored import StoredResult
 
 
 def page_of(out: Path, **words: Any) -> str:
@@ -64,7 +64,7 @@ def test_what_fills_a_place_is_not_looked_at_again() -> None:
 def test_the_counts_are_those_of_the_tables(tmp_path: Path) -> None:
     out = made(tmp_path)
     result = twinset.open_result(out)
-    numbers = Numbers(Recorded(out))
+    numbers = Numbers(StoredResult(out))
     removed = result.removed.to_pylist()
     clusters = sorted({row["because_of"] for row in removed})
     assert sorted(numbers.kept_ids.to_pylist()) == clusters
@@ -83,18 +83,18 @@ def test_the_counts_are_those_of_the_tables(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("similarity", [0.8, 0.81, 0.9, 0.95, 0.99, 0.29 / 0.3])
 def test_a_pair_at_a_border_is_counted_above_it(tmp_path: Path, similarity: float) -> None:
-    numbers = Numbers(Recorded(made(tmp_path, threshold=0.8)))
+    numbers = Numbers(StoredResult(made(tmp_path, threshold=0.8)))
     numbers.pair_similarities = np.array([similarity])
     [one] = [one for one in numbers.histogram if one.count]
     assert one.low <= similarity < one.high
 
 
 def test_expected_misses_follow_the_plan(tmp_path: Path) -> None:
-    numbers = Numbers(Recorded(made(tmp_path, threshold=0.8)))
+    numbers = Numbers(StoredResult(made(tmp_path, threshold=0.8)))
     numbers.pair_similarities = np.full(1000, 0.805)
     [one] = [one for one in numbers.histogram if one.count]
     assert numbers.expected_missed == pytest.approx(1000 * (1 / numbers.plan.p_found(one.middle) - 1))
-    numbers = Numbers(Recorded(tmp_path / "OUT"))
+    numbers = Numbers(StoredResult(tmp_path / "OUT"))
     numbers.pair_similarities = np.ones(1000)
     assert numbers.expected_missed == 0
 

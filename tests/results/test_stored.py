@@ -15,10 +15,10 @@ import pytest
 import twinset
 from twinset.engines.local.copies import SAME
 from twinset.engines.local.threads import Threads
-from twinset.results.recut_corpus import Recalled
+from twinset.results.recut_corpus import StoredCorpus
 from twinset.results.recut_options import leaving
-from twinset.results.recut_pairs import Scored
-from twinset.results.stored import Recorded
+from twinset.results.recut_pairs import StoredPairs
+from twinset.results.stored import StoredResult
 
 LINE = " ".join(f"word{i}" for i in range(30))
 TEXTS = {"a": LINE, "b": LINE + " é", "c": "other words here", "d": LINE, "e": "", "f": "ünïcode " * 9}
@@ -36,7 +36,7 @@ def folder_of(tmp_path: Path, **words: Any) -> Path:
 
 
 def test_documents_by_number(tmp_path: Path) -> None:
-    recorded = Recorded(folder_of(tmp_path))
+    recorded = StoredResult(folder_of(tmp_path))
     rows = recorded.documents.to_pylist()
     ids = [*TEXTS, *(f"{id}2" for id in TEXTS)]
     assert [row["id"] for row in rows] == ids
@@ -52,7 +52,7 @@ def test_documents_by_number(tmp_path: Path) -> None:
 
 
 def test_texts_are_those_of_the_sources(tmp_path: Path) -> None:
-    recorded = Recorded(folder_of(tmp_path))
+    recorded = StoredResult(folder_of(tmp_path))
     wanted = [11, 0, 5, 4, 7, 0]
     every = [*TEXTS.values(), *TEXTS.values()]
     assert recorded.texts(wanted) == [every[number] for number in wanted]
@@ -68,7 +68,7 @@ def test_bytes_that_are_no_text_and_rows_that_have_none(tmp_path: Path) -> None:
     ]
     (tmp_path / "in.jsonl").write_bytes(b"\n".join(lines))
     twinset.dedup(str(tmp_path / "in.jsonl"), output=tmp_path / "out", on_error="skip")
-    recorded = Recorded(tmp_path / "out")
+    recorded = StoredResult(tmp_path / "out")
     assert recorded.texts([0, 1, 2, 3]) == ["caf\ufffd one", None, None, "t"]
     assert recorded.documents["status"].to_pylist() == [0, 1, 2, 0]
 
@@ -77,7 +77,7 @@ def test_an_unknown_id_is_answered_with_those_that_look_alike(tmp_path: Path) ->
     lines = "".join(json.dumps({"id": f"report-{i}", "text": f"t {i}"}) + "\n" for i in range(300))
     (tmp_path / "in.jsonl").write_text(lines, "utf-8")
     twinset.dedup(str(tmp_path / "in.jsonl"), output=tmp_path / "out")
-    recorded = Recorded(tmp_path / "out")
+    recorded = StoredResult(tmp_path / "out")
     for wrong, near in (("repotr-7", "report-7"), ("PORT-29", "report-29"), ("report 12", "report-12")):
         with pytest.raises(twinset.OptionError, match=f"{wrong!r}.*did you mean.*{near}"):
             recorded.find(wrong)
@@ -91,7 +91,7 @@ def test_against_documents_come_last_and_ids_may_be_those_of_the_others(tmp_path
         (tmp_path / f"{name}.jsonl").write_text(lines, "utf-8")
     sources = {name: str(tmp_path / f"{name}.jsonl") for name in ("ours", "theirs")}
     twinset.dedup(sources["ours"], against=[sources["theirs"]], output=tmp_path / "out", **WORDS)
-    recorded = Recorded(tmp_path / "out")
+    recorded = StoredResult(tmp_path / "out")
     assert (recorded.own, recorded.documents.num_rows) == (6, 12)
     assert recorded.find("c") == 2
     assert recorded.numbers_of(pa.array(["c", "a"]), 6).tolist() == [8, 6]
@@ -104,34 +104,34 @@ def test_files_given_one_by_one_and_sources_that_moved(tmp_path: Path, monkeypat
     for name in ("x", "y", "z"):
         Path(f"{name}.txt").write_text(f"the text of {name}", "utf-8")
     twinset.dedup("x.txt", "y.txt", "z.txt", output="out")
-    assert Recorded("out").texts([2, 0]) == ["the text of z", "the text of x"]
+    assert StoredResult("out").texts([2, 0]) == ["the text of z", "the text of x"]
     Path("moved").mkdir()
     for name in ("x", "y", "z"):
         Path(f"{name}.txt").rename(f"moved/{name}.txt")
     with pytest.raises(twinset.SourceError, match="not there any more"):
-        Recorded("out").texts([0])
+        StoredResult("out").texts([0])
     moved = [f"moved/{name}.txt" for name in ("x", "y", "z")]
-    assert Recorded("out", moved).texts([2, 0]) == ["the text of z", "the text of x"]
+    assert StoredResult("out", moved).texts([2, 0]) == ["the text of z", "the text of x"]
     Path("moved/y.txt").write_text("the tixt of y", "utf-8")
     with pytest.raises(twinset.SourceError, match="changed"):
-        Recorded("out", moved).texts([2])
+        StoredResult("out", moved).texts([2])
 
 
 def test_only_the_part_that_is_needed_must_be_unchanged(tmp_path: Path) -> None:
     out = folder_of(tmp_path)
     (tmp_path / "one.jsonl").write_text((tmp_path / "one.jsonl").read_text("utf-8").replace("other", "ather"), "utf-8")
-    assert Recorded(out).texts([8]) == [TEXTS["c"]]
+    assert StoredResult(out).texts([8]) == [TEXTS["c"]]
     with pytest.raises(twinset.SourceError, match=r"one\.jsonl: was changed"):
-        Recorded(out).texts([8, 2])
+        StoredResult(out).texts([8, 2])
 
 
 def test_what_was_only_in_memory_is_refused(tmp_path: Path) -> None:
     twinset.dedup(TEXTS, output=tmp_path / "out", **WORDS)
     with pytest.raises(twinset.SourceError, match="objects in memory"):
-        Recorded(tmp_path / "out").texts([0])
-    assert Recorded(tmp_path / "out", [TEXTS]).texts([2]) == [TEXTS["c"]]
+        StoredResult(tmp_path / "out").texts([0])
+    assert StoredResult(tmp_path / "out", [TEXTS]).texts([2]) == [TEXTS["c"]]
     with pytest.raises(twinset.SourceError, match="changed"):
-        Recorded(tmp_path / "out", [{**TEXTS, "c": "changed words"}]).texts([2])
+        StoredResult(tmp_path / "out", [{**TEXTS, "c": "changed words"}]).texts([2])
 
 
 # Damage
@@ -139,11 +139,11 @@ def test_what_was_only_in_memory_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_no_result(tmp_path: Path) -> None:
     with pytest.raises(twinset.StateError, match=r"summary\.json: there is no such file; name a folder"):
-        Recorded(tmp_path)
+        StoredResult(tmp_path)
     for content in ("", "{}", "[]", "null", '{"options": {}}', "\x00"):
         (tmp_path / "summary.json").write_text(content, "utf-8")
         with pytest.raises(twinset.StateError, match=r"summary\.json"):
-            Recorded(tmp_path)
+            StoredResult(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["documents", "pairs", "sources", "empty", "unreadable"])
@@ -197,21 +197,21 @@ def test_tables_of_another_result_are_refused(tmp_path: Path) -> None:
     assert twinset.open_result(out).rethreshold(0.9).summary["kept"] > 0
     shutil.copyfile(other / "sources.parquet", out / "sources.parquet")
     with pytest.raises(twinset.StateError, match=r"sources\.parquet is damaged"):
-        Recorded(out).texts([0])
+        StoredResult(out).texts([0])
 
 
 # The parts of a cut
 
 
 def test_scored_pairs_do_not_depend_on_what_is_held_in_memory(tmp_path: Path) -> None:
-    recorded = Recorded(folder_of(tmp_path))
+    recorded = StoredResult(folder_of(tmp_path))
     threads = Threads(1)
-    corpus = Recalled(recorded, threads, 1 << 16)
+    corpus = StoredCorpus(recorded, threads, 1 << 16)
     found = []
     for limit in (0, 1 << 30):
         folder = tmp_path / str(limit)
         folder.mkdir()
-        scored = Scored(recorded, corpus.copies(), folder, limit)
+        scored = StoredPairs(recorded, corpus.copies(), folder, limit)
         near = scored.near(0.8).all().tolist()
         found.append((near, scored.steps.tolist(), scored.rows.all().tolist()))
         places = scored.places_of(np.array([0, 0], np.uint32), np.array([1, 5], np.uint32))

@@ -45,7 +45,7 @@ class Rival:
 
 
 @dataclass(frozen=True)
-class Foreseen:
+class ItemPlan:
     """The plan of a run.
 
     Attributes
@@ -83,7 +83,7 @@ class Foreseen:
         return [float(one) for one in np.quantile(self.background, [0, 0.25, 0.5, 0.75, 1])]
 
 
-def foresee(*sources: object, progress: Progress | None = None, **words: Any) -> Foreseen:
+def plan_items(*sources: object, progress: Progress | None = None, **words: Any) -> ItemPlan:
     """Plan a run over items that have a measure of their own.
 
     Parameters
@@ -97,11 +97,11 @@ def foresee(*sources: object, progress: Progress | None = None, **words: Any) ->
 
     Returns
     -------
-    Foreseen
+    ItemPlan
 
     Examples
     --------
-    >>> found = foresee([1, 2, 2, 7], codes="code", distance=1)
+    >>> found = plan_items([1, 2, 2, 7], codes="code", distance=1)
     >>> print(found.plan, found.items, found.distinct)
     exact, all compared with all: every pair of 64-bit codes that differ in at most 1 bit is found 4 3
     """
@@ -118,7 +118,7 @@ def foresee(*sources: object, progress: Progress | None = None, **words: Any) ->
             if join.limit > 0 and len(join.vectors) > 1:
                 background = sorted(join.others())
                 rivals = ranked(chosen, len(join.vectors), background)
-        return Foreseen(chosen, corpus.own, len(join.numbers), background, rivals)
+        return ItemPlan(chosen, corpus.own, len(join.numbers), background, rivals)
 
 
 def ranked(chosen: VectorPlan, vectors: int, others: list[float] | None = None) -> list[Rival]:

@@ -22,7 +22,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from twinset.errors import ColumnError, RowError, SourceError
-from twinset.evaluation.true_pairs import Flags, Known, KnownClusters, KnownPairs, each_once
+from twinset.evaluation.true_pairs import Flags, ListedClusters, ListedPairs, TruePairs, each_once
 from twinset.schema import Numbers
 from twinset.wording import at_line, at_row
 
@@ -246,7 +246,7 @@ def _refuse_two_clusters(ids: Any, clusters: Any, name: str) -> None:
         )
 
 
-def resolved(truth: Truth, ids: Any, readable: Flags) -> tuple[Known, dict[str, Any]]:
+def resolved(truth: Truth, ids: Any, readable: Flags) -> tuple[TruePairs, dict[str, Any]]:
     """Turn ids into document numbers; what no document has is counted, named and left out.
 
     Parameters
@@ -286,12 +286,12 @@ def resolved(truth: Truth, ids: Any, readable: Flags) -> tuple[Known, dict[str, 
     if truth.kind == "clusters":
         label, named = _labels(truth, first, known, len(readable))
         facts["unnamed_documents"] = int(np.count_nonzero(readable & ~named))
-        return KnownClusters(label), facts
+        return ListedClusters(label), facts
     left, right = (side[known].astype(np.uint32) for side in (first, second))
     keys = each_once(left, right)
     facts["with_itself"] = int(np.count_nonzero(left == right))
     facts["repeated"] = len(left) - facts["with_itself"] - len(keys)
-    return KnownPairs(len(readable), keys), facts
+    return ListedPairs(len(readable), keys), facts
 
 
 def _numbers(values: Any, ids: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from twinset.evaluation.metrics import DEFINITIONS, Overlap, PairCounts
-from twinset.evaluation.true_pairs import MOST_SAMPLED, Flags, Known, KnownScored, Scored
+from twinset.evaluation.true_pairs import MOST_SAMPLED, ExactPairs, Flags, ScoredPairs, TruePairs
 from twinset.plan import Plan
 from twinset.schema import Numbers
 
@@ -60,7 +60,7 @@ class SampledPairs:
 
 
 def measures(
-    found: Scored, known: Known, thresholds: tuple[float, ...], method: str, readable: Flags
+    found: ScoredPairs, known: TruePairs, thresholds: tuple[float, ...], method: str, readable: Flags
 ) -> list[dict[str, Any]]:
     """Measure at each threshold, by cutting the pairs found.
 
@@ -98,7 +98,7 @@ def measures(
     return rows
 
 
-def _counts(found: Scored, true: Flags, known: Known, threshold: float) -> PairCounts:
+def _counts(found: ScoredPairs, true: Flags, known: TruePairs, threshold: float) -> PairCounts:
     enough = found.similarity >= threshold
     return PairCounts(int(np.count_nonzero(enough)), known.count(threshold), int(np.count_nonzero(enough & true)))
 
@@ -112,12 +112,12 @@ def _several(sizes: npt.NDArray[np.int64]) -> int:
     return int(np.count_nonzero(sizes > 1))
 
 
-def curves(found: Scored, known: Known, floor: float) -> list[dict[str, Any]]:
+def curves(found: ScoredPairs, known: TruePairs, floor: float) -> list[dict[str, Any]]:
     """Give precision, recall and F1 of pairs at many thresholds from the floor to 1, for drawing."""
     true = known.holds(found.left, found.right)
     cuts = np.linspace(floor, 1.0 if floor > 0 else 0.0, _CUTS + 1)
     every, right = np.sort(found.similarity), np.sort(found.similarity[true])
-    exact = np.sort(known.pairs.similarity) if isinstance(known, KnownScored) else None
+    exact = np.sort(known.pairs.similarity) if isinstance(known, ExactPairs) else None
     rows = []
     for cut in cuts.tolist():
         total = _from(exact, cut) if exact is not None else known.count(cut)

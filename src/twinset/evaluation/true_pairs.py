@@ -23,7 +23,7 @@ MOST_SAMPLED = 500_000  # true pairs whose similarity is looked at
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredPairs:
     """Pairs of documents with their exact similarity: left before right, sorted by right, then by left."""
 
     left: Numbers
@@ -31,7 +31,7 @@ class Scored:
     similarity: npt.NDArray[np.float64]
 
     @classmethod
-    def of(cls, left: Numbers, right: Numbers, similarity: npt.NDArray[np.float64]) -> Scored:
+    def of(cls, left: Numbers, right: Numbers, similarity: npt.NDArray[np.float64]) -> ScoredPairs:
         """Take pairs in any order."""
         order = np.argsort(pair_keys(right, left), kind="stable")
         return cls(left[order], right[order], similarity[order])
@@ -47,7 +47,7 @@ class Scored:
         return int(np.count_nonzero(self.similarity >= threshold))
 
 
-class Known(Protocol):
+class TruePairs(Protocol):
     """What is true."""
 
     def count(self, threshold: float) -> int:
@@ -64,7 +64,7 @@ class Known(Protocol):
 
 
 @dataclass(frozen=True)
-class KnownPairs:
+class ListedPairs:
     """Pairs that someone listed; sorted keys, each once."""
 
     documents: int
@@ -92,7 +92,7 @@ class KnownPairs:
 
 
 @dataclass(frozen=True)
-class KnownClusters:
+class ListedClusters:
     """Clusters that someone named: label[i] is that of document i, and one who is in none has its own."""
 
     label: Numbers
@@ -130,11 +130,11 @@ class KnownClusters:
 
 
 @dataclass(frozen=True)
-class KnownScored:
+class ExactPairs:
     """The pairs of the exact join, down to the lowest threshold."""
 
     documents: int
-    pairs: Scored
+    pairs: ScoredPairs
     method: str
 
     def count(self, threshold: float) -> int:

@@ -23,7 +23,7 @@ from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus, Span
 from twinset.engines.local.run import LocalRun
 from twinset.engines.local.steps.cluster import Clusters, Flags
-from twinset.engines.local.steps.cluster_beside_index import Earlier, recall_at
+from twinset.engines.local.steps.cluster_beside_index import IndexMatches, recall_at
 from twinset.engines.local.steps.sketch import READ, UNREADABLE
 from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import DuplicateIdError, OptionError, OutputError, StateError, TwinsetError
@@ -133,7 +133,7 @@ class IndexedDedup:
             self._held_writer = self._stack.enter_context(self.index._writer(timeout, "dedup"))
         return self._held_writer
 
-    def match(self, corpus: Corpus, copies: Copies) -> Earlier:
+    def match(self, corpus: Corpus, copies: Copies) -> IndexMatches:
         """Query the index with every distinct document."""
         since = time.perf_counter()
         writer = self.writer
@@ -163,7 +163,7 @@ class IndexedDedup:
         names = ("similarity", "left_in_right", "right_in_left")
         columns = dict(zip(names, np.concatenate(scores, axis=1)[:, order], strict=True))
         held = np.flatnonzero(self._held & (corpus.status == READ)).astype(np.uint32)
-        return Earlier(every[order], pa.concat_arrays(ids).take(pa.array(order)), columns, held)
+        return IndexMatches(every[order], pa.concat_arrays(ids).take(pa.array(order)), columns, held)
 
     def _look_up(self, corpus: Corpus, writer: IndexWriter) -> Int64s:
         """Look up the ids of the arrivals; return the index numbers of those with the same text, ascending."""

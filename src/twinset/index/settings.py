@@ -20,7 +20,7 @@ from twinset import unicode
 from twinset.errors import DamagedError, NormalizationWarning, OptionError, PlanWarning, StateError
 from twinset.options.index import IndexOptions
 from twinset.plan import LEAST_LOSS, Plan, plan
-from twinset.plan.codes import GivenCodes
+from twinset.plan.codes import CodeJoinPlan
 from twinset.plan.from_summary import AnyPlan
 from twinset.schema import HASH_SCHEME
 
@@ -203,7 +203,7 @@ class Settings:
 
 def _read_plan(options: IndexOptions, values: dict[str, Any]) -> AnyPlan:
     """Read the stored plan of codes or vectors; raise `ValueError` if it is not one."""
-    kind: Any = GivenCodes
+    kind: Any = CodeJoinPlan
     if options.item_kind == "vectors":
         from twinset.plan.vectors import VectorPlan  # loads kernels, which other kinds do not need
 
@@ -215,7 +215,7 @@ def _read_plan(options: IndexOptions, values: dict[str, Any]) -> AnyPlan:
         if type(getattr(made, one.name)) not in wanted:
             raise ValueError(f"{one.name} of the plan has the wrong type")
     known: dict[str, Any] = {"bits": 64 if options.images else options.bits, "distance": options.reach}
-    if kind is not GivenCodes:
+    if kind is not CodeJoinPlan:
         known = {"dimensions": options.dimensions, "measure": options.measure}
     if any(values[name] != value for name, value in known.items()) or not _possible(values):
         raise ValueError("the plan does not fit the options")

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from twinset.engines.local.budget import peak_bytes
 from twinset.engines.local.copies import Copies, expanded
 from twinset.engines.local.run import MOST_IDENTICAL
-from twinset.engines.local.sketch_files.estimate import Estimating, check_words
+from twinset.engines.local.sketch_files.estimate import EstimateRun, check_words
 from twinset.engines.local.sort_pairs import Rows, sorted_portions
 from twinset.engines.local.steps import candidates
 from twinset.engines.local.steps.sketch import EMPTY
@@ -66,7 +66,7 @@ def find_estimated(
             if isinstance(one, (str, os.PathLike)) and output.exists() and os.path.samefile(one, output):
                 raise OutputError(f"{output} would be replaced, and is read from; choose another output")
     with ExitStack() as stack:
-        run = stack.enter_context(Estimating(sources, options, progress))
+        run = stack.enter_context(EstimateRun(sources, options, progress))
         progress.note(f"plan: {run.plan}")
         run.read()
         corpus = run.corpus
@@ -110,7 +110,7 @@ def outlined(sources: tuple[object, ...], options: PairsOptions, words: dict[str
     """Say what would be read and planned, and read nothing but footers."""
     are_sketches(sources)
     _check(options, words)
-    with Estimating(sources, options, Silent()) as run:
+    with EstimateRun(sources, options, Silent()) as run:
         return {
             "sketches": {source.name: source.rows for source in run.sources},
             "made": {"sketch": run.scheme.sketch, "hashes": run.scheme.n_hashes, **run.scheme.items},
@@ -120,7 +120,7 @@ def outlined(sources: tuple[object, ...], options: PairsOptions, words: dict[str
         }
 
 
-def _ordered(run: Estimating, copies: Copies, pairs: Spool) -> Iterator[Rows]:
+def _ordered(run: EstimateRun, copies: Copies, pairs: Spool) -> Iterator[Rows]:
     """Pairs of all rows, in their order; those of identical sketches too."""
     every = Spool(run.state.scratch / "every", "<u4", 3)
     one_sided = run.corpus.border is not None

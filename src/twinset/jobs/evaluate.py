@@ -26,9 +26,9 @@ from twinset.evaluation.read_truth import Truth, read_truth, resolved
 from twinset.evaluation.result import Evaluation, best_of, definitions, write_files
 from twinset.evaluation.true_pairs import (
     MOST_SAMPLED,
-    Known,
-    KnownScored,
-    Scored,
+    ExactPairs,
+    ScoredPairs,
+    TruePairs,
     among,
     each_once,
     pair_keys,
@@ -123,7 +123,7 @@ def _searching(options: EvaluateOptions) -> DedupOptions:
     return DedupOptions(**{**shared, "threshold": lowest, "cluster": options.cluster, "audit": 0})
 
 
-def _scored(run: LocalRun, join: SimilarityJoin, pairs: Spool) -> Scored:
+def _scored(run: LocalRun, join: SimilarityJoin, pairs: Spool) -> ScoredPairs:
     """Every pair of documents, identical ones included, with its similarity."""
     copies = join.copies
     count = copies.identical_pairs
@@ -136,12 +136,12 @@ def _scored(run: LocalRun, join: SimilarityJoin, pairs: Spool) -> Scored:
         )
     rows = np.concatenate([np.empty((0, 3), np.uint32), *expanded(copies, pairs, link=False, one_sided=False)])
     left, right = np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1])
-    return Scored.of(left, right, join.similarity(rows))
+    return ScoredPairs.of(left, right, join.similarity(rows))
 
 
 def _known(
     run: LocalRun, options: EvaluateOptions, truth: Truth | None, join: SimilarityJoin
-) -> tuple[Known, dict[str, Any]]:
+) -> tuple[TruePairs, dict[str, Any]]:
     """The truth by document number, and what is to be said about it."""
     corpus = join.corpus
     if truth is not None:
@@ -151,11 +151,11 @@ def _known(
     every = Spool(run.state.scratch / "exact-pairs", "<u4", 3)
     join.join_all(every)
     run.timed("exact", since)
-    return KnownScored(corpus.documents, _scored(run, join, every), options.cluster), {"kind": "exact"}
+    return ExactPairs(corpus.documents, _scored(run, join, every), options.cluster), {"kind": "exact"}
 
 
 def _sampled(
-    run: LocalRun, known: Known, join: SimilarityJoin, candidates: Spool
+    run: LocalRun, known: TruePairs, join: SimilarityJoin, candidates: Spool
 ) -> sweep.SampledPairs:
     """The exact similarity of true pairs, also of those missed, and which of them became candidates."""
     corpus, copies = join.corpus, join.copies
@@ -188,8 +188,8 @@ def _summary(
     run: LocalRun,
     options: EvaluateOptions,
     join: SimilarityJoin,
-    found: Scored,
-    known: Known,
+    found: ScoredPairs,
+    known: TruePairs,
     facts: dict[str, Any],
     sampled: sweep.SampledPairs,
 ) -> dict[str, Any]:

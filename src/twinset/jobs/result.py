@@ -21,20 +21,20 @@ from twinset.engines.local.write.result import join_tables
 from twinset.engines.progress import Progress, Silent
 from twinset.errors import StateError
 from twinset.options import DedupOptions
-from twinset.results.stored import Recorded
+from twinset.results.stored import StoredResult
 from twinset.schema import pairs_schema
 from twinset.wording import counted
 
 if TYPE_CHECKING:
-    from twinset.pairs.explain.codes_and_vectors import CodesApart as CodesApart
-    from twinset.pairs.explain.codes_and_vectors import VectorsApart as VectorsApart
+    from twinset.pairs.explain.codes_and_vectors import CodeDifference as CodeDifference
+    from twinset.pairs.explain.codes_and_vectors import VectorDifference as VectorDifference
     from twinset.pairs.explain.shared import Explanation as Explanation
     from twinset.pairs.explain.words import Passage as Passage
     from twinset.results.explain import Account as Account
 
 _LAZY = {
-    "Account": "results.explain", "CodesApart": "pairs.explain.codes_and_vectors",
-    "VectorsApart": "pairs.explain.codes_and_vectors", "Part": "pairs.explain.words",
+    "Account": "results.explain", "CodeDifference": "pairs.explain.codes_and_vectors",
+    "VectorDifference": "pairs.explain.codes_and_vectors", "Part": "pairs.explain.words",
     "Explanation": "pairs.explain.shared",
 }  # fmt: skip
 
@@ -88,7 +88,7 @@ class DedupResult:
     def __init__(self, summary: dict[str, Any], plan: Any, path: Path | None) -> None:
         self.summary, self.plan, self.path = summary, plan, path
         self._tables: dict[str, pa.Table] = {}
-        self._recorded: Recorded | None = None
+        self._recorded: StoredResult | None = None
         self._rows: Callable[[], pa.Table] | None = None
 
     @classmethod
@@ -98,7 +98,7 @@ class DedupResult:
         if output.path is None:
             result._tables = dict(output.tables)
             stored = {name: table for name, table in output.tables.items() if name != "kept"}
-            result._recorded = Recorded.held(output.summary, stored, (*sources, *options.against))
+            result._recorded = StoredResult.held(output.summary, stored, (*sources, *options.against))
             result._recorded.earlier_texts = _earlier_texts
         return result
 
@@ -110,12 +110,12 @@ class DedupResult:
         return self._tables[name]
 
     @property
-    def recorded(self) -> Recorded:
+    def recorded(self) -> StoredResult:
         """What was recorded of the run: documents by number, and their texts out of the sources."""
         if self._recorded is None:
             if self.path is None:
                 raise StateError("this result has no tables and no folder; run dedup again")
-            self._recorded = Recorded(self.path)
+            self._recorded = StoredResult(self.path)
             self._recorded.earlier_texts = _earlier_texts
         return self._recorded
 
@@ -153,12 +153,12 @@ class DedupResult:
         (2, 3)
         """
         from twinset.options.results import RecutOptions
-        from twinset.results.recut import Recutting, kept_tables
+        from twinset.results.recut import Recut, kept_tables
 
         options = RecutOptions.of(threshold=threshold, **words)
         recorded = self.recorded.but(moved=options.source)
         place = Path(output) if output is not None else None
-        with Recutting(recorded, options, place, progress or Silent()) as cutting:
+        with Recut(recorded, options, place, progress or Silent()) as cutting:
             clusters, reasons = cutting.cut()
             made, summary = cutting.write(clusters, reasons)
             result = DedupResult(summary, self.plan, place)
@@ -270,7 +270,7 @@ class DedupResult:
         return f"<DedupResult: {summary['kept']:,} of {counted(summary['documents'], 'document')} kept>"
 
 
-def _earlier_texts(recorded: Recorded, ids: list[str]) -> list[str | None]:
+def _earlier_texts(recorded: StoredResult, ids: list[str]) -> list[str | None]:
     """The texts of documents that others were removed because of, as the index of the run has them now."""
     from twinset.index.index import Index  # a database, which few need
 
@@ -305,7 +305,7 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> DedupResult:
     >>> twinset.open_result("OUT").removed["because_of"].to_pylist()
     ['0']
     """
-    recorded = Recorded(Path(folder), source)
+    recorded = StoredResult(Path(folder), source)
     recorded.earlier_texts = _earlier_texts
     result = DedupResult(recorded.summary, recorded.plan, recorded.folder)
     result._recorded = recorded

@@ -20,7 +20,7 @@ from twinset.documents.sources import open_sources
 from twinset.engines.local.budget import Budget, batch_within, peak_bytes
 from twinset.engines.local.sketch_files.code_files import CodeScheme
 from twinset.engines.local.sketch_files.files import Scheme, SketchSource, opened
-from twinset.engines.local.sketch_files.make import Made, Making, Portion, read_sketches, scheme_of, sketched
+from twinset.engines.local.sketch_files.make import Made, Portion, SketchMaker, read_sketches, scheme_of, sketched
 from twinset.engines.local.sketch_files.make_codes import coded, rarities, reading_options
 from twinset.engines.local.steps.open import refuse_to_replace, tell_unexpected, temporary_folder, total_rows
 from twinset.engines.local.threads import Threads
@@ -266,7 +266,7 @@ def _sketched(
         def one(task: tuple[Part, Chunk]) -> Portion:
             return coded(*task, options, weights) if simhash else sketched(*task, options)
 
-        making = Making(scheme, options.merge, scratch, budget)
+        making = SketchMaker(scheme, options.merge, scratch, budget)
         made = making.write(threads.map(one, work()), made_at, told.advance)
         for part in found.parts:
             part.check_unchanged()
@@ -289,5 +289,5 @@ def _put_together(
             )
     budget = Budget.of(options.memory_bytes, options.thread_count, 1 << 20)
     told.stage("putting together", sum(one.rows for one in given), "sketches")
-    making = Making(scheme, options.merge, scratch, budget)
+    making = SketchMaker(scheme, options.merge, scratch, budget)
     return scheme, making.write(read_sketches(given), made_at, told.advance)

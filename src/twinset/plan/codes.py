@@ -17,7 +17,7 @@ from typing import Any
 from twinset.errors import OptionError
 from twinset.wording import share
 
-__all__ = ["CodePlan", "GivenCodes", "bit_differs", "plan_codes", "within_probability"]
+__all__ = ["CodeJoinPlan", "CodePlan", "bit_differs", "plan_codes", "within_probability"]
 
 BITS = (64, 128)
 
@@ -78,7 +78,7 @@ class CodePlan:
 
 
 @dataclass(frozen=True)
-class GivenCodes:
+class CodeJoinPlan:
     """How codes that are given are joined: exactly.
 
     Attributes
@@ -90,7 +90,7 @@ class GivenCodes:
 
     Examples
     --------
-    >>> print(GivenCodes(64, 3, 4))
+    >>> print(CodeJoinPlan(64, 3, 4))
     exact, 4 tables: every pair of 64-bit codes that differ in at most 3 bits is found
     """
 

@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from twinset.options.items import ItemOptions
 from twinset.plan.bands import Plan
-from twinset.plan.codes import GivenCodes
+from twinset.plan.codes import CodeJoinPlan
 
 if TYPE_CHECKING:
     from twinset.plan.vectors import VectorPlan
 
-__all__ = ["AnyPlan", "told_plan"]
+__all__ = ["AnyPlan", "plan_from_summary"]
 
-AnyPlan: TypeAlias = "Plan | GivenCodes | VectorPlan"
+AnyPlan: TypeAlias = "Plan | CodeJoinPlan | VectorPlan"
 
 
-def told_plan(options: ItemOptions, values: dict[str, Any]) -> AnyPlan:
+def plan_from_summary(options: ItemOptions, values: dict[str, Any]) -> AnyPlan:
     """The plan of a run with these options, as its summary tells it; raises `KeyError` where something is missing.
 
     Examples
     --------
     >>> from twinset.options import DedupOptions
-    >>> print(told_plan(DedupOptions.of(codes="code"), {"bits": 64, "distance": 3, "tables": 4}))
+    >>> print(plan_from_summary(DedupOptions.of(codes="code"), {"bits": 64, "distance": 3, "tables": 4}))
     exact, 4 tables: every pair of 64-bit codes that differ in at most 3 bits is found
     """
-    kinds: dict[str, Any] = {"codes": GivenCodes, "images": GivenCodes}
+    kinds: dict[str, Any] = {"codes": CodeJoinPlan, "images": CodeJoinPlan}
     kind = kinds.get(options.item_kind, Plan)
     if options.item_kind == "vectors":
         from twinset.plan.vectors import VectorPlan  # with it come kernels, for which others need not wait

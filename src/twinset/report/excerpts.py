@@ -14,7 +14,7 @@ from twinset.report import item_differences
 from twinset.report.item_differences import MOST
 from twinset.report.numbers import Numbers, Whole, scaled
 from twinset.results.explain import apart_of, kept_numbers
-from twinset.results.stored import Recorded
+from twinset.results.stored import StoredResult
 
 MEMBERS = 6
 """Removed documents of a cluster that are shown with their difference: the least similar ones."""
@@ -126,7 +126,7 @@ def _add_texts(
             data["differences"][str(place)] = _differing(kind, texts[ours] or "", texts[theirs] or "", recorded)
 
 
-def _differing(kind: str, left: str, right: str, recorded: Recorded) -> dict[str, Any]:
+def _differing(kind: str, left: str, right: str, recorded: StoredResult) -> dict[str, Any]:
     if kind == "text":
         return _difference(left, right, recorded)
     if kind == "records":
@@ -168,12 +168,12 @@ def _short_enough(lengths: Whole) -> npt.NDArray[np.bool_]:
     return short
 
 
-def _within(recorded: Recorded, wanted: Whole) -> Whole:
+def _within(recorded: StoredResult, wanted: Whole) -> Whole:
     """As many of the documents as may be read."""
     return wanted[: int(np.searchsorted(np.cumsum(_lengths(recorded, wanted)), READ, side="right"))]
 
 
-def _lengths(recorded: Recorded, wanted: Whole) -> Whole:
+def _lengths(recorded: StoredResult, wanted: Whole) -> Whole:
     lengths = np.asarray(recorded.documents["length"]).astype(np.int64)
     # Texts of an index are not looked at beforehand; they are about as long as what was removed because of them.
     beyond = np.full(len(recorded.earlier_ids), int(lengths.mean()) if len(lengths) else 0)
@@ -186,7 +186,7 @@ def _excerpt(text: str) -> str:
     return squeezed if len(squeezed) <= EXCERPT else squeezed[:EXCERPT] + "…"
 
 
-def _difference(left: str, right: str, recorded: Recorded) -> dict[str, Any]:
+def _difference(left: str, right: str, recorded: StoredResult) -> dict[str, Any]:
     """The hunks of a difference: folded words, then parts, as far as there is room."""
     found = Difference(left, right, recorded.options)
     hunks: list[list[Any]] = []

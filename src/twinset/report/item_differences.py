@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from twinset.pairs.explain.codes_and_vectors import CodesApart, VectorsApart
+from twinset.pairs.explain.codes_and_vectors import CodeDifference, VectorDifference
 from twinset.pairs.explain.shared import explain_sets, explain_weighted
 from twinset.wording import share
 
@@ -80,7 +80,7 @@ def weights_apart(left: str, right: str) -> dict[str, Any]:
     return {"elements": groups, "same": same, "equal": same, "items": True}
 
 
-def codes_apart(found: CodesApart) -> dict[str, Any]:
+def codes_apart(found: CodeDifference) -> dict[str, Any]:
     """The bits of two codes, those that differ apart."""
     parts = [[1, ours] if equal else [0, ours, theirs] for equal, ours, theirs in found.parts(BITS, row=4)]
     same = found.left == found.right
@@ -89,7 +89,7 @@ def codes_apart(found: CodesApart) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def vectors_apart(found: VectorsApart) -> dict[str, Any]:
+def vectors_apart(found: VectorDifference) -> dict[str, Any]:
     """What there is to tell of two vectors, in a line."""
     told = [f"distance {found.distance:.4g}"]
     if found.cosine is not None and found.angle is not None:
@@ -98,6 +98,6 @@ def vectors_apart(found: VectorsApart) -> dict[str, Any]:
     return {"facts": " · ".join(told)}
 
 
-def apart(found: CodesApart | VectorsApart) -> dict[str, Any]:
+def apart(found: CodeDifference | VectorDifference) -> dict[str, Any]:
     """Two codes or vectors, side by side."""
-    return codes_apart(found) if isinstance(found, CodesApart) else vectors_apart(found)
+    return codes_apart(found) if isinstance(found, CodeDifference) else vectors_apart(found)

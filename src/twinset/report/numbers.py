@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from twinset.plan import Plan
-from twinset.plan.codes import GivenCodes
-from twinset.results.stored import Recorded
+from twinset.plan.codes import CodeJoinPlan
+from twinset.results.stored import StoredResult
 from twinset.wording import DIGITS, MARGIN, counted, share
 
 Whole = npt.NDArray[np.int64]
@@ -68,7 +68,7 @@ class Numbers:
         The result folder.
     """
 
-    def __init__(self, recorded: Recorded) -> None:
+    def __init__(self, recorded: StoredResult) -> None:
         self.recorded, self.summary, self.plan = recorded, recorded.summary, recorded.plan
         removed = recorded.removed
         coded = pc.dictionary_encode(removed["because_of"].combine_chunks())
@@ -184,7 +184,7 @@ class Numbers:
         if self.measure == "bits":
             apart = self.pair_distances.astype(np.int64)
             # More may have been asked for than a code has bits: those are no bins.
-            most = min(int(reach), self.plan.bits) if isinstance(self.plan, GivenCodes) else int(reach)
+            most = min(int(reach), self.plan.bits) if isinstance(self.plan, CodeJoinPlan) else int(reach)
             counts = np.bincount(apart, minlength=most + 1)
             return [Bin(bits - 0.5, bits + 0.5, int(count)) for bits, count in enumerate(counts)]
         counts, edges = np.histogram(self.pair_distances, _MOST_BINS // 2, (0.0, max(reach, 1e-9)))

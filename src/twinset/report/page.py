@@ -19,14 +19,14 @@ from twinset.options.results import ReportOptions
 from twinset.report import sections
 from twinset.report.excerpts import lists
 from twinset.report.numbers import Numbers
-from twinset.results.stored import Recorded
+from twinset.results.stored import StoredResult
 from twinset.system.atomic_files import replace_atomically
 from twinset.system.scratch import cannot_write
 
 ENDINGS = (".html", ".htm")
 
 
-def write_report(recorded: Recorded, path: Path | str, options: ReportOptions) -> Path:
+def write_report(recorded: StoredResult, path: Path | str, options: ReportOptions) -> Path:
     """Write the report of a result; the file appears whole or not at all."""
     place = Path(path)
     if place.suffix.lower() not in ENDINGS:
@@ -42,7 +42,7 @@ def write_report(recorded: Recorded, path: Path | str, options: ReportOptions) -
 
 
 
-def made(recorded: Recorded, options: ReportOptions) -> bytes:
+def made(recorded: StoredResult, options: ReportOptions) -> bytes:
     """Make the page."""
     numbers = Numbers(recorded)
     style, script = _read("page.css"), _read("page.js")
@@ -120,5 +120,5 @@ def _read(name: str) -> str:
     return (files(__package__) / name).read_text("utf-8")
 
 
-def _name(recorded: Recorded) -> str:
+def _name(recorded: StoredResult) -> str:
     return recorded.folder.resolve().name or str(recorded.folder)

@@ -12,7 +12,7 @@ from twinset.documents.items.image_decode import thumbnail
 from twinset.errors import SourceError
 from twinset.report.numbers import Numbers, Whole
 from twinset.results.explain import kept_numbers
-from twinset.results.stored import Recorded
+from twinset.results.stored import StoredResult
 
 SIDE = 220
 """Pixels that a thumbnail is wide and high at most."""
@@ -61,7 +61,7 @@ def _turns(gone: int, kept: int) -> list[list[tuple[str, int]]]:
     ]
 
 
-def _shown(recorded: Recorded, number: int) -> dict[str, Any]:
+def _shown(recorded: StoredResult, number: int) -> dict[str, Any]:
     """A picture for the page: its thumbnail, its size in pixels and its bytes."""
     where = recorded.documents.slice(number, 1)
     part = recorded.sources.trusted(int(where["part"][0].as_py()))

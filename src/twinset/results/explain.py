@@ -15,9 +15,9 @@ from twinset.engines.local.steps.sketch import EMPTY, UNREADABLE
 from twinset.errors import SourceError
 from twinset.options.items import MEASURED
 from twinset.options.results import ExplainOptions
-from twinset.pairs.explain.codes_and_vectors import CodesApart, VectorsApart
+from twinset.pairs.explain.codes_and_vectors import CodeDifference, VectorDifference
 from twinset.pairs.explain.shared import Explanation, explain_records, explain_sets, explain_texts, explain_weighted
-from twinset.results.stored import Recorded
+from twinset.results.stored import StoredResult
 from twinset.schema import removed_schema
 
 KEPT, GONE, FLAGGED, BLANK, BROKEN = "kept", "removed", "flagged", "empty", "unreadable"
@@ -57,7 +57,7 @@ class Account:
     members: pa.Table
     other: str | None
     explanation: Explanation | None
-    apart: CodesApart | VectorsApart | None = None
+    apart: CodeDifference | VectorDifference | None = None
 
     def to_dict(self, context: int | None = 6) -> dict[str, Any]:
         """The account as plain values, ready for JSON."""
@@ -110,7 +110,7 @@ def explain(left: str, right: str, **words: Any) -> Explanation:
     return explain_texts(left, right, options)
 
 
-def account(recorded: Recorded, id: str, other: str | None = None) -> Account:
+def account(recorded: StoredResult, id: str, other: str | None = None) -> Account:
     """Say what became of a document of a result, and compare it with the document that explains it."""
     number = recorded.find(id)
     state, cluster = _state(recorded, number, id)
@@ -136,21 +136,21 @@ def account(recorded: Recorded, id: str, other: str | None = None) -> Account:
     return Account(id, state, cluster, members, other, explanation, apart)
 
 
-def _apart(recorded: Recorded, number: int, second: int) -> CodesApart | VectorsApart | None:
+def _apart(recorded: StoredResult, number: int, second: int) -> CodeDifference | VectorDifference | None:
     kind = recorded.options.item_kind
     if kind not in ("codes", "vectors") or not recorded.sources.lasting:  # the score alone tells much of these
         return None
     return apart_of(kind, *recorded.packed([number, second]))
 
 
-def apart_of(kind: str, left: bytes | None, right: bytes | None) -> CodesApart | VectorsApart | None:
+def apart_of(kind: str, left: bytes | None, right: bytes | None) -> CodeDifference | VectorDifference | None:
     """Two codes or vectors compared, given in their packed form; None where one is none, or of another kind."""
     if left is None or right is None or len(left) != len(right):
         return None
     if kind == "codes":
-        return CodesApart(left, right)
+        return CodeDifference(left, right)
     if kind == "vectors":
-        return VectorsApart.of(*(np.frombuffer(one, "<f4").astype(np.float64).tolist() for one in (left, right)))
+        return VectorDifference.of(*(np.frombuffer(one, "<f4").astype(np.float64).tolist() for one in (left, right)))
     return None
 
 
@@ -161,7 +161,7 @@ def _least_similar(members: pa.Table) -> int:
     return int(pc.index(members[name], worst).as_py())
 
 
-def _explained(recorded: Recorded, number: int, second: int) -> Explanation | None:
+def _explained(recorded: StoredResult, number: int, second: int) -> Explanation | None:
     """Two documents compared; None where one is of an index that has no text of it."""
     texts = recorded.texts([number, second])
     if any(text is None and place >= len(recorded.ids) for text, place in zip(texts, (number, second), strict=True)):
@@ -181,7 +181,7 @@ def _explained(recorded: Recorded, number: int, second: int) -> Explanation | No
     return explain_texts(texts[0] or "", texts[1] or "", recorded.options)
 
 
-def _state(recorded: Recorded, number: int, id: str) -> tuple[str, str | None]:
+def _state(recorded: StoredResult, number: int, id: str) -> tuple[str, str | None]:
     """What became of a document, and the kept document of its cluster."""
     if number >= len(recorded.ids):
         return EARLIER, id
@@ -199,7 +199,7 @@ def _state(recorded: Recorded, number: int, id: str) -> tuple[str, str | None]:
     return KEPT, None if recorded.summary["against"] else id
 
 
-def kept_numbers(recorded: Recorded, ids: pa.ChunkedArray) -> Any:
+def kept_numbers(recorded: StoredResult, ids: pa.ChunkedArray) -> Any:
     """The numbers of documents because of which others were removed: with `against`, those of the other source.
 
     Those of an index go on from the last document of the run.

@@ -22,7 +22,7 @@ from twinset.engines.local.joins.choose import join_for
 from twinset.engines.local.state import State, fingerprint
 from twinset.engines.local.steps import cluster
 from twinset.engines.local.steps.cluster import Clusters
-from twinset.engines.local.steps.cluster_beside_index import Earlier, recall_at
+from twinset.engines.local.steps.cluster_beside_index import IndexMatches, recall_at
 from twinset.engines.local.steps.open import refuse_to_replace, temporary_folder
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write import tables as output
@@ -35,9 +35,9 @@ from twinset.options.results import RecutOptions
 from twinset.plan import Plan
 from twinset.plan.choose import plan_for
 from twinset.results import recut_options
-from twinset.results.recut_corpus import Recalled, RemovalScores, kept_rows
-from twinset.results.recut_pairs import Scored
-from twinset.results.stored import SUMMARY, Recorded
+from twinset.results.recut_corpus import RemovalScores, StoredCorpus, kept_rows
+from twinset.results.recut_pairs import StoredPairs
+from twinset.results.stored import SUMMARY, StoredResult
 from twinset.schema import SOURCES, Scores, equal_scores, swap_sides
 from twinset.system.memory import default_threads
 from twinset.system.scratch import Spool
@@ -45,10 +45,10 @@ from twinset.system.scratch import Spool
 _AS_BEFORE, _AT_TIMES = ("pairs", "empty", "unreadable", "documents"), ("missed", "earlier")
 
 
-class Recutting:
+class Recut:
     """One cut of a recorded result. Used with `with`."""
 
-    def __init__(self, recorded: Recorded, asked: RecutOptions, place: Path | None, progress: Progress) -> None:
+    def __init__(self, recorded: StoredResult, asked: RecutOptions, place: Path | None, progress: Progress) -> None:
         output.check_place(place, asked.force)
         self.recorded, self.asked, self.place, self.progress = recorded, asked, place, progress
         self.started = time.perf_counter()
@@ -57,9 +57,9 @@ class Recutting:
         self.threads = Threads(asked.thread_count)
         batch = batch_within(asked.batch_bytes, asked.memory_bytes, asked.thread_count)
         self.budget = Budget.of(asked.memory_bytes, asked.thread_count, batch)
-        self.corpus = Recalled(recorded, self.threads, batch)
+        self.corpus = StoredCorpus(recorded, self.threads, batch)
         self.copies = self.corpus.copies()
-        self.earlier: Earlier | None = None
+        self.earlier: IndexMatches | None = None
         # Last, since from here on there is something to clear away.
         self._folder = temporary_folder(asked.scratch)
         folder = Path(f"{place}{STATE_ENDING}") if place else Path(self._folder.name) / "state"
@@ -70,7 +70,7 @@ class Recutting:
             self._folder.cleanup()
             raise
 
-    def __enter__(self) -> "Recutting":
+    def __enter__(self) -> "Recut":
         return self
 
     def __exit__(
@@ -84,7 +84,7 @@ class Recutting:
         """The clusters, and the scores of each removed document with the one it was removed because of."""
         since = time.perf_counter()
         self.progress.stage("reading pairs", None, "pairs")
-        scored = Scored(self.recorded, self.copies, self.state.scratch, self.budget.pairs)
+        scored = StoredPairs(self.recorded, self.copies, self.state.scratch, self.budget.pairs)
         self._timed("read", since)
         since = time.perf_counter()
         self.progress.stage("clustering", None, "documents")
@@ -110,12 +110,12 @@ class Recutting:
         self._timed("cluster", since)
         return clusters, reasons
 
-    def _earlier(self) -> Earlier | None:
+    def _earlier(self) -> IndexMatches | None:
         """What the index of that run had."""
         if not self.recorded.has("earlier"):
             return None
         table = self.recorded.table("earlier")
-        return Earlier.of_table(table, self.recorded.numbers_of(table["right"]), self.copies)
+        return IndexMatches.of_table(table, self.recorded.numbers_of(table["right"]), self.copies)
 
     def _refuse_two_of_a_name(self, clusters: Clusters) -> None:
         """An earlier document may have had the id of one of the run; `dedup` keeps no such one, another cut could."""
@@ -129,7 +129,7 @@ class Recutting:
                 f"index {self.options.index}; run dedup again with ids that differ"
             )
 
-    def _reasons(self, scored: Scored, clusters: Clusters) -> Scores:
+    def _reasons(self, scored: StoredPairs, clusters: Clusters) -> Scores:
         """The scores of each document with the kept one, by number; the document itself is left."""
         measure, first = self.options.measure, self.copies.first
         reasons = equal_scores(measure, self.corpus.documents)
@@ -265,10 +265,10 @@ class Recutting:
         self.seconds[step] = round(time.perf_counter() - since, 3)
 
 
-def kept_tables(recorded: Recorded, kept: Any) -> list[Any]:
+def kept_tables(recorded: StoredResult, kept: Any) -> list[Any]:
     """The kept rows, out of the sources, as tables."""
     threads = Threads(default_threads())
     try:
-        return kept_rows(Recalled(recorded, threads, DedupOptions.defaults()["batch_bytes"]), threads, kept)
+        return kept_rows(StoredCorpus(recorded, threads, DedupOptions.defaults()["batch_bytes"]), threads, kept)
     finally:
         threads.close()

@@ -11,17 +11,17 @@ import pyarrow as pa
 from twinset.documents.parts import Block, Chunk, Part
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus, Span
-from twinset.engines.local.ids import Names, column_of
+from twinset.engines.local.ids import DocumentIds, column_of
 from twinset.engines.local.threads import Threads
 from twinset.errors import SourceError
 from twinset.results.reopen_sources import check_lengths
-from twinset.results.stored import Recorded
+from twinset.results.stored import StoredResult
 from twinset.schema import Numbers, Scores
 from twinset.system.scratch import Spool
 from twinset.wording import counted
 
 
-class RecalledNames(Names):
+class StoredIds(DocumentIds):
     """Ids as they were recorded, and columns read again."""
 
     def __init__(self, ids: pa.Array, column: Callable[[str], pa.ChunkedArray]) -> None:
@@ -34,10 +34,10 @@ class RecalledNames(Names):
         return self._column(name)
 
 
-class Recalled(Corpus):
+class StoredCorpus(Corpus):
     """A corpus without sketches, made of what was recorded; its parts are opened when texts are needed first."""
 
-    def __init__(self, recorded: Recorded, threads: Threads, batch_bytes: int) -> None:
+    def __init__(self, recorded: StoredResult, threads: Threads, batch_bytes: int) -> None:
         self.recorded, self.threads = recorded, threads
         table = recorded.documents
         part = np.asarray(table["part"])
@@ -54,7 +54,7 @@ class Recalled(Corpus):
             status=np.asarray(table["status"]),
             counts=np.asarray(table["shingles"]),
             digests=np.zeros((0, 2), np.uint64),
-            names=RecalledNames(recorded.ids, self._column_again),
+            names=StoredIds(recorded.ids, self._column_again),
             keys=none,
             sketches=none,
             n_bands=0,  # nothing is sketched again
@@ -68,7 +68,7 @@ class Recalled(Corpus):
         """The documents by content."""
         return Copies.of(np.asarray(self.recorded.documents["content"]), self.status)
 
-    def open(self) -> "Recalled":
+    def open(self) -> "StoredCorpus":
         """Open the sources, if they are not yet."""
         self.parts = self.recorded.sources.parts
         return self
@@ -135,7 +135,7 @@ class RemovalScores:
         return {name: values[left] for name, values in self._scores.items()}
 
 
-def kept_rows(corpus: Recalled, threads: Threads, kept: npt.NDArray[np.bool_]) -> list[Any]:
+def kept_rows(corpus: StoredCorpus, threads: Threads, kept: npt.NDArray[np.bool_]) -> list[Any]:
     """The kept rows of every part, as tables."""
     corpus.open()
     tables = []

@@ -7,11 +7,11 @@ from typing import Any
 from twinset.errors import OptionError
 from twinset.options import DedupOptions
 from twinset.options.results import RecutOptions
-from twinset.results.stored import Recorded
+from twinset.results.stored import StoredResult
 from twinset.schema import Shares
 
 
-def options_of(recorded: Recorded, asked: RecutOptions) -> DedupOptions:
+def options_of(recorded: StoredResult, asked: RecutOptions) -> DedupOptions:
     """The options of a fresh run that would give the same."""
     was, name = recorded.options, _name(recorded)
     keep, cluster = asked.keep or was.keep, asked.cluster or was.cluster
@@ -46,7 +46,7 @@ def told(options: DedupOptions) -> dict[str, float]:
     return {"distance": options.reach} if options.by_distance else {"threshold": options.threshold}
 
 
-def _refuse_the_other(recorded: Recorded, asked: RecutOptions) -> None:
+def _refuse_the_other(recorded: StoredResult, asked: RecutOptions) -> None:
     """Items are near by a similarity or by a distance; the limit of the other kind says nothing of them."""
     was = recorded.options
     if was.by_distance and asked.threshold is not None:
@@ -61,7 +61,7 @@ def _refuse_the_other(recorded: Recorded, asked: RecutOptions) -> None:
         )
 
 
-def _name(recorded: Recorded) -> str:
+def _name(recorded: StoredResult) -> str:
     """What a result is called in a message."""
     return str(recorded.folder) if recorded.folder.name else "this result"
 

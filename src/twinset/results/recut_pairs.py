@@ -12,7 +12,7 @@ from twinset.engines.local.copies import SAME, Copies
 from twinset.engines.local.sort_pairs import Rows
 from twinset.errors import StateError
 from twinset.pairs.sets import Shares
-from twinset.results.stored import Recorded
+from twinset.results.stored import StoredResult
 from twinset.schema import SCORES, Numbers, Scores, equal_scores
 from twinset.system import batch_sizes
 from twinset.system.scratch import Spool
@@ -20,13 +20,13 @@ from twinset.system.scratch import Spool
 Words = npt.NDArray[np.uint64]
 
 
-class Scored:
+class StoredPairs:
     """Pairs of distinct contents: rows (left, right, row of pairs.parquet), and how near they are beside them.
 
     That is their similarity; of what has a distance, its negative, so that more is nearer everywhere.
     """
 
-    def __init__(self, recorded: Recorded, copies: Copies, scratch: Path, limit: int) -> None:
+    def __init__(self, recorded: StoredResult, copies: Copies, scratch: Path, limit: int) -> None:
         self.recorded, self.scratch, self.limit = recorded, scratch, limit
         self.columns = SCORES[recorded.options.measure]
         self.score = self.columns[0].name

@@ -33,7 +33,7 @@ _One = TypeVar("_One")
 _AGAIN = "run dedup again, or say where the sources of that run are with --source"
 
 
-class Reopened:
+class ReopenedSources:
     """The parts of an earlier run, by their row in sources.parquet.
 
     A relative path is looked for from the folder in which that run was started, then from the present one.

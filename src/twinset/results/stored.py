@@ -26,8 +26,8 @@ from twinset.engines.local.write.table_file import TableFile
 from twinset.errors import OptionError, StateError, TwinsetError
 from twinset.options import DedupOptions
 from twinset.plan import Plan
-from twinset.plan.from_summary import AnyPlan, told_plan
-from twinset.results.reopen_sources import Reopened
+from twinset.plan.from_summary import AnyPlan, plan_from_summary
+from twinset.results.reopen_sources import ReopenedSources
 from twinset.schema import CLUSTERS, DOCUMENTS, EMPTY, HASH_SCHEME, SOURCES, UNREADABLE, pairs_schema, removed_schema
 from twinset.system.scratch import cannot_write
 from twinset.wording import reason
@@ -39,7 +39,7 @@ SCHEMAS = {
 _NEAR, _LOOKED_AT = 3, 5000
 
 
-class Recorded:
+class StoredResult:
     """The result folder of an earlier run.
 
     Parameters
@@ -51,7 +51,7 @@ class Recorded:
         are where they were.
     """
 
-    earlier_texts: Callable[["Recorded", list[str]], list[str | None]] | None = None
+    earlier_texts: Callable[["StoredResult", list[str]], list[str | None]] | None = None
     """Gives the texts of documents of an index; set by whoever can open one."""
 
     def __init__(self, folder: Path | str, moved: Sequence[object] = ()) -> None:
@@ -63,7 +63,7 @@ class Recorded:
         self.options, self.plan = self._told()
 
     @classmethod
-    def held(cls, summary: dict[str, Any], tables: dict[str, pa.Table], sources: Sequence[object]) -> "Recorded":
+    def held(cls, summary: dict[str, Any], tables: dict[str, pa.Table], sources: Sequence[object]) -> "StoredResult":
         """A result that is in memory only, with what it was made from."""
         made = cls.__new__(cls)
         made.folder, made.summary, made.moved, made._tables = Path(), summary, tuple(sources), tables
@@ -74,7 +74,7 @@ class Recorded:
     def but(
         self, *, summary: dict[str, Any] | None = None, tables: dict[str, pa.Table] | None = None,
         moved: Sequence[object] = (),
-    ) -> "Recorded":  # fmt: skip
+    ) -> "StoredResult":  # fmt: skip
         """The same, with another summary, other tables, or sources that have moved."""
         made = copy.copy(self)
         made._tables = {**self._tables, **(tables or {})}
@@ -92,7 +92,7 @@ class Recorded:
         try:
             words = {name: tuple(value) if isinstance(value, list) else value for name, value in self._words().items()}
             options = DedupOptions.of(**words)
-            return options, told_plan(options, self.summary["plan"])
+            return options, plan_from_summary(options, self.summary["plan"])
         except (TwinsetError, KeyError, TypeError) as error:
             raise self._damaged(SUMMARY, f"it is of another version of Twinset, or damaged ({error})") from error
 
@@ -237,9 +237,9 @@ class Recorded:
         return difflib.get_close_matches(id, alike.slice(0, _LOOKED_AT).to_pylist(), n=_NEAR)
 
     @cached_property
-    def sources(self) -> Reopened:
+    def sources(self) -> ReopenedSources:
         """The sources, opened again."""
-        return Reopened(
+        return ReopenedSources(
             self.options, self.table("sources"), self.summary["input"], self.summary["timings"], self.moved,
             [self.folder] if self.folder.name else [], self._ids_of,
         )  # fmt: skip

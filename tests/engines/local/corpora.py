@@ -16,8 +16,8 @@ from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.state import State
 from twinset.engines.local.steps import candidates as joining
-from twinset.engines.local.steps.read import Reading
-from twinset.engines.local.steps.verify import Verifying
+from twinset.engines.local.steps.read import DocumentReader
+from twinset.engines.local.steps.verify import SetVerifier
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Silent
 from twinset.options import DedupOptions
@@ -68,14 +68,14 @@ def stages(
     other = open_sources(against, options, scratch=folder, against=True).parts if against else []
     state = State(folder / "state", "mark")
     pool = Threads(threads)
-    reading = Reading(
+    reading = DocumentReader(
         [*own, *other], len(own), options, chosen, budget, state, pool, Silent(),  # type: ignore[arg-type]
         batch_bytes=batch_bytes, whole=True, by_length=True,
     )  # fmt: skip
     corpus = reading.corpus()
     copies = Copies.of(joining.first_appearances(corpus), corpus.status)
     candidates = joining.candidates(corpus, copies.first, chosen, budget, state, pool, Silent())
-    verifying = Verifying(corpus, options, budget, state.scratch, pool, Silent())  # type: ignore[arg-type]
+    verifying = SetVerifier(corpus, options, budget, state.scratch, pool, Silent())  # type: ignore[arg-type]
     pairs = Spool(folder / "verified", "<u4", 3)
     verifying.verify(candidates, options.threshold, pairs)
     pool.close()

@@ -20,7 +20,7 @@ from scipy.stats import t as student
 import twinset
 from tests import oracles
 from tests.engines.local.corpora import PLENTY, Stages, stages, texts
-from twinset.engines.local.audit.run import Audited, Auditing
+from twinset.engines.local.audit.run import AuditResult, SetAudit
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Silent
@@ -40,17 +40,17 @@ def written(path: Path, listed: list[str], **columns: list[Any]) -> str:
 
 def audited(
     found: Stages, folder: Path, asked: int | None, budget: Budget = PLENTY, threads: int = 2, **words: Any
-) -> Audited:
+) -> AuditResult:
     pool = Threads(threads)
     folder.mkdir(exist_ok=True)
     options = DedupOptions.of(**words)
-    auditing = Auditing(found.corpus, found.copies, options, budget, folder, pool, Silent())
+    auditing = SetAudit(found.corpus, found.copies, options, budget, folder, pool, Silent())
     result = auditing.audit(asked, found.pairs, found.sizes, len(found.candidates))
     pool.close()
     return result
 
 
-def check(result: Audited, found: Stages, true: dict[tuple[int, int], int]) -> None:
+def check(result: AuditResult, found: Stages, true: dict[tuple[int, int], int]) -> None:
     """Compare with all true pairs of distinct contents, (left, right) → shared shingles."""
     run = {(left, right) for left, right, _ in found.rows(found.pairs)}
     sample = set(result.sample.tolist())

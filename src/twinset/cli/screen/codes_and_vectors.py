@@ -10,24 +10,24 @@ import click
 from twinset.cli.screen import show
 
 if TYPE_CHECKING:
-    from twinset.jobs.result import CodesApart, VectorsApart
+    from twinset.jobs.result import CodeDifference, VectorDifference
 
 _ROW = 8  # bytes of a code on a line
 _NAME, _LISTED = 24, 16
 
 
-def print_apart(found: CodesApart | VectorsApart, left: str, right: str) -> None:
+def print_apart(found: CodeDifference | VectorDifference, left: str, right: str) -> None:
     """Print how two items differ that have no words and no elements."""
-    from twinset.jobs.result import CodesApart
+    from twinset.jobs.result import CodeDifference
 
     names = tuple(show.named(name, _NAME) for name in (left, right))
-    if isinstance(found, CodesApart):
+    if isinstance(found, CodeDifference):
         _print_codes(found, *names)
     else:
         _print_vectors(found, *names)
 
 
-def _print_vectors(found: VectorsApart, left: str, right: str) -> None:
+def _print_vectors(found: VectorDifference, left: str, right: str) -> None:
     cosine = "none: one of them has no direction"
     if found.cosine is not None and found.angle is not None:
         cosine = f"{show.share(found.cosine)}  an angle of {found.angle:.4g} degrees"
@@ -42,7 +42,7 @@ def _print_vectors(found: VectorsApart, left: str, right: str) -> None:
     )
 
 
-def _print_codes(found: CodesApart, left: str, right: str) -> None:
+def _print_codes(found: CodeDifference, left: str, right: str) -> None:
     differing = found.differing
     listed = ", ".join(map(str, differing[:_LISTED])) + (", …" if len(differing) > _LISTED else "")
     which = f": {listed}, counted from the highest, which is 0" if differing else ""
@@ -57,7 +57,7 @@ def _print_codes(found: CodesApart, left: str, right: str) -> None:
             click.echo(f"  {name:{width}}  {text}".rstrip())
 
 
-def _rows(found: CodesApart) -> Iterator[tuple[str, str, str] | int]:
+def _rows(found: CodeDifference) -> Iterator[tuple[str, str, str] | int]:
     """Lines of bits of both, with marks below those that differ; of lines that are equal, how many bits."""
     same = 0
     for at in range(0, max(1, len(found.left)), _ROW):

@@ -13,10 +13,10 @@ from twinset.errors import OptionError
 from twinset.options import PairsOptions
 from twinset.options.survey import CurveOptions
 from twinset.plan.choose import band_plan
-from twinset.plan.codes import GivenCodes
+from twinset.plan.codes import CodeJoinPlan
 
 if TYPE_CHECKING:
-    from twinset.evaluation.plan_of_items import Foreseen, Rival
+    from twinset.evaluation.plan_of_items import ItemPlan, Rival
     from twinset.plan.vectors import VectorPlan
 
 _SUPPOSED: dict[str, Any] = {"dimensions": 128, "vectors": 100_000}
@@ -52,7 +52,7 @@ def command(sources: Sequence[str], words: dict[str, Any], options: CurveOptions
 
 def _supposed(options: CurveOptions) -> Any:
     if options.measure == "bits":
-        return GivenCodes(64, int(options.reach), int(options.reach) + 1)
+        return CodeJoinPlan(64, int(options.reach), int(options.reach) + 1)
     if options.measure == "jaccard":
         return band_plan(options)
     from twinset.plan.vectors import vector_plan  # NumPy and kernels, which nothing else here waits for
@@ -61,15 +61,15 @@ def _supposed(options: CurveOptions) -> Any:
     return vector_plan(limit, options.recall, measure=options.measure, **_SUPPOSED)
 
 
-def _foreseen(sources: Sequence[str], words: dict[str, Any], quiet: bool) -> Foreseen:
+def _foreseen(sources: Sequence[str], words: dict[str, Any], quiet: bool) -> ItemPlan:
     known = {name for name, _ in PairsOptions.words()}
     with run.watched(quiet) as shown:
-        from twinset.evaluation.plan_of_items import foresee
+        from twinset.evaluation.plan_of_items import plan_items
 
-        return foresee(*sources, progress=shown, **{name: value for name, value in words.items() if name in known})
+        return plan_items(*sources, progress=shown, **{name: value for name, value in words.items() if name in known})
 
 
-def _tell_vectors(chosen: VectorPlan, found: Foreseen | None, width: int) -> None:
+def _tell_vectors(chosen: VectorPlan, found: ItemPlan | None, width: int) -> None:
     """The curve as numbers, and what else would reach the recall."""
     at = [point for point, _ in chosen.curve()]
     names = [f"{point:.4g}" for point in at]

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from twinset.candidates.banding import Banded
 from twinset.documents.parts import Block, Part
-from twinset.engines.local.ids import Names
+from twinset.engines.local.ids import DocumentIds
 from twinset.engines.local.threads import Threads
 from twinset.schema import Bytes, Hashes, Numbers
 from twinset.system.arrays import Room
@@ -61,7 +61,7 @@ class Corpus:
     status: Bytes
     counts: Numbers
     digests: Hashes
-    names: Names
+    names: DocumentIds
     keys: Spool
     sketches: Spool
     n_bands: int

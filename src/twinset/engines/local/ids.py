@@ -10,7 +10,7 @@ from twinset.errors import ColumnError
 from twinset.system.scratch import Spool, packed, unpacked
 
 
-class Names:
+class DocumentIds:
     """One record a block, an Arrow IPC stream; all ids are kept in memory when they fit, else read back as needed."""
 
     def __init__(self, spool: Spool, hold_bytes: int) -> None:

@@ -24,9 +24,9 @@ from twinset.engines.local.state import State, fingerprint
 from twinset.engines.local.steps import candidates as banded
 from twinset.engines.local.steps import cluster
 from twinset.engines.local.steps.cluster import Clusters
-from twinset.engines.local.steps.cluster_beside_index import Earlier, refuse_to_bury
+from twinset.engines.local.steps.cluster_beside_index import IndexMatches, refuse_to_bury
 from twinset.engines.local.steps.open import refuse_to_replace, sketch_pictures, tell_unexpected, temporary_folder
-from twinset.engines.local.steps.read import Reading
+from twinset.engines.local.steps.read import DocumentReader
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write import result
 from twinset.engines.local.write.tables import ResultTables
@@ -38,7 +38,7 @@ from twinset.schema import HASH_SCHEME
 from twinset.system.scratch import Spool, cannot_write
 
 if TYPE_CHECKING:
-    from twinset.engines.local.audit.run import Audited
+    from twinset.engines.local.audit.run import AuditResult
 
 MOST_IDENTICAL = 100_000_000
 
@@ -156,7 +156,7 @@ class LocalRun(Run):
     def read(self) -> Corpus:
         """Read, shingle and sketch every document."""
         with self._timing("read"):
-            reading = Reading(
+            reading = DocumentReader(
                 self.parts, self.against, self.options, self.sketching, self.budget, self.state, self.threads,
                 self.progress, batch_bytes=self.batch_bytes, whole=self.job.whole_rows,
                 by_length=isinstance(self.options, DedupOptions),  # documents.parquet has them
@@ -205,32 +205,32 @@ class LocalRun(Run):
             self._refuse_flood(join.identical_across(pairs))
         return pairs
 
-    def audit(self, join: SimilarityJoin, pairs: Spool, candidates: Candidates) -> Audited | None:
+    def audit(self, join: SimilarityJoin, pairs: Spool, candidates: Candidates) -> AuditResult | None:
         """Compare a sample exactly with everything, unless no audit is wanted."""
         if not join.is_audited:
             return None
         with self._timing("audit"):
             return join.audit(pairs, candidates)
 
-    def cluster(self, join: SimilarityJoin, pairs: Spool, matches: Earlier | None) -> Clusters:
+    def cluster(self, join: SimilarityJoin, pairs: Spool, matches: IndexMatches | None) -> Clusters:
         """Group pairs that reach the threshold by the keep policy; those down to a floor are only reported."""
         with self._timing("cluster"):
             return cluster.cluster(join, pairs, matches)
 
-    def tables(self, join: SimilarityJoin, matches: Earlier | None) -> ResultTables:
+    def tables(self, join: SimilarityJoin, matches: IndexMatches | None) -> ResultTables:
         """Name documents and score pairs."""
         earlier = matches.reaching(self.options.threshold) if matches else None
         return ResultTables(join.corpus, join.copies, join, earlier)
 
     def write_pairs(
-        self, join: SimilarityJoin, pairs: Spool, candidates: Candidates, audit: Audited | None
+        self, join: SimilarityJoin, pairs: Spool, candidates: Candidates, audit: AuditResult | None
     ) -> Output:
         """Write the pairs of documents, and put the file in its place."""
         return result.write_pairs(self, join, pairs, candidates, audit)
 
     def write_result(
-        self, join: SimilarityJoin, tables: ResultTables, pairs: Spool, candidates: Candidates, audit: Audited | None,
-        clusters: Clusters, matches: Earlier | None, index: IndexBeside | None,
+        self, join: SimilarityJoin, tables: ResultTables, pairs: Spool, candidates: Candidates,
+        audit: AuditResult | None, clusters: Clusters, matches: IndexMatches | None, index: IndexBeside | None,
     ) -> Output:  # fmt: skip
         """Write clean data and a reason for every removal, and put the folder in its place."""
         return result.write_result(self, join, tables, pairs, candidates, audit, clusters, matches, index)

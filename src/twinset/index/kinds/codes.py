@@ -33,7 +33,7 @@ from twinset.index.kinds.text_entries import Keys, SketchedBatch
 from twinset.index.query import Answers, Limits, Scores, Searcher, Shares, find_candidates
 from twinset.index.settings import Settings
 from twinset.options.index import QueryOptions, SourceOptions
-from twinset.plan.codes import GivenCodes
+from twinset.plan.codes import CodeJoinPlan
 from twinset.schema import Codes, Sketches
 
 _SEEK, _FETCH, _ROW, _COMPARE = 1.0, 2.0, 0.5, 0.002
@@ -63,7 +63,7 @@ def blocks(bits: int, tables: int) -> tuple[npt.NDArray[np.int64], ...]:
     return tuple(places[block::tables] for block in range(tables))
 
 
-def make_plan(bits: int, distance: int) -> GivenCodes:
+def make_plan(bits: int, distance: int) -> CodeJoinPlan:
     """Choose the number of blocks that makes a query within a distance cheapest.
 
     Examples
@@ -77,7 +77,7 @@ def make_plan(bits: int, distance: int) -> GivenCodes:
         probes = sum(_within(width, int(radius)) for radius in radii_of(min(distance, bits), tables))
         return float(_SEEK * probes + _FETCH * probes * _PLANNED / 2**width + _BLOCK * tables)
 
-    return GivenCodes(bits, distance, min(range(1, min(bits, _MOST_BLOCKS) + 1), key=cost))
+    return CodeJoinPlan(bits, distance, min(range(1, min(bits, _MOST_BLOCKS) + 1), key=cost))
 
 
 def _within(width: int, radius: int) -> int:
@@ -125,9 +125,9 @@ class CodeKind(FixedWidthKind):
         return 2 * -(-(self.width or 0) // 8) if self.is_planned else 0
 
     @property
-    def plan(self) -> GivenCodes:
+    def plan(self) -> CodeJoinPlan:
         """The plan; raise `ValueError` if there is none yet."""
-        if not isinstance(self.settings.plan, GivenCodes):
+        if not isinstance(self.settings.plan, CodeJoinPlan):
             raise ValueError("the index has no plan yet")
         return self.settings.plan
 

@@ -12,7 +12,7 @@ _OCTET = 8
 
 
 @dataclass(frozen=True)
-class CodesApart:
+class CodeDifference:
     """Two bit codes, compared so that a person can follow.
 
     Attributes
@@ -22,7 +22,7 @@ class CodesApart:
 
     Examples
     --------
-    >>> found = CodesApart(bytes.fromhex("ff00"), bytes.fromhex("fe01"))
+    >>> found = CodeDifference(bytes.fromhex("ff00"), bytes.fromhex("fe01"))
     >>> found.distance, found.bits, found.differing
     (2, 16, (7, 15))
     >>> found.parts()
@@ -82,7 +82,7 @@ def _written(code: bytes) -> str:
 
 
 @dataclass(frozen=True)
-class VectorsApart:
+class VectorDifference:
     """Two vectors, compared so that a person can follow.
 
     Which of many dimensions differ most says nothing: they have no meaning one by one. Whether two point elsewhere, or
@@ -108,12 +108,12 @@ class VectorsApart:
         return None if self.cosine is None else math.degrees(math.acos(max(-1.0, min(1.0, self.cosine))))
 
     @classmethod
-    def of(cls, left: Sequence[float], right: Sequence[float]) -> VectorsApart:
+    def of(cls, left: Sequence[float], right: Sequence[float]) -> VectorDifference:
         """Compare two vectors.
 
         Examples
         --------
-        >>> found = VectorsApart.of([3.0, 4.0], [6.0, 8.0])
+        >>> found = VectorDifference.of([3.0, 4.0], [6.0, 8.0])
         >>> found.distance, found.cosine, found.left_length, found.right_length
         (5.0, 1.0, 5.0, 10.0)
         """

@@ -11,10 +11,10 @@ import pytest
 
 from tests.engines.local.corpora import PLENTY, stages, texts
 from twinset.engines.local.audit import sample
-from twinset.engines.local.audit.load_sets import Loaded, Loading
-from twinset.engines.local.audit.run import Audited, Auditing
+from twinset.engines.local.audit.load_sets import LoadedSets, SetLoader
+from twinset.engines.local.audit.run import AuditResult, SetAudit
 from twinset.engines.local.budget import Budget
-from twinset.engines.local.steps.verify import Verifying
+from twinset.engines.local.steps.verify import SetVerifier
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Silent
 from twinset.options import DedupOptions
@@ -30,7 +30,7 @@ def written(path: Path, count: int) -> str:
     return str(path)
 
 
-def contents(loaded: Loaded) -> list[tuple[int, list[int], int]]:
+def contents(loaded: LoadedSets) -> list[tuple[int, list[int], int]]:
     sets = loaded.sets
     ends = sets.starts[:-1] + sets.sizes
     return [
@@ -47,9 +47,9 @@ def test_what_went_by_is_not_read_again(tmp_path: Path, share: int) -> None:
     options, pool = DedupOptions.of(**WORDS), Threads(2)
     numbers = np.random.default_rng(1).permutation(300)[: 300 // share].astype(np.uint32)
     numbers = numbers[corpus.counts[numbers] > 0]
-    expected = contents(Loading(corpus, options, numbers).finish(pool))
+    expected = contents(SetLoader(corpus, options, numbers).finish(pool))
 
-    ahead = Loading(corpus, options, numbers)
+    ahead = SetLoader(corpus, options, numbers)
     corpus.noticed = ahead.fill
     some = np.arange(300) < 150  # half of the blocks go by, some of them twice
     for wanted in (some, some & (np.arange(300) < 50)):
@@ -57,7 +57,7 @@ def test_what_went_by_is_not_read_again(tmp_path: Path, share: int) -> None:
     corpus.noticed = None
     assert contents(ahead.finish(pool)) == expected
 
-    ahead = Loading(corpus, options, numbers)
+    ahead = SetLoader(corpus, options, numbers)
     corpus.noticed = ahead.fill
     assert [*corpus.read(pool, lambda span, block: None)]
     Path(source).unlink()  # all is there: nothing is read any more
@@ -67,18 +67,18 @@ def test_what_went_by_is_not_read_again(tmp_path: Path, share: int) -> None:
 
 def audited(
     folder: Path, source: str, budget: Budget, own: Budget, ahead: bool, asked: int | None, **words: Any
-) -> Audited:
+) -> AuditResult:
     """With a budget for the run and one for the audit."""
     found = stages(folder, [source], budget, **words)
     options, pool = DedupOptions.of(**words), Threads(2)
     scratch = folder / "audit"
     scratch.mkdir()
-    auditing = Auditing(found.corpus, found.copies, options, own, scratch, pool, Silent())
+    auditing = SetAudit(found.corpus, found.copies, options, own, scratch, pool, Silent())
     if ahead:
         auditing.look_ahead(asked)
         assert (found.corpus.noticed is None) == bool(found.corpus.held)
         again = Spool(scratch / "again", "<u4", 3)
-        Verifying(found.corpus, options, budget, scratch, pool, Silent()).verify(found.candidates, 0.7, again)
+        SetVerifier(found.corpus, options, budget, scratch, pool, Silent()).verify(found.candidates, 0.7, again)
     result = auditing.audit(asked, found.pairs, found.sizes, len(found.candidates))
     assert found.corpus.noticed is None
     pool.close()
@@ -104,7 +104,7 @@ def test_of_a_sample_too_large_those_tried_first_are_looked_at(tmp_path: Path, m
     alike(one, two)
 
 
-def alike(one: Audited, two: Audited) -> None:
+def alike(one: AuditResult, two: AuditResult) -> None:
     assert one.pairs
     assert one.sample.tolist() == two.sample.tolist()
     assert one.pairs_of.tolist() == two.pairs_of.tolist()

@@ -24,8 +24,8 @@ from twinset.engines.local.copies import Copies
 from twinset.engines.local.state import State
 from twinset.engines.local.steps import candidates as joining
 from twinset.engines.local.steps import candidates_exact
-from twinset.engines.local.steps.read import Reading
-from twinset.engines.local.steps.verify import Verifying
+from twinset.engines.local.steps.read import DocumentReader
+from twinset.engines.local.steps.verify import SetVerifier
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Silent
 from twinset.errors import OptionError
@@ -156,14 +156,14 @@ def stages(
     own = open_sources(sources, options, scratch=folder).parts
     other = open_sources(against, options, scratch=folder, against=True).parts if against else []
     state, pool = State(folder / "state", "mark"), Threads(threads)
-    reading = Reading(
+    reading = DocumentReader(
         [*own, *other], len(own), options, exact_plan(options.threshold), budget, state, pool, Silent(),
         batch_bytes=batch_bytes, whole=False, by_length=False,
     )  # fmt: skip
     corpus = reading.corpus()
     copies = Copies.of(joining.first_appearances(corpus), corpus.status)
     candidates = candidates_exact.candidates(corpus, copies.first, options, budget, state, pool, Silent())
-    verifying = Verifying(corpus, options, budget, state.scratch, pool, Silent())
+    verifying = SetVerifier(corpus, options, budget, state.scratch, pool, Silent())
     pairs = Spool(folder / "verified", "<u4", 3)
     verifying.verify(candidates, options.threshold, pairs)
     pool.close()
@@ -302,11 +302,11 @@ def test_a_stopped_run_goes_on(tmp_path: Path, source: str, monkeypatch: pytest.
     words: dict[str, Any] = {"exact": True, "threshold": 0.5}
     whole = twinset.find_pairs(source, output=tmp_path / "whole.parquet", **words)
     with monkeypatch.context() as patch:
-        patch.setattr(Verifying, "verify", stop)
+        patch.setattr(SetVerifier, "verify", stop)
         with pytest.raises(OSError, match="no space left"):
             twinset.find_pairs(source, output=tmp_path / "out.parquet", **words)
     with monkeypatch.context() as patch:
-        patch.setattr(candidates_exact.Joining, "candidates", stop)
+        patch.setattr(candidates_exact.PrefixJoin, "candidates", stop)
         found = twinset.find_pairs(source, output=tmp_path / "out.parquet", **words)
     assert found.summary["timings"]["resumed"] == ["candidates", "sketches"]
     assert found.summary["candidates"] == whole.summary["candidates"]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from twinset.engines.local.audit import sample as sampling
-from twinset.engines.local.audit.run import Audited
+from twinset.engines.local.audit.run import AuditResult
 from twinset.engines.local.joins.in_memory import InMemoryJoin
 from twinset.errors import TwinsetError
 from twinset.schema import Hashes, Numbers
@@ -24,7 +24,7 @@ _Met = npt.NDArray[np.uint32]
 """(n, 3): a document, the place in the sample of the one it is near, and the code of the pair."""
 
 
-def audit(held: InMemoryJoin, asked: int | None, pairs: Spool) -> Audited:
+def audit(held: InMemoryJoin, asked: int | None, pairs: Spool) -> AuditResult:
     """Compare `asked` items, or as many as a run of this size affords, and look up what was found in `pairs`."""
     work, corpus = held.work, held.corpus
     own, partners = sampling.eligible(corpus, held.copies)
@@ -36,7 +36,7 @@ def audit(held: InMemoryJoin, asked: int | None, pairs: Spool) -> Audited:
     at_once = max(1, min(_AT_ONCE, int(_AT_ONCE * _AT_ONCE / max(1.0, degree))))
     sample = sampling.drawn(corpus, numbers, min(most, len(numbers)), held.options.seed) if len(numbers) else numbers
     work.progress.stage("auditing", len(sample), "documents")
-    audited = Audited(
+    audited = AuditResult(
         population=len(numbers), sample=sample, pairs_of=np.zeros(len(sample), np.int64),
         missed_of=np.zeros(len(sample), np.int64), pairs=0, missed=0, one_sided=corpus.border is not None,
         sizes=held.sizes, rows=Spool(work.state.scratch / "missed", "<u4", 3), limit=work.budget.pairs,

@@ -18,26 +18,26 @@ from twinset.schema import Hashes, Numbers, Places, Shingles
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedSets:
     """Documents with their shingle sets, and what keeps those apart that are not to be compared (`by`)."""
 
     numbers: Numbers
     sets: Sets
     groups: Hashes
 
-    def part(self, first: int, last: int) -> "Loaded":
+    def part(self, first: int, last: int) -> "LoadedSets":
         """Documents first to last - 1 of these."""
         sets = Sets(self.sets.hashes, self.sets.starts[first : last + 1], self.sets.sizes[first:last])
-        return Loaded(self.numbers[first:last], sets, self.groups[first:last])
+        return LoadedSets(self.numbers[first:last], sets, self.groups[first:last])
 
 
-class Loading:
+class SetLoader:
     """Makes the sets of some documents, in the order given. What was not read by others is read at the end."""
 
     def __init__(self, corpus: Corpus, options: WorkOptions, numbers: Numbers) -> None:
         self.corpus, self.options = corpus, options
         sets = Sets.with_room(corpus.counts[numbers])
-        self.loaded = Loaded(numbers, sets, np.zeros(len(numbers), np.uint64))
+        self.loaded = LoadedSets(numbers, sets, np.zeros(len(numbers), np.uint64))
         self._order = np.argsort(numbers, kind="stable")
         self._missing = np.ones(len(numbers), np.bool_)
 
@@ -54,7 +54,7 @@ class Loading:
             self.loaded.groups[theirs] = groups_of(self.corpus, self.options, portion, portion.rows + span.first)
         self._missing[places] = False
 
-    def finish(self, threads: Threads) -> Loaded:
+    def finish(self, threads: Threads) -> LoadedSets:
         """All of them."""
         wanted = np.zeros(self.corpus.documents, np.bool_)
         wanted[self.loaded.numbers[self._missing]] = True

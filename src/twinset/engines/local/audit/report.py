@@ -9,13 +9,13 @@ from twinset.engines.local.write.tables import ResultTables
 from twinset.pairs.audit.recall_interval import Sampled, recall_of
 
 if TYPE_CHECKING:
-    from twinset.engines.local.audit.run import Audited
+    from twinset.engines.local.audit.run import AuditResult
 
 NAMED = 1000
 """Missed pairs that a summary names."""
 
 
-def audit_summary(audited: Audited, tables: ResultTables) -> dict[str, Any]:
+def audit_summary(audited: AuditResult, tables: ResultTables) -> dict[str, Any]:
     """Documents, pairs, found, recall, low, high; and `missed` where pairs were missed."""
     sampled = Sampled(
         audited.population, audited.pairs_of, audited.missed_of, audited.pairs, audited.missed, audited.one_sided
@@ -39,7 +39,7 @@ def audit_summary(audited: Audited, tables: ResultTables) -> dict[str, Any]:
     return summary
 
 
-def write_missed(path: Path, audited: Audited, tables: ResultTables) -> None:
+def write_missed(path: Path, audited: AuditResult, tables: ResultTables) -> None:
     """Write the missed pairs, if there are some."""
     if audited.missed:
         tables.write_pairs(path, audited.missed_rows())

@@ -18,7 +18,7 @@ import pyarrow as pa
 from twinset.documents.normalize import buffers_of
 from twinset.documents.parts import Block
 from twinset.engines.local.audit import sample as sampling
-from twinset.engines.local.audit.load_sets import Loaded, Loading, chosen, groups_of, plain
+from twinset.engines.local.audit.load_sets import LoadedSets, SetLoader, chosen, groups_of, plain
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus, Span
@@ -45,7 +45,7 @@ _Met = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True)
-class Audited:
+class AuditResult:
     """What an audit found.
 
     Of `population` documents that could be drawn, `sample` was. Document sample[i] has pairs_of[i] pairs, missed_of[i]
@@ -69,7 +69,7 @@ class Audited:
         yield from sorted_portions(self.rows, len(self.sizes), self.limit)
 
 
-class Auditing:
+class SetAudit:
     """Audits the pairs of a run over a corpus."""
 
     def __init__(
@@ -82,7 +82,7 @@ class Auditing:
         self.n_partners = int(np.count_nonzero(self.partners))
         self.work = int(corpus.counts[self.partners].sum(dtype=np.int64))
         self._room = Room()
-        self._ahead: Loading | None = None
+        self._ahead: SetLoader | None = None
         self._tried = np.zeros(2, np.int64)  # documents whose beginnings were looked at, and those that it told nothing
 
     def look_ahead(self, asked: int | None) -> None:
@@ -96,7 +96,7 @@ class Auditing:
         sample = self._drawn(asked)
         for numbers in [sample] if asked is not None else [sample, sample[: 2 * sampling.PILOT]]:
             if int(self.corpus.counts[numbers].sum(dtype=np.int64)) * BYTES_A_SHINGLE <= self.budget.sets:
-                self._ahead = Loading(self.corpus, self.options, numbers)
+                self._ahead = SetLoader(self.corpus, self.options, numbers)
                 self.corpus.noticed = self._ahead.fill
                 break
 
@@ -107,7 +107,7 @@ class Auditing:
         most = sampling.most(self.corpus.counts[numbers], self.work, characters) if asked is None else asked
         return sampling.drawn(self.corpus, numbers, min(most, len(numbers)), self.options.seed)
 
-    def audit(self, asked: int | None, pairs: Spool, sizes: Numbers, candidates: int) -> Audited:
+    def audit(self, asked: int | None, pairs: Spool, sizes: Numbers, candidates: int) -> AuditResult:
         """Compare `asked` documents, or as many as a run of this size affords, and look up what was found in `pairs`.
 
         `sizes` are the set sizes that are known; what is found here is added to a copy of them.
@@ -119,7 +119,7 @@ class Auditing:
         loaded = None
         if asked is None:
             sample, loaded = self._affordable(sample, degrees, candidates)
-        audited = Audited(
+        audited = AuditResult(
             population=int(np.count_nonzero(self.own)), sample=sample,
             pairs_of=np.zeros(len(sample), np.int64), missed_of=np.zeros(len(sample), np.int64), pairs=0, missed=0,
             one_sided=self.corpus.border is not None, sizes=sizes.copy(),
@@ -127,7 +127,7 @@ class Auditing:
         )  # fmt: skip
         return self._audited(audited, loaded, degrees, pairs)
 
-    def _affordable(self, sample: Numbers, degrees: Places, candidates: int) -> tuple[Numbers, Loaded | None]:
+    def _affordable(self, sample: Numbers, degrees: Places, candidates: int) -> tuple[Numbers, LoadedSets | None]:
         """As many of the sample as the run affords, with their sets if these fit in memory at once.
 
         A few of the sample are compared with as many others first, to see how much work that is.
@@ -164,7 +164,7 @@ class Auditing:
         cuts = [0, *(np.flatnonzero(np.diff(full)) + 1).tolist(), len(sample)]
         return [(first, last) for first, last in itertools.pairwise(cuts) if first < last]
 
-    def _audited(self, audited: Audited, loaded: Loaded | None, degrees: Places, pairs: Spool) -> Audited:
+    def _audited(self, audited: AuditResult, loaded: LoadedSets | None, degrees: Places, pairs: Spool) -> AuditResult:
         sample, sizes = audited.sample, audited.sizes
         sampled = np.zeros(self.corpus.documents, np.bool_)
         sampled[sample] = True
@@ -188,14 +188,14 @@ class Auditing:
         audited.rows.close()
         return dataclasses.replace(audited, pairs=total, missed=missed)
 
-    def _load(self, numbers: Numbers) -> Loaded:
+    def _load(self, numbers: Numbers) -> LoadedSets:
         """The sets of some documents, in the order given, with what was looked at ahead."""
         ahead, self._ahead = self._ahead, None
         if ahead is None or not np.array_equal(ahead.loaded.numbers[: len(numbers)], numbers):
-            ahead = Loading(self.corpus, self.options, numbers)
+            ahead = SetLoader(self.corpus, self.options, numbers)
         return ahead.finish(self.threads).part(0, len(numbers))
 
-    def _compared(self, few: Loaded) -> _Met:
+    def _compared(self, few: LoadedSets) -> _Met:
         """Every document that reaches the least similarity with one of the few."""
         table = Inverted.of(few.sets).with_rare(self.options.least)
         counts = self.corpus.most_distinct()
@@ -245,7 +245,7 @@ class Auditing:
         self._tried += np.array([len(long), np.count_nonzero(alive[long])])
         return rows[alive]
 
-    def _met(self, few: Loaded, table: Inverted, portion: Shingles, rows: Places, numbers: Places) -> list[_Met]:
+    def _met(self, few: LoadedSets, table: Inverted, portion: Shingles, rows: Places, numbers: Places) -> list[_Met]:
         if not len(rows):
             return []
         sets = Sets.with_room(np.diff(portion.offsets)[rows], self._room)
@@ -259,13 +259,13 @@ class Auditing:
             found.append(met[groups[places] == few.groups[owners]].astype(np.uint32))
         return found
 
-    def _within(self, few: Loaded, table: Inverted) -> Iterator[_Met]:
+    def _within(self, few: LoadedSets, table: Inverted) -> Iterator[_Met]:
         for matches in table.matches_within(self.options.least):
             this, other = matches[:, 0], matches[:, 1]
             rows = np.stack([few.numbers[this], other, matches[:, 2], few.sets.sizes[this]], axis=1)
             yield rows[few.groups[this] == few.groups[other]]
 
-    def _lost(self, few: Loaded, rows: _Met, pairs: Spool) -> npt.NDArray[np.bool_]:
+    def _lost(self, few: LoadedSets, rows: _Met, pairs: Spool) -> npt.NDArray[np.bool_]:
         """Which of the rows are no pairs of the run; a pair of the run that is no row is a fault of the program."""
         place = np.full(self.corpus.documents, -1, np.int64)
         place[few.numbers] = np.arange(len(few.numbers))
@@ -293,7 +293,7 @@ def _degrees(pairs: Spool, documents: int) -> Places:
     return degrees
 
 
-def _keep(spool: Spool, few: Loaded, rows: _Met) -> None:
+def _keep(spool: Spool, few: LoadedSets, rows: _Met) -> None:
     ours = few.numbers[rows[:, 1]]
     lefts, rights = np.minimum(ours, rows[:, 0]), np.maximum(ours, rows[:, 0])
     spool.append(np.stack([lefts, rights, rows[:, 2]], axis=1))

@@ -21,7 +21,7 @@ from twinset.schema import DISTANCES, SCORES, Numbers, Scores
 from twinset.system.scratch import Spool
 
 if TYPE_CHECKING:
-    from twinset.engines.local.audit.run import Audited
+    from twinset.engines.local.audit.run import AuditResult
 
 __all__ = ["Candidates", "RunPlan", "SimilarityJoin", "Work"]
 
@@ -95,7 +95,7 @@ class SimilarityJoin(ABC):
         """The pairs that reach the threshold: (left, right, code), where the code is what `scores` wants to know."""
 
     @abstractmethod
-    def audit(self, pairs: Spool, candidates: Candidates) -> Audited | None:
+    def audit(self, pairs: Spool, candidates: Candidates) -> AuditResult | None:
         """Compare a sample of the items with all others exactly, and look up what was found in `pairs`."""
 
     @abstractmethod

@@ -7,7 +7,7 @@ import numpy as np
 from twinset.candidates.hamming.blocks import choose
 from twinset.candidates.hamming.join import Join
 from twinset.engines.local.joins.in_memory import InMemoryJoin, Sink
-from twinset.plan.codes import GivenCodes
+from twinset.plan.codes import CodeJoinPlan
 from twinset.schema import Bytes, Codes, Numbers, Places, Scores
 
 _BYTES_A_CODE = 40  # its numbers, keys and places while it is grouped, beside its words
@@ -36,14 +36,14 @@ class CodeJoin(InMemoryJoin):
         rows[:, : self.width] = data[starts[:, None] + np.arange(self.width)]
         self.codes[places, : self.words] = rows.view("<u8")
 
-    def _planned(self) -> GivenCodes:
+    def _planned(self) -> CodeJoinPlan:
         if self.groups is not None:
             self.codes[:, -1] = self.groups
         join = self._whole()
         tables = 0
         if len(join.left) and len(join.right):
             tables = len(choose(join.left, join.right, join.same, join.distance).blocks)
-        return GivenCodes(8 * self.width, int(self.options.farthest), tables)
+        return CodeJoinPlan(8 * self.width, int(self.options.farthest), tables)
 
     def _whole(self) -> Join:
         distance = int(min(self.options.farthest, 64 * self.codes.shape[1]))

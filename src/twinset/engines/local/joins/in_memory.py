@@ -26,7 +26,7 @@ from twinset.system.scratch import Spool
 from twinset.wording import counted
 
 if TYPE_CHECKING:
-    from twinset.engines.local.audit.run import Audited
+    from twinset.engines.local.audit.run import AuditResult
 
 Sink = Callable[[Numbers, Numbers, Numbers], None]
 """Takes pairs: places on the left and on the right, and codes. May be called from several threads."""
@@ -82,7 +82,7 @@ class InMemoryJoin(SimilarityJoin):
         state.finish("pairs", {"candidates": self.compared}, {"pairs": pairs})
         return pairs
 
-    def audit(self, pairs: Spool, candidates: Candidates) -> "Audited | None":
+    def audit(self, pairs: Spool, candidates: Candidates) -> "AuditResult | None":
         """Compare a sample of the items with all others."""
         from twinset.engines.local.audit.in_memory import audit  # loads kernels: only where needed
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from twinset.candidates import probing
 from twinset.engines.local.audit import sample
-from twinset.engines.local.audit.run import Audited
+from twinset.engines.local.audit.run import AuditResult
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.joins.base import Candidates
@@ -98,7 +98,7 @@ class NearestVectorJoin(VectorJoin):
         self.neighbours.write(pairs, Spool(scratch / "missed", "<u4", 3))
         return pairs
 
-    def audit(self, pairs: Spool, candidates: Candidates) -> Audited | None:
+    def audit(self, pairs: Spool, candidates: Candidates) -> AuditResult | None:
         """What of the sample's neighbours was found."""
         return self.neighbours.audited
 
@@ -119,7 +119,7 @@ class NearestVectors:
         self.sample = self._sampled()
         self.truth = self._compared(self.sample)
         self.plan = self._planned()
-        self.audited: Audited | None = None
+        self.audited: AuditResult | None = None
 
     def write(self, out: Spool, missed: Spool) -> None:
         """Append (left, right, code) by document numbers to `out`, and what an audit found missing to `missed`."""
@@ -264,7 +264,7 @@ class NearestVectors:
         found = nearest(held.vectors[places], held.vectors, offsets, candidates, best.places.shape[1], held.measure)
         best.places[rows], best.scores[rows], best.counts[rows] = found
 
-    def _audited(self, found: Neighbours, scratch: Spool) -> Audited | None:
+    def _audited(self, found: Neighbours, scratch: Spool) -> AuditResult | None:
         """What of the sample's neighbours was found; None where everything was compared with everything."""
         if self.plan.method == "exact":
             return None
@@ -281,7 +281,7 @@ class NearestVectors:
                 ours = np.full(len(lost), held.numbers[place], np.uint32)
                 scratch.append(np.stack([ours, held.numbers[lost], codes], axis=1))
         scratch.close()
-        return Audited(
+        return AuditResult(
             population=len(self.asking), sample=held.numbers[self.sample], pairs_of=pairs_of, missed_of=missed_of,
             pairs=int(pairs_of.sum()), missed=int(missed_of.sum()), one_sided=True, sizes=held.sizes, rows=scratch,
             limit=held.work.budget.pairs,

@@ -11,14 +11,14 @@ from twinset.engines.local.copies import SAME, Copies
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.joins.base import Candidates, SimilarityJoin, Work
 from twinset.engines.local.steps import candidates as banded
-from twinset.engines.local.steps.verify import Verifying
+from twinset.engines.local.steps.verify import SetVerifier
 from twinset.pairs.sets import scores
 from twinset.plan import Plan
 from twinset.schema import Numbers, Scores
 from twinset.system.scratch import Spool
 
 if TYPE_CHECKING:
-    from twinset.engines.local.audit.run import Audited, Auditing
+    from twinset.engines.local.audit.run import AuditResult, SetAudit
 
 
 class SetJoin(SimilarityJoin):
@@ -30,7 +30,7 @@ class SetJoin(SimilarityJoin):
         super().__init__(corpus, copies, work)
         self.plan = plan
         scratch = work.state.scratch
-        self._verifying = Verifying(corpus, work.options, work.budget, scratch, work.threads, work.progress)
+        self._verifying = SetVerifier(corpus, work.options, work.budget, scratch, work.threads, work.progress)
         self._verifying.sizes = self.sizes
 
     @property
@@ -66,15 +66,15 @@ class SetJoin(SimilarityJoin):
         return pairs
 
     @cached_property
-    def _auditing(self) -> Auditing:
-        from twinset.engines.local.audit.run import Auditing  # loads kernels: only where needed
+    def _auditing(self) -> SetAudit:
+        from twinset.engines.local.audit.run import SetAudit  # loads kernels: only where needed
 
         work = self.work
-        return Auditing(
+        return SetAudit(
             self.corpus, self.copies, self.options, work.budget, work.state.scratch, work.threads, work.progress
         )
 
-    def audit(self, pairs: Spool, candidates: Candidates) -> Audited:
+    def audit(self, pairs: Spool, candidates: Candidates) -> AuditResult:
         """Compare the sets of a sample with all others."""
         audited = self._auditing.audit(self.options.audit, pairs, self.sizes, candidates.count)
         self.sizes[:] = audited.sizes  # those of documents that only the audit has met are known now, too
@@ -82,11 +82,11 @@ class SetJoin(SimilarityJoin):
 
     def join_all(self, out: Spool) -> None:
         """Join by prefixes, whatever the plan."""
-        from twinset.engines.local.steps.candidates_exact import Joining
+        from twinset.engines.local.steps.candidates_exact import PrefixJoin
 
         work = (self.work.budget, self.work.state, self.work.threads, self.work.progress)
         rows = Spool(self.work.state.scratch / "exact", "<u4", 2)
-        for few in Joining(self.corpus, self.copies.first, self.options, *work).candidates():
+        for few in PrefixJoin(self.corpus, self.copies.first, self.options, *work).candidates():
             rows.append(few)
         self._verifying.verify(rows, self.options.threshold, out)
 

@@ -22,7 +22,7 @@ from twinset.documents.normalize import hash_values
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.copies import SAME, Copies
 from twinset.engines.local.corpus import Corpus, Span
-from twinset.engines.local.ids import Names
+from twinset.engines.local.ids import DocumentIds
 from twinset.engines.local.sketch_files.estimate_plan import EstimatePlan, estimate_plan
 from twinset.engines.local.sketch_files.files import SketchBatch, SketchSource, opened
 from twinset.engines.local.sketch_files.make import is_empty
@@ -62,7 +62,7 @@ def check_words(options: PairsOptions, words: dict[str, Any]) -> None:
             )
 
 
-class Estimating:
+class EstimateRun:
     """A run over files of sketches. Used with `with`; its steps are called in order.
 
     After `read`, `corpus` has everything by number but texts; after `join`, `pairs` has (left, right, code).
@@ -86,7 +86,7 @@ class Estimating:
         self.threads = Threads(options.thread_count)
         self._slots = Spool(folder / "slots", "u1")
 
-    def __enter__(self) -> "Estimating":
+    def __enter__(self) -> "EstimateRun":
         return self
 
     def __exit__(
@@ -113,7 +113,7 @@ class Estimating:
             name: self.state.spool(name, *kind)
             for name, kind in {"names": ("u1", 1), "keys": ("<u8", 1), "bytes": ("u1", 1)}.items()
         }
-        names = Names(spools["names"], self.budget.names)
+        names = DocumentIds(spools["names"], self.budget.names)
         spans: list[Span] = []
         status, digests, hashes = [np.zeros(0, np.uint8)], [np.empty((0, 2), np.uint64)], [np.zeros(0, np.uint64)]
         first, border = 0, None

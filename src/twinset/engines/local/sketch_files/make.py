@@ -123,7 +123,7 @@ def read_sketches(sources: Iterable[SketchSource]) -> Iterator[Portion]:
             row += len(batch)
 
 
-class Making:
+class SketchMaker:
     """Takes portions and writes one file; `merge` says whether equal ids become one or are refused."""
 
     def __init__(self, scheme: Any, merge: bool, scratch: Path, budget: Budget) -> None:

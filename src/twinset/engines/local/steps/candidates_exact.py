@@ -51,7 +51,7 @@ class Listed:
     work: Hashes
 
 
-class Joining:
+class PrefixJoin:
     """Joins the distinct contents of a corpus."""
 
     def __init__(
@@ -146,7 +146,7 @@ class Joining:
 class _Blocks:
     """Documents cut into blocks of similar set size that memory can hold two of."""
 
-    def __init__(self, joining: Joining, listed: Listed, keys: Spool, bits: Spool) -> None:
+    def __init__(self, joining: PrefixJoin, listed: Listed, keys: Spool, bits: Spool) -> None:
         self.corpus, self.threshold, self.scratch = joining.corpus, joining.threshold, joining.state.scratch
         self.threads, self.progress = joining.threads, joining.progress
         self.listed = listed
@@ -274,5 +274,5 @@ def candidates(
     earlier = state.recall(STAGE)
     if earlier is not None:
         return earlier[1]["candidates"]
-    found = Joining(corpus, first, options, budget, state, threads, progress).candidates()
+    found = PrefixJoin(corpus, first, options, budget, state, threads, progress).candidates()
     return kept(found, budget, state)

@@ -23,7 +23,7 @@ from twinset.system.scratch import Spool
 
 if TYPE_CHECKING:
     from twinset.engines.local.joins.base import SimilarityJoin
-    from twinset.engines.local.steps.cluster_beside_index import Earlier
+    from twinset.engines.local.steps.cluster_beside_index import IndexMatches
 
 Flags = npt.NDArray[np.bool_]
 Similarity = Callable[[Rows], npt.NDArray[np.float64]]
@@ -43,7 +43,7 @@ class Clusters:
     removed: Flags
 
 
-def cluster(join: SimilarityJoin, pairs: Spool, matches: Earlier | None) -> Clusters:
+def cluster(join: SimilarityJoin, pairs: Spool, matches: IndexMatches | None) -> Clusters:
     """Group the pairs that reach the threshold; without an index, `matches` is None."""
     corpus, copies, work, options = join.corpus, join.copies, join.work, join.options
     if not isinstance(options, DedupOptions):

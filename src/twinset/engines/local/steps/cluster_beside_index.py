@@ -30,7 +30,7 @@ from twinset.system.scratch import Spool
 
 
 @dataclass(frozen=True)
-class Earlier:
+class IndexMatches:
     """What an index has of the documents of a run.
 
     Content contents[i], named by its first appearance and ascending, is most similar to the document ids[i] of the
@@ -43,7 +43,7 @@ class Earlier:
     scores: Scores
     held: Numbers
 
-    def reaching(self, threshold: float) -> Earlier:
+    def reaching(self, threshold: float) -> IndexMatches:
         """Without what is less similar."""
         near = np.flatnonzero(self.scores["similarity"] >= threshold)
         scores = {name: values[near] for name, values in self.scores.items()}
@@ -131,7 +131,7 @@ class Earlier:
         return pa.table({"left": self.rename(names, contents), "right": names, **scores}, schema=earlier_schema())
 
     @classmethod
-    def of_table(cls, table: pa.Table, numbers: npt.NDArray[np.int64], copies: Copies) -> Earlier:
+    def of_table(cls, table: pa.Table, numbers: npt.NDArray[np.int64], copies: Copies) -> IndexMatches:
         """What `write` has written; `numbers` are those of the arrivals."""
         itself = np.asarray(pc.equal(table["left"], table["right"]), np.bool_)
         rows = np.flatnonzero(~itself)

@@ -11,7 +11,7 @@ import numpy as np
 from twinset.documents.parts import Block, Chunk, Part
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.corpus import Corpus, ReadReport, Span
-from twinset.engines.local.ids import Names
+from twinset.engines.local.ids import DocumentIds
 from twinset.engines.local.state import State
 from twinset.engines.local.steps.open import total_rows
 from twinset.engines.local.steps.sketch import READ, UNREADABLE, SketchedBlock, WorkOptions, sketch_block
@@ -30,7 +30,7 @@ _SPOOLS = {
 }  # fmt: skip
 
 
-class Reading:
+class DocumentReader:
     """Reads parts into a corpus.
 
     The parts from `against` on are only compared with, never compared among themselves.
@@ -61,7 +61,7 @@ class Reading:
 
     def _read_all(self, spools: dict[str, Spool]) -> dict[str, Any]:
         id_hashes = Spool(self.state.scratch / "id-hashes", "<u8")
-        names = Names(spools["names"], 0)
+        names = DocumentIds(spools["names"], 0)
         spans: list[list[int]] = []
         unreadable: list[tuple[int, str]] = []
         replaced_in: list[int] = []
@@ -147,7 +147,7 @@ class Reading:
 
     def _assemble(self, facts: dict[str, Any], spools: dict[str, Spool]) -> Corpus:
         spans = [Span(*row) for row in facts["spans"]]
-        names = Names(spools["names"], self.budget.beside(self._documents).names)
+        names = DocumentIds(spools["names"], self.budget.beside(self._documents).names)
         names.finish(np.array([span.first for span in spans], np.int64))
         own = sum(span.rows for span in spans if span.part < self.against)
         status, counts = spools["status"].all(), spools["counts"].all()

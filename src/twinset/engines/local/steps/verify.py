@@ -38,7 +38,7 @@ _OPEN_FILES = 200  # at one time; a process may often have a thousand
 _TEXTS = pa.schema([("number", pa.uint32()), ("text", pa.large_binary())])
 
 
-class Verifying:
+class SetVerifier:
     """Verifies candidates of a corpus; remembers the exact set size of every document it met."""
 
     def __init__(

@@ -26,15 +26,15 @@ from twinset.options import DedupOptions, PairsOptions
 from twinset.system.scratch import Spool
 
 if TYPE_CHECKING:
-    from twinset.engines.local.audit.run import Audited
+    from twinset.engines.local.audit.run import AuditResult
     from twinset.engines.local.run import LocalRun
-    from twinset.engines.local.steps.cluster_beside_index import Earlier
+    from twinset.engines.local.steps.cluster_beside_index import IndexMatches
 
 _SIDE_BY_SIDE = 512 * 2**20  # free memory from which on tables and kept rows are written at the same time
 
 
 def write_pairs(
-    run: LocalRun, join: SimilarityJoin, pairs: Spool, candidates: Candidates, audit: Audited | None
+    run: LocalRun, join: SimilarityJoin, pairs: Spool, candidates: Candidates, audit: AuditResult | None
 ) -> Output:
     """Write the pairs of documents to the output file; without one, hand them over as a table."""
     since = time.perf_counter()
@@ -52,7 +52,7 @@ def write_pairs(
 
 def write_result(
     run: LocalRun, join: SimilarityJoin, tables: ResultTables, pairs: Spool, candidates: Candidates,
-    audit: Audited | None, clusters: Clusters, matches: Earlier | None, index: IndexBeside | None,
+    audit: AuditResult | None, clusters: Clusters, matches: IndexMatches | None, index: IndexBeside | None,
 ) -> Output:  # fmt: skip
     """Write the result folder; without one, hand over its tables and the kept rows."""
     since = time.perf_counter()

@@ -27,11 +27,11 @@ from twinset.system.scratch import cannot_write
 from twinset.wording import counted
 
 if TYPE_CHECKING:
-    from twinset.engines.local.audit.run import Audited
+    from twinset.engines.local.audit.run import AuditResult
     from twinset.engines.local.run import LocalRun
 
 def pairs_summary(
-    run: LocalRun, tables: ResultTables, plan: RunPlan, pairs: int, candidates: Candidates, audit: Audited | None
+    run: LocalRun, tables: ResultTables, plan: RunPlan, pairs: int, candidates: Candidates, audit: AuditResult | None
 ) -> dict[str, Any]:
     """The summary of a run that finds pairs."""
     return {
@@ -45,7 +45,7 @@ def pairs_summary(
 
 
 def dedup_summary(
-    run: LocalRun, tables: ResultTables, plan: RunPlan, pairs: int, candidates: Candidates, audit: Audited | None,
+    run: LocalRun, tables: ResultTables, plan: RunPlan, pairs: int, candidates: Candidates, audit: AuditResult | None,
     clusters: Clusters, index: dict[str, Any] | None,
 ) -> dict[str, Any]:  # fmt: skip
     """The summary of a run that removes documents."""

@@ -41,7 +41,7 @@ from twinset.system.atomic_files import move_durably
 from twinset.system.scratch import cannot_write
 
 if TYPE_CHECKING:
-    from twinset.engines.local.steps.cluster_beside_index import Earlier
+    from twinset.engines.local.steps.cluster_beside_index import IndexMatches
 
 
 class Scoring(Protocol):
@@ -61,7 +61,7 @@ class ResultTables:
     `earlier` are the documents of an index that others are removed because of.
     """
 
-    def __init__(self, corpus: Corpus, copies: Copies, scoring: Scoring, earlier: Earlier | None = None) -> None:
+    def __init__(self, corpus: Corpus, copies: Copies, scoring: Scoring, earlier: IndexMatches | None = None) -> None:
         self.corpus, self.copies, self.earlier = corpus, copies, earlier
         self._scores, self.measure = scoring.scores, scoring.measure
 
