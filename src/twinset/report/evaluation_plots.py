@@ -10,7 +10,7 @@ from twinset.plan import Plan
 from twinset.report.plots import curve_figure
 from twinset.wording import counted, share
 
-_ALL = (-0.02, 1.03)  # both axes of a share, with room for what lies on its ends
+_ALL = (-0.02, 1.03)  # both axes of a share, with a margin for points at the ends
 
 
 def evaluation_figures(
@@ -22,17 +22,17 @@ def evaluation_figures(
     Parameters
     ----------
     summary
-        What the evaluation found: its `measures` and `shares`, and how many true pairs these are `sampled` from.
+        The summary of the evaluation: its `measures` and `shares`, and how many true pairs these are `sampled` from.
     curve
         Precision, recall and F1 at many thresholds.
     plan
-        Whose S-curve is drawn.
+        The plan whose S-curve is drawn.
     folder
-        Where the figures go.
+        Folder of the figures.
     ending
-        Their format, svg or png.
+        Format of the figures, svg or png.
     apart
-        Whether pairs have a distance in the place of a similarity; then the third figure has nothing to show.
+        Whether pairs have a distance instead of a similarity; then the third figure is left out.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def _by_similarity(summary: dict[str, Any], plan: Any, lowest: float, path: Path
     if isinstance(plan, Plan):
         expected = f"expected: {counted(plan.n_bands, 'band')} × {counted(plan.rows_per_band, 'row')}"
         line = [(0.0, plan.p_found(0.0)), *plan.curve(200)]
-    else:  # each chance is simulated
+    else:  # each probability is simulated
         expected, line = f"expected: {plan.method}, {counted(plan.tables, 'table')}", plan.curve(40)
     every, some = summary["sampled"]["true_pairs"], summary["sampled"]["looked_at"]
     measured = f"measured on {some:,} of {every:,} pairs" if some < every else "measured"
