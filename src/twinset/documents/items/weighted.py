@@ -1,4 +1,4 @@
-"""Pack lists of elements and of weights into weighted sets: sixteen bytes an element, its hash and its weight."""
+"""Pack lists of elements and weights as weighted sets: sixteen bytes an element, its hash and its weight."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def holds_weights(kind: Any) -> bool:
 
 
 def paired(lists: Any, weights: Any) -> PackedRows:
-    """Drop the weights of null elements; gives the weights, and the rows with another number of them.
+    """Drop the weights of null elements; return the weights, and the rows with a wrong number of them.
 
     Examples
     --------
@@ -48,9 +48,9 @@ def paired(lists: Any, weights: Any) -> PackedRows:
 
 
 def packed_weighted(elements: PackedRows, weights: Any, worse: Sequence[tuple[int, str]] = ()) -> PackedRows:
-    """Pack sets, given as the hashes of their elements, with lists of weights; `worse` are the bad rows of the weights.
+    """Pack sets, given as hashes, with lists of weights; `worse` are the bad rows of the weights.
 
-    Weights of an element that comes twice are added, and what has no weight is left out.
+    Weights of repeated elements add up, and elements of weight 0 are dropped.
 
     Examples
     --------
@@ -87,9 +87,9 @@ def packed_weighted(elements: PackedRows, weights: Any, worse: Sequence[tuple[in
 def _packed(
     hashes: Hashes, values: npt.NDArray[np.float64], places: Places, out: npt.NDArray[np.bool_], reasons: dict[int, str]
 ) -> Any:
-    from twinset.documents.long_tables import kernels  # which only weighted sets and long tables need to wait for
+    from twinset.documents.long_tables import kernels  # loads kernels, so only where needed
 
-    values[~(values >= 0) | np.isinf(values)] = 0.0  # of rows that were refused
+    values[~(values >= 0) | np.isinf(values)] = 0.0  # of refused rows
     totals = np.bincount(np.repeat(np.arange(len(out)), np.diff(places)), values, len(out))
     counts = np.empty(len(out), np.int64)
     kernels.sort_weighted(hashes, values, places, 0, len(out), counts)
