@@ -1,4 +1,4 @@
-"""Grids of colours to perceptual hashes and colour layouts, in whole numbers: every machine gets the same."""
+"""Perceptual hashes and colour layouts of grids of colours, in integers, the same on every machine."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from twinset.compiled.bytes_kernels import U, fmix64
 
 @inlined
 def cosines(grid, basis, wide, found):  # type: ignore[no-untyped-def]
-    """The cosine transform of a grid: int64 (n, n), with basis int64 (m, n), found int64 (m, m).
+    """Cosine transform of a grid: int64 (n, n), with basis int64 (m, n), found int64 (m, m).
 
-    The basis is in 65536ths and the grid in 256ths, what is found in 4096ths.
+    The basis is in 65536ths, the grid in 256ths, the result in 4096ths.
     """
     side, kept = grid.shape[0], basis.shape[0]
     for row in range(side):
@@ -29,12 +29,11 @@ def cosines(grid, basis, wide, found):  # type: ignore[no-untyped-def]
 
 @kernel("void(int64[:, :, ::1], int64[:, ::1], int64[:, ::1], int64[:, ::1], int64, uint64[:, ::1], uint64[::1])")
 def perceptual_hashes(grids, means, basis, places, flat, walk, codes):  # type: ignore[no-untyped-def]
-    """Signs of 64 mixed coefficients of luminance; of a flat picture, a place on a walk along its colour.
+    """Signs of 64 mixed coefficients of luminance; for a flat picture, a position on a walk along its colour.
 
-    grids int64 (n, 32, 32), the luminance in 256ths of a level, less its mean; means int64 (n, 3), of the three
-    channels, from 0 to 255; basis int64 (11, 32); places int64 (64, 2), the frequencies; flat the greatest sum of
-    squares of a picture that is flat; walk uint64 (3, 256), the code of each level of each channel; codes uint64 (n),
-    written.
+    grids int64 (n, 32, 32): luminance in 256ths of a level, minus its mean; means int64 (n, 3): of the channels, 0 to
+    255; basis int64 (11, 32); places int64 (64, 2): the frequencies; flat: maximum sum of squares of a flat picture;
+    walk uint64 (3, 256): the code of each level of each channel; codes uint64 (n), written.
     """
     side = grids.shape[1]
     wide = np.empty((side, basis.shape[0]), np.int64)
@@ -64,7 +63,7 @@ def perceptual_hashes(grids, means, basis, places, flat, walk, codes):  # type: 
 
 @kernel("void(int64[:, :, :, ::1], int64[:, ::1], int64[:, ::1], float64, float32[:, ::1])")
 def layouts(grids, basis, places, unit, vectors):  # type: ignore[no-untyped-def]
-    """Coefficients of each channel, those of lowest frequency.
+    """Lowest-frequency coefficients of each channel.
 
     grids int64 (n, 3, 8, 8), basis int64 (m, 8), places int64 (d, 3): channel and the two frequencies; vectors
     float32 (n, d), written: coefficients times unit.
