@@ -2,16 +2,16 @@
 
 Everything follows the textbook, and nothing is fast. The tests compare the kernels with it. In the order of the story:
 
-    words        text, normalised and split into words
-    shingling    runs of words or characters
-    sets         Jaccard similarity, of sets, bags and weighted sets; the characteristic matrix
-    search       the naive search: all pairs compared
-    families     hash functions, good and bad
-    minhash      by permutation, by hashing rows, by the k smallest values of one hash
-    banding      candidates, and the probability that a pair becomes one
-    codes        bit codes: Hamming distance, SimHash, probing
-    vectors      cosine, hyperplanes, distance
-    groups       leaders and connected components
+    words          text, normalised and split into words
+    shingling      runs of words or characters
+    sets           Jaccard similarity, of sets, bags and weighted sets; the characteristic matrix
+    search         the naive search: all pairs compared
+    hash_families  hash functions, good and bad
+    minhash        by permutation, by hashing rows, by the k smallest values of one hash
+    banding        candidates, and the probability that a pair becomes one
+    codes          bit codes: Hamming distance, SimHash, probing
+    vectors        cosine, hyperplanes, distance
+    grouping       leaders and connected components
 
 The page docs/textbook.md tells the story with them.
 """
