@@ -61,17 +61,9 @@ _NO_LIMITS = (64, 1 << 30)
 def next_keys(moves: Moves, probes: int) -> Hashes:
     """Return the key of each vector and the `probes` keys to try next, the likeliest first.
 
-    Parameters
-    ----------
-    moves
-        Keys, and the costs of the moves to neighbouring keys.
-    probes
-        Number of keys to try besides the vector's own.
-
-    Returns
-    -------
-    ndarray
-        uint64 (n, 1 + probes). Where there are fewer keys, the vector's own is repeated.
+    moves: keys, and the costs of the moves to neighbouring keys.
+    probes: number of keys to try besides the vector's own.
+    Returns uint64 (n, 1 + probes). Where there are fewer keys, the vector's own is repeated.
 
     Examples
     --------
@@ -105,18 +97,9 @@ def buckets(keys: Hashes) -> Buckets:
 def probed(numbers: Numbers, tried: Hashes, signatures: Codes | None = None) -> Probed:
     """Make a block of one table, with the vectors in the buckets of their first key.
 
-    Parameters
-    ----------
-    numbers
-        The vectors' numbers, ascending.
-    tried
-        The result of `next_keys`, (m, 1 + probes).
-    signatures
-        uint64 (m, words); without them candidates are not compared.
-
-    Returns
-    -------
-    Probed
+    numbers: the vectors' numbers, ascending.
+    tried: the result of `next_keys`, (m, 1 + probes).
+    signatures: uint64 (m, words); without them candidates are not compared.
 
     Examples
     --------
@@ -135,19 +118,9 @@ def probed(numbers: Numbers, tried: Hashes, signatures: Codes | None = None) -> 
 def within(block: Probed, most: Limits = _NO_LIMITS, rows: tuple[int, int] | None = None) -> Iterator[CandidatePairs]:
     """Yield the candidates of one table within a block, in batches.
 
-    Parameters
-    ----------
-    block
-        Vectors in one table.
-    most
-        Maximum number of differing signature bits of candidates: of the first 64, and of all.
-    rows
-        Range of the positions that probe, to share the work; all by default.
-
-    Yields
-    ------
-    ndarray
-        uint32 (n, 2), numbers, the smaller first.
+    most: maximum number of differing signature bits of candidates: of the first 64, and of all.
+    rows: range of the positions that probe, to share the work; all by default.
+    Yields uint32 (n, 2), numbers, the smaller first.
 
     Examples
     --------
@@ -182,21 +155,10 @@ def asked(
 ) -> Iterator[CandidatePairs]:
     """Yield what queries find in one table of a block. Only the queries probe, so they find less than `across`.
 
-    Parameters
-    ----------
-    tried, signatures
-        The queries' keys, from `next_keys`, and their signatures.
-    block
-        The vectors that are searched.
-    most
-        Maximum number of differing signature bits of candidates: of the first 64, and of all.
-    rows
-        Range of the queries' positions.
-
-    Yields
-    ------
-    ndarray
-        uint32 (n, 2): the position of a query, ascending, and the number of a vector.
+    tried, signatures: the queries' keys, from `next_keys`, and their signatures.
+    most: maximum number of differing signature bits of candidates: of the first 64, and of all.
+    rows: range of the queries' positions.
+    Yields uint32 (n, 2): the position of a query, ascending, and the number of a vector.
 
     Examples
     --------

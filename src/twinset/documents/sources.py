@@ -55,17 +55,10 @@ class Sources:
 def open_sources(sources: Sequence[object], options: ReadOptions, *, scratch: Path, against: bool = False) -> Sources:
     """Find and open everything that the sources name; only headers and footers are read.
 
-    Parameters
-    ----------
-    sources
-        Paths, patterns, ``"-"`` for JSON lines on stdin, lists of texts, mappings id → text, and objects
-        with Arrow's stream interface.
-    options
-        How to read the sources.
-    scratch
-        Folder for copies of sources that can be read only once: stdin and streams.
-    against
-        Whether these are the sources of ``--against``; lists then get names of their own.
+    sources: paths, patterns, ``"-"`` for JSON lines on stdin, lists of texts, mappings id → text, and objects with
+        Arrow's stream interface.
+    scratch: folder for copies of sources that can be read only once: stdin and streams.
+    against: whether these are the sources of ``--against``; lists then get names of their own.
 
     Examples
     --------

@@ -71,14 +71,9 @@ class PairCounts:
 class Overlap:
     """Contingency table of two clusterings of the same documents.
 
-    Attributes
-    ----------
-    both
-        Documents of each non-empty cell: of one found cluster and one true cluster.
-    found, true
-        For each cell, the size of its found cluster and of its true cluster.
-    found_sizes, true_sizes
-        Sizes of all clusters.
+    both: documents of each non-empty cell: of one found cluster and one true cluster.
+    found, true: for each cell, the size of its found cluster and of its true cluster.
+    found_sizes, true_sizes: sizes of all clusters.
 
     Examples
     --------

@@ -45,16 +45,9 @@ class Rival:
 class ItemPlan:
     """The plan of a run.
 
-    Attributes
-    ----------
-    plan
-        The chosen plan.
-    items, distinct
-        Number of items, and of distinct items.
-    background
-        Cosines, or distances, of random pairs, sorted.
-    rivals
-        Plans for vectors, cheapest first.
+    items, distinct: number of items, and of distinct items.
+    background: cosines, or distances, of random pairs, sorted.
+    rivals: plans for vectors, cheapest first.
     """
 
     plan: RunPlan
@@ -83,18 +76,8 @@ class ItemPlan:
 def plan_items(*sources: object, progress: Progress | None = None, **words: Any) -> ItemPlan:
     """Plan a run over codes, vectors or weighted sets.
 
-    Parameters
-    ----------
-    *sources
-        As for `twinset.find_pairs`.
-    progress
-        Receives progress reports.
-    **words
-        The options of `twinset pairs`, as keyword arguments.
-
-    Returns
-    -------
-    ItemPlan
+    *sources: as for `twinset.find_pairs`.
+    **words: the options of `twinset pairs`, as keyword arguments.
 
     Examples
     --------

@@ -53,14 +53,7 @@ class Truth:
 def read_truth(given: object) -> Truth:
     """Read the truth from a file or an object.
 
-    Parameters
-    ----------
-    given
-        A path, a mapping from id to cluster, a list of pairs, or a table with Arrow's stream interface.
-
-    Returns
-    -------
-    Truth
+    given: a path, a mapping from id to cluster, a list of pairs, or a table with Arrow's stream interface.
 
     Examples
     --------
@@ -249,19 +242,8 @@ def _refuse_two_clusters(ids: Any, clusters: Any, name: str) -> None:
 def resolved(truth: Truth, ids: Any, readable: Flags) -> tuple[TruePairs, dict[str, Any]]:
     """Convert ids to document numbers; unknown ids are counted, reported and dropped.
 
-    Parameters
-    ----------
-    truth
-        The truth as read.
-    ids
-        The id of every document, by number.
-    readable
-        Which documents could be read.
-
-    Returns
-    -------
-    tuple
-        The truth by number, and a report for the summary.
+    ids, readable: the id of every document, by number, and whether it could be read.
+    Returns the truth by number, and a report for the summary.
     """
     ids = ids.cast(pa.large_string())
     named = pa.concat_arrays([truth.first, truth.second]) if truth.kind == "pairs" else truth.first

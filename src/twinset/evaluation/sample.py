@@ -40,22 +40,14 @@ _BY_SEED = 0xB1
 class Sample:
     """Distinct contents of some pieces of a collection, in random order.
 
-    Attributes
-    ----------
-    documents, own
-        Documents of the whole collection, and of its sources without those compared against.
-    drawn, read, empty
-        Documents in the pieces read, those of them in the sample, and those without a token.
-    text_bytes
-        Text of the whole collection, extrapolated.
-    texts, counts, salts
-        A text for each content, its number of shingles with repeats, and a salt that differs where rows are not
-        compared.
-    pieces, others, copies
-        For each content its piece, whether it belongs to the source compared against, and its number of documents in
-        the sample.
-    n_pieces, chosen_pieces
-        Pieces of the collection, and how many were read.
+    documents, own: documents of the whole collection, and of its sources without those compared against.
+    drawn, read, empty: documents in the pieces read, those of them in the sample, and those without a token.
+    text_bytes: text of the whole collection, extrapolated.
+    texts, counts, salts: a text for each content, its number of shingles with repeats, and a salt that differs where
+        rows are not compared.
+    pieces, others, copies: for each content its piece, whether it belongs to the source compared against, and its
+        number of documents in the sample.
+    n_pieces, chosen_pieces: pieces of the collection, and how many were read.
     """
 
     documents: int

@@ -24,16 +24,10 @@ _RELATED = 0.2
 class Length:
     """A length of shingles.
 
-    Attributes
-    ----------
-    shingle
-        The kind and the length, such as ``word:5``.
-    chance
-        Mean similarity of two unrelated documents of the sample.
-    highest
-        The 99th percentile of that similarity.
-    pairs
-        Number of pairs compared.
+    shingle: the kind and the length, such as ``word:5``.
+    chance: mean similarity of two unrelated documents of the sample.
+    highest: the 99th percentile of that similarity.
+    pairs: number of pairs compared.
     """
 
     shingle: str

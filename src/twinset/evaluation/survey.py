@@ -42,16 +42,10 @@ Floats = npt.NDArray[np.float64]
 class RunEstimate:
     """Expected work and outcome of a run with a plan; pairs are of distinct contents.
 
-    Attributes
-    ----------
-    pairs, missed
-        Pairs at or above the threshold, and how many of them the plan misses.
-    candidates, in_vain
-        Verified pairs, and how many of them are below the threshold.
-    meetings
-        Pairs compared by their sketches, counted once per band in which they collide.
-    seconds
-        Reading and sketching, finding candidates, verifying; start-up and writing excluded.
+    pairs, missed: pairs at or above the threshold, and how many of them the plan misses.
+    candidates, in_vain: verified pairs, and how many of them are below the threshold.
+    meetings: pairs compared by their sketches, counted once per band in which they collide.
+    seconds: reading and sketching, finding candidates, verifying; start-up and writing excluded.
     """
 
     pairs: float
@@ -77,29 +71,16 @@ class RunEstimate:
 class Survey:
     """Estimates for a collection, from a sample.
 
-    Attributes
-    ----------
-    documents, sampled, contents
-        Documents of the collection; those in the sample; their distinct contents.
-    compared, background
-        Numbers of contents among which near pairs, and all pairs, were compared.
-    text_bytes, shingles
-        Text of the collection, and mean shingles per document; extrapolated.
-    threshold
-        Minimum similarity of a near pair.
-    seen
-        Near pairs in the sample itself.
-    stands_for
-        Pairs of the collection that one pair of the sample represents; 1 where all documents were compared.
-    spectrum
-        Similarities, each with the expected number of pairs of the collection.
-    lengths
-        Chance similarity, by shingle length.
-    rate, sketching
-        Measured seconds per byte of text for one thread to read and sketch; and the expected part of the sketching, in
-        nanoseconds per document.
-    threads
-        Threads of a run.
+    documents, sampled, contents: documents of the collection; those in the sample; their distinct contents.
+    compared, background: numbers of contents among which near pairs, and all pairs, were compared.
+    text_bytes, shingles: text of the collection, and mean shingles per document; extrapolated.
+    threshold: minimum similarity of a near pair.
+    seen: near pairs in the sample itself.
+    stands_for: pairs of the collection that one pair of the sample represents; 1 where all documents were compared.
+    spectrum: similarities, each with the expected number of pairs of the collection.
+    lengths: chance similarity, by shingle length.
+    rate, sketching: measured seconds per byte of text for one thread to read and sketch; and the expected part of the
+        sketching, in nanoseconds per document.
     """
 
     documents: int
@@ -161,20 +142,10 @@ class Survey:
 def survey(*sources: object, progress: Progress | None = None, **words: Any) -> Survey:
     """Read a sample of a collection and estimate what a run would find.
 
-    Parameters
-    ----------
-    *sources
-        As for `twinset.find_pairs`.
-    progress
-        Receives progress reports.
-    **words
-        The options of `twinset.find_pairs` for reading, shingling and planning, and `sample`: the number of pieces of
-        about 1 MiB to read.
-
-    Returns
-    -------
-    Survey
-        Deterministic for the same sources, options and seed, except `rate`, which is measured.
+    *sources: as for `twinset.find_pairs`.
+    **words: the options of `twinset.find_pairs` for reading, shingling and planning, and `sample`: the number of pieces
+        of about 1 MiB to read.
+    The result is deterministic for the same sources, options and seed, except `rate`, which is measured.
 
     Examples
     --------

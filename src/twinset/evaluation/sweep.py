@@ -63,23 +63,8 @@ def measures(
 ) -> list[dict[str, Any]]:
     """Compute the metrics at each threshold by cutting the pairs found.
 
-    Parameters
-    ----------
-    found
-        The pairs of one run at or below the lowest threshold.
-    known
-        The truth.
-    thresholds
-        The thresholds.
-    method
-        The clustering method.
-    readable
-        Flags of the documents that could be read.
-
-    Returns
-    -------
-    list of dict
-        One row per threshold, with the columns of `COLUMNS`.
+    found: the pairs of one run at or below the lowest threshold.
+    Returns one row per threshold, with the columns of `COLUMNS`.
     """
     true = known.holds(found.left, found.right)
     rows = []

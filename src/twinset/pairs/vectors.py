@@ -42,21 +42,11 @@ def similar(
 ) -> tuple[Places, Scores]:
     """Select the candidates with a cosine of at least the threshold, and return their cosines.
 
-    Parameters
-    ----------
-    lefts, rights
-        Candidates: positions in `left` and in `right`.
-    threshold
-        Minimum cosine (inclusive).
-    left, left_squares
-        Vectors as read, (n, d), and their squared lengths (`twinset.system.vectors.squares`).
-    right, right_squares
-        The right side, if it is another collection.
-
-    Returns
-    -------
-    kept, cosines
-        Positions in `lefts` and `rights`, ascending. A zero vector is similar to nothing.
+    lefts, rights: candidates, as positions in `left` and in `right`.
+    threshold: minimum cosine (inclusive).
+    left, left_squares: vectors as read, (n, d), and their squared lengths (`twinset.system.vectors.squares`).
+    right, right_squares: the right side, if it is another collection.
+    Returns (kept, cosines): positions in `lefts` and `rights`, ascending. A zero vector is similar to nothing.
 
     Examples
     --------
@@ -97,21 +87,13 @@ def nearest(
 ) -> tuple[Numbers, Scores, Places]:
     """Find the best candidates of each query, best first.
 
-    Parameters
-    ----------
-    queries, vectors
-        Vectors as read, (m, d) and (n, d).
-    offsets, candidates
-        Those of query q are candidates[offsets[q]:offsets[q+1]], positions in `vectors`; repeats are allowed.
-    count
-        Number of results per query.
-    measure
-        ``"cosine"``, largest first, or ``"distance"``, smallest first; ties by position in `vectors`.
-
-    Returns
-    -------
-    numbers, scores, counts
-        uint32 and float64 (m, count), filled up to counts int64 (m); the rest is undefined.
+    queries, vectors: vectors as read, (m, d) and (n, d).
+    offsets, candidates: those of query q are candidates[offsets[q]:offsets[q+1]], positions in `vectors`; repeats are
+        allowed.
+    count: number of results per query.
+    measure: ``"cosine"``, largest first, or ``"distance"``, smallest first; ties by position in `vectors`.
+    Returns (numbers, scores, counts): uint32 and float64 (m, count), filled up to counts int64 (m); the rest is
+    undefined.
 
     Examples
     --------
@@ -215,14 +197,9 @@ class AllWithAll:
 
     Products of 32-bit floats reject pairs that are surely too far apart.
 
-    Parameters
-    ----------
-    vectors
-        float32 (n, d).
-    threshold
-        Minimum cosine, or maximum distance (inclusive).
-    measure
-        ``"cosine"`` or ``"distance"``.
+    vectors: float32 (n, d).
+    threshold: minimum cosine, or maximum distance (inclusive).
+    measure: ``"cosine"`` or ``"distance"``.
 
     Examples
     --------

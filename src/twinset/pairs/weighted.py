@@ -32,21 +32,11 @@ def overlaps(
 ) -> tuple[Shares, Shares]:
     """Compare pairs of sets: their common weight, Σ min, and their similarity, Σ min / Σ max.
 
-    Parameters
-    ----------
-    sets
-        Elements unique, ascending by hash, with weights above 0.
-    sums
-        Their `totals`.
-    lefts, rights
-        uint32: positions of the sets.
-    threshold
-        Minimum similarity; below it both results are 0, and the comparison stops early. 0 sums every overlap.
-
-    Returns
-    -------
-    tuple of ndarray
-        float64: the common weight and the similarity of each pair.
+    sets: elements unique, ascending by hash, with weights above 0.
+    sums: their `totals`.
+    lefts, rights: positions of the sets, uint32.
+    threshold: minimum similarity; below it both results are 0, and the comparison stops early. 0 sums every overlap.
+    Returns the common weight and the similarity of each pair, float64.
 
     Examples
     --------

@@ -48,12 +48,10 @@ class Banding(Protocol):
 class Cost:
     """Expected cost of a document under a plan, in nanoseconds of one core, and its expected candidates.
 
-    Attributes
-    ----------
-    sketching, joining, verifying
-        Filling the slots; sorting the band keys and comparing the sketches of colliding documents; exact comparison.
-    meetings, candidates
-        Collisions of the document in a band, and how many of these pairs are verified. A pair counts once.
+    sketching, joining, verifying: filling the slots; sorting the band keys and comparing the sketches of colliding
+        documents; exact comparison.
+    meetings, candidates: collisions of the document in a band, and how many of these pairs are verified. A pair counts
+        once.
     """
 
     sketching: float
@@ -73,18 +71,8 @@ def expected_cost(
 ) -> Cost:
     """Estimate the cost of a document under a plan.
 
-    Parameters
-    ----------
-    chosen
-        The plan.
-    pairs
-        Similarities, each with its number of pairs per document of the collection; by default the assumed ones.
-    shingles
-        Shingles per document.
-
-    Returns
-    -------
-    Cost
+    pairs: similarities, each with its number of pairs per document of the collection; by default the assumed ones.
+    shingles: number per document.
 
     Examples
     --------

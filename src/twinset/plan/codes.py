@@ -116,18 +116,9 @@ class CodeJoinPlan:
 def plan_codes(threshold: float = 0.95, recall: float = 0.95, bits: int = 64) -> CodePlan:
     """Choose the distance for a minimum cosine and a recall.
 
-    Parameters
-    ----------
-    threshold
-        Minimum cosine of a pair to find, above 0 and up to 1.
-    recall
-        Minimum probability that a pair exactly at the threshold is found, above 0 and below 1.
-    bits
-        64 or 128.
-
-    Returns
-    -------
-    CodePlan
+    threshold: minimum cosine of a pair to find, above 0 and up to 1.
+    recall: minimum probability that a pair exactly at the threshold is found, above 0 and below 1.
+    bits: 64 or 128.
 
     Examples
     --------

@@ -62,18 +62,10 @@ class Curve:
 class Ranked:
     """A plan among others.
 
-    Attributes
-    ----------
-    plan
-        The plan.
-    cost
-        Expected cost of a document.
-    missed_above
-        Share missed of pairs spread evenly from the threshold to 1.
-    met_below
-        Share that become candidates, of pairs spread evenly from 0 to the threshold.
-    chosen
-        Whether `plan` chooses this one.
+    cost: expected cost of a document.
+    missed_above: share missed of pairs spread evenly from the threshold to 1.
+    met_below: share that become candidates, of pairs spread evenly from 0 to the threshold.
+    chosen: whether `plan` chooses this one.
     """
 
     plan: Plan
@@ -106,23 +98,13 @@ def ranked(
 ) -> list[Ranked]:
     """Rank the plans that reach a recall by expected cost.
 
-    Parameters
-    ----------
-    threshold, recall, n_hashes, n_bands, rows_per_band
-        As for `twinset.plan`. Without n_hashes, the strictest bands of each power of two from 64 to 4096 are ranked.
-        With it, bands of fewer rows too: they may cost less here, but their false candidates grow with the square of
-        the collection, so `twinset.plan` takes the strictest.
-    pairs
-        Similarities, each with its number of pairs per document, from a survey; by default the assumed ones.
-    shingles
-        Shingles per document.
-    most
-        Maximum number of plans. The plan that `twinset.plan` chooses is always among them.
-
-    Returns
-    -------
-    list of Ranked
-        Cheapest first.
+    threshold, recall, n_hashes, n_bands, rows_per_band: as for `twinset.plan`. Without n_hashes, the strictest bands of
+        each power of two from 64 to 4096 are ranked. With it, bands of fewer rows too: they may cost less here, but
+        their false candidates grow with the square of the collection, so `twinset.plan` takes the strictest.
+    pairs: similarities, each with its number of pairs per document, from a survey; by default the assumed ones.
+    shingles: number per document.
+    most: maximum number of plans. The plan that `twinset.plan` chooses is always among them.
+    Returns the plans, cheapest first.
 
     Examples
     --------

@@ -78,18 +78,9 @@ def parity_differs(distance: float) -> float:
 def corner_agrees(cosine: float, width: int, size: int) -> float:
     """Return the probability that two vectors have the same nearest corner of a cross-polytope, by simulation.
 
-    Parameters
-    ----------
-    cosine
-        Cosine of the two vectors; below 0 the corner is taken as random.
-    width
-        Coordinates of the cross-polytope.
-    size
-        Coordinates of the rotated vectors, which include these.
-
-    Returns
-    -------
-    float
+    cosine: of the two vectors; below 0 the corner is taken as random.
+    width: coordinates of the cross-polytope.
+    size: coordinates of the rotated vectors, which include these.
 
     Examples
     --------
@@ -113,16 +104,8 @@ def _corners_agree(width: int, size: int) -> tuple[Floats, Floats]:
 def signatures_pass(most_first: int, most: int, differs: float) -> float:
     """Return the probability that two signatures differ in few enough of the first 64 bits and of all bits.
 
-    Parameters
-    ----------
-    most_first, most
-        Maximum number of differing bits: of the first word, and of all.
-    differs
-        The probability that a bit differs.
-
-    Returns
-    -------
-    float
+    most_first, most: maximum number of differing bits: of the first word, and of all.
+    differs: the probability that a bit differs.
 
     Examples
     --------
@@ -164,20 +147,12 @@ def _share(count: int, n: int, p: float) -> float:
 class Ranks:
     """Ranks of the key at which one of two vectors finds the other: 0 is its own, `probes` + 1 is none.
 
-    Parameters
-    ----------
-    method
-        ``"hyperplane"``, ``"cross-polytope"`` or ``"p-stable"``.
-    likeness
-        The cosine of the two; for ``"p-stable"`` their distance in widths.
-    functions
-        Bits, cross-polytopes or strips of a key.
-    probes
-        Maximum number of keys tried besides the vector's own.
-    width, size
-        Coordinates of a cross-polytope, and of the rotated vector.
-    pairs
-        Number of simulated pairs.
+    method: ``"hyperplane"``, ``"cross-polytope"`` or ``"p-stable"``.
+    likeness: the cosine of the two; for ``"p-stable"`` their distance in widths.
+    functions: bits, cross-polytopes or strips of a key.
+    probes: maximum number of keys tried besides the vector's own.
+    width, size: coordinates of a cross-polytope, and of the rotated vector.
+    pairs: number of simulated pairs.
 
     Examples
     --------

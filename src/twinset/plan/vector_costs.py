@@ -59,12 +59,9 @@ class Hashing(Protocol):
 class VectorCost:
     """Expected cost of a vector.
 
-    Attributes
-    ----------
-    hashing, looking, verifying
-        Nanoseconds for computing keys and probes; for inserts, lookups and signatures; for exact comparison.
-    meetings, candidates
-        Expected chance collisions in all tables, and how many of them are verified.
+    hashing, looking, verifying: nanoseconds for computing keys and probes; for inserts, lookups and signatures; for
+        exact comparison.
+    meetings, candidates: expected chance collisions in all tables, and how many of them are verified.
     """
 
     hashing: float
@@ -82,19 +79,9 @@ class VectorCost:
 def expected_cost(plan: Hashing, vectors: int, chances: Iterable[tuple[float, float]]) -> VectorCost:
     """Estimate the cost of a vector under a plan.
 
-    Parameters
-    ----------
-    plan
-        The plan.
-    vectors
-        Number of vectors.
-    chances
-        For each part of the collection: the probability that a random pair belongs to it and collides at one key, and
-        the probability that its signatures then pass.
-
-    Returns
-    -------
-    VectorCost
+    vectors: their number.
+    chances: for each part of the collection: the probability that a random pair belongs to it and collides at one key,
+        and the probability that its signatures then pass.
 
     Examples
     --------
@@ -147,18 +134,8 @@ def _tried(plan: Hashing) -> float:
 def background(others: Sequence[float] | None, measure: str, threshold: float) -> list[tuple[float, float]]:
     """Return the cosines (or distances) of random pairs, each with its share of all pairs.
 
-    Parameters
-    ----------
-    others
-        A sample; `vector_plan` documents the default.
-    measure
-        ``"cosine"`` or ``"distance"``.
-    threshold
-        The threshold of the search.
-
-    Returns
-    -------
-    list
+    others: a sample; `vector_plan` documents the default.
+    measure: ``"cosine"`` or ``"distance"``.
 
     Examples
     --------

@@ -175,28 +175,14 @@ def vector_plan(
 ) -> VectorPlan:
     """Choose a hash family, tables, keys and probes for a threshold and a recall.
 
-    Parameters
-    ----------
-    threshold
-        Minimum cosine, above 0 and up to 1, or maximum distance, above 0 (inclusive).
-    recall
-        Minimum probability that a pair exactly at the threshold is found, above 0 and below 1.
-    dimensions
-        Dimensions of the vectors.
-    measure
-        ``"cosine"`` or ``"distance"``.
-    vectors
-        Approximate number of vectors.
-    others
-        Cosines (or distances) of random pairs of the collection, to predict chance collisions.
-    sides
-        2 for a join of all pairs, 1 for queries.
-    method, functions, tables, probes
-        Chosen unless given. Given values that cannot reach the recall are used with a `PlanWarning`.
-
-    Returns
-    -------
-    VectorPlan
+    threshold: minimum cosine, above 0 and up to 1, or maximum distance, above 0 (inclusive).
+    recall: minimum probability that a pair exactly at the threshold is found, above 0 and below 1.
+    measure: ``"cosine"`` or ``"distance"``.
+    vectors: approximate number of vectors.
+    others: cosines (or distances) of random pairs of the collection, to predict chance collisions.
+    sides: 2 for a join of all pairs, 1 for queries.
+    method, functions, tables, probes: chosen unless given. Given values that cannot reach the recall are used with a
+        `PlanWarning`.
 
     Examples
     --------

@@ -19,25 +19,13 @@ def evaluation_figures(
 ) -> list[Path]:  # fmt: skip
     """Draw precision against recall, F1 against the threshold, and the share found against similarity.
 
-    Parameters
-    ----------
-    summary
-        The summary of the evaluation: its `measures` and `shares`, and how many true pairs these are `sampled` from.
-    curve
-        Precision, recall and F1 at many thresholds.
-    plan
-        The plan whose S-curve is drawn.
-    folder
-        Folder of the figures.
-    ending
-        Format of the figures, svg or png.
-    apart
-        Whether pairs have a distance instead of a similarity; then the third figure is left out.
-
-    Returns
-    -------
-    list of Path
-        The files.
+    summary: of the evaluation: its `measures` and `shares`, and how many true pairs these are `sampled`
+        from.
+    curve: precision, recall and F1 at many thresholds.
+    plan: the plan whose S-curve is drawn.
+    folder, ending: of the figures; the ending is svg or png.
+    apart: whether pairs have a distance instead of a similarity; then the third figure is left out.
+    Returns the paths of the figures.
     """
     rows = summary["measures"]
     lowest = rows[0]["threshold"]

@@ -62,10 +62,7 @@ class SizeClass:
 class Numbers:
     """Counts of a result, from its tables; clusters are ordered by their first removed document.
 
-    Parameters
-    ----------
-    recorded
-        The result folder.
+    recorded: the result folder.
     """
 
     def __init__(self, recorded: StoredResult) -> None:

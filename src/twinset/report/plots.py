@@ -61,14 +61,7 @@ _STYLE: dict[Any, Any] = {
 def check_figure(path: str | Path) -> Path:
     """Check, before any work, that a figure can be drawn and that its name has a known format.
 
-    Parameters
-    ----------
-    path
-        The file; its ending, .svg or .png, chooses the format.
-
-    Returns
-    -------
-    Path
+    path: the file; its ending, .svg or .png, chooses the format.
 
     Examples
     --------
@@ -103,30 +96,17 @@ def curve_figure(
 ) -> Path:
     """Draw curves over one pair of axes.
 
-    Parameters
-    ----------
-    curves
-        The points (x, y) of each named curve, in order. Nine or more are drawn as a family: in shades of one scale,
+    curves: the points (x, y) of each named curve, in order. Nine or more are drawn as a family: in shades of one scale,
         with only some of them labelled.
-    path
-        The file, ending in .svg or .png.
-    x, y, title
-        Labels of the axes, and title of the figure.
-    vline
-        A position on the x axis to mark, or several with labels.
-    points
-        Named points: (x, y), or (x, y, low, high) with an interval. Points with the name of a curve have its colour.
-    band
-        Named bands: (x, low, high), in order. A band with the name of a curve has its colour.
-    log_x, log_y
-        Whether an axis is logarithmic.
-    x_range, y_range
-        Ends of the axes; chosen by the numbers unless given.
-
-    Returns
-    -------
-    Path
-        The file written.
+    path: the file, ending in .svg or .png.
+    x, y, title: labels of the axes, and title of the figure.
+    vline: a position on the x axis to mark, or several with labels.
+    points: named points: (x, y), or (x, y, low, high) with an interval. Points with the name of a curve have its
+        colour.
+    band: named bands: (x, low, high), in order. A band with the name of a curve has its colour.
+    log_x, log_y: whether an axis is logarithmic.
+    x_range, y_range: ends of the axes; chosen by the numbers unless given.
+    Returns the file written.
 
     Examples
     --------

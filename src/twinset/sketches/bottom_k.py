@@ -63,18 +63,9 @@ def bottom_k(shingles: Shingles, k: int) -> BottomK:
 def estimates(sketches: BottomK, lefts: Numbers, rights: Numbers) -> tuple[Shares, Shares]:
     """Estimate the Jaccard similarity of pairs of sets, and the standard error of each estimate.
 
-    Parameters
-    ----------
-    sketches
-        The sketches of all sets.
-    lefts, rights
-        uint32: positions of the sets.
-
-    Returns
-    -------
-    tuple of ndarray
-        float64: the share of the k smallest of the union that both have, and its `standard_error`; 0 for two empty
-        sets.
+    lefts, rights: positions of the sets, uint32.
+    Returns the share of the k smallest of the union that both have, and its `standard_error`; 0 for two empty
+    sets.
 
     Examples
     --------
@@ -120,14 +111,8 @@ def standard_error(similarity: float, k: int, union: int | None = None) -> float
 def merged(sketches: BottomK, groups: Places, n_groups: int) -> BottomK:
     """Merge sketches by group: the sketch of the union of the group's sets.
 
-    Parameters
-    ----------
-    sketches
-        One for each set.
-    groups
-        int64: the group of each set, from 0 to n_groups - 1.
-    n_groups
-        Number of groups; one without sets has an empty sketch.
+    groups: the group of each set, from 0 to n_groups - 1, int64.
+    n_groups: number of groups; one without sets has an empty sketch.
 
     Examples
     --------

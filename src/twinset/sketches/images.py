@@ -41,15 +41,8 @@ _FLAT = 0.5
 def perceptual_hashes(grids: Grids) -> Hashes:
     """Compute the code of each grid of colours.
 
-    Parameters
-    ----------
-    grids
-        float32 (n, 32, 32, 3): luminance, blueness and redness from 0 to 255, rows first.
-
-    Returns
-    -------
-    Hashes
-        uint64 (n); copies of a picture differ in few bits, unrelated pictures in about 32.
+    grids: float32 (n, 32, 32, 3): luminance, blueness and redness from 0 to 255, rows first.
+    Returns uint64 (n); copies of a picture differ in few bits, unrelated pictures in about 32.
 
     Examples
     --------
@@ -76,15 +69,8 @@ def perceptual_hashes(grids: Grids) -> Hashes:
 def colour_layouts(grids: Grids) -> Layouts:
     """Compute the vector of each grid of colours.
 
-    Parameters
-    ----------
-    grids
-        As for `perceptual_hashes`.
-
-    Returns
-    -------
-    Layouts
-        float32 (n, 33).
+    grids: as for `perceptual_hashes`.
+    Returns float32 (n, 33).
 
     Examples
     --------

@@ -67,14 +67,9 @@ def standard_errors(shared: Numbers, n_hashes: int) -> Shares:
 def merged(sketches: Sketches, groups: Places, n_groups: int) -> Sketches:
     """Merge sketches of one scheme by group, slot by slot: the sketch of the union of the group's sets.
 
-    Parameters
-    ----------
-    sketches
-        uint32 (n, n_hashes).
-    groups
-        int64: the group of each set, from 0 to n_groups - 1.
-    n_groups
-        Number of groups; one without sets has an empty sketch.
+    sketches: uint32 (n, n_hashes).
+    groups: the group of each set, from 0 to n_groups - 1, int64.
+    n_groups: number of groups; one without sets has an empty sketch.
 
     Examples
     --------

@@ -109,21 +109,11 @@ def _room(offsets: Places) -> Hashes:
 def simhash(shingles: Shingles, bits: int = 64, seed: int = 1, weights: Numbers | None = None) -> Codes:
     """Compute the code of each row of `shingles`; a row without shingles has zeros.
 
-    Parameters
-    ----------
-    shingles
-        Hashes with repeats (not a bag, whose occurrences have different hashes).
-    bits
-        64 or 128. The first 64 are the same in both.
-    seed
-        Seed of the hyperplanes.
-    weights
-        `DocumentFrequencies.weights` for tf-idf; by default the number of occurrences.
-
-    Returns
-    -------
-    Codes
-        uint64 (rows, bits / 64).
+    shingles: hashes with repeats (not a bag, whose occurrences have different hashes).
+    bits: 64 or 128. The first 64 are the same in both.
+    seed: of the hyperplanes.
+    weights: `DocumentFrequencies.weights` for tf-idf; by default the number of occurrences.
+    Returns uint64 (rows, bits / 64).
 
     Examples
     --------
@@ -146,22 +136,12 @@ def simhash(shingles: Shingles, bits: int = 64, seed: int = 1, weights: Numbers 
 def weighted_simhash(sets: WeightedSets, bits: int = 64, seed: int = 1, weights: Numbers | None = None) -> Codes:
     """Compute the code of each weighted set; an empty set has zeros.
 
-    Parameters
-    ----------
-    sets
-        Elements, unique in a set, and their weights, above 0 and finite. A common factor of the weights does not
+    sets: elements, unique in a set, and their weights, above 0 and finite. A common factor of the weights does not
         matter. Elements 2^38 times lighter than the heaviest of their set do not count.
-    bits
-        64 or 128. The first 64 are the same in both.
-    seed
-        Seed of the hyperplanes.
-    weights
-        `DocumentFrequencies.weights` to multiply the weights by, for tf-idf.
-
-    Returns
-    -------
-    Codes
-        uint64 (rows, bits / 64).
+    bits: 64 or 128. The first 64 are the same in both.
+    seed: of the hyperplanes.
+    weights: `DocumentFrequencies.weights` to multiply the weights by, for tf-idf.
+    Returns uint64 (rows, bits / 64).
 
     Examples
     --------

@@ -23,14 +23,9 @@ _ROUNDS = 6  # each doubles the ranks; after the last, a slot is empty in fewer 
 def weighted_sketch(sets: WeightedSets, n_hashes: int, seed: int) -> Sketches:
     """Sketch each set by `n_hashes` 32-bit slots; an empty set has empty slots.
 
-    Parameters
-    ----------
-    sets
-        Elements, unique in a set, and their weights, above 0 and finite.
-    n_hashes
-        Slots of a sketch.
-    seed
-        Seed of the darts.
+    sets: elements, unique in a set, and their weights, above 0 and finite.
+    n_hashes: slots of a sketch.
+    seed: of the darts.
 
     Examples
     --------

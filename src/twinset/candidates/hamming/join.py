@@ -65,17 +65,9 @@ def within(codes: Codes, distance: int) -> Iterator[CodePairs]:
 
     Equal codes are pairs too: where there are many, collapse them first, as `twinset.find_pairs` does.
 
-    Parameters
-    ----------
-    codes
-        uint64 (n,) or (n, words).
-    distance
-        Maximum number of differing bits; 0 or more.
-
-    Yields
-    ------
-    CodePairs
-        By position in `codes`, the smaller first.
+    codes: uint64 (n,) or (n, words).
+    distance: maximum number of differing bits; 0 or more.
+    Yields pairs by position in `codes`, the smaller first.
 
     Examples
     --------

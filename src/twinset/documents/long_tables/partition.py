@@ -29,22 +29,13 @@ _NONE = np.zeros(0, np.int64)
 class GroupBuilder:
     """Collects rows in order and writes their groups to a scratch file.
 
-    Parameters
-    ----------
-    folder
-        Folder of the scratch files.
-    room
-        Maximum bytes of rows in memory; beyond, they go to scratch files.
-    rows
-        Approximate number of rows.
-    bag
-        Whether repeated elements of a group count.
-    column
-        The column of ``--by``, for messages.
-    refuse
-        Called with the name of a group that is too large, and the reason; it raises, or the group is skipped.
-    depth
-        Number of times the rows were partitioned already.
+    folder: for the scratch files.
+    room: maximum bytes of rows in memory; beyond, they go to scratch files.
+    rows: approximate number of rows.
+    bag: whether repeated elements of a group count.
+    column: the column of ``--by``, for messages.
+    refuse: called with the name of a group that is too large, and the reason; it raises, or the group is skipped.
+    depth: number of times the rows were partitioned already.
     """
 
     folder: Path

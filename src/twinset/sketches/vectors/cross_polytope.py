@@ -110,20 +110,12 @@ def _random_words(count: int, seed: int) -> Hashes:
 def moves(vectors: Vectors, polytopes: CrossPolytopes, tables: range, probes: int = 0) -> list[Moves]:
     """Return the keys of some vectors in some tables, and the costs of the next nearest corners.
 
-    Parameters
-    ----------
-    vectors
-        float32 (n, dimensions), of length 1.
-    polytopes, tables
-        The rotations, and a range of their tables; several at once are faster, because they share rotations.
-    probes
-        Number of further keys to try; without any, no moves are returned.
-
-    Returns
-    -------
-    list of Moves
-        One for each table. A key has for each function the nearest corner, 2j or 2j+1 for plus or minus axis j. A move
-        goes to the next nearest corner of one function; it costs the squared difference of the two coordinates.
+    vectors: float32 (n, dimensions), of length 1.
+    polytopes, tables: the rotations, and a range of their tables; several at once are faster, because they share
+        rotations.
+    probes: number of further keys to try; without any, no moves are returned.
+    Returns one `Moves` per table. A key has for each function the nearest corner, 2j or 2j+1 for plus or minus axis j. A
+    move goes to the next nearest corner of one function; it costs the squared difference of the two coordinates.
 
     Examples
     --------

@@ -55,20 +55,11 @@ def hyperplanes(dimensions: int, bits: int, tables: int, seed: int) -> Hyperplan
 def moves(vectors: Vectors, planes: Hyperplanes, tables: range, probes: int = 0) -> list[Moves]:
     """Return the keys of some vectors in some tables, and the cost of crossing each hyperplane.
 
-    Parameters
-    ----------
-    vectors
-        float32 (n, dimensions), of length 1.
-    planes, tables
-        The hyperplanes, and a range of their tables; several at once are faster.
-    probes
-        Number of further keys to try; without any, no moves are returned.
-
-    Returns
-    -------
-    list of Moves
-        One for each table. A key has one bit for each hyperplane, 1 where the scalar product is at least 0. A move
-        crosses one hyperplane; it costs the squared distance of the vector from it.
+    vectors: float32 (n, dimensions), of length 1.
+    planes, tables: the hyperplanes, and a range of their tables; several at once are faster.
+    probes: number of further keys to try; without any, no moves are returned.
+    Returns one `Moves` per table. A key has one bit for each hyperplane, 1 where the scalar product is at least 0. A move
+    crosses one hyperplane; it costs the squared distance of the vector from it.
 
     Examples
     --------
@@ -95,19 +86,10 @@ def moves(vectors: Vectors, planes: Hyperplanes, tables: range, probes: int = 0)
 def codes(vectors: Vectors, bits: int, seed: int) -> Codes:
     """Return a code of any number of bits for each vector, to be compared by Hamming distance.
 
-    Parameters
-    ----------
-    vectors
-        float32 (n, d).
-    bits
-        Number of hyperplanes.
-    seed
-        Seed of the hyperplanes.
-
-    Returns
-    -------
-    ndarray
-        uint64 (n, ⌈bits / 64⌉); bit b is in word b // 64, at place b mod 64.
+    vectors: float32 (n, d).
+    bits: number of hyperplanes.
+    seed: of the hyperplanes.
+    Returns uint64 (n, ⌈bits / 64⌉); bit b is in word b // 64, at place b mod 64.
 
     Examples
     --------

@@ -48,18 +48,12 @@ Floats = npt.NDArray[np.float64]
 class LearnedCodes:
     """Parameters of learned codes.
 
-    Attributes
-    ----------
-    method
-        ``"spectral"`` or ``"itq"``.
-    mean
-        float32 (d): mean of the sample.
-    directions
-        float32 (m, d): directions of projection of vectors minus the mean.
-    lows, spans
-        float32 (m): minimum projection of the sample, and its range; unused by ``"itq"``.
-    places, waves
-        int64 (bits): the direction of each bit, and its number of half waves over the span; 0 waves is the sign.
+    method: ``"spectral"`` or ``"itq"``.
+    mean: float32 (d): mean of the sample.
+    directions: float32 (m, d): directions of projection of vectors minus the mean.
+    lows, spans: float32 (m): minimum projection of the sample, and its range; unused by ``"itq"``.
+    places, waves: int64 (bits): the direction of each bit, and its number of half waves over the span; 0 waves is the
+        sign.
     """
 
     method: str
@@ -96,20 +90,10 @@ _SHAPES = {
 def fit(sample: Vectors, bits: int, method: str = "itq", seed: int = 1) -> LearnedCodes:
     """Learn codes from a sample.
 
-    Parameters
-    ----------
-    sample
-        float32 (n, d), at least two vectors; some ten thousand are plenty. For cosines pass vectors of length 1.
-    bits
-        Bits of a code.
-    method
-        ``"spectral"`` or ``"itq"``.
-    seed
-        Seed of the initial rotation of ``"itq"``.
-
-    Returns
-    -------
-    LearnedCodes
+    sample: float32 (n, d), at least two vectors; some ten thousand are plenty. For cosines pass vectors of length 1.
+    bits: bits of a code.
+    method: ``"spectral"`` or ``"itq"``.
+    seed: of the initial rotation of ``"itq"``.
 
     Examples
     --------
@@ -135,17 +119,9 @@ def fit(sample: Vectors, bits: int, method: str = "itq", seed: int = 1) -> Learn
 def codes(vectors: Vectors, learned: LearnedCodes) -> Codes:
     """Return the code of each vector.
 
-    Parameters
-    ----------
-    vectors
-        float32 (n, d).
-    learned
-        The result of `fit`.
-
-    Returns
-    -------
-    ndarray
-        uint64 (n, ⌈bits / 64⌉); bit b is in word b // 64, at place b mod 64.
+    vectors: float32 (n, d).
+    learned: the result of `fit`.
+    Returns uint64 (n, ⌈bits / 64⌉); bit b is in word b // 64, at place b mod 64.
 
     Examples
     --------

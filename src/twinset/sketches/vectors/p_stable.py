@@ -63,20 +63,11 @@ def strips(dimensions: int, functions: int, width: float, tables: int, seed: int
 def moves(vectors: Vectors, drawn: Strips, tables: range, probes: int = 0) -> list[Moves]:
     """Return the keys of some vectors in some tables, and the costs of moving to neighbouring strips.
 
-    Parameters
-    ----------
-    vectors
-        float32 (n, dimensions).
-    drawn, tables
-        The directions, and a range of their tables; several at once are faster.
-    probes
-        Number of further keys to try; without any, no moves are returned.
-
-    Returns
-    -------
-    list of Moves
-        One for each table. A key is a hash of the strips. A move goes to the strip below or above in one direction; it
-        costs the squared distance of the vector from it, in widths.
+    vectors: float32 (n, dimensions).
+    drawn, tables: the directions, and a range of their tables; several at once are faster.
+    probes: number of further keys to try; without any, no moves are returned.
+    Returns one `Moves` per table. A key is a hash of the strips. A move goes to the strip below or above in one direction;
+    it costs the squared distance of the vector from it, in widths.
 
     Examples
     --------
@@ -108,21 +99,11 @@ def parities(vectors: Vectors, width: float, bits: int, seed: int) -> Codes:
     Two vectors differ in a bit with a probability that depends only on distance/width
     (`twinset.plan.vector_chances.parity_differs`).
 
-    Parameters
-    ----------
-    vectors
-        float32 (n, d).
-    width
-        Width of the strips.
-    bits
-        Number of directions, a multiple of 64.
-    seed
-        Seed of the directions.
-
-    Returns
-    -------
-    ndarray
-        uint64 (n, bits / 64).
+    vectors: float32 (n, d).
+    width: width of the strips.
+    bits: number of directions, a multiple of 64.
+    seed: of the directions.
+    Returns uint64 (n, bits / 64).
 
     Examples
     --------

@@ -19,19 +19,10 @@ def signatures(vectors: Vectors, bits: int, seed: int) -> Codes:
 
     Two vectors at an angle θ differ in a share θ/π of the bits on average.
 
-    Parameters
-    ----------
-    vectors
-        float32 (n, d), of length 1.
-    bits
-        Number of bits, a multiple of 64.
-    seed
-        Seed of the rotations.
-
-    Returns
-    -------
-    ndarray
-        uint64 (n, bits / 64).
+    vectors: float32 (n, d), of length 1.
+    bits: number of bits, a multiple of 64.
+    seed: of the rotations.
+    Returns uint64 (n, bits / 64).
 
     Examples
     --------
