@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -57,14 +57,7 @@ class RunEstimate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimate as plain values, ready for JSON."""
-        return {
-            "pairs": self.pairs,
-            "missed": self.missed,
-            "candidates": self.candidates,
-            "in_vain": self.in_vain,
-            "meetings": self.meetings,
-            "seconds": self.seconds,
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True)

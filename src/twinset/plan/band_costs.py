@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-__all__ = ["Banding", "Cost", "expected_cost", "supposed"]
+if TYPE_CHECKING:
+    from twinset.plan.bands import Plan
+
+__all__ = ["Cost", "expected_cost", "supposed"]
 
 # Nanoseconds, measured on one core; docs/choosing.md has the table they come from.
 _SLOT_COST, _EMPTY_COST, _BAND_COST = 15.0, 0.15, 90.0
@@ -19,29 +22,6 @@ _MEETING_COST, _COMPARE_COST = 7.0, 0.018
 _LOAD_COST, _VERIFY_COST = 3000.0, 3500.0
 _SHINGLES = 400.0
 _OTHERS, _FALL, _TEMPLATE, _BELOW = 3000.0, 15.0, 8.0, 0.2
-
-
-class Banding(Protocol):
-    """The attributes of a plan that decide its cost."""
-
-    @property
-    def threshold(self) -> float:
-        """Minimum similarity of a reported pair."""
-
-    @property
-    def n_hashes(self) -> int:
-        """Hashes in a sketch."""
-
-    @property
-    def n_bands(self) -> int:
-        """Number of bands."""
-
-    @property
-    def rows_per_band(self) -> int:
-        """Rows in a band."""
-
-    def p_candidate(self, similarity: float) -> float:
-        """Share of pairs of a similarity that are verified."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +47,7 @@ class Cost:
 
 
 def expected_cost(
-    chosen: Banding, pairs: Iterable[tuple[float, float]] | None = None, shingles: float = _SHINGLES
+    chosen: Plan, pairs: Iterable[tuple[float, float]] | None = None, shingles: float = _SHINGLES
 ) -> Cost:
     """Estimate the cost of a document under a plan.
 

@@ -21,7 +21,7 @@ import math
 import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -123,16 +123,7 @@ class Plan:
         """Return the plan as plain values, ready for JSON."""
         if self.exact:
             return {"exact": True, "threshold": self.threshold, "recall": self.recall, "reached": self.reached}
-        return {
-            "threshold": self.threshold,
-            "recall": self.recall,
-            "n_hashes": self.n_hashes,
-            "n_bands": self.n_bands,
-            "rows_per_band": self.rows_per_band,
-            "min_matches": self.min_matches,
-            "reached": self.reached,
-            "step": self.step,
-        }
+        return {**asdict(self), "reached": self.reached, "step": self.step}
 
 
 def plan(

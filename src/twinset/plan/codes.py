@@ -10,7 +10,7 @@ Given codes (perceptual hashes, fingerprints) need no plan: the distance is an o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from twinset.errors import OptionError
@@ -66,14 +66,7 @@ class CodePlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, ready for JSON."""
-        return {
-            "threshold": self.threshold,
-            "recall": self.recall,
-            "bits": self.bits,
-            "distance": self.distance,
-            "reached": self.reached,
-            "unrelated": self.p_found(0.0),
-        }
+        return {**asdict(self), "reached": self.reached, "unrelated": self.p_found(0.0)}
 
 
 @dataclass(frozen=True)
@@ -110,7 +103,7 @@ class CodeJoinPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, ready for JSON."""
-        return {"bits": self.bits, "distance": self.distance, "tables": self.tables, "reached": 1.0}
+        return {**asdict(self), "reached": 1.0}
 
 
 def plan_codes(threshold: float = 0.95, recall: float = 0.95, bits: int = 64) -> CodePlan:

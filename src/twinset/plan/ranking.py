@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from twinset.errors import OptionError, PlanWarning
@@ -49,13 +49,8 @@ class Curve:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the curve as plain values, ready for JSON."""
-        return {
-            "name": self.name,
-            "n_bands": self.n_bands,
-            "rows_per_band": self.rows_per_band,
-            "step": self.step,
-            "curve": [[similarity, self.p_found(similarity)] for similarity in SIMILARITIES],
-        }
+        curve = [[similarity, self.p_found(similarity)] for similarity in SIMILARITIES]
+        return {**asdict(self), "step": self.step, "curve": curve}
 
 
 @dataclass(frozen=True)

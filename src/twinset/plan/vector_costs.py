@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-__all__ = ["Hashing", "VectorCost", "background", "expected_cost"]
+if TYPE_CHECKING:
+    from twinset.plan.vectors import VectorPlan
+
+__all__ = ["VectorCost", "background", "expected_cost"]
 
 _SIDE, _STRIP, _STEP = 0.06, 0.13, 12.0  # per dimension of a hyperplane and of a strip; per strip
 _TURN, _SCAN = 0.165, 0.2  # per coordinate and level of a rotation; per coordinate scanned for the maximum
@@ -21,38 +24,6 @@ _FAR_AWAY = 60.0  # extra per lookup where the tables exceed the processor's cac
 _VERIFY, _DIMENSION = 120.0, 1.0
 _PAIR, _PRODUCT = 1.5, 0.05  # comparing all pairs: per pair, per dimension
 _BINS = 40
-
-
-class Hashing(Protocol):
-    """The attributes of a plan that decide its cost."""
-
-    @property
-    def dimensions(self) -> int:
-        """Dimensions of the vectors."""
-
-    @property
-    def method(self) -> str:
-        """Hash family."""
-
-    @property
-    def functions(self) -> int:
-        """Functions per key."""
-
-    @property
-    def width(self) -> float:
-        """Width of a cross-polytope or a strip."""
-
-    @property
-    def tables(self) -> int:
-        """Number of hash tables."""
-
-    @property
-    def probes(self) -> int:
-        """Keys tried besides the vector's own."""
-
-    @property
-    def sides(self) -> int:
-        """Number of vectors of a pair that look for the other: 1 or 2."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +47,7 @@ class VectorCost:
         return self.hashing + self.looking + self.verifying
 
 
-def expected_cost(plan: Hashing, vectors: int, chances: Iterable[tuple[float, float]]) -> VectorCost:
+def expected_cost(plan: VectorPlan, vectors: int, chances: Iterable[tuple[float, float]]) -> VectorCost:
     """Estimate the cost of a vector under a plan.
 
     vectors: their number.
@@ -113,7 +84,7 @@ def expected_cost(plan: Hashing, vectors: int, chances: Iterable[tuple[float, fl
     )
 
 
-def _hash(plan: Hashing) -> float:
+def _hash(plan: VectorPlan) -> float:
     if plan.method == "hyperplane":
         return _SIDE * plan.dimensions * (-(-plan.functions // 4) * 4) + _STEP
     if plan.method == "p-stable":
@@ -124,7 +95,7 @@ def _hash(plan: Hashing) -> float:
     return rotations * _TURN * size * math.log2(size) + scans * _SCAN * plan.width
 
 
-def _tried(plan: Hashing) -> float:
+def _tried(plan: VectorPlan) -> float:
     if not plan.probes:
         return 0.0
     moves = {"hyperplane": 1, "p-stable": 2}.get(plan.method, min(plan.probes, 15)) * plan.functions

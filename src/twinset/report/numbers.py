@@ -60,10 +60,7 @@ class SizeClass:
 
 
 class Numbers:
-    """Counts of a result, from its tables; clusters are ordered by their first removed document.
-
-    recorded: the result folder.
-    """
+    """Counts of a result, from its tables; clusters are ordered by their first removed document."""
 
     def __init__(self, recorded: StoredResult) -> None:
         self.recorded, self.summary, self.plan = recorded, recorded.summary, recorded.plan

@@ -136,9 +136,13 @@ class TextChunk(Chunk):
                 raise RowError(f"bytes that are not {part.options.encoding}", where=file.path)
             texts.append(text)
         block = Block(self.rows, self.first_row, _array(texts, utf8), unreadable=bad, replaced=replaced)
+        return self._described(block, whole, texts_only)
+
+    def _described(self, block: Block, whole: bool, texts_only: bool) -> Block:
+        """Add ids, sources and files to a block."""
         if not texts_only:
             block.ids = pa.array([file.id for file in self._files], pa.string())
-        if any(file.source != part.source for file in self._files):
+        if any(file.source != self._part.source for file in self._files):
             block.sources = np.array([file.source for file in self._files], np.int64)
         block.payload = self._files if whole else None
         return block

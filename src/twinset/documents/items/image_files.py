@@ -73,16 +73,11 @@ class ImageChunk(TextChunk):
 
     def read(self, whole: bool = False, texts_only: bool = False) -> Block:
         """Read the pictures."""
-        part, bad = self._part, list[tuple[int, str]]()
+        bad: Unreadable = []
         pictures = [self._picture(row, file, bad) for row, file in enumerate(self._files)]
         block = Block(self.rows, self.first_row, self._packed(pictures), unreadable=bad)
         block.lengths = np.array([0 if one is None else one.pixels for one in pictures], np.uint64)
-        if not texts_only:
-            block.ids = pa.array([file.id for file in self._files], pa.string())
-        if any(file.source != part.source for file in self._files):
-            block.sources = np.array([file.source for file in self._files], np.int64)
-        block.payload = self._files if whole else None
-        return block
+        return self._described(block, whole, texts_only)
 
     def _picture(self, row: int, file: DocumentFile, bad: Unreadable) -> Picture | None:
         try:

@@ -114,7 +114,7 @@ def moves(vectors: Vectors, polytopes: CrossPolytopes, tables: range, probes: in
     polytopes, tables: the rotations, and a range of their tables; several at once are faster, because they share
         rotations.
     probes: number of further keys to try; without any, no moves are returned.
-    Returns one `Moves` per table. A key has for each function the nearest corner, 2j or 2j+1 for plus or minus axis j. A
+    Returns one per table. A key has for each function the nearest corner, 2j or 2j+1 for plus or minus axis j. A
     move goes to the next nearest corner of one function; it costs the squared difference of the two coordinates.
 
     Examples

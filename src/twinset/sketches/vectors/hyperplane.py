@@ -58,7 +58,7 @@ def moves(vectors: Vectors, planes: Hyperplanes, tables: range, probes: int = 0)
     vectors: float32 (n, dimensions), of length 1.
     planes, tables: the hyperplanes, and a range of their tables; several at once are faster.
     probes: number of further keys to try; without any, no moves are returned.
-    Returns one `Moves` per table. A key has one bit for each hyperplane, 1 where the scalar product is at least 0. A move
+    Returns one per table. A key has one bit for each hyperplane, 1 where the scalar product is at least 0. A move
     crosses one hyperplane; it costs the squared distance of the vector from it.
 
     Examples

@@ -66,7 +66,7 @@ def moves(vectors: Vectors, drawn: Strips, tables: range, probes: int = 0) -> li
     vectors: float32 (n, dimensions).
     drawn, tables: the directions, and a range of their tables; several at once are faster.
     probes: number of further keys to try; without any, no moves are returned.
-    Returns one `Moves` per table. A key is a hash of the strips. A move goes to the strip below or above in one direction;
+    Returns one per table. A key is a hash of the strips. A move goes to the strip below or above in one direction;
     it costs the squared distance of the vector from it, in widths.
 
     Examples
@@ -100,7 +100,7 @@ def parities(vectors: Vectors, width: float, bits: int, seed: int) -> Codes:
     (`twinset.plan.vector_chances.parity_differs`).
 
     vectors: float32 (n, d).
-    width: width of the strips.
+    width: of the strips.
     bits: number of directions, a multiple of 64.
     seed: of the directions.
     Returns uint64 (n, bits / 64).
