@@ -18,19 +18,17 @@ Labels = npt.NDArray[Any]
 Counts = npt.NDArray[np.int64]
 
 DEFINITIONS = {
-    "precision": "Of the pairs found, the share that is true. Null where no pair was found.",
-    "recall": "Of the true pairs, the share that was found. Null where there is no true pair.",
+    "precision": "Share of the pairs found that are true. Null where no pair was found.",
+    "recall": "Share of the true pairs that were found. Null where there is no true pair.",
     "f1": "2 × true pairs found / (pairs found + true pairs): the harmonic mean of precision and recall. Null where "
     "there is neither a pair found nor a true one.",
-    "reduction_ratio": "Of all pairs of documents, the share that whoever goes on with the pairs found need not look "
-    "at: 1 − pairs found / all pairs. The recall of pairs beside it is their pair completeness. Null where there are "
-    "not two documents.",
-    "exact_set_accuracy": "The share of documents whose cluster has exactly the members of their true one; alone in "
-    "both counts.",
-    "adjusted_rand": "The adjusted Rand index of Hubert and Arabie: how far the clusterings agree over all pairs of "
-    "documents; 1 for equal ones, 0 for what chance would give, and below for less.",
-    "b_cubed_precision": "Of each document's cluster, the share in its true one, itself included; the mean of all.",
-    "b_cubed_recall": "Of each document's true cluster, the share in its own, itself included; the mean of all.",
+    "reduction_ratio": "Share of all document pairs that need no further comparison: 1 − pairs found / all pairs. The "
+    "recall of pairs beside it is their pair completeness. Null where there are not two documents.",
+    "exact_set_accuracy": "Share of documents whose cluster has exactly the members of their true one, singletons too.",
+    "adjusted_rand": "The adjusted Rand index of Hubert and Arabie: agreement of the clusterings over all pairs of "
+    "documents; 1 for equal clusterings, 0 for the agreement expected by chance, negative for less.",
+    "b_cubed_precision": "Share of a document's cluster that is in its true one, itself included; mean of all.",
+    "b_cubed_recall": "Share of a document's true cluster that is in its own, itself included; mean of all.",
     "b_cubed_f1": "The harmonic mean of B-cubed precision and B-cubed recall.",
 }
 

@@ -83,8 +83,8 @@ class Sample:
         often = (self.copies[lefts] > 1) | (self.copies[rights] > 1)
         # A content with copies in many pieces is sampled independently of the piece of its first copy.
         alone = rare[lefts] * rare[rights] / self.share**2 * _pairs(len(self)) / _pairs(of)
-        found: Shares = np.where(often, alone, np.where(same, together, apart) * rare[lefts] * rare[rights])
-        return np.maximum(found, 1.0)
+        counts: Shares = np.where(often, alone, np.where(same, together, apart) * rare[lefts] * rare[rights])
+        return np.maximum(counts, 1.0)
 
     def stands_for(self, of: int) -> float:
         """Number of pairs of the collection that a pair of different pieces represents, of the first `of` contents."""
@@ -103,8 +103,8 @@ class Sample:
         met = -np.expm1(self.copies / share * np.log1p(-share))
         once, twice = (int(np.count_nonzero(self.copies[members] == count)) for count in (1, 2))
         doubled = min(1.0, twice * 2 * (1 - share) / share / max(1, once))
-        found: Shares = np.where(self.copies > 1, self.share / met, 1 - doubled / 2)
-        return found
+        rarity: Shares = np.where(self.copies > 1, self.share / met, 1 - doubled / 2)
+        return rarity
 
     def sets(self, options: ShingleOptions, seed: int, of: int) -> Sets:
         """Shingle sets of the first `of` contents; contents that are never compared share no shingle."""
@@ -116,10 +116,10 @@ class Sample:
         counts = np.zeros(of, np.int64)
         for portion in pieces:
             counts[portion.rows] = np.diff(portion.offsets)
-        made = Sets.with_room(counts)
+        filled = Sets.with_room(counts)
         for portion in pieces:
-            made.fill(portion, np.arange(len(portion.rows)), portion.rows)
-        return made
+            filled.fill(portion, np.arange(len(portion.rows)), portion.rows)
+        return filled
 
 
 def draw(run: LocalRun, pieces: int, seed: int) -> Sample:

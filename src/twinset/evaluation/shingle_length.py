@@ -66,8 +66,8 @@ def chance_by_length(sample: Sample, options: SurveyOptions) -> list[Length]:
     if not len(lefts):
         return []
     return [
-        Length(spec, float(found.mean()), float(np.quantile(found, 0.99)), len(found))
-        for spec, found in reversed(similarities.items())
+        Length(spec, float(values.mean()), float(np.quantile(values, 0.99)), len(values))
+        for spec, values in reversed(similarities.items())
     ]
 
 

@@ -27,21 +27,21 @@ _Z = 1.959963984540054  # 97.5 % quantile of the normal distribution
 _CUTS = 200  # thresholds of the curves, besides the requested ones
 
 TRUE_PAIRS = {
-    "pairs": "The pairs that the truth lists; true clusters are what hangs together through them.",
-    "clusters": "All pairs of documents in one true cluster; documents that the truth does not name are alone.",
-    "exact": "All pairs whose exact similarity reaches the threshold, by the exact join; true clusters are made of "
-    "them as a run makes its own. So precision is 1 wherever a pair was found.",
+    "pairs": "The pairs that the truth lists; true clusters are their connected components.",
+    "clusters": "All pairs of documents in one true cluster; documents that the truth does not name are singletons.",
+    "exact": "All pairs whose exact similarity reaches the threshold, by the exact join; true clusters are built from "
+    "them as in a run. So precision is 1 wherever a pair was found.",
 }
 WORDS = {
-    "found_pairs": "Pairs found whose exact similarity is at least the threshold, those of identical documents too.",
+    "found_pairs": "Pairs found whose exact similarity is at least the threshold, identical documents included.",
     "true_pairs_found": "Pairs that are both found and true.",
     "found_clusters": "Clusters of two documents or more that dedup would make of the pairs found.",
     "true_clusters": "True clusters of two documents or more.",
     **DEFINITIONS,
-    "share": "Of the true pairs of different documents in a range of similarity, the share that shared a band and was "
-    "compared: it is reported at any threshold that it reaches. share_low and share_high are the ends of a 95 % "
-    "interval: Wilson's, made wider because pairs that hang together through documents are found or missed together. "
-    f"Of more than {MOST_SAMPLED:,} true pairs so many are looked at, at even steps through their list.",
+    "share": "Share of the true pairs of different documents in a range of similarity that shared a band and were "
+    "compared: such a pair is reported at any threshold that it reaches. share_low and share_high are the ends of a "
+    "95 % Wilson interval, widened because pairs connected through documents are found or missed together. "
+    f"Of more than {MOST_SAMPLED:,} true pairs this many are compared, at even steps through their list.",
     "expected": "The share that the plan's S-curve expects of the same pairs.",
 }
 
@@ -139,10 +139,10 @@ def shares(sampled: SampledPairs, plan: Any, lowest: float = 0.0, verified: bool
     rows = []
     for number in np.unique(bins).tolist():
         in_range = bins == number
-        pairs, found = int(in_range.sum()), int(sampled.found[in_range].sum())
+        pairs, found_pairs = int(in_range.sum()), int(sampled.found[in_range].sum())
         low, high = interval(sampled.found[in_range], sampled.family[in_range])
         ends = (number / BINS, (number + 1) / BINS, float(sampled.similarity[in_range].mean()))
-        values = (*ends, pairs, found, found / pairs, low, high, float(expected[in_range].mean()))
+        values = (*ends, pairs, found_pairs, found_pairs / pairs, low, high, float(expected[in_range].mean()))
         rows.append(dict(zip(BIN_COLUMNS, values, strict=True)))
     return rows
 

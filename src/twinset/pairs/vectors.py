@@ -150,7 +150,7 @@ def _closest(queries: Vectors, vectors: Vectors, halves: Vectors, count: int, sl
     Goes by tiles of vectors and skips those farther than the worst of the best so far.
     """
     best: Vectors = np.full((len(queries), count), -np.inf, np.float32)
-    found: list[tuple[Hashes, Vectors]] = []
+    tiles: list[tuple[Hashes, Vectors]] = []
     for other in range(0, len(vectors), _TILE):
         closeness = _product(queries, vectors[other : other + _TILE]) - halves[other : other + _TILE]
         if other == 0:
@@ -158,11 +158,11 @@ def _closest(queries: Vectors, vectors: Vectors, halves: Vectors, count: int, sl
             best[:, :kept] = np.partition(closeness, -kept, axis=1)[:, -kept:]
         rows, columns = _true_entries(closeness >= (best.min(axis=1) - slack)[:, None])
         values = closeness[rows, columns]
-        found.append((rows.astype(np.uint64) << np.uint64(32) | (columns + other).astype(np.uint64), values))
+        tiles.append((rows.astype(np.uint64) << np.uint64(32) | (columns + other).astype(np.uint64), values))
         if other and len(rows):
             best = _better(best, rows, values)
     words: Hashes
-    words, values = (np.concatenate([part[i] for part in found]) for i in range(2))
+    words, values = (np.concatenate([part[i] for part in tiles]) for i in range(2))
     least = best.min(axis=1) - slack
     words = words[values >= least[(words >> np.uint64(32)).astype(np.int64)]]
     words.sort()
@@ -172,8 +172,8 @@ def _closest(queries: Vectors, vectors: Vectors, halves: Vectors, count: int, sl
 def _product(left: Vectors, right: Vectors) -> Vectors:
     """Product of the left matrix and the transposed right one."""
     with _ONE_AT_A_TIME:
-        found: Vectors = left @ right.T
-    return found
+        product: Vectors = left @ right.T
+    return product
 
 
 def _true_entries(mask: npt.NDArray[np.bool_]) -> tuple[Places, Places]:

@@ -33,7 +33,7 @@ def plan_from_summary(options: ItemOptions, values: dict[str, Any]) -> AnyPlan:
 
         kind = VectorPlan
     attributes = {one.name: values[one.name] for one in fields(kind)}
-    made: AnyPlan = kind(
+    plan: AnyPlan = kind(
         **{name: tuple(value) if isinstance(value, list) else value for name, value in attributes.items()}
     )
-    return made
+    return plan

@@ -263,13 +263,13 @@ def _corner_moves(
     turns = (numbers[None, :] << shifts[:, None]).reshape(1, -1)
     groups = np.repeat(np.arange(functions, dtype=np.uint8), alternatives)
     drawn = []
-    for here, there in ((left, right), (right, left)):
-        sizes = np.abs(here) - 1e-9 * np.arange(width)  # ties: first coordinate first
+    for own, other in ((left, right), (right, left)):
+        sizes = np.abs(own) - 1e-9 * np.arange(width)  # ties: first coordinate first
         order = np.argpartition(-sizes, alternatives, axis=2)[:, :, : alternatives + 1]
         order = np.take_along_axis(order, np.argsort(-np.take_along_axis(sizes, order, 2), axis=2), 2)
-        values = np.take_along_axis(here, order, 2)
+        values = np.take_along_axis(own, order, 2)
         gaps = np.abs(values[:, :, :1]) - np.abs(values[:, :, 1:])
-        met = 2 * order + (values < 0) == _corners(there)[:, :, None]
+        met = 2 * order + (values < 0) == _corners(other)[:, :, None]
         ranks = np.where(met.any(axis=2), met.argmax(axis=2), 0)
         wanted = np.bitwise_or.reduce(ranks.astype(np.uint64) << shifts, axis=1)
         wanted = np.where(met.any(axis=2).all(axis=1), wanted, np.uint64(2**63))

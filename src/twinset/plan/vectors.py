@@ -254,11 +254,11 @@ def _possible(
     request: _Request, method: str | None, functions: int | None, tables: int | None, probes: int | None
 ) -> list[VectorPlan]:
     """Return the plans that reach the recall in a short simulation; if none does, those with the most tables."""
-    found: list[VectorPlan] = []
+    plans: list[VectorPlan] = []
     for name in [method] if method else METHODS[request.measure]:
         if name == "exact":
             if method or (functions, tables, probes) == (None, None, None):
-                found.append(_exact(request))
+                plans.append(_exact(request))
             continue
         for count, width in _keys(request, name, functions):
             for tried in PROBES if probes is None else (probes,):
@@ -271,9 +271,9 @@ def _possible(
                 loss = min(_LOSS, (1 - request.recall) / 10) / 2
                 limits = tuple(most_differing(bits, differs, loss) for bits in SIGNATURE_BITS)
                 plan = _with(plan, most_differing=limits)
-                found.append(_with(plan, tables=tables) if tables else _with_tables(plan, _FEW))
-    able = [plan for plan in found if plan.tables < MOST_TABLES or tables]
-    return able or found
+                plans.append(_with(plan, tables=tables) if tables else _with_tables(plan, _FEW))
+    able = [plan for plan in plans if plan.tables < MOST_TABLES or tables]
+    return able or plans
 
 
 def _exact(request: _Request) -> VectorPlan:

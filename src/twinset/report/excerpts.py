@@ -37,7 +37,7 @@ def lists(numbers: Numbers, options: ReportOptions) -> dict[str, Any]:
     largest, doubtful = numbers.largest(options.clusters), numbers.doubtful(options.clusters)
     chosen = sorted({*largest, *doubtful})
     members = {cluster: _least_similar(numbers, cluster) for cluster in chosen}
-    rows = _rows(numbers, options.rows, [row for found in members.values() for row in found])
+    rows = _rows(numbers, options.rows, [row for listed in members.values() for row in listed])
     clusters = _clusters(numbers, options.rows, chosen)
     place_of_cluster = np.full(numbers.clusters, -1, np.int64)
     place_of_cluster[clusters] = np.arange(len(clusters))
@@ -78,8 +78,8 @@ def lists(numbers: Numbers, options: ReportOptions) -> dict[str, Any]:
 
 def _least_similar(numbers: Numbers, cluster: int) -> list[int]:
     inside = np.flatnonzero(numbers.cluster_of == cluster)
-    found: list[int] = inside[np.argsort(numbers.similarity[inside], kind="stable")[:MEMBERS]].tolist()
-    return found
+    rows: list[int] = inside[np.argsort(numbers.similarity[inside], kind="stable")[:MEMBERS]].tolist()
+    return rows
 
 
 def _rows(numbers: Numbers, most: int, needed: list[int]) -> Whole:
@@ -151,14 +151,14 @@ def _add_items(data: dict[str, Any], numbers: Numbers, rows: Whole, members: dic
 
 
 def _removed_numbers(numbers: Numbers, rows: Whole) -> Whole:
-    found: Whole = numbers.recorded.numbers_of(numbers.recorded.removed["id"].take(pa.array(rows)))
-    return found
+    removed: Whole = numbers.recorded.numbers_of(numbers.recorded.removed["id"].take(pa.array(rows)))
+    return removed
 
 
 def _kept_numbers(numbers: Numbers, clusters: Whole) -> Whole:
     names = pa.chunked_array([numbers.kept_ids.take(pa.array(clusters))])
-    found: Whole = kept_numbers(numbers.recorded, names)
-    return found
+    kept: Whole = kept_numbers(numbers.recorded, names)
+    return kept
 
 
 def _short_enough(lengths: Whole) -> npt.NDArray[np.bool_]:
@@ -177,8 +177,8 @@ def _lengths(recorded: StoredResult, wanted: Whole) -> Whole:
     lengths = np.asarray(recorded.documents["length"]).astype(np.int64)
     # Lengths of texts in an index are unknown; they are similar to those removed because of them.
     beyond = np.full(len(recorded.earlier_ids), int(lengths.mean()) if len(lengths) else 0)
-    found: Whole = np.concatenate([lengths, beyond])[wanted]
-    return found
+    selected: Whole = np.concatenate([lengths, beyond])[wanted]
+    return selected
 
 
 def _excerpt(text: str) -> str:

@@ -109,7 +109,7 @@ class Numbers:
             return scores
         return np.where(scores == 0, 1.0, np.clip(1 - scores / (_BEYOND * max(self.reach, 1e-9)), 0.0, 0.9999))
 
-    def told(self, score: float) -> str:
+    def format_score(self, score: float) -> str:
         """Format a score."""
         if self.measure == "bits":
             return counted(round(score), "bit")
@@ -147,8 +147,8 @@ class Numbers:
     def doubtful(self, count: int) -> list[int]:
         """The clusters with the least similar removed documents, except those of identical documents only."""
         order = np.argsort(self.least, kind="stable")[:count]
-        found: list[int] = order[self.least[order] < 1].tolist()
-        return found
+        clusters: list[int] = order[self.least[order] < 1].tolist()
+        return clusters
 
     @cached_property
     def pair_similarities(self) -> Shares:
@@ -200,10 +200,10 @@ class Numbers:
     @cached_property
     def expected_missed(self) -> float:
         """Expected number of missed pairs like those found: the sum of 1/P(found) - 1."""
-        lost = (one.count * (1 / found - 1) for one in self.histogram if (found := self._found(one)) > 0)
+        lost = (one.count * (1 / probability - 1) for one in self.histogram if (probability := self._p_found(one)) > 0)
         return float(sum(lost))
 
-    def _found(self, one: Bin) -> float:
+    def _p_found(self, one: Bin) -> float:
         return self.sketched.p_found(max(one.middle, self.floor)) if self.sketched else 1.0
 
     @cached_property
@@ -222,8 +222,8 @@ class Numbers:
     @property
     def audit(self) -> dict[str, Any] | None:
         """Result of the audit; None where it was off."""
-        found: dict[str, Any] | None = self.summary.get("audit")
-        return found
+        audit_result: dict[str, Any] | None = self.summary.get("audit")
+        return audit_result
 
 
 def scaled(values: Shares) -> list[int]:

@@ -71,12 +71,12 @@ def s_curve(plan: Plan, bins: Sequence[Bin], missed: Sequence[float], threshold:
     most = max(one.count for one in groups)
     for one in groups:
         if one.count:
-            found = plan.p_found(one.middle)
+            probability = plan.p_found(one.middle)
             radius = 2 + 8 * math.sqrt(one.count / most)
             pairs = f"{counted(one.count, 'pair')} from {one.low:g} to {one.high:g}"
-            title = f"{pairs}{', each' if one.count > 1 else ','} found with probability {share(found)}"
+            title = f"{pairs}{', each' if one.count > 1 else ','} found with probability {share(probability)}"
             body.append(
-                f'<circle class="dot" cx="{_x(one.middle, 0):.2f}" cy="{_y(found):.2f}" r="{radius:.2f}">'
+                f'<circle class="dot" cx="{_x(one.middle, 0):.2f}" cy="{_y(probability):.2f}" r="{radius:.2f}">'
                 f"<title>{title}</title></circle>"
             )
     for similarity in missed:

@@ -30,12 +30,12 @@ def lead(numbers: Numbers) -> str:
     of_index = " or was in the index before" if summary.get("index") else ""
     near = f"at least {options.threshold:g} similar"
     if numbers.by_distance:
-        near = f"at most {numbers.told(numbers.reach)} apart"
+        near = f"at most {numbers.format_score(numbers.reach)} apart"
     why = f"as near-duplicates: each is {near} to one that is kept{of_index}."
     if numbers.by_distance:
         why = f"as near-duplicates: each is {near.removesuffix(' apart')} from one that is kept."
     if options.cluster == "components":
-        why = f"because they hang together with a kept one through pairs {near}."
+        why = f"because they are connected to a kept one through pairs {near}."
     documents = counted(summary["documents"], numbers.noun)
     return f"Of {documents}, {summary['kept']:,} are kept and {summary['removed']:,} {done} {why}"
 
@@ -153,7 +153,7 @@ def _missed(numbers: Numbers) -> str:
         return ""
     body = table(
         ("left", "right", numbers.score),
-        [[str(row["left"]), str(row["right"]), numbers.told(row[numbers.score])] for row in rows[:MISSED]],
+        [[str(row["left"]), str(row["right"]), numbers.format_score(row[numbers.score])] for row in rows[:MISSED]],
         numbers_from=2,
     )
     more = f'<p class="note">The first {MISSED} of {len(rows):,}.</p>' if len(rows) > MISSED else ""
@@ -201,8 +201,8 @@ def _distances(numbers: Numbers) -> str:
     note = f"{every}; {same:,} of them {'is' if same == 1 else 'are'} at no distance."
     if numbers.ceiling > numbers.reach:
         note += (
-            f" Pairs were looked for up to {numbers.told(numbers.ceiling)} apart; those beyond "
-            f"{numbers.told(numbers.reach)} remove nothing."
+            f" Pairs were looked for up to {numbers.format_score(numbers.ceiling)} apart; those beyond "
+            f"{numbers.format_score(numbers.reach)} remove nothing."
         )
     return (
         f'<div class="two"><figure class="card"><h3>How far apart the pairs are</h3>{chart}'
@@ -228,7 +228,7 @@ def clusters(numbers: Numbers, options: ReportOptions) -> str:
     kind = {
         "leader": f"every removed {one} was compared with the kept one and is near it",
         "complete": f"all its {one}s are near each other",
-        "components": f"its {one}s hang together through pairs, and some may be far from the kept one",
+        "components": f"its {one}s are connected through pairs, and some may be far from the kept one",
     }[numbers.recorded.options.cluster]
     meaning = f"A cluster is a kept {one} and the {one}s removed because of it; {kind}."
     doubt = f"The most doubtful clusters are those with the least similar removed {one}."

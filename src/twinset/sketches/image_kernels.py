@@ -37,15 +37,15 @@ def perceptual_hashes(grids, means, basis, places, flat, walk, codes):  # type: 
     """
     side = grids.shape[1]
     wide = np.empty((side, basis.shape[0]), np.int64)
-    found = np.empty((basis.shape[0], basis.shape[0]), np.int64)
+    coefficients = np.empty((basis.shape[0], basis.shape[0]), np.int64)
     values = np.empty(64, np.int64)
     for number in range(len(grids)):
-        cosines(grids[number], basis, wide, found)
+        cosines(grids[number], basis, wide, coefficients)
         energy = np.int64(0)
         for i in range(64):
             u, v = places[i, 0], places[i, 1]
-            energy += found[u, v] ** 2
-            values[i] = found[u, v] * (u + v)
+            energy += coefficients[u, v] ** 2
+            values[i] = coefficients[u, v] * (u + v)
         code = U(0)
         if energy <= flat:
             for c in range(3):
@@ -70,9 +70,9 @@ def layouts(grids, basis, places, unit, vectors):  # type: ignore[no-untyped-def
     """
     side, kept = grids.shape[2], basis.shape[0]
     wide = np.empty((side, kept), np.int64)
-    found = np.empty((3, kept, kept), np.int64)
+    coefficients = np.empty((3, kept, kept), np.int64)
     for number in range(len(grids)):
         for c in range(3):
-            cosines(grids[number, c], basis, wide, found[c])
+            cosines(grids[number, c], basis, wide, coefficients[c])
         for i in range(len(places)):
-            vectors[number, i] = np.float32(found[places[i, 0], places[i, 1], places[i, 2]] * unit)
+            vectors[number, i] = np.float32(coefficients[places[i, 0], places[i, 1], places[i, 2]] * unit)

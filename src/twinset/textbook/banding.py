@@ -25,14 +25,14 @@ def candidates(
     >>> candidates(first_band, n_bands=1, rows_per_band=4)
     {('one', 'three')}
     """
-    found: set[tuple[Name, Name]] = set()
+    pairs: set[tuple[Name, Name]] = set()
     for band in range(n_bands):
         buckets: defaultdict[tuple[Hashable, ...], list[Name]] = defaultdict(list)
         for name, signature in signatures.items():
             buckets[tuple(signature[band * rows_per_band : (band + 1) * rows_per_band])].append(name)
         for names in buckets.values():
-            found.update(combinations(names, 2))
-    return found
+            pairs.update(combinations(names, 2))
+    return pairs
 
 
 def band_probability(similarity: float, n_bands: int, rows_per_band: int) -> float:

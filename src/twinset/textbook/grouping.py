@@ -54,12 +54,12 @@ def complete_clusters(names: Iterable[Name], pairs: Iterable[tuple[Name, Name]])
     """
     near = _both_ways(pairs)
     members: dict[Name, list[Name]] = {}
-    found: dict[Name, Name] = {}
+    leader: dict[Name, Name] = {}
     for name in names:
         fitting = (head for head, those in members.items() if all((name, one) in near for one in those))
-        found[name] = next(fitting, name)
-        members.setdefault(found[name], []).append(name)
-    return found
+        leader[name] = next(fitting, name)
+        members.setdefault(leader[name], []).append(name)
+    return leader
 
 
 def connected_components(names: Iterable[Name], pairs: Iterable[tuple[Name, Name]]) -> dict[Name, Name]:

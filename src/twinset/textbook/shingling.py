@@ -78,8 +78,8 @@ def shingles(
     >>> shingles("abcab", "char:2", bag=True)
     Counter({'ab': 2, 'bc': 1, 'ca': 1})
     """
-    found = shingle_list(text, shingle, **steps)
-    return Counter(found) if bag else frozenset(found)
+    listed = shingle_list(text, shingle, **steps)
+    return Counter(listed) if bag else frozenset(listed)
 
 
 def bag_as_set(items: Iterable[Item]) -> frozenset[tuple[Item, int]]:

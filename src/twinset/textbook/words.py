@@ -86,21 +86,21 @@ def tokens(text: str, *, split: bool = True) -> list[str]:
     >>> tokens("東京tower🗼!")
     ['東', '京', 'tower', '🗼']
     """
-    found: list[str] = []
+    words: list[str] = []
     inside = False
     for character in text:
         if split and is_single(character):
-            found.append(character)
+            words.append(character)
             inside = False
         elif is_word_character(character):
             if inside:
-                found[-1] += character
+                words[-1] += character
             else:
-                found.append(character)
+                words.append(character)
             inside = True
         else:
             inside = False
-    return found
+    return words
 
 
 def squeeze(text: str) -> str:

@@ -70,7 +70,7 @@ class CodeTables:
 
         The nearest codes of a query come first, ties by position.
         """
-        query_side = self._laid_out(queries)
+        query_side = self._as_side(queries)
         distance = _distance(distance, self.masks.shape[1])
         at_once = max(1, min(1024, _ANSWERS // max(1, len(self))))
         for begin in range(0, len(query_side), at_once):
@@ -88,7 +88,7 @@ class CodeTables:
         """
         if k < 1:
             raise OptionError(f"k is {k}; allowed is 1 or more")
-        query_side = self._laid_out(queries)
+        query_side = self._as_side(queries)
         numbers = np.full((len(query_side), k), NOBODY, np.uint32)
         distances = np.full((len(query_side), k), 0xFFFF, np.uint16)
         widths = self._widths()
@@ -98,7 +98,7 @@ class CodeTables:
         )  # fmt: skip
         return numbers, distances
 
-    def _answers(self, asked: Side, distance: int, begin: int, end: int) -> Iterator[CodePairs]:
+    def _answers(self, query_side: Side, distance: int, begin: int, end: int) -> Iterator[CodePairs]:
         """Yield the codes near some queries, unordered."""
         widths = self._widths()
         radii = radii_of(distance, len(widths))
@@ -109,29 +109,29 @@ class CodeTables:
         state = np.array([0, 1, 0, -1, -1, 0]) if compare else np.array([begin, end, 0, 0, -1])
         while state[0] < state[1]:
             if compare:
-                count = self._compared(asked, distance, begin, end, state, lefts, rights, distances)
+                count = self._compared(query_side, distance, begin, end, state, lefts, rights, distances)
             else:
                 count = query_kernels.ask_within(
-                    asked.codes, self.masks, self._steps(), widths, _offsets(widths), self.starts, self.codes,
+                    query_side.codes, self.masks, self._steps(), widths, _offsets(widths), self.starts, self.codes,
                     self.members, radii, distance, state, lefts, rights, distances,
                 )  # fmt: skip
             if count:
                 yield CodePairs(np.stack([lefts[:count], rights[:count]], axis=1), distances[:count].copy())
 
     def _compared(
-        self, asked: Side, distance: int, begin: int, end: int, state: Places, lefts: Numbers, rights: Numbers,
+        self, side: Side, distance: int, begin: int, end: int, state: Places, lefts: Numbers, rights: Numbers,
         distances: npt.NDArray[np.uint16],
     ) -> int:  # fmt: skip
         """Compare queries with all codes, where that is less work than looking up all keys."""
         none = np.empty((0, self.masks.shape[1]), np.uint64)
         count = join_kernels.join(
-            np.array([begin, end], np.uint32), asked.codes, asked.numbers, np.array([0, len(self)], np.uint32),
+            np.array([begin, end], np.uint32), side.codes, side.numbers, np.array([0, len(self)], np.uint32),
             self.codes[0], self.members[0], False, 0, 0, distance, none, np.empty(0, np.int64),
             np.iinfo(np.int64).max, state, lefts, rights, distances, np.empty((1, 4), np.int64),
         )  # fmt: skip
         return int(count)
 
-    def _laid_out(self, queries: Codes) -> Side:
+    def _as_side(self, queries: Codes) -> Side:
         rows = as_codes(queries)
         if rows.shape[1] != self.masks.shape[1]:
             raise OptionError(
@@ -166,8 +166,8 @@ def radii_of(distance: int, blocks: int) -> Places:
 def _offsets(widths: Places) -> Places:
     """Start of the keys of each block in `starts`."""
     lengths = (1 << widths) + 1
-    found: Places = np.cumsum(lengths) - lengths
-    return found
+    offsets: Places = np.cumsum(lengths) - lengths
+    return offsets
 
 
 def _subsets(width: int, radius: int) -> int:

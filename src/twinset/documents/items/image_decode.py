@@ -56,7 +56,7 @@ _large = threading.Lock()  # large pictures are decoded one at a time, whatever 
 def check_pillow() -> None:
     """Raise `MissingError` unless Pillow is installed."""
     try:
-        import PIL.Image  # noqa: F401 - it is asked whether it is there
+        import PIL.Image  # noqa: F401 - checks that it is installed
     except ImportError as error:
         raise MissingError.of("Pillow", extra="images") from error
 

@@ -285,17 +285,17 @@ def written_lists(column: Any) -> Any:
 def _weights_written(column: Any, weights: Any) -> Any:
     """Write each weighted set as a JSON object: weights of repeated elements add up, and zeros are dropped."""
     names = written_lists(column)
-    given, starts, _, _ = listed_numbers(weights)
-    made: list[str | None] = []
+    values, starts, _, _ = listed_numbers(weights)
+    objects: list[str | None] = []
     for row, text in enumerate(names.to_pylist()):
         every: dict[str, list[float]] = {}
-        mine = given[starts[row] : starts[row + 1]].tolist()
+        mine = values[starts[row] : starts[row + 1]].tolist()
         for name, weight in zip(orjson.loads(text or "[]"), mine, strict=False):
             every.setdefault(name, []).append(weight)
         sums = {name: sum(sorted(many)) for name, many in every.items()}
         counted = {name: total for name, total in sums.items() if total > 0}
-        made.append(None if text is None else orjson.dumps(counted).decode())
-    return pa.array(made, pa.large_string())
+        objects.append(None if text is None else orjson.dumps(counted).decode())
+    return pa.array(objects, pa.large_string())
 
 
 def _words(values: Any) -> Any:

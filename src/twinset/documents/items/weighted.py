@@ -33,8 +33,8 @@ def paired(lists: Any, weights: Any) -> PackedRows:
     """
     if not lists.values.null_count:
         return weights, []
-    given, bad = listed(weights)
-    rows: list[list[float | None] | None] = given.to_pylist()
+    lists_of_weights, bad = listed(weights)
+    rows: list[list[float | None] | None] = lists_of_weights.to_pylist()
     for row, elements in enumerate(lists.to_pylist()):
         mine = rows[row]
         if elements is None or mine is None or None not in elements:
@@ -98,9 +98,9 @@ def _packed(
         out[row] = True
     counts[out] = 0
     ends = np.concatenate([[0], np.cumsum(counts)]) * 16
-    made = np.empty(int(ends[-1]) // 8, np.uint64)
-    kernels.pack_sets(hashes, values.view(np.uint64), places[:-1].copy(), counts, made)
-    buffers = [pa.py_buffer(np.packbits(~out, bitorder="little")), pa.py_buffer(ends), pa.py_buffer(made)]
+    packed = np.empty(int(ends[-1]) // 8, np.uint64)
+    kernels.pack_sets(hashes, values.view(np.uint64), places[:-1].copy(), counts, packed)
+    buffers = [pa.py_buffer(np.packbits(~out, bitorder="little")), pa.py_buffer(ends), pa.py_buffer(packed)]
     return pa.Array.from_buffers(pa.large_binary(), len(out), buffers)
 
 

@@ -68,7 +68,7 @@ class GroupsPart(Part):
         self.batch = int(min(_READ_BYTES, max(2**18, memory // 32)))
         """Bytes of a table that are read together."""
         self._scratch = scratch
-        self._laid: BatchFile | None = None
+        self._stored: BatchFile | None = None
         self.words = ElementNames() if options.lists_as_text else None
         """The names of the elements, where an index stores them."""
         self._bad: list[tuple[int, int, str]] = []
@@ -109,7 +109,7 @@ class GroupsPart(Part):
         advance: Callable[[int], None] = lambda rows: None,
     ) -> None:
         """Read all rows and group them, once."""
-        if self._laid is not None:
+        if self._stored is not None:
             return
         begin(self._row_count())
         with writing(self._scratch):
@@ -130,7 +130,7 @@ class GroupsPart(Part):
             done += rows
             advance(rows)
         self.rows, self._bad = done, bad
-        self._laid = grouping.finish(spread)
+        self._stored = grouping.finish(spread)
         # Arrow keeps freed memory; the next steps count on it.
         pa.default_memory_pool().release_unused()
         self.check_unchanged()
@@ -163,9 +163,9 @@ class GroupsPart(Part):
     def stored(self) -> BatchFile:
         """The stored groups; reads and groups the rows first if needed."""
         self.prepare(_one_by_one)
-        if self._laid is None:
-            raise SourceError("the groups could not be laid down", where=self.name)
-        return self._laid
+        if self._stored is None:
+            raise SourceError("the groups could not be stored", where=self.name)
+        return self._stored
 
     @property
     def groups(self) -> int:
@@ -238,14 +238,14 @@ class GroupsPart(Part):
     def weights(self, rows: Places) -> list[dict[str, float] | None]:
         """The weights of the elements of some groups, without zeros."""
         elements = self._again(rows)
-        made: list[dict[str, float] | None] = []
+        sets: list[dict[str, float] | None] = []
         for one in map(elements.get, rows.tolist()):
             every: dict[str, list[float]] = {}
             for name, weight in one or ():
                 every.setdefault(name, []).append(weight)
             sums = {name: sum(sorted(many)) for name, many in every.items()}
-            made.append(None if one is None else {name: total for name, total in sums.items() if total > 0})
-        return made
+            sets.append(None if one is None else {name: total for name, total in sums.items() if total > 0})
+        return sets
 
     def _again(self, rows: Places) -> dict[int, list[tuple[str, float]]]:
         """Read the elements of some groups and their weights (or 1) again, in row order."""

@@ -128,7 +128,7 @@ class _Stream:
     """A run of groups, read sequentially."""
 
     def __init__(self, stored: BatchFile) -> None:
-        self._laid = stored
+        self._stored = stored
         self._next = 0
         self._left: Any = None
 
@@ -137,7 +137,7 @@ class _Stream:
         pieces = []
         while count:
             if self._left is None or not self._left.num_rows:
-                self._left = self._laid.read(self._next)
+                self._left = self._stored.read(self._next)
                 self._next += 1
             piece = self._left.slice(0, count)
             pieces.append(piece)

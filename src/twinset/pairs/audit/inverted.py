@@ -32,8 +32,8 @@ def allowed(counts: npt.NDArray[np.integer], threshold: float) -> Places:
     >>> allowed(np.array([5, 9, 100]), 0.8).tolist()
     [1, 1, 20]
     """
-    found: Places = np.floor((1.0 - threshold) * counts.astype(np.float64) + 1e-6).astype(np.int64)
-    return found
+    limits: Places = np.floor((1.0 - threshold) * counts.astype(np.float64) + 1e-6).astype(np.int64)
+    return limits
 
 
 class _InvertedScratch(threading.local):

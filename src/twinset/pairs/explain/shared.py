@@ -272,11 +272,11 @@ def explain_records(
 def _record_shingles(
     record: Mapping[str, str], columns: Mapping[str, tuple[ShingleOptions, int]]
 ) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+    listed: list[tuple[str, str]] = []
     for name, (options, _) in columns.items():
         shingles = shingle_texts(record.get(name, ""), options)
-        found += [(name, one) for one in (shingles if options.bag else dict.fromkeys(shingles))]
-    return found
+        listed += [(name, one) for one in (shingles if options.bag else dict.fromkeys(shingles))]
+    return listed
 
 
 def explain_texts(left: str, right: str, options: ShingleOptions) -> Explanation:

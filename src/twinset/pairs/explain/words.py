@@ -219,8 +219,8 @@ def _anchors(left: Sequence[int], right: Sequence[int], once: bool) -> list[tupl
     for k, item in enumerate(right):
         if item in fit:
             places.setdefault(item, []).append(k)
-    for found in places.values():
-        found.reverse()
+    for positions in places.values():
+        positions.reverse()
     return _rising([(i, places[item].pop()) for i, item in enumerate(left) if item in fit])
 
 
@@ -267,7 +267,7 @@ def shortest_script(left: Sequence[int], right: Sequence[int]) -> list[tuple[int
 
 
 def _walked_back(trail: Sequence[dict[int, int]], x: int, y: int) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+    matches: list[tuple[int, int]] = []
     for edits in range(len(trail) - 1, -1, -1):
         reach, diagonal = trail[edits], x - y
         down = diagonal == -edits or (diagonal != edits and reach[diagonal - 1] < reach[diagonal + 1])
@@ -275,9 +275,9 @@ def _walked_back(trail: Sequence[dict[int, int]], x: int, y: int) -> list[tuple[
         start = reach[before]
         while x > max(start, 0) and y > max(start - before, 0):
             x, y = x - 1, y - 1
-            found.append((x, y))
+            matches.append((x, y))
         x, y = start, start - before
-    return found[::-1]
+    return matches[::-1]
 
 
 def _without_incidental(blocks: Sequence[Block], n: int, m: int) -> list[Block]:

@@ -146,13 +146,13 @@ def strips(projections, offsets, width, functions, keys, costs, turns):  # type:
             strip = math.floor(place)
             inside = place - strip
             number = np.int64(strip)
-            here = strip_hash(f, number)
-            key ^= here
+            own = strip_hash(f, number)
+            key ^= own
             if costs.shape[1]:
                 costs[i, 2 * f] = inside * inside
                 costs[i, 2 * f + 1] = (1.0 - inside) * (1.0 - inside)
-                turns[i, 2 * f] = here ^ strip_hash(f, number - 1)
-                turns[i, 2 * f + 1] = here ^ strip_hash(f, number + 1)
+                turns[i, 2 * f] = own ^ strip_hash(f, number - 1)
+                turns[i, 2 * f + 1] = own ^ strip_hash(f, number + 1)
         keys[i] = key
 
 

@@ -137,7 +137,7 @@ def corners(vectors, signs, orders, first, functions, width, bits, keys, costs, 
     alternatives = costs.shape[2] // functions
     x, y = np.empty((size, ROWS), np.float32), np.empty((size, ROWS), np.float32)
     tops, places = np.empty((2, ROWS), np.float32), np.empty((2, ROWS), np.int32)
-    best, here = np.empty(ROWS, np.float32), np.empty(ROWS, np.uint64)
+    best, best_places = np.empty(ROWS, np.float32), np.empty(ROWS, np.uint64)
     keys[:] = U(0)
     for start in range(0, vectors.shape[0], ROWS):
         rows = min(ROWS, vectors.shape[0] - start)
@@ -158,9 +158,9 @@ def corners(vectors, signs, orders, first, functions, width, bits, keys, costs, 
                     j = np.int64(places[now, i])
                     corner = U(2 * j) + U(block[j, i] < np.float32(0))
                     if a == 0:
-                        best[i], here[i] = tops[now, i], corner
+                        best[i], best_places[i] = tops[now, i], corner
                         keys[t, start + i] |= corner << shift
                     else:
                         gap = best[i] - tops[now, i]
                         costs[t, start + i, f * alternatives + a - 1] = gap * gap
-                        turns[t, start + i, f * alternatives + a - 1] = (here[i] ^ corner) << shift
+                        turns[t, start + i, f * alternatives + a - 1] = (best_places[i] ^ corner) << shift
