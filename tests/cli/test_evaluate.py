@@ -52,7 +52,7 @@ def test_what_is_not_defined_is_said_where_it_is_so(run: Run, corpus: Path) -> N
     assert run("evaluate", corpus, "--exact", "--sweep", "0.9:1:0.1", "--no-lowercase").returncode == 0
     (corpus.parent / "one.jsonl").write_text('{"text": "a"}\n{"text": "b"}\n')
     nothing = " ".join(run("evaluate", "one.jsonl", "--exact").stdout.split())
-    assert "precision: Of the pairs found, the share that is true. - where no pair was found." in nothing
+    assert "precision: Share of the pairs found that are true. - where no pair was found." in nothing
 
 
 def test_a_cap_on_the_pairs_looked_at_is_said(run: Run, tmp_path: Path) -> None:

@@ -197,9 +197,9 @@ def test_a_table_has_room_for_what_the_kernel_clears(size: int) -> None:
     cleared = int(np.flatnonzero(places != 2**64 - 1).max()) + 1
     assert cleared >= 2 * size
     assert sizes.tolist() == [size]
-    scratch = sets_module._Scratch()
+    scratch = sets_module._OverlapScratch()
     assert len(scratch.fit(size)) >= cleared
-    for table in sets_module._Scratch().fit_table(size):
+    for table in sets_module._OverlapScratch().fit_table(size):
         assert len(table) >= cleared
 
 

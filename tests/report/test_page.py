@@ -187,7 +187,7 @@ def test_long_texts_are_cut_and_very_long_ones_not_compared(tmp_path: Path, monk
     ("words", "told"),
     [
         ({"flag": True}, "7 are kept and 6 flagged as near-duplicates"),
-        ({"cluster": "components"}, "they hang together with a kept one through pairs"),
+        ({"cluster": "components"}, "they are connected to a kept one through pairs"),
         ({"cluster": "complete"}, "all its documents are near each other"),
         ({"threshold": 0.999}, "12 are kept and 1 removed"),
         ({"floor": 0.3}, "Pairs were looked for down to 0.3; those below 0.6 remove nothing."),

@@ -1,7 +1,7 @@
-"""Sketches to candidates by banding: documents that agree in all slots of at least one band.
+"""Candidates by banding: documents whose sketches agree in all slots of at least one band.
 
-Work is done on blocks of documents, a block with itself or with another, so that the sketches in memory are those of
-two blocks at most. Which pairs come out does not depend on how the documents are cut into blocks.
+Documents are joined block by block, a block with itself or with another, so that at most two blocks of sketches are in
+memory. The pairs do not depend on the block size.
 """
 
 from collections.abc import Iterator
@@ -15,16 +15,16 @@ from twinset.plan import Plan
 from twinset.schema import Bytes, Hashes, Numbers, Places, Sketches
 
 CandidatePairs = npt.NDArray[np.uint32]
-"""(n, 2): document numbers, the lesser first."""
+"""(n, 2): document numbers, the smaller first."""
 
-_ROOM = 1 << 16  # pairs found before they are handed on
-_PARTITION = 1 << 15  # keys: with their buckets they fit the second level of the cache
-_MOST_BITS = 10  # of a key that choose its partition: writing to more places at once is slower
+_ROOM = 1 << 16  # pairs per batch
+_PARTITION = 1 << 15  # keys: with their buckets they fit the second-level cache
+_MOST_BITS = 10  # key bits that choose its partition: writing to more partitions at once is slower
 
 
 @dataclass(frozen=True)
 class Banded:
-    """Sketches of some documents, in ascending order of their numbers, cut into bands.
+    """Sketches of some documents, in ascending order of their numbers, split into bands.
 
     numbers uint32 (m); keys uint64 (bands, m); sketches uint8 (m, width): the low bytes of the slots, padded to a
     multiple of 8.
@@ -36,12 +36,12 @@ class Banded:
 
 
 def width(n_hashes: int) -> int:
-    """Bytes of a document's row in `Banded.sketches`."""
+    """Bytes of a row of `Banded.sketches`."""
     return (n_hashes + 7) // 8 * 8
 
 
 def band_keys(sketches: Sketches, salts: Hashes, plan: Plan) -> Hashes:
-    """The key of each band of each document, (bands, n); documents of different salt never share one."""
+    """Key of each band of each document, (bands, n); documents of different salts never share a key."""
     keys = np.empty((plan.n_bands, len(sketches)), np.uint64)
     banding_kernels.band_keys(sketches, salts, plan.n_bands, plan.rows_per_band, keys)
     return keys
@@ -49,10 +49,10 @@ def band_keys(sketches: Sketches, salts: Hashes, plan: Plan) -> Hashes:
 
 @dataclass(frozen=True)
 class Partitions:
-    """Keys of two sides grouped by their high bits, and the tables to join one partition at a time.
+    """Keys of two sides grouped by their high bits, and scratch tables to join one partition at a time.
 
-    words, middles, ends, mask: as `banding_kernels.partition` leaves them. heads uint32, before uint32, shift: room
-    that `banding_kernels.join` files a partition in.
+    words, middles, ends, mask: from `banding_kernels.partition`. heads uint32, before uint32, shift: scratch for
+    `banding_kernels.join`.
     """
 
     words: Hashes
@@ -65,7 +65,7 @@ class Partitions:
 
     @classmethod
     def of(cls, left: Hashes, right: Hashes, offset: int = 0) -> "Partitions":
-        """Partition keys; positions of the right side begin at `offset`."""
+        """Partition keys; positions of the right side start at `offset`."""
         count = len(left) + len(right)
         bits = min(_MOST_BITS, max(1, (count // _PARTITION).bit_length()))
         position_bits = max(len(left), len(right) + offset).bit_length()
@@ -79,9 +79,9 @@ class Partitions:
 
 
 def within(block: Banded, band: int, plan: Plan, border: int | None = None) -> Iterator[CandidatePairs]:
-    """Candidates that `band` is the first to bring together.
+    """Yield the candidates whose first common band is `band`.
 
-    With `border`, only pairs from both sides of that document number.
+    With `border`, only pairs across that document number.
     """
     if border is not None:
         yield from across(block, block, band, plan, border)
@@ -90,7 +90,7 @@ def within(block: Banded, band: int, plan: Plan, border: int | None = None) -> I
 
 
 def across(left: Banded, right: Banded, band: int, plan: Plan, border: int | None = None) -> Iterator[CandidatePairs]:
-    """As `within`, between two blocks of which `left` has the lesser numbers."""
+    """As `within`, between two blocks; `left` has the smaller numbers."""
     below, above = len(left.numbers), 0
     if border is not None:
         below, above = (int(np.searchsorted(block.numbers, np.uint32(border))) for block in (left, right))
@@ -102,26 +102,32 @@ def across(left: Banded, right: Banded, band: int, plan: Plan, border: int | Non
 def _joined(
     left: Banded, right: Banded, partitions: Partitions, inside: bool, band: int, plan: Plan
 ) -> Iterator[CandidatePairs]:
-    """Pairs of each right word with left words, or, `inside` one block, of each word with those before it."""
+    """Join right words with left words or, `inside` one block, each word with those before it."""
     state = np.array([0, -1, -1])
     lefts, rights = np.empty(_ROOM, np.uint32), np.empty(_ROOM, np.uint32)
-    least = plan.min_matches + left.sketches.shape[1] - plan.n_hashes
+    minimum = plan.min_matches + left.sketches.shape[1] - plan.n_hashes
     while state[0] >= 0:
         count = banding_kernels.join(
             partitions.words, partitions.middles, partitions.ends, inside, state, partitions.mask, partitions.shift,
             partitions.heads, partitions.before, left.keys, right.keys, left.sketches, right.sketches,
-            band, least, lefts, rights,
+            band, minimum, lefts, rights,
         )  # fmt: skip
         if count:
             yield np.stack([left.numbers[lefts[:count]], right.numbers[rights[:count]]], axis=1)
 
 
 def first_of_equals(digests: Hashes) -> Numbers:
-    """For each document the number of the first with an equal digest.
-
-    Identical contents, collapsed before any pairing.
-    """
+    """Number of the first document with an equal digest, for each document, to collapse identical contents."""
     first = np.empty(len(digests), np.uint32)
-    one = Partitions.of(digests[:, 0], digests[:0, 0])
-    banding_kernels.first_of_equals(one.words, one.ends, one.mask, one.shift, one.heads, one.before, digests, first)
+    partitions = Partitions.of(digests[:, 0], digests[:0, 0])
+    banding_kernels.first_of_equals(
+        partitions.words,
+        partitions.ends,
+        partitions.mask,
+        partitions.shift,
+        partitions.heads,
+        partitions.before,
+        digests,
+        first,
+    )
     return first

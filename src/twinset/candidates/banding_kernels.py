@@ -1,9 +1,9 @@
-"""Sketches to candidates: band keys, and the join that finds documents with an equal key.
+"""Band keys, and the hash join that finds documents with an equal key.
 
-Keys are first grouped into partitions by their high bits, so that all that is touched while a partition is joined stays
-in the processor's cache. A word stands for a key: its high bits above the position of its document. Within a partition
-each word leads to the last one before it in the same bucket. Words of equal high bits are compared by their whole keys,
-so nothing rests on these bits. Candidates are compared by their sketches where they are found, before they take room.
+Keys are first partitioned by their high bits, so that a partition fits the processor's cache while it is joined. A word
+represents a key: its high bits above the position of its document. Within a partition each word links to the previous
+one of its bucket. Words with equal high bits are compared by their whole keys. Candidates are compared by their
+sketches at once, before they are stored.
 """
 
 import numpy as np
@@ -17,10 +17,7 @@ SLOT_MIX = U(0x9FB21C651E98DF25)
 
 @kernel("void(uint32[:, ::1], uint64[::1], int64, int64, uint64[:, ::1])")
 def band_keys(sketches, salts, n_bands, n_rows, keys):  # type: ignore[no-untyped-def]
-    """keys[band, i].
-
-    64-bit hash of the band's number, the `n_rows` slots of document i in it, and the document's salt.
-    """
+    """keys[band, i]: 64-bit hash of the band number, the `n_rows` slots of document i in it, and its salt."""
     for i in range(sketches.shape[0]):
         slots = sketches[i]
         for band in range(n_bands):
@@ -33,10 +30,10 @@ def band_keys(sketches, salts, n_bands, n_rows, keys):  # type: ignore[no-untype
 
 @inlined
 def equal_bytes(left, right):  # type: ignore[no-untyped-def]
-    """How many bytes of two rows agree; their length is a multiple of 8. A zero byte of the XOR is an agreement."""
+    """Number of equal bytes of two rows, whose length is a multiple of 8. An equal byte is a zero byte of the XOR."""
     size = len(left)
     differing = U(0)
-    for base in range(0, size, 2040):  # a byte of the sum below holds 255 at most
+    for base in range(0, size, 2040):  # a byte of the sum below is at most 255
         sums = U(0)
         for j in range(base, min(size, base + 2040), 8):
             x = load64(left, j) ^ load64(right, j)
@@ -49,7 +46,7 @@ def equal_bytes(left, right):  # type: ignore[no-untyped-def]
 
 @inlined
 def met_before(left_keys, right_keys, left, right, band):  # type: ignore[no-untyped-def]
-    """Whether an earlier band has brought these two together already."""
+    """Whether an earlier band has found this pair already."""
     for earlier in range(band):  # noqa: SIM110 - Numba does not compile any()
         if left_keys[U(earlier), left] == right_keys[U(earlier), right]:
             return True
@@ -58,18 +55,18 @@ def met_before(left_keys, right_keys, left, right, band):  # type: ignore[no-unt
 
 @kernel("void(uint64[:], uint64[:], int64, uint64, uint64, int64[::1], int64[::1], uint64[::1])")
 def partition(left, right, offset, mask, shift, middles, ends, words):  # type: ignore[no-untyped-def]
-    """Group the keys of two sides by their high bits; the positions of the right side begin at `offset`.
+    """Group the keys of two sides by their high bits; positions of the right side start at `offset`.
 
     left, right uint64: keys. middles, ends int64 (partitions), zero; partitions are 2 to the power of 64 - shift. words
     uint64 (len(left) + len(right)): key * SLOT_MIX & ~mask | position. Partition p ends at ends[p], where the next one
-    begins; its words from middles[p] on are of the right side. Each side is in the order of its positions.
+    starts; its words from middles[p] on are of the right side. Each side is in order of position.
     """
     for i in range(len(left)):
         middles[(left[i] * SLOT_MIX) >> shift] += 1
     for i in range(len(right)):
         ends[(right[i] * SLOT_MIX) >> shift] += 1
     start = 0
-    for p in range(len(ends)):  # from here on they are where the next word of each side goes
+    for p in range(len(ends)):  # from here on: the next free place of each side
         middle = start + middles[p]
         start, middles[p], ends[p] = middle + ends[p], start, middle
     for i in range(len(left)):
@@ -84,13 +81,13 @@ def partition(left, right, offset, mask, shift, middles, ends, words):  # type: 
 
 @inlined
 def bucket_of(word, shift, heads):  # type: ignore[no-untyped-def]
-    """The bucket of a word: the bits below those that all words of its partition share."""
+    """Bucket of a word: the bits below those that all words of its partition share."""
     return (word >> shift) & U(len(heads) - 1)
 
 
 @inlined
 def chain(words, filed, shift, heads, before):  # type: ignore[no-untyped-def]
-    """before[i]: one more than the last of the first `filed` words before i that shares its bucket, or 0."""
+    """before[i]: 1 + the last of the first `filed` words before i in its bucket, or 0."""
     heads[:] = 0
     for i in range(len(words)):
         bucket = bucket_of(words[i], shift, heads)
@@ -107,13 +104,12 @@ def join(
     words, middles, ends, inside, state, mask, shift, heads, before,
     left_keys, right_keys, left_sketches, right_sketches, band, least, lefts, rights,
 ):  # type: ignore[no-untyped-def]  # fmt: skip
-    """Pairs of positions that share a key of `band` and agree in at least `least` sketch bytes.
+    """Find the pairs of positions that share a key of `band` and agree in at least `least` sketch bytes.
 
     words, middles, ends: from `partition`. A word of the right side is paired with words of the left side; with
-    `inside` every word with those before it. heads uint32: a power of two of buckets, to which `shift` moves a word.
-    before uint32: as long as the largest partition. Fills lefts and rights and returns how many; when they are full,
-    state holds [partition, word, what it is to be paired with next] to resume from, else state[0] is -1. At first it is
-    [0, -1, -1].
+    `inside` every word with those before it. heads uint32: a power of two of buckets, selected by `shift`. before
+    uint32: as long as the largest partition. Fills lefts and rights and returns the number of pairs; when they are
+    full, state is [partition, word, next partner] to resume from, else state[0] is -1. It starts as [0, -1, -1].
     """
     count = 0
     part, right, other = state[0], state[1], state[2]
@@ -151,9 +147,9 @@ def join(
 
 @kernel("void(uint64[::1], int64[::1], uint64, uint64, uint32[::1], uint32[::1], uint64[:, ::1], uint32[::1])")
 def first_of_equals(words, ends, mask, shift, heads, before, digests, first):  # type: ignore[no-untyped-def]
-    """first[i]: the least position whose digest (both halves) equals that of position i.
+    """first[i]: the smallest position whose digest (both halves) equals that of position i.
 
-    words, ends: from `partition`, of the first halves alone. shift, heads and before as for `join`; only first
+    words, ends: from `partition`, of the first halves only. shift, heads and before as for `join`; only first
     positions are in buckets.
     """
     start = 0

@@ -1,8 +1,8 @@
-"""Bottom-k sketches to pairs by an inverted list of their hashes: none that reaches the threshold is missed.
+"""Join bottom-k sketches by an inverted list of their hashes, without missing a pair at the threshold.
 
-Bottom-k sketches have no slots, and so no bands. But whoever shares a share t of the k least of the union shares one of
-the first: of a sketch of n hashes, one of the n - ⌈t n⌉ + 1 least, as in a prefix filter in which the hashes themselves
-are the order. So many of each sketch are sorted with the sketch they come from; equal ones bring sketches together.
+Two sketches that share a share t of the k smallest hashes of their union share one of the smallest: in a sketch of n
+hashes one of the n - ⌈t n⌉ + 1 smallest, as in a prefix filter ordered by hash. These hashes of all sketches are
+sorted; equal hashes bring sketches together.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from twinset.candidates import inverted_kernels as kernels
 from twinset.schema import Hashes, Numbers, Places
 
 MetPairs = npt.NDArray[np.uint32]
-"""(n, 4): two sketches, the lesser first, how many of the k least of their union both have, and how many there are."""
+"""(n, 4): two sketches, the smaller number first; hashes both have of the k smallest of their union; size of that."""
 
 _LEAST_ROOM = 1 << 16
 
 
 @dataclass(frozen=True)
 class InvertedSketches:
-    """The low hashes of some sketches, sorted, and the sketches themselves.
+    """The smallest hashes of some sketches, sorted, and the sketches themselves.
 
-    hashes uint64 and owners uint32, ascending, and ranks uint32: how many lower ones the sketch has. Sketch i is
+    hashes uint64 and owners uint32, ascending; ranks uint32: number of smaller hashes in the sketch. Sketch i is
     values[starts[i]:starts[i+1]].
     """
 
@@ -51,17 +51,17 @@ class InvertedSketches:
         [1, 2, 2, 3, 3, 4]
         """
         lengths = np.diff(starts)
-        kept = np.where(lengths > 0, lengths - np.maximum(1, np.ceil(threshold * lengths * (1 - 1e-12))) + 1, 0)
-        kept = kept.astype(np.int64)
-        before = np.cumsum(kept) - kept
-        ranks = np.arange(int(kept.sum())) - np.repeat(before, kept)
-        hashes = values[np.repeat(starts[:-1], kept) + ranks]
+        prefix = np.where(lengths > 0, lengths - np.maximum(1, np.ceil(threshold * lengths * (1 - 1e-12))) + 1, 0)
+        prefix = prefix.astype(np.int64)
+        before = np.cumsum(prefix) - prefix
+        ranks = np.arange(int(prefix.sum())) - np.repeat(before, prefix)
+        hashes = values[np.repeat(starts[:-1], prefix) + ranks]
         order = np.argsort(hashes, kind="stable")
-        owners = np.repeat(np.arange(len(lengths), dtype=np.uint32), kept)
+        owners = np.repeat(np.arange(len(lengths), dtype=np.uint32), prefix)
         return cls(k, threshold, starts, values, hashes[order], owners[order], ranks[order].astype(np.uint32))
 
     def slices(self, count: int) -> list[slice]:
-        """Cut the list into about so many pieces, equal hashes together; each can be joined by itself."""
+        """Split the list into about `count` slices with equal hashes together; each can be joined by itself."""
         edges = np.unique(np.linspace(0, len(self.hashes), count + 1).astype(np.int64))
         cuts = [int(np.searchsorted(self.hashes, self.hashes[edge])) for edge in edges[1:-1]]
         every = sorted({0, *cuts, len(self.hashes)})
@@ -69,9 +69,9 @@ class InvertedSketches:
 
 
 def met(inverted: InvertedSketches, part: slice, border: int | None = None) -> Iterator[MetPairs]:
-    """Pairs that a slice of the list brings together, each pair in one slice only.
+    """Yield the pairs that collide in a slice of the list; a pair is in one slice only.
 
-    With `border`, only pairs of sketches from both sides of that place.
+    With `border`, only pairs of sketches across that position.
 
     Examples
     --------
@@ -86,10 +86,10 @@ def met(inverted: InvertedSketches, part: slice, border: int | None = None) -> I
     edges = np.flatnonzero(hashes[1:] != hashes[:-1]) + 1
     room = max(_LEAST_ROOM, int(np.diff(np.concatenate([[0], edges, [len(hashes)]])).max()))
     columns = [np.empty(room, np.uint32) for _ in range(4)]
-    place = -1 if border is None else border
+    limit = -1 if border is None else border
     while state[0] >= 0 and len(hashes):
         count = kernels.join(
-            hashes, owners, ranks, state, inverted.values, inverted.starts, inverted.k, inverted.threshold, place,
+            hashes, owners, ranks, state, inverted.values, inverted.starts, inverted.k, inverted.threshold, limit,
             *columns,
         )  # fmt: skip
         if count:

@@ -1,4 +1,4 @@
-"""Bottom-k sketches to pairs: those that share a low hash are brought together by it and compared on the spot."""
+"""Join bottom-k sketches that share a low hash."""
 
 import numpy as np
 
@@ -7,9 +7,9 @@ from twinset.compiled import inlined, kernel
 
 @inlined
 def meeting(left, right, k, spare, hash):  # type: ignore[no-untyped-def]
-    """Of the k least of the union of two sketches: how many both have, and how many there are.
+    """Of the k smallest hashes of the union of two sketches: how many both have, and how many there are.
 
-    (0, 0) where `hash` is not the first that both have, or as soon as more than `spare` are not shared.
+    (0, 0) where `hash` is not the first common one, or as soon as more than `spare` are not shared.
     """
     i, j, shared, seen = 0, 0, 0, 0
     while seen < k and (i < len(left) or j < len(right)):
@@ -36,12 +36,12 @@ def meeting(left, right, k, spare, hash):  # type: ignore[no-untyped-def]
 def join(
     hashes, owners, ranks, state, values, starts, k, threshold, border, lefts, rights, shared, seen
 ):  # type: ignore[no-untyped-def]  # fmt: skip
-    """Pairs of sketches whose estimate reaches the threshold, each once: at the first hash that both have.
+    """Find the pairs of sketches whose estimate reaches the threshold, each once, at their first common hash.
 
-    hashes uint64, sorted, and owners uint32, ascending among equal hashes: the low hashes of the sketches and whose
-    they are; ranks uint32: how many lower ones the sketch has. Sketch i is values[starts[i]:starts[i + 1]]. Owners
-    below `border` pair only with those from it on (border < 0: any with any). Fills lefts, rights, shared and seen and
-    returns how many; when they are full, state holds [start of run, member] to go on from, else state[0] is -1.
+    hashes uint64, sorted, and owners uint32, ascending among equal hashes: the low hashes and their sketches; ranks
+    uint32: number of smaller hashes in the sketch. Sketch i is values[starts[i]:starts[i + 1]]. Owners below `border`
+    pair only with those from it on (border < 0: any). Fills lefts, rights, shared and seen and returns the number of
+    pairs; when they are full, state is [start of run, member] to resume from, else state[0] is -1.
     """
     spare = np.int64((1.0 - threshold) * k * (1.0 + 1e-9) + 1e-9)
     count = 0
@@ -60,7 +60,7 @@ def join(
             one, rank = np.int64(owners[this]), np.int64(ranks[this])
             left = values[starts[one] : starts[one + 1]]
             for other in range(this + 1, end):
-                # What comes before the first hash that both have is not shared.
+                # Hashes before the first common one are not shared.
                 if rank + np.int64(ranks[other]) > spare:
                     continue
                 two = np.int64(owners[other])

@@ -1,27 +1,26 @@
-"""Shingle sets to candidates without loss: the exact set-similarity join by prefixes.
+"""Exact set-similarity join by prefix filtering.
 
 Why nothing is missed. Let J(A, B) = |A∩B| / |A∪B| >= t and |A∩B| = o.
 
 - Length. o <= |B| and |A∪B| >= |A|, so t|A| <= |B|, and in the same way t|B| <= |A|.
-- Prefix. o >= t|A∪B| >= t|A|. Put the tokens of all sets in one order, whatever it is, and call the first
-  |A| - ⌈t|A|⌉ + 1 tokens of A its prefix. In A at most |A| - o tokens, none of them common, come before the first
-  common token, so that one is in the prefix of A; and, for the same reason, in that of B.
-- Shorter prefixes. J >= t also means o >= t/(1+t) (|A|+|B|). Where |B| <= |A| that is at least 2t/(1+t) |B|, so that in
-  the lists, which are only asked by sets at least as large, |B| - ⌈2t/(1+t) |B|⌉ + 1 tokens of B will do.
+- Prefix. o >= t|A∪B| >= t|A|. Order the tokens of all sets in one way, and call the first |A| - ⌈t|A|⌉ + 1 tokens of A
+  its prefix. At most |A| - o tokens of A, none of them common, come before the first common token, so that token is in
+  the prefix of A and, likewise, of B.
+- Shorter prefixes. J >= t also means o >= t/(1+t) (|A|+|B|). Where |B| <= |A| that is at least 2t/(1+t) |B|. So in
+  lists that only sets at least as large look up, |B| - ⌈2t/(1+t) |B|⌉ + 1 tokens of B suffice.
 - Position. If a common token is the i-th of A and the j-th of B (from 0) and m common tokens came before it, then
-  o <= m + min(|A| - i, |B| - j). Where that is less than t/(1+t) (|A|+|B|) the pair cannot be.
-- Equal keys. Two tokens may have the same key. Then A and B are, for the join, bags of keys: each as large as its set,
+  o <= m + min(|A| - i, |B| - j). Where that is less than t/(1+t) (|A|+|B|) the pair is ruled out.
+- Equal keys. Two tokens may have the same key. Then A and B are bags of keys for the join: each as large as its set,
   with at least as much in common; the bounds hold for bags as for sets if occurrences are numbered. Keys are matched
-  without numbers, so a pair may be met more often than that, which only raises m: none is lost.
-- Bitmaps. A set's bitmap has a bit turned over for each of its tokens. Two bitmaps differ in at most as many bits as
-  there are tokens that only one set has, and that is |A| + |B| - 2o: the more they differ, the less is shared.
+  without numbers, so a pair may be counted more often, which only raises m: none is lost.
+- Bitmaps. Each token of a set flips one bit of its bitmap. Two bitmaps differ in at most as many bits as there are
+  tokens in only one set, |A| + |B| - 2o: the more they differ, the less is shared.
 
-The order is by frequency, rarest first, so that prefixes hold what few others have. Tokens that no other set has come
-first of all and are never entered in a list; a set with a prefix of nothing else has no partner. Frequencies are
-counted in a table whose places may be shared; what is shared is counted too high, never too low, and the same for all
-sets, so the order is one for all. Where the tokens of a prefix are so common that their lists are longer than there are
-sets of a fitting size, all those sets are taken instead of the lists, and bitmaps alone rule out what cannot be. All
-bounds are taken a little too wide, by a share of 1e-12, for rounding.
+The order is by frequency, rarest first, so that lists are short. Tokens of one set only come first and are not entered
+in lists; a set whose prefix has nothing else has no partner. Frequencies are counted in a hash table: collisions count
+too high, never too low, and equally for all sets, so the order is the same for all. Where the lists of a prefix are
+longer than the number of sets of a fitting size, those sets are checked instead, by bitmaps alone. All bounds are
+widened by a factor of 1e-12 for rounding.
 
 After: Chaudhuri, Ganti, Kaushik, ICDE 2006 (prefixes); Bayardo, Ma, Srikant, WWW 2007 (lists, order); Xiao, Wang, Lin,
 Yu, WWW 2008 (positions); Sandes, Teodoro, Melo, Information Systems 2020 (bitmaps).
@@ -37,28 +36,28 @@ from twinset.candidates import prefix_kernels as kernels
 from twinset.schema import Bytes, Hashes, Numbers, Places
 
 CandidatePairs = npt.NDArray[np.uint32]
-"""(n, 2): document numbers, the lesser first."""
+"""(n, 2): document numbers, the smaller first."""
 
 _MOST_PLACES = 1 << 25
 _HIGH_PLACES = 1 << 20
-_WORK = 1 << 20  # list members that one task looks at, more or less
+_WORK = 1 << 20  # approximate list members per task
 
 
 @dataclass(frozen=True)
 class Frequencies:
-    """How often each token is met, more or less: counts up to 255 in `low`, what is beyond in `high`."""
+    """Approximate token frequencies: counts up to 255 in `low`, the rest in `high`."""
 
     low: Bytes
     high: Numbers
 
     @classmethod
     def for_tokens(cls, tokens: int) -> "Frequencies":
-        """Tables for so many tokens. Their size depends on nothing else, so that the order does not."""
+        """Allocate tables for `tokens` tokens. Their size, and so the order, depends on nothing else."""
         places = 1 << min(_MOST_PLACES.bit_length() - 1, max(10, (2 * tokens).bit_length()))
         return cls(np.zeros(places, np.uint8), np.zeros(min(places, _HIGH_PLACES), np.uint32))
 
     def add(self, hashes: Hashes, starts: Places, sizes: Numbers, salts: Hashes) -> None:
-        """Count the tokens of some sets. One thread at a time; in whichever order, the counts are the same."""
+        """Count the tokens of some sets, by one thread at a time. The order of calls does not matter."""
         kernels.count_tokens(hashes, starts, sizes, salts, self.low, self.high)
 
 
@@ -66,9 +65,9 @@ class Frequencies:
 class Prefixes:
     """Prefixes of some documents, in ascending order of their set sizes.
 
-    numbers, sizes, alone uint32 (m): document, size of its set, tokens at the front of its prefix that no other has;
-    salts uint64 (m), or empty where all are equal; crowded bool (m): whether its lists are too long to be asked;
-    offsets int64 (m + 1) and keys uint64: the rest of the prefix; bit_offsets int64 (m + 1) and bits uint64: bitmaps.
+    numbers, sizes, alone uint32 (m): document, size of its set, unique tokens at the front of its prefix; salts uint64
+    (m), or empty where all are equal; crowded bool (m): whether its lists are too long to look up; offsets int64 (m +
+    1) and keys uint64: the rest of the prefix; bit_offsets int64 (m + 1) and bits uint64: bitmaps.
     """
 
     numbers: Numbers
@@ -84,7 +83,7 @@ class Prefixes:
 
 @dataclass(frozen=True)
 class Lists:
-    """For each key those documents of a block, by place, that have it in their prefix, and at which position."""
+    """For each key the documents of a block, by position, with the key in their prefix, and its position there."""
 
     block: Prefixes
     table: Hashes
@@ -96,9 +95,9 @@ class Lists:
 def prefixes(
     frequencies: Frequencies, hashes: Hashes, starts: Places, sizes: Numbers, salts: Hashes, threshold: float
 ) -> tuple[Numbers, Numbers, Hashes, Hashes]:
-    """The prefixes of some sets.
+    """Compute the prefixes of some sets.
 
-    For each set how many tokens it has alone, how many keys follow, and the sum of their frequencies; then all keys.
+    Returns for each set its unique tokens, its number of keys, and the sum of their frequencies; then all keys.
     """
     alone, counts = np.empty(len(sizes), np.uint32), np.empty(len(sizes), np.uint32)
     work = np.empty(len(sizes), np.uint64)
@@ -113,7 +112,7 @@ def prefixes(
 def bitmap_words(sizes: Numbers, threshold: float) -> Numbers:
     """Words of the bitmaps of sets of these sizes: a power of two, two to four bits a token, or twice that.
 
-    The lower the threshold, the more bits must be able to differ before a pair is ruled out.
+    A low threshold needs more bits, because more may differ before a pair is ruled out.
     """
     bits = sizes.astype(np.float64) * (2 if threshold >= 0.6 else 4)
     words: Numbers = (1 << np.ceil(np.log2(np.maximum(1.0, bits / 64))).astype(np.int64)).astype(np.uint32)
@@ -121,7 +120,7 @@ def bitmap_words(sizes: Numbers, threshold: float) -> Numbers:
 
 
 def bitmaps(hashes: Hashes, starts: Places, sizes: Numbers, threshold: float) -> Hashes:
-    """The bitmaps of some sets, one after another."""
+    """Concatenated bitmaps of some sets."""
     offsets = offsets_of(bitmap_words(sizes, threshold))
     bits = np.zeros(int(offsets[-1]), np.uint64)
     kernels.bitmaps(hashes, starts, sizes, offsets, bits)
@@ -129,17 +128,17 @@ def bitmaps(hashes: Hashes, starts: Places, sizes: Numbers, threshold: float) ->
 
 
 def offsets_of(counts: npt.NDArray[np.integer]) -> Places:
-    """Where each of several runs of these lengths begins, and where the last ends."""
+    """Offsets of consecutive runs of these lengths, and the end of the last."""
     offsets = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=offsets[1:])
     return offsets
 
 
 def crowded(sizes: Numbers, theirs: Numbers, work: Hashes, threshold: float) -> npt.NDArray[np.bool_]:
-    """Whether it costs a document less to look at the bitmaps of all sets of a fitting size than at its lists.
+    """Whether checking the bitmaps of all sets of a fitting size costs a document less than its lists.
 
-    sizes and work of the documents that ask, in any order; theirs: the sizes of all that may be asked for, ascending.
-    Both are of the whole corpus, so that the answer does not depend on how it is cut into blocks.
+    sizes and work of the probing documents, in any order; theirs: sizes of all others, ascending. Both are of the whole
+    corpus, so that the answer does not depend on the blocks.
     """
     least, most = sizes * (threshold * kernels.SLACK), sizes / (threshold * kernels.SLACK)
     partners = np.searchsorted(theirs, most, side="right") - np.searchsorted(theirs, least, side="left")
@@ -149,7 +148,7 @@ def crowded(sizes: Numbers, theirs: Numbers, work: Hashes, threshold: float) -> 
 
 
 def lists_of(block: Prefixes, threshold: float, asked_by_larger: bool) -> Lists:
-    """Who has which key. `asked_by_larger`: only sets that are no smaller will be probed, so less is entered."""
+    """Build the lists. `asked_by_larger`: only sets that are no smaller will probe, so fewer keys are entered."""
     counts = np.diff(block.offsets).astype(np.uint32)
     if asked_by_larger:
         least = np.ceil(2.0 * threshold / (1.0 + threshold) * block.sizes * kernels.SLACK).astype(np.int64)
@@ -160,18 +159,18 @@ def lists_of(block: Prefixes, threshold: float, asked_by_larger: bool) -> Lists:
     table, lengths = np.zeros(places, np.uint64), np.zeros(places, np.int64)
     kernels.count_lists(block.keys, block.offsets, counts, table, lengths)
     starts = offsets_of(lengths)
-    found = np.empty(len(block.keys), np.int64)
-    kernels.look_up(block.keys, table, found)
-    ends = lengths  # the same memory, for another use
+    slots = np.empty(len(block.keys), np.int64)
+    kernels.look_up(block.keys, table, slots)
+    ends = lengths  # reuses the memory
     ends[:] = starts[:-1]
     members, positions = np.empty(total, np.uint32), np.empty(total, np.uint32)
-    kernels.fill_lists(found, block.offsets, counts, block.alone, ends, members, positions)
+    kernels.fill_lists(slots, block.offsets, counts, block.alone, ends, members, positions)
     return Lists(block, table, starts, members, positions)
 
 
 @dataclass(frozen=True)
 class Probing:
-    """Documents that ask the lists: which lists each finds, which members are of a fitting size, and who does what."""
+    """Documents that probe the lists: their lists, the range of members of a fitting size, and the tasks."""
 
     lists: Lists
     block: Prefixes
@@ -185,11 +184,11 @@ class Probing:
     def of(cls, lists: Lists, block: Prefixes, threshold: float, before: bool) -> "Probing":
         """Look up every key.
 
-        With `before`, the lists are of earlier documents of the same order, or of the same documents, and each asks for
-        those before it; otherwise for all of a fitting size.
+        With `before`, the lists are of earlier documents of the same order, or of the same documents, and each probes
+        those before it; otherwise all of a fitting size.
         """
-        found = np.empty(len(block.keys), np.int64)
-        kernels.look_up(block.keys, lists.table, found)
+        slots = np.empty(len(block.keys), np.int64)
+        kernels.look_up(block.keys, lists.table, slots)
         sizes = block.sizes.astype(np.float64)
         theirs = lists.block.sizes
         lows = np.searchsorted(theirs, threshold * sizes * kernels.SLACK, side="left")
@@ -199,13 +198,13 @@ class Probing:
             highs = np.full(len(sizes), len(theirs))
         else:
             highs = np.searchsorted(theirs, sizes / threshold / kernels.SLACK, side="right")
-        reach = offsets_of(lists.starts[found + 1] - lists.starts[np.maximum(found, 0)])  # list -1 has none
+        reach = offsets_of(lists.starts[slots + 1] - lists.starts[np.maximum(slots, 0)])  # list -1 is empty
         partners = np.maximum(0, highs - lows)
         work = np.where(block.crowded, partners, np.diff(reach[block.offsets]))
-        return cls(lists, block, found, lows, highs, _cut(work, np.diff(block.offsets), partners), threshold)
+        return cls(lists, block, slots, lows, highs, _cut(work, np.diff(block.offsets), partners), threshold)
 
     def candidates(self, task: tuple[int, int, int]) -> CandidatePairs:
-        """The candidates of one task."""
+        """Find the candidates of one task."""
         begin, end, room = task
         ours, theirs = self.block, self.lists.block
         sets = (
@@ -226,18 +225,14 @@ class Probing:
 
 
 def _cut(work: Places, keys: Places, partners: Places) -> list[tuple[int, int, int]]:
-    """Ranges of documents of about equal work, each with the most candidates that it can have."""
+    """Ranges of documents of similar work, each with its maximum number of candidates."""
     reach = offsets_of(np.minimum(work, partners))
     load = np.cumsum(work + keys) // _WORK
     cuts = [0, *(np.flatnonzero(np.diff(load)) + 1).tolist(), len(work)] if len(work) else [0]
-    return [
-        (begin, end, int(reach[end] - reach[begin]))
-        for begin, end in pairwise(cuts)
-        if reach[end] > reach[begin]
-    ]
+    return [(begin, end, int(reach[end] - reach[begin])) for begin, end in pairwise(cuts) if reach[end] > reach[begin]]
 
 
 def fitting(one: tuple[int, int], other: tuple[int, int], threshold: float) -> bool:
-    """Whether sets of two ranges of sizes, least and most, can be similar at all."""
+    """Whether sets of two size ranges, minimum and maximum, can be similar."""
     least = threshold * kernels.SLACK
     return one[1] >= least * other[0] and other[1] >= least * one[0]

@@ -1,7 +1,7 @@
-"""Shingle sets to candidates of the exact join: frequencies, prefixes, bitmaps, lists of who has a token.
+"""Kernels of the exact join: frequencies, prefixes, bitmaps, inverted lists.
 
-A token is a shingle hash, changed by its document's salt, so that documents that shall not be compared share none. Its
-key holds its frequency above the high bits of the hash: keys in ascending order begin with the rarest tokens.
+A token is a shingle hash, mixed with its document's salt, so that documents that are not to be compared share none. Its
+key is its frequency above the high bits of the hash: ascending keys begin with the rarest tokens.
 """
 
 import numpy as np
@@ -13,12 +13,12 @@ KEY_HASH_BITS = 40
 MOST_FREQUENT = (1 << (64 - KEY_HASH_BITS)) - 1
 SLOT_MIX = U(0x9E3779B97F4A7C15)
 RULED_OUT = np.uint32(0xFFFFFFFF)
-SLACK = 1.0 - 1e-12  # what rounding may cost a bound; far below one shingle for any set that fits in memory
+SLACK = 1.0 - 1e-12  # rounding margin of a bound; far below one shingle for any set that fits in memory
 
 
 @inlined
 def least_overlap(threshold, size):  # type: ignore[no-untyped-def]
-    """The fewest tokens that a set of this size shares with a set of any size at or above the threshold."""
+    """Minimum number of tokens that a set of this size shares with any set at or above the threshold."""
     return max(1, np.int64(np.ceil(threshold * size * SLACK)))
 
 
@@ -29,7 +29,7 @@ def slot_of(key, mask):  # type: ignore[no-untyped-def]
 
 @inlined
 def bring_forward(values, total, wanted):  # type: ignore[no-untyped-def]
-    """Put the `wanted` least of the first `total` values first, in no order (Hoare 1961, FIND)."""
+    """Move the `wanted` smallest of the first `total` values to the front, unordered (Hoare 1961, FIND)."""
     low, high = 0, total - 1
     while low < high:
         pivot = values[(low + high) >> 1]
@@ -55,9 +55,9 @@ def bring_forward(values, total, wanted):  # type: ignore[no-untyped-def]
 def count_tokens(hashes, starts, sizes, salts, low, high):  # type: ignore[no-untyped-def]
     """Count each token of the sets hashes[starts[i]:starts[i]+sizes[i]], of salt salts[i], in two tables.
 
-    low uint8 and high uint32, each of a power of two of places. What is counted 255 times in `low` goes on in `high`,
-    at a place that depends on that in `low` alone: so counts do not depend on which token came first. Tokens that share
-    a place are counted together: too high, never too low.
+    low uint8 and high uint32, each of a power of two of slots. Counts beyond 255 in `low` continue in `high`, at a slot
+    that depends on the one in `low` alone, so counts do not depend on the order of tokens. Tokens that share a slot are
+    counted together: too high, never too low.
     """
     low_mask, high_mask = U(len(low) - 1), U(len(high) - 1)
     for i in range(len(sizes)):
@@ -75,11 +75,11 @@ def count_tokens(hashes, starts, sizes, salts, low, high):  # type: ignore[no-un
     "uint32[::1], uint32[::1], uint64[::1], uint64[::1])"
 )
 def prefixes(hashes, starts, sizes, salts, threshold, low, high, scratch, alone, counts, work, keys):  # type: ignore[no-untyped-def]
-    """Write the keys of each set's prefix, ascending, one set after another, and return how many there are.
+    """Write the keys of each set's prefix, ascending, set by set, and return their number.
 
-    The prefix is the size - least overlap + 1 rarest tokens. alone[i] of them are in no other set and are not written;
-    counts[i] are, and work[i] is the sum of their frequencies. scratch uint64: room for the largest set; keys uint64:
-    room for all prefixes.
+    The prefix is the size - minimum overlap + 1 rarest tokens. alone[i] of them are in no other set and are not
+    written; counts[i] are, and work[i] is the sum of their frequencies. scratch uint64: as long as the largest set;
+    keys uint64: as long as all prefixes.
     """
     low_mask, high_mask = U(len(low) - 1), U(len(high) - 1)
     total = 0
@@ -112,10 +112,10 @@ def prefixes(hashes, starts, sizes, salts, threshold, low, high, scratch, alone,
 
 @kernel("void(uint64[::1], int64[::1], uint32[::1], int64[::1], uint64[::1])")
 def bitmaps(hashes, starts, sizes, offsets, bits):  # type: ignore[no-untyped-def]
-    """Write the bitmap of each set to bits[offsets[i]:offsets[i+1]], zeros and a power of two of words before.
+    """Write the bitmap of each set to bits[offsets[i]:offsets[i+1]], which is zero and a power of two of words.
 
-    Each token turns one bit over. What two sets have in common turns the same bits over in both, so that their bitmaps
-    differ in no more bits than the sets in tokens.
+    Each token flips one bit. Common tokens flip the same bits in both, so bitmaps differ in at most as many bits as the
+    sets in tokens.
     """
     for i in range(len(sizes)):
         words = bits[offsets[i] : offsets[i + 1]]
@@ -126,7 +126,7 @@ def bitmaps(hashes, starts, sizes, offsets, bits):  # type: ignore[no-untyped-de
 
 @inlined
 def differing(one, other, most):  # type: ignore[no-untyped-def]
-    """How many bits of two bitmaps differ, the longer folded onto the shorter; counting stops beyond `most`."""
+    """Number of differing bits of two bitmaps, the longer folded onto the shorter; counting stops beyond `most`."""
     if len(one) > len(other):
         one, other = other, one
     size, folds = len(one), len(other) // len(one)
@@ -144,9 +144,9 @@ def differing(one, other, most):  # type: ignore[no-untyped-def]
 
 @kernel("void(uint64[::1], int64[::1], uint32[::1], uint64[::1], int64[::1])")
 def count_lists(keys, offsets, counts, table, lengths):  # type: ignore[no-untyped-def]
-    """Give each of the first counts[i] keys of document i a place in `table`, and count those at each place.
+    """Return each of the first counts[i] keys of document i a slot in `table`, and count the keys of each slot.
 
-    table uint64 and lengths int64, zeros, of the same power of two of places, more than there are keys.
+    table uint64 and lengths int64, zero, of the same power of two of slots, more than there are keys.
     """
     mask = U(len(table) - 1)
     for i in range(len(counts)):
@@ -160,7 +160,7 @@ def count_lists(keys, offsets, counts, table, lengths):  # type: ignore[no-untyp
 
 @kernel("void(uint64[::1], uint64[::1], int64[::1])")
 def look_up(keys, table, places):  # type: ignore[no-untyped-def]
-    """places[i]: where keys[i] is in the table, or -1."""
+    """places[i]: the slot of keys[i] in the table, or -1."""
     mask = U(len(table) - 1)
     for i in range(len(keys)):
         place = slot_of(keys[i], mask)
@@ -173,7 +173,7 @@ def look_up(keys, table, places):  # type: ignore[no-untyped-def]
 def fill_lists(found, offsets, counts, alone, ends, members, positions):  # type: ignore[no-untyped-def]
     """Enter document i and the position of its token in the lists found[offsets[i]:offsets[i]+counts[i]].
 
-    ends int64: the start of each list, moved on to its end. Documents come in order, so every list ascends.
+    ends int64: the start of each list, moved to its end. Documents come in order, so every list ascends.
     """
     for i in range(len(counts)):
         for k in range(counts[i]):
@@ -185,10 +185,10 @@ def fill_lists(found, offsets, counts, alone, ends, members, positions):  # type
 
 @inlined
 def fits(i, j, threshold, sizes, salts, bits, bit_offsets, their_sizes, their_salts, their_bits, their_bit_offsets):  # type: ignore[no-untyped-def]
-    """Whether two sets are to be compared at all, and their bitmaps do not rule out that they reach the threshold."""
+    """Whether two sets may be compared, and their bitmaps do not rule out the threshold."""
     if len(salts) and salts[i] != their_salts[j]:
         return False
-    # An overlap of t/(1+t) (|A|+|B|) leaves (1-t)/(1+t) (|A|+|B|) tokens that only one of them has.
+    # An overlap of t/(1+t) (|A|+|B|) leaves (1-t)/(1+t) (|A|+|B|) tokens in only one of them.
     both = np.int64(sizes[i]) + np.int64(their_sizes[j])
     most = both - 2.0 * threshold / (1.0 + threshold) * both * SLACK
     one = bits[bit_offsets[i] : bit_offsets[i + 1]]
@@ -204,7 +204,7 @@ def sift(
     count, lefts, rights, threshold, sizes, salts, bits, bit_offsets,
     their_sizes, their_salts, their_bits, their_bit_offsets,
 ):  # type: ignore[no-untyped-def] # fmt: skip
-    """Keep those of the first `count` pairs that fit, in place; returns how many."""
+    """Keep the fitting ones of the first `count` pairs, in place; return their number."""
     kept = 0
     for k in range(count):
         i, j = lefts[k], rights[k]
@@ -225,7 +225,7 @@ def ask_all(
     begin, end, count, crowded, lows, highs, lefts, rights, threshold, sizes, salts, bits, bit_offsets,
     their_sizes, their_salts, their_bits, their_bit_offsets,
 ):  # type: ignore[no-untyped-def] # fmt: skip
-    """Add to the first `count` pairs those of a crowded document with any from lows[i] to highs[i] that fits."""
+    """Append to the first `count` pairs those of a crowded document with any fitting one from lows[i] to highs[i]."""
     for i in range(begin, end):
         if crowded[i]:
             for j in range(lows[i], highs[i]):
@@ -247,11 +247,11 @@ def ask_lists(
     begin, end, crowded, found, offsets, alone, sizes, lows, highs,
     starts, members, positions, their_sizes, threshold, overlap, touched, lefts, rights,
 ):  # type: ignore[no-untyped-def] # fmt: skip
-    """Pairs of a document that is not crowded and a member of its lists that no bound rules out; returns how many.
+    """Find the pairs of an uncrowded document and a list member that no bound rules out; return their number.
 
-    found[offsets[i]:offsets[i+1]]: the lists of document i's prefix, or -1; it is paired with members from lows[i] to
-    highs[i] only. overlap uint32, zeros, and touched uint32: scratch, one place a member. lefts: documents, rights:
-    members, with room for all.
+    found[offsets[i]:offsets[i+1]]: the lists of document i's prefix, or -1; only members from lows[i] to highs[i] are
+    paired. overlap uint32, zero, and touched uint32: scratch (members). lefts: documents, rights: members; as long as
+    needed.
     """
     share = threshold / (1.0 + threshold) * SLACK  # J >= t means an overlap of at least t/(1+t) (|A|+|B|)
     count = 0
@@ -263,10 +263,10 @@ def ask_lists(
         for k in range(offsets[i], offsets[i + 1]):
             if found[k] < 0:
                 continue
-            left_after = size - (np.int64(alone[i]) + k - offsets[i])  # this token and those behind it
+            left_after = size - (np.int64(alone[i]) + k - offsets[i])  # this token and those after it
             at, last = starts[found[k]], starts[found[k] + 1]
             stop = last
-            while at < stop:  # to the first member that is large enough
+            while at < stop:  # skip to the first member that is large enough
                 middle = (at + stop) >> 1
                 if members[middle] < lows[i]:
                     at = middle + 1

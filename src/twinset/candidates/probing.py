@@ -1,12 +1,11 @@
-"""Keys of vectors to candidates: vectors with an equal key, and those that a few further keys lead to.
+"""Candidates by multi-probe LSH: vectors with an equal key, or with one of a few further keys.
 
-Each vector stands in the bucket of its own key and looks into a few more: those of the keys that a similar vector would
-most likely have had (multi-probe: Lv, Josephson, Wang, Charikar, Li, VLDB 2007; for cross-polytopes Andoni, Indyk,
-Laarhoven, Razenshteyn, Schmidt, NIPS 2015). Two vectors are candidates of a table if either finds the other.
+Each vector is in the bucket of its own key and probes a few more: the keys that a similar vector most likely has
+(multi-probe: Lv, Josephson, Wang, Charikar, Li, VLDB 2007; for cross-polytopes Andoni, Indyk, Laarhoven, Razenshteyn,
+Schmidt, NIPS 2015). Two vectors are candidates of a table if either finds the other.
 
-Work is done on blocks of vectors, a block with itself or with another, table by table. Which pairs come out does not
-depend on how the vectors are cut into blocks. A pair may come out of several tables, and twice of one: once from each
-side.
+Vectors are joined block by block, a block with itself or with another, table by table. The pairs do not depend on the
+blocks. A pair may come from several tables, and twice from one: once from each side.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from twinset.compiled import vector_kernels
 from twinset.schema import Codes, Hashes, Moves, Numbers
 
 CandidatePairs = npt.NDArray[np.uint32]
-"""(n, 2): vectors by number; within a collection the lesser first."""
+"""(n, 2): vectors by number; within a collection the smaller first."""
 
 _LEAST_ROOM = 1 << 16
 
 
 @dataclass(frozen=True)
 class Buckets:
-    """The buckets of one table: bucket b holds places starts[b] to starts[b+1] of keys and members (positions)."""
+    """Buckets of one table: bucket b has the entries starts[b] to starts[b+1] of keys and members (positions)."""
 
     starts: Numbers
     keys: Hashes
@@ -41,9 +40,9 @@ class Buckets:
 class Probed:
     """Some vectors in one table, in ascending order of their numbers.
 
-    numbers uint32 (m); tried uint64 (m, 1 + probes): the vector's key, then those it looks into as well; signatures
-    uint64 (m, words), by which candidates are compared; buckets by key; first_words uint64 (m): the first word of the
-    signatures in the order of the buckets, where looking at it costs no trip to memory.
+    numbers uint32 (m); tried uint64 (m, 1 + probes): the vector's key, then those it probes; signatures uint64 (m,
+    words), to compare candidates; buckets by key; first_words uint64 (m): the first word of the signatures in bucket
+    order, which saves cache misses.
     """
 
     numbers: Numbers
@@ -54,25 +53,17 @@ class Probed:
 
 
 Limits = tuple[int, int]
-"""In how many of the first 64 bits of their signatures, and of all, candidates may differ."""
+"""Maximum number of differing signature bits of candidates: of the first 64, and of all."""
 
 _NO_LIMITS = (64, 1 << 30)
 
 
 def next_keys(moves: Moves, probes: int) -> Hashes:
-    """Give for each vector its key and the `probes` keys to try next, the likeliest first.
+    """Return the key of each vector and the `probes` keys to try next, the likeliest first.
 
-    Parameters
-    ----------
-    moves
-        Keys, and what the moves to neighbouring keys cost.
-    probes
-        How many keys to try besides the vector's own.
-
-    Returns
-    -------
-    ndarray
-        uint64 (n, 1 + probes). Where there are fewer keys than that, the vector's own stands again.
+    moves: keys, and the costs of the moves to neighbouring keys.
+    probes: number of keys to try besides the vector's own.
+    Returns uint64 (n, 1 + probes). Where there are fewer keys, the vector's own is repeated.
 
     Examples
     --------
@@ -88,7 +79,7 @@ def next_keys(moves: Moves, probes: int) -> Hashes:
 
 
 def buckets(keys: Hashes) -> Buckets:
-    """File vectors, by position, under their keys.
+    """Build buckets of vectors, by position, from their keys.
 
     Examples
     --------
@@ -104,20 +95,11 @@ def buckets(keys: Hashes) -> Buckets:
 
 
 def probed(numbers: Numbers, tried: Hashes, signatures: Codes | None = None) -> Probed:
-    """Make a block of one table: file the vectors under the first of the keys they try.
+    """Make a block of one table, with the vectors in the buckets of their first key.
 
-    Parameters
-    ----------
-    numbers
-        The vectors' numbers, ascending.
-    tried
-        What `next_keys` gave, (m, 1 + probes).
-    signatures
-        uint64 (m, words); without any, candidates are not compared.
-
-    Returns
-    -------
-    Probed
+    numbers: the vectors' numbers, ascending.
+    tried: the result of `next_keys`, (m, 1 + probes).
+    signatures: uint64 (m, words); without them candidates are not compared.
 
     Examples
     --------
@@ -134,22 +116,11 @@ def probed(numbers: Numbers, tried: Hashes, signatures: Codes | None = None) -> 
 
 
 def within(block: Probed, most: Limits = _NO_LIMITS, rows: tuple[int, int] | None = None) -> Iterator[CandidatePairs]:
-    """Give the candidates of one table within a block, a portion at a time.
+    """Yield the candidates of one table within a block, in batches.
 
-    Parameters
-    ----------
-    block
-        Vectors in one table.
-    most
-        In how many bits of their signatures candidates may differ: of the first 64, and of all.
-    rows
-        Only what the vectors at these positions, from the first to before the last, find: a caller can share the
-        work out. All unless given.
-
-    Yields
-    ------
-    ndarray
-        uint32 (n, 2), numbers, the lesser first.
+    most: maximum number of differing signature bits of candidates: of the first 64, and of all.
+    rows: range of the positions that probe, to share the work; all by default.
+    Yields uint32 (n, 2), numbers, the smaller first.
 
     Examples
     --------
@@ -163,7 +134,7 @@ def within(block: Probed, most: Limits = _NO_LIMITS, rows: tuple[int, int] | Non
 
 
 def across(left: Probed, right: Probed, most: Limits = _NO_LIMITS) -> Iterator[CandidatePairs]:
-    """Give the candidates of one table between two blocks: what either side finds in the other.
+    """Yield the candidates of one table between two blocks: what either side finds in the other.
 
     Examples
     --------
@@ -175,30 +146,19 @@ def across(left: Probed, right: Probed, most: Limits = _NO_LIMITS) -> Iterator[C
     """
     for lefts, rights in _looked_up(left, right, most, 0, same=False):
         yield np.stack([left.numbers[lefts], right.numbers[rights]], axis=1)
-    for rights, lefts in _looked_up(right, left, most, 1, same=False):  # who shares a key has met already
+    for rights, lefts in _looked_up(right, left, most, 1, same=False):  # equal keys have been found already
         yield np.stack([left.numbers[lefts], right.numbers[rights]], axis=1)
 
 
 def asked(
     tried: Hashes, signatures: Codes, block: Probed, most: Limits = _NO_LIMITS, rows: tuple[int, int] | None = None
 ) -> Iterator[CandidatePairs]:
-    """Give what queries find in one table of a block: only the queries look, so what they find is less than `across`.
+    """Yield what queries find in one table of a block. Only the queries probe, so they find less than `across`.
 
-    Parameters
-    ----------
-    tried, signatures
-        The queries' keys, as `next_keys` gave them, and their signatures.
-    block
-        The vectors that are asked.
-    most
-        In how many bits of their signatures candidates may differ: of the first 64, and of all.
-    rows
-        Only the queries at these positions.
-
-    Yields
-    ------
-    ndarray
-        uint32 (n, 2): the position of a query, in ascending order, and the number of a vector.
+    tried, signatures: the queries' keys, from `next_keys`, and their signatures.
+    most: maximum number of differing signature bits of candidates: of the first 64, and of all.
+    rows: range of the queries' positions.
+    Yields uint32 (n, 2): the position of a query, ascending, and the number of a vector.
 
     Examples
     --------
@@ -209,14 +169,14 @@ def asked(
     [[[0, 3], [0, 8], [1, 3]]]
     """
     asking = Probed(np.arange(len(tried), dtype=np.uint32), tried, signatures, block.buckets, block.first_words)
-    for queries, found in _looked_up(asking, block, most, 0, same=False, rows=rows):
-        yield np.stack([queries, block.numbers[found]], axis=1)
+    for queries, positions in _looked_up(asking, block, most, 0, same=False, rows=rows):
+        yield np.stack([queries, block.numbers[positions]], axis=1)
 
 
 def _looked_up(
     asking: Probed, holding: Probed, most: Limits, probe: int, same: bool, rows: tuple[int, int] | None = None
 ) -> Iterator[tuple[Numbers, Numbers]]:
-    """Positions on both sides, wherever one that asks finds one that is held."""
+    """Yield positions on both sides where a probing vector finds a stored one."""
     first, last = rows or (0, len(asking.numbers))
     if first >= last or not len(holding.numbers):
         return

@@ -1,7 +1,7 @@
-"""Keys of vectors to candidates: one hash table of buckets, and what those find who look into it.
+"""Multi-probe LSH: a hash table of buckets, and its lookups.
 
-A bucket is a run of places; the full key stands at each, so nothing rests on the bits that chose the bucket.
-Candidates are compared by their signatures where they are found, before they take any room.
+A bucket is a run of entries with their full keys, so bucket collisions do no harm. Candidates are compared by their
+signatures at once, before they are stored.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from twinset.compiled.bytes_kernels import U, fmix64, ones
 
 @kernel("void(uint64[::1], uint64, uint32[::1], uint64[::1], uint32[::1])")
 def file_keys(keys, shift, starts, filed, members):  # type: ignore[no-untyped-def]
-    """Bucket b, the mixed key's bits from `shift` on, holds places starts[b] to starts[b+1] of filed and members.
+    """Bucket b, the mixed key's bits from `shift` on, has the entries starts[b] to starts[b+1] of filed and members.
 
     keys uint64 (n); starts uint32 (buckets + 1); filed uint64, members uint32 (n): keys and their positions, ascending
     within a bucket. The last three are written.
@@ -22,7 +22,7 @@ def file_keys(keys, shift, starts, filed, members):  # type: ignore[no-untyped-d
         starts[(fmix64(keys[i]) >> shift) + U(1)] += np.uint32(1)
     for b in range(1, len(starts)):
         starts[b] += starts[b - 1]
-    # Filling moves each start to the end of its bucket, which is the start of the next: from the back it comes right.
+    # Filling moves each start to the end of its bucket, the start of the next; going backwards restores the starts.
     for i in range(len(keys) - 1, -1, -1):
         bucket = (fmix64(keys[U(i)]) >> shift) + U(1)
         starts[bucket] -= np.uint32(1)
@@ -35,7 +35,7 @@ def file_keys(keys, shift, starts, filed, members):  # type: ignore[no-untyped-d
 
 @inlined
 def differing(left, right):  # type: ignore[no-untyped-def]
-    """In how many bits two rows of words differ."""
+    """Number of bits in which two rows of words differ."""
     count = 0
     for word in range(len(left)):
         count += ones(left[U(word)] ^ right[U(word)])
@@ -50,12 +50,12 @@ def look_up(
     tried, first, last, probe, same, shift, starts, filed, members, first_words, left_signatures, right_signatures,
     most_first, most, state, lefts, rights,
 ):  # type: ignore[no-untyped-def]  # fmt: skip
-    """Pairs of a row from `first` to `last` and a position that has one of the keys it tries, from `probe` on.
+    """Find the pairs of a row from `first` to `last` and a position with one of its keys, from `probe` on.
 
-    Pairs whose signatures differ in more than `most` bits, or in more than `most_first` of the first 64, are left out;
-    first_words uint64 holds those 64 in the order of the buckets. With `same` both sides are the same vectors: the
-    lesser position comes first, none meets itself, and who shares a key meets once. Fills lefts and rights and returns
-    how many; when they are full, state holds [row, probe, place] to go on from, else state[0] is -1.
+    Skips pairs whose signatures differ in more than `most` bits, or in more than `most_first` of the first 64;
+    first_words uint64 has those 64 in bucket order. With `same` both sides are the same vectors: the smaller position
+    comes first, no vector is paired with itself, and equal keys pair once. Fills lefts and rights and returns the
+    number of pairs; when they are full, state is [row, probe, entry] to resume from, else state[0] is -1.
     """
     n_tried, signed = tried.shape[1], left_signatures.shape[1] > 0
     begin, end = np.empty(n_tried, np.uint32), np.empty(n_tried, np.uint32)
@@ -63,7 +63,7 @@ def look_up(
     row, resumed_probe, resumed_place = max(first, state[0]), state[1], state[2]
     while row < last:
         word = left_signatures[row, 0] if signed else U(0)
-        for p in range(n_tried):  # all buckets first: their memory is fetched at the same time
+        for p in range(n_tried):  # all buckets first, so that their memory is fetched in parallel
             bucket = fmix64(tried[row, p]) >> shift
             begin[p] = starts[bucket]
             end[p] = starts[bucket + U(1)]

@@ -1,1 +1,1 @@
-"""Pairs to clusters: which document is kept, and which are removed because of it."""
+"""Cluster pairs: choose the kept document of each cluster and the removed ones."""

@@ -1,12 +1,11 @@
 """Fold near-duplicates of a ranking under their first appearance.
 
-Each result is folded under the first result that is near to it and not folded itself; if there is none, it is shown.
-So nothing is folded under a hidden result, and nothing chains: each folded result was compared exactly with the one
-that is shown.
+Each result is folded under the first earlier result that is near it and not folded itself; otherwise it is shown. So
+nothing is folded under a hidden result, and nothing chains: each folded result was compared exactly with the one shown.
 
-The first result, not the most similar one, because readers go through the ranking in order. This is the rule of leader
-clusters (`group.py`) with the ranking as keep policy, so that a page of results and a deduplicated collection agree.
-Later results never change how earlier ones were folded.
+It is the first result, not the most similar one, because readers go through the ranking in order. This is the leader
+rule (`group.py`) with the ranking as keep policy, so a page of results and a deduplicated collection agree. Later
+results never change how earlier ones are folded.
 """
 
 from dataclasses import dataclass
@@ -21,9 +20,9 @@ from twinset.schema import Hashes, Numbers, Places
 class RankedSets:
     """Shingle sets in the order of a ranking, with prefixes and bitmaps that rule out most pairs quickly.
 
-    Set i is hashes[starts[i]:starts[i]+sizes[i]]; the prefix of its tokens in an order by frequency begins with
-    alone[i] tokens that no other set has and goes on with keys[offsets[i]:offsets[i+1]]; its bitmap is
-    bits[bit_offsets[i]:bit_offsets[i+1]]. All are of one threshold: see `candidates/prefix.py`.
+    Set i is hashes[starts[i]:starts[i]+sizes[i]]. The prefix of its tokens, by frequency, is alone[i] unique tokens and
+    then keys[offsets[i]:offsets[i+1]]. Its bitmap is bits[bit_offsets[i]:bit_offsets[i+1]]. All are for one threshold:
+    see `candidates/prefix.py`.
     """
 
     hashes: Hashes
@@ -37,7 +36,7 @@ class RankedSets:
 
 
 def fold(ranked: RankedSets, threshold: float) -> tuple[Numbers, Numbers]:
-    """Give for each set the place of the set it is folded under (or its own), and the number of shared tokens.
+    """Return for each set the position of the set it is folded under (or its own), and the number of shared tokens.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Fold a ranking: each result goes under the first earlier result that is near to it and not folded itself.
+"""Fold a ranking: each result goes under the first earlier result that is near it and not folded itself.
 
-Results are numbered by their place in the ranking; a head is a result that is not folded. Prefixes and bitmaps of the
-shingle sets rule out nearly all heads; the overlap with the others is counted exactly. `candidates/prefix.py` explains
-why no near head is ruled out.
+Results are numbered by rank; a head is a result that is not folded. Prefixes and bitmaps of the shingle sets rule out
+nearly all heads; the overlap with the others is counted exactly. `candidates/prefix.py` explains why no near head is
+ruled out.
 """
 
 import numpy as np
@@ -12,15 +12,15 @@ from twinset.compiled.bytes_kernels import U, ones
 
 SLOT_MIX = U(0x9E3779B97F4A7C15)
 RULED_OUT = np.uint32(0xFFFFFFFF)
-SLACK = 1.0 - 1e-12  # what rounding may cost a bound; far below one shingle for any set that fits in memory
+SLACK = 1.0 - 1e-12  # rounding margin of a bound; far below one shingle for any set that fits in memory
 
 
 @kernel("int64(uint64[::1], uint64[::1], uint32[::1], uint32[::1], int64[::1])")
 def number_lists(keys, table, numbers, lists, lengths):  # type: ignore[no-untyped-def]
-    """Number the distinct keys as they come: lists[k] is the number of keys[k]; returns how many there are.
+    """Number the distinct keys by first appearance: lists[k] is the number of keys[k]; return how many there are.
 
-    lengths int64, zeros, room for as many as there are keys: how often each key is there. Scratch: table uint64, zeros,
-    and numbers uint32, of one power of two of places, more than there are keys.
+    lengths int64 (keys), zero: occurrences of each key. Scratch: table uint64, zero, and numbers uint32, of one power
+    of two of slots, more than there are keys.
     """
     mask = U(len(table) - 1)
     count = 0
@@ -40,7 +40,7 @@ def number_lists(keys, table, numbers, lists, lengths):  # type: ignore[no-untyp
 
 @inlined
 def load(tokens, places):  # type: ignore[no-untyped-def]
-    """Put a set into a hash table of the least power of two over twice its size, for which `places` has room."""
+    """Insert a set into a hash table of the smallest power of two over twice its size; `places` has room for it."""
     size = 8
     while size < 2 * len(tokens):
         size *= 2
@@ -57,9 +57,9 @@ def load(tokens, places):  # type: ignore[no-untyped-def]
 
 @inlined
 def overlap(tokens, places, mask, size, threshold):  # type: ignore[no-untyped-def]
-    """How many tokens are in the loaded set of this size, or 0 where Jaccard is below the threshold."""
+    """Number of tokens in the loaded set of this size, or 0 where Jaccard is below the threshold."""
     total = len(tokens)
-    # J >= t means an overlap of at least t/(1+t) (|A|+|B|): so many may be missing, and no more
+    # J >= t means an overlap of at least t/(1+t) (|A|+|B|): at most the rest may be missing
     spare = total - np.int64(threshold / (1.0 + threshold) * (size + total) * SLACK)
     count = 0
     for x in tokens:
@@ -80,11 +80,11 @@ def bits_allow(one, other, both, threshold):  # type: ignore[no-untyped-def]
     """Whether the bitmaps of two sets, of `both` tokens together, differ in few enough bits; the longer is folded."""
     if len(one) > len(other):
         one, other = other, one
-    # an overlap of t/(1+t) (|A|+|B|) leaves (1-t)/(1+t) (|A|+|B|) tokens that only one of them has
+    # an overlap of t/(1+t) (|A|+|B|) leaves (1-t)/(1+t) (|A|+|B|) tokens in only one of them
     most = both - 2.0 * threshold / (1.0 + threshold) * both * SLACK
     size, folds = len(one), len(other) // len(one)
     count = 0
-    if folds == 1:  # sets of about the same size, the most frequent case: a loop that vectorises
+    if folds == 1:  # sets of similar size, the most frequent case: a loop that vectorises
         for j in range(size):
             count += ones(one[j] ^ other[j])
     else:
@@ -98,12 +98,12 @@ def bits_allow(one, other, both, threshold):  # type: ignore[no-untyped-def]
 
 @inlined
 def ask_lists(i, sizes, threshold, alone, offsets, lists, starts, ends, members, positions, met, touched):  # type: ignore[no-untyped-def]
-    """List in `touched` the heads that share a key of i's prefix; met[j] is RULED_OUT where the positions say so."""
+    """List in `touched` the heads that share a key of i's prefix; met[j] is RULED_OUT where positions rule j out."""
     share = threshold / (1.0 + threshold) * SLACK
     size = np.int64(sizes[i])
     count = 0
     for k in range(offsets[i], offsets[i + 1]):
-        left = size - (np.int64(alone[i]) + k - offsets[i])  # this token and those behind it
+        left = size - (np.int64(alone[i]) + k - offsets[i])  # this token and those after it
         for at in range(starts[lists[k]], ends[lists[k]]):
             j = members[at]
             seen = met[j]
@@ -119,7 +119,7 @@ def ask_lists(i, sizes, threshold, alone, offsets, lists, starts, ends, members,
 
 @inlined
 def enter(i, alone, offsets, lists, ends, members, positions):  # type: ignore[no-untyped-def]
-    """Make i a member of the lists of its prefix. Results come in order, so every list ascends."""
+    """Enter i in the lists of its prefix. Results come in order, so every list ascends."""
     for k in range(offsets[i], offsets[i + 1]):
         at = ends[lists[k]]
         members[at] = i
@@ -129,7 +129,7 @@ def enter(i, alone, offsets, lists, ends, members, positions):  # type: ignore[n
 
 @inlined
 def reach(i, offsets, lists, starts, ends):  # type: ignore[no-untyped-def]
-    """How many members the lists of i's prefix have."""
+    """Number of members of the lists of i's prefix."""
     total = 0
     for k in range(offsets[i], offsets[i + 1]):
         total += ends[lists[k]] - starts[lists[k]]
@@ -145,13 +145,12 @@ def fold(
     hashes, set_starts, sizes, threshold, alone, offsets, lists, starts, bit_offsets, bits,
     ends, members, positions, met, touched, heads, places, leader, shared,
 ):  # type: ignore[no-untyped-def]  # fmt: skip
-    """leader[i]: the head under which result i is folded, or i itself; shared[i]: the tokens that they share, or 0.
+    """leader[i]: the head under which result i is folded, or i itself; shared[i]: number of shared tokens, or 0.
 
-    Set i is hashes[set_starts[i]:set_starts[i]+sizes[i]]. Its prefix begins with alone[i] tokens that no other set has;
-    the rest is in the lists lists[offsets[i]:offsets[i+1]], of which list l has room for starts[l+1] - starts[l]
-    members. Its bitmap is bits[bit_offsets[i]:bit_offsets[i+1]]. ends: as starts at first. Scratch: members, positions
-    (room of all lists), met (zeros), touched, heads (one place a result), places (a power of two over twice the
-    largest set).
+    Set i is hashes[set_starts[i]:set_starts[i]+sizes[i]]. Its prefix is alone[i] unique tokens, then those of the lists
+    lists[offsets[i]:offsets[i+1]]; list l has room for starts[l+1] - starts[l] members. Its bitmap is
+    bits[bit_offsets[i]:bit_offsets[i+1]]. ends: a copy of starts. Scratch: members, positions (room of all lists), met
+    (zero), touched, heads (results), places (a power of two over twice the largest set).
     """
     n_heads = 0
     for i in range(len(sizes)):
@@ -162,18 +161,18 @@ def fold(
         size = np.int64(sizes[i])
         tokens = hashes[set_starts[i] : set_starts[i] + size]
         bitmap = bits[bit_offsets[i] : bit_offsets[i + 1]]
-        # where the lists are of tokens that everybody has, the bitmaps of all heads are less to look at
+        # where the lists are long, checking the bitmaps of all heads is less work
         crowded = reach(i, offsets, lists, starts, ends) > n_heads * (1.0 + len(bitmap) / 16)
-        asked = heads
+        checked = heads
         count = n_heads
         if not crowded:
-            asked = touched
+            checked = touched
             count = ask_lists(
                 i, sizes, threshold, alone, offsets, lists, starts, ends, members, positions, met, touched
             )
         mask = U(0)
         for c in range(count):
-            j = np.int64(asked[c])
+            j = np.int64(checked[c])
             theirs = np.int64(sizes[j])
             excluded = met[j] == RULED_OUT or min(size, theirs) < threshold * max(size, theirs) * SLACK
             met[j] = 0
@@ -182,12 +181,12 @@ def fold(
             if bits_allow(bitmap, bits[bit_offsets[j] : bit_offsets[j + 1]], size + theirs, threshold):
                 if mask == U(0):
                     mask = load(tokens, places)
-                found = overlap(hashes[set_starts[j] : set_starts[j] + theirs], places, mask, size, threshold)
-                if found > 0:
+                common = overlap(hashes[set_starts[j] : set_starts[j] + theirs], places, mask, size, threshold)
+                if common > 0:
                     leader[i] = j
-                    shared[i] = found
+                    shared[i] = common
                     if crowded:
-                        break  # heads come in the order of the ranking
+                        break  # heads come in rank order
         if shared[i] == 0:
             heads[n_heads] = i
             n_heads += 1

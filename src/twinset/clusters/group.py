@@ -38,7 +38,7 @@ class Grouping:
     def add(self, portions: Iterable[Edges]) -> "Grouping":
         """Add edges, sorted by (later rank, earlier rank) over all portions.
 
-        One document's edges stay in one portion.
+        All edges of a document are in one portion.
         """
         for edges in portions:
             later, earlier, shared = (np.ascontiguousarray(column) for column in edges.T)

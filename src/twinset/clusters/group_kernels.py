@@ -16,10 +16,7 @@ def root_of(parents, node):  # type: ignore[no-untyped-def]
 
 @kernel("void(uint32[::1], uint32[::1], uint32[::1])")
 def unite(lefts, rights, parents):  # type: ignore[no-untyped-def]
-    """Union-find: join the trees of lefts[i] and rights[i].
-
-    The lesser root stays root, whatever the order of the edges.
-    """
+    """Union-find: join the trees of lefts[i] and rights[i]. The smaller root stays root, in any order of edges."""
     for i in range(len(lefts)):
         a = root_of(parents, np.int64(lefts[i]))
         b = root_of(parents, np.int64(rights[i]))
@@ -38,12 +35,12 @@ def flatten(parents):  # type: ignore[no-untyped-def]
 
 @kernel("void(uint32[::1], uint32[::1], uint32[::1], uint32[::1], uint32[::1])")
 def leaders(later, earlier, shared, leader, overlap):  # type: ignore[no-untyped-def]
-    """Edges sorted by (later, earlier) rank.
+    """Assign each document to the best-ranked kept document it has an edge with; otherwise it is kept.
 
-    A document falls to the best-ranked kept document it has an edge with, else it is kept.
+    Edges are sorted by (later, earlier) rank.
 
     leader uint32: a kept document leads itself (all do at the start); overlap uint32: the edge's shared count. Both may
-    be carried from one call to the next, as long as the edges go on in order.
+    be carried from one call to the next, as long as the edges continue in order.
     """
     for i in range(len(later)):
         if leader[later[i]] == later[i] and leader[earlier[i]] == earlier[i]:
@@ -53,11 +50,9 @@ def leaders(later, earlier, shared, leader, overlap):  # type: ignore[no-untyped
 
 @kernel("void(uint32[::1], uint32[::1], uint32[::1], uint32[::1], uint32[::1], uint32[::1], uint32[::1])")
 def complete(later, earlier, shared, leader, overlap, sizes, tally):  # type: ignore[no-untyped-def]
-    """As `leaders`, but a document joins a cluster only if it has an edge with every member.
+    """As `leaders`, but a document joins a cluster, the best-ranked, only if it has an edge with every member.
 
-    Of several, the best-ranked.
-
-    sizes uint32: members of the cluster a document leads, 1 at the start; tally uint32: scratch, zeros. All edges of
+    sizes uint32: members of the cluster a document leads, 1 at the start; tally uint32: scratch, zero. All edges of
     one `later` document must be in one call.
     """
     start = 0

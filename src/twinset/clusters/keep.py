@@ -1,8 +1,8 @@
 """Rank documents by the keep policy: the best of a cluster is kept.
 
 `KEYS` has the sort key of each rule of `options/keep_rules.py`, under the same name. The last tie goes to the earlier
-row where the policy names order or where rows have no ids of their own; else to the lesser id, so that shuffling the
-input changes nothing.
+row where the policy names order or where rows have no ids; otherwise to the smaller id, so that the order of the input
+does not matter.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ class _Names(Protocol):
 
 
 class RankedDocuments(Protocol):
-    """What a rule can look at, by document number: source, length, id, and any column of the input."""
+    """What a rule can use, by document number: source, length, id, and any column of the input."""
 
     @property
     def documents(self) -> int:
-        """The number of documents."""
+        """Number of documents."""
 
     @property
     def sources(self) -> npt.NDArray[Any]:
-        """The number of each document's SOURCE."""
+        """Number of each document's SOURCE."""
 
     @property
     def lengths(self) -> npt.NDArray[Any]:
@@ -84,13 +84,13 @@ KEYS: dict[str, Callable[[RankedDocuments, str], Key]] = {
     "newest": _by_column,
     "highest": _by_column,
 }
-"""The key of each rule, from the documents and the column that the rule names; final rules need none."""
+"""The key of each rule, from the documents and the rule's column; final rules need none."""
 
 
 def descending(column: pa.ChunkedArray, name: str) -> Key:
-    """Make keys of a column, the lowest for the highest value; nulls and NaN come last.
+    """Return the keys of a column, lowest for the highest value; nulls and NaN come last.
 
-    Text is ordered as text, but as numbers where every value is a number: in CSV files every column is text.
+    Text is ordered as text, or as numbers if every value is a number: in CSV files every column is text.
     """
     kind = column.type
     if pa.types.is_null(kind):
@@ -122,7 +122,7 @@ def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def by_id(ids: pa.ChunkedArray) -> Key:
-    """Make keys of ids: their places in the order of their bytes."""
+    """Return the keys of ids: their ranks in byte order."""
     order = np.asarray(pc.sort_indices(ids.cast(pa.large_binary())))
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))

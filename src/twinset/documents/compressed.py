@@ -20,9 +20,9 @@ from twinset.wording import reason
 
 CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
 
-# Packers may cut blocks where a write ends; writes of one size make the bytes a function of the content.
+# Compressors may end a block with a write; writes of one size make the bytes a function of the content.
 _PIECE = 2**20
-# What `xz -9` needs to unpack is 65 MiB; a file that asks for more is built to exhaust the reader.
+# `xz -9` needs 65 MiB to decompress; a file that needs more is built to exhaust the reader.
 _XZ_MEMORY = 256 * 2**20
 
 _DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException, UnicodeDecodeError)
@@ -32,7 +32,7 @@ class Reader(Protocol):
     """A readable stream of bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """Give up to `size` bytes, none at the end."""
+        """Return up to `size` bytes, none at the end."""
 
     def close(self) -> None:
         """Close the file."""
@@ -147,7 +147,7 @@ class _XzReader:
                 return piece
 
     def _next_stream(self) -> bool:
-        """Start on the next stream, past the zeros that may stand between two; false at the end."""
+        """Start the next stream, after optional zero padding; false at the end."""
         while True:
             if self._started:
                 self._left = self._left.lstrip(b"\0")
@@ -165,14 +165,14 @@ class _XzReader:
 
 
 class ByteWriter:
-    """Writes a file in pieces of one size, so that its bytes do not depend on the sizes of the writes."""
+    """Write a file in pieces of one size, so that its bytes do not depend on the sizes of the writes."""
 
     def __init__(self, path: Path, codec: str | None) -> None:
         self.path = path
         self._buffer = bytearray()
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            # Buffered: an unbuffered file may take less than it is given, and packers do not look.
+            # Buffered: an unbuffered file may write less than requested, and compressors do not check.
             self._file = open(path, "wb")  # noqa: SIM115 - closed by close() and abort()
             self._packer = _packer(self._file, codec)
 
@@ -198,7 +198,9 @@ class ByteWriter:
     def abort(self) -> None:
         """Close and remove the file."""
         self._buffer.clear()
-        with suppress(OSError, ValueError, pa.ArrowException):  # a packer writes when closed, and the disk may be full
+        with suppress(
+            OSError, ValueError, pa.ArrowException
+        ):  # a compressor writes when closed, and the disk may be full
             self._packer.close()
         with suppress(OSError):
             self._file.close()

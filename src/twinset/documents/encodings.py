@@ -1,4 +1,4 @@
-"""Text of legacy encodings brought to UTF-8."""
+"""Convert text of legacy encodings to UTF-8."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import pyarrow as pa
 
 from twinset.errors import OptionError, SourceError
 
-# In these, bytes below 128 may be part of other characters, so that rows and fields cannot be split as bytes.
+# In these, bytes below 128 may be part of other characters, so rows and fields cannot be split as bytes.
 _SHIFTING = ("utf-7", "utf-16", "utf-32", "iso2022", "hz")
 _EBCDIC = ("cp037", "cp273", "cp424", "cp500", "cp875", "cp1026", "cp1140")
 
 
 def is_utf8(encoding: str) -> bool:
-    """Whether bytes of this encoding are passed on as they are."""
+    """Whether bytes of this encoding need no conversion."""
     return known(encoding) in ("utf-8", "utf-8-sig", "ascii")
 
 
 def known(encoding: str) -> str:
-    """The usual name of an encoding; one that there is not raises `OptionError`."""
+    """Canonical name of an encoding; an unknown one raises `OptionError`."""
     try:
         name = codecs.lookup(encoding).name
         if isinstance(b"".decode(name), str):
@@ -31,7 +31,7 @@ def known(encoding: str) -> str:
 
 
 def check_splittable(encoding: str, name: str) -> None:
-    """Raise when rows of this encoding cannot be told apart as bytes."""
+    """Raise when rows of this encoding cannot be split as bytes."""
     usual = known(encoding).replace("_", "-")
     if usual.startswith(_SHIFTING) or usual in _EBCDIC:
         raise OptionError(
@@ -44,7 +44,7 @@ _LOOKED_AT = 256
 
 
 def utf16_in(head: bytes) -> str | None:
-    """The UTF-16 that the first bytes of a file look like, by its byte-order mark or its zeros; None for other bytes.
+    """Guess UTF-16 from the first bytes of a file, by its byte-order mark or its zeros; None for other bytes.
 
     >>> utf16_in("words".encode("utf-16")), utf16_in("words".encode("utf-16-be")), utf16_in(b"words")
     ('utf-16', 'utf-16-be', None)
@@ -53,34 +53,34 @@ def utf16_in(head: bytes) -> str | None:
         return "utf-16"
     head = head[:_LOOKED_AT]
     even, odd = head[::2].count(0), head[1::2].count(0)
-    # Most of a text is ASCII, spaces and line ends at least; the zeros of other files are not so well arranged.
+    # Most of a text is ASCII, at least spaces and line ends; the zeros of other files are not so regular.
     if len(head) >= 8 and 4 * max(even, odd) >= len(head) and not min(even, odd):
         return "utf-16-le" if odd else "utf-16-be"
     return None
 
 
 def refuse_utf16(head: bytes, name: str) -> None:
-    """Raise when a file of rows looks like UTF-16, in which rows cannot be told apart as bytes."""
+    """Raise when a file of rows looks like UTF-16, whose rows cannot be split as bytes."""
     if utf16_in(head):
         raise SourceError("looks like UTF-16, in which rows cannot be split; convert the file to utf-8", where=name)
 
 
 def decode(data: bytes, encoding: str) -> tuple[str, bool]:
-    """The text without its byte-order mark, and whether bytes had to be replaced by U+FFFD."""
+    """Decode a text without its byte-order mark; also return whether bytes were replaced by U+FFFD."""
     try:
         text, replaced = data.decode(encoding), False
     except UnicodeDecodeError:
         text, replaced = data.decode(encoding, "replace"), True
     text = text.removeprefix("\ufeff")
     if not text.isascii():
-        # Some codecs let through half a surrogate pair, which no UTF-8 can hold.
+        # Some codecs accept half a surrogate pair, which UTF-8 cannot encode.
         clean = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         return clean, replaced or clean != text
     return text, replaced
 
 
 def decode_array(values: Any, encoding: str) -> tuple[Any, list[int]]:
-    """An array of bytes as strings, and the rows in which bytes had to be replaced."""
+    """Decode an array of bytes; also return the rows in which bytes were replaced."""
     texts: list[str | None] = []
     rows: list[int] = []
     for row, value in enumerate(values.to_pylist()):

@@ -1,4 +1,4 @@
-"""Find files in folders and by patterns, and tell their formats by their endings."""
+"""Find files in folders and by patterns, and detect their formats by extension."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Skipped = list[tuple[str, str]]
 
 
 def format_of(name: str) -> tuple[str, str | None]:
-    """Tell the format and the compression of a file by its name.
+    """Detect the format and the compression of a file by its name.
 
     >>> format_of("news.jsonl.gz"), format_of("notes.md")
     (('jsonl', 'gzip'), ('text', None))
@@ -41,9 +41,9 @@ def is_marker(name: str) -> bool:
 
 
 def files_in(folder: Path, options: ReadOptions, skipped: Skipped) -> list[str]:
-    """Paths of the files below a folder, relative to it, in order; hidden ones and links are left out.
+    """Paths of the files below a folder, relative to it, sorted, without hidden files and links.
 
-    What Twinset wrote there, and what cannot be read where that is allowed, goes to `skipped`.
+    Twinset's own files, and unreadable ones where that is allowed, go to `skipped`.
     """
     return sorted(_walk(str(folder), "", options, skipped))
 
@@ -115,7 +115,7 @@ def matches_of(pattern: str) -> list[str]:
 
 
 def without_ours(matches: list[str], pattern: str, skipped: Skipped) -> list[str]:
-    """Leave out paths below folders that Twinset made, unless the pattern names such a folder itself."""
+    """Drop paths below folders that Twinset wrote, unless the pattern names such a folder itself."""
     named = list(itertools.takewhile(lambda part: not glob.has_magic(part), Path(pattern).parts))
     ours: dict[Path, str | None] = {}
     left: list[str] = []
@@ -139,7 +139,7 @@ def is_pattern(given: str) -> bool:
 
 
 def why_not_text(path: str, name: str, codec: str | None, options: ReadOptions) -> str | None:
-    """Why a file is no text: its format is binary, or it holds NUL bytes near its head; None if it is one."""
+    """Why a file is not a text: its format is binary, or it has NUL bytes near its head; None if it is one."""
     known = format_by_ending(split_codec(name)[0])
     try:
         with open_reader(path, codec, name) as stream:
@@ -148,7 +148,7 @@ def why_not_text(path: str, name: str, codec: str | None, options: ReadOptions) 
         reason = why_not_opened(path, name, options)
         if reason is None and codec is None:
             raise
-        # Damage, and what cannot be opened, is counted when the document itself is read, if there is one to count.
+        # Damaged and unreadable files are counted when the document is read.
         return None if os.path.exists(path) else reason
     utf8 = is_utf8(options.encoding)
     has_nul = b"\0" in head if utf8 else "\0" in head.decode(options.encoding, "ignore")
@@ -161,7 +161,7 @@ def why_not_text(path: str, name: str, codec: str | None, options: ReadOptions) 
 
 
 def why_not_opened(path: str, name: str, options: ReadOptions) -> str | None:
-    """Why a file cannot be opened, where such files are left out; elsewhere that is an error. None if it can be."""
+    """Why a file cannot be opened, where such files are skipped; otherwise raise. None if it can be."""
     try:
         with reading(name):
             open(path, "rb", buffering=0).close()
@@ -173,7 +173,7 @@ def why_not_opened(path: str, name: str, options: ReadOptions) -> str | None:
 
 
 def why_not_one_text(path: str, options: ReadOptions) -> str | None:
-    """Why a file given by name is probably not one text: its ending and its first character say JSON."""
+    """Why a file given by name is probably not one text: its extension and first character suggest JSON."""
     plain, codec = split_codec(path)
     if not plain.lower().endswith(".json") or options.lines:
         return None
@@ -181,7 +181,7 @@ def why_not_one_text(path: str, options: ReadOptions) -> str | None:
         with open_reader(path, codec, path) as stream:
             head = stream.read(_HEAD).decode(options.encoding, "ignore").lstrip("\ufeff \t\r\n")
     except SourceError:
-        return None  # which is reported when it is read
+        return None  # reported when it is read
     if not head.startswith(("[", "{")):
         return None
     return (

@@ -1,7 +1,7 @@
 """Normalize texts for comparison: valid UTF-8, NFC, lower case.
 
-ASCII texts pass untouched (the shingle kernel lower-cases them on its way); only the others are rewritten, and only
-those that may not be in NFC already are normalised, which is by far the slowest of these steps.
+ASCII texts are unchanged (the shingle kernel lowercases them). Only others are rewritten, and only those that may not
+be NFC are normalised, which is by far the slowest step.
 """
 
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ from twinset.schema import Bytes, Hashes, Places, Texts
 from twinset.unicode import classes, combining
 
 _ASCII, _LOWER, _NFC, _INVALID = range(4)
-_AS_TEXT = pc.CastOptions(pa.large_string(), allow_invalid_utf8=True)  # the survey has looked already
+_AS_TEXT = pc.CastOptions(pa.large_string(), allow_invalid_utf8=True)  # `survey` has validated it already
 
 
 @dataclass(frozen=True)
 class Normalized:
-    """Texts ready to be shingled, and the rows whose bytes were not UTF-8 and were replaced."""
+    """Texts ready to be shingled, and the rows whose invalid UTF-8 was replaced."""
 
     texts: list[Texts]
     replaced: Places
 
 
 def buffers_of(array: pa.Array) -> tuple[Bytes, Places]:
-    """Bytes and offsets of a string or binary array, with no copy where Arrow's layout allows."""
+    """Bytes and offsets of a string or binary array, without a copy where Arrow's layout allows."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     kind = array.type
@@ -52,7 +52,7 @@ def buffers_of(array: pa.Array) -> tuple[Bytes, Places]:
 def normalize(
     array: pa.Array, *, lowercase: bool = True, nfc: bool = True, wanted: npt.NDArray[np.bool_] | None = None
 ) -> Normalized:
-    """Bring a batch of texts (null counts as empty), or the wanted ones of it, to the form in which they are compared.
+    """Normalise a batch of texts (null counts as empty), or the wanted ones of it, for comparison.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def normalize(
     [3]
     """
     if pa.types.is_string_view(array.type) or pa.types.is_binary_view(array.type):
-        array = array.cast(pa.large_binary())  # Arrow cannot pick rows out of views
+        array = array.cast(pa.large_binary())  # Arrow cannot select rows of views
     data, offsets = buffers_of(array)
     needs = np.empty(len(array), np.uint8)
     kernels.survey(data, offsets, classes(), combining(), needs)
@@ -102,7 +102,7 @@ def _rewrite(array: pa.Array, rows: Places, needs: Bytes, lowercase: bool, nfc: 
 
 
 def hash_values(array: pa.Array, seed: int) -> Hashes:
-    """A 64-bit hash of each value of a column, of whatever type; nulls are equal to each other."""
+    """64-bit hash of each value of a column of any type; nulls are equal to each other."""
     hashes = np.empty(len(array), np.uint64)
     if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
         array = array.cast(pa.large_string())
@@ -114,7 +114,7 @@ def hash_values(array: pa.Array, seed: int) -> Hashes:
 
 
 def hash_rows(array: pa.Array, seed: int) -> Hashes:
-    """A 64-bit hash of the bytes of each row; that of null has no meaning."""
+    """64-bit hash of the bytes of each row; undefined for null."""
     data, offsets = buffers_of(array)
     hashes = np.empty(len(array), np.uint64)
     kernels.hash_values(data, offsets, np.uint64(seed), hashes)
@@ -122,7 +122,7 @@ def hash_rows(array: pa.Array, seed: int) -> Hashes:
 
 
 def lengths(array: pa.Array, others: Places | None = None) -> Hashes:
-    """The number of characters of each text, 0 for null; `others` are the rows that are not ASCII, if that is known."""
+    """Number of characters of each text, 0 for null; `others` are the rows that are not ASCII, if known."""
     data, offsets = buffers_of(array)
     counts = np.diff(offsets).astype(np.uint64)
     kernels.characters(data, offsets, np.arange(len(array)) if others is None else others, counts)

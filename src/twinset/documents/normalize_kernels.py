@@ -1,4 +1,4 @@
-"""What a text needs before it can be shingled."""
+"""Check which normalisation a text needs."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from twinset.compiled.bytes_kernels import HIGH, UNSETTLED, U, decode, fmix64, l
 
 @kernel("void(read(uint8), int64[::1], uint8[::1], uint8[::1], uint8[::1])")
 def survey(data, offsets, classes, combining, found):  # type: ignore[no-untyped-def]
-    """What each text needs before it is shingled: 0 nothing (ASCII), 1 lower-casing, 2 NFC as well, 3 it is not UTF-8.
+    """Normalisation of each text: 0 none (ASCII), 1 lower case, 2 NFC as well, 3 invalid UTF-8.
 
     2 means "may not be NFC": the quick check of Unicode Standard Annex 15 over `combining` classes and UNSETTLED code
     points.
@@ -58,7 +58,7 @@ def survey(data, offsets, classes, combining, found):  # type: ignore[no-untyped
 
 @kernel("void(read(uint8), int64[::1], uint64, uint64[::1])")
 def hash_values(data, offsets, seed, out):  # type: ignore[no-untyped-def]
-    """64-bit hashes of the values data[offsets[i]:offsets[i+1]], for finding equal ones."""
+    """64-bit hashes of the values data[offsets[i]:offsets[i+1]], to find equal ones."""
     for i in range(len(offsets) - 1):
         value = data[offsets[i] : offsets[i + 1]]
         h = seed ^ (U(len(value)) * U(0x9E3779B97F4A7C15))
@@ -76,7 +76,7 @@ def hash_values(data, offsets, seed, out):  # type: ignore[no-untyped-def]
 
 @kernel("void(read(uint8), int64[::1], int64[::1], uint64[::1])")
 def characters(data, offsets, rows, out):  # type: ignore[no-untyped-def]
-    """How many characters each text of some rows has: bytes that do not continue a UTF-8 sequence."""
+    """Number of characters of each text of some rows: bytes that do not continue a UTF-8 sequence."""
     for i in rows:
         count = 0
         for c in data[offsets[i] : offsets[i + 1]]:

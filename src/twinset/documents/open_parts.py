@@ -31,19 +31,19 @@ class SourceFile:
     folder_name: str = ""
 
     def goes_with(self, other: SourceFile) -> bool:
-        """Whether two texts are of one part: of the same folder, or both given by their own names."""
+        """Whether two texts belong to one part: of the same folder, or both given by name."""
         same = self.folder == other.folder
         return same and (self.folder is None or self.source == other.source)
 
 
 def part_class(format: Format) -> Any:
-    """Import the part that reads a format: what other formats need is not waited for."""
+    """Import the part class of a format, without what other formats need."""
     module, _, name = format.part.partition(":")
     return getattr(importlib.import_module(module), name)
 
 
 def file_part(file: SourceFile, kept: PurePosixPath, options: ReadOptions) -> Part:
-    """Open a file of rows; `kept` is where its kept rows go."""
+    """Open a file of rows; `kept` is the path of its kept rows."""
     kind, codec = format_of(file.path.name)
     where = (file.shown, file.source, options, file.path)
     part: Part
@@ -76,15 +76,15 @@ def text_part(texts: list[tuple[SourceFile, DocumentFile]], options: ReadOptions
 
 
 def document_file(file: SourceFile, kept: PurePosixPath) -> DocumentFile:
-    """Describe a file that is one document: its id, size and time, and where its copy goes."""
+    """Describe a file that is one document: its id, size, time, and the path of its copy."""
     try:
         about = os.stat(file.path)
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror}", where=file.shown) from error
-    # Without the number that tells copies of a file named twice apart: its id would appear twice, and shall.
+    # Without the number that distinguishes copies of a file named twice: its id appears twice on purpose.
     below = PurePosixPath(*file.components[-len(kept.parts) :])
     shown = str(below) if file.folder is not None else file.shown
-    # A name that is not UTF-8 cannot be an id as it is; it is shown as Python would.
+    # A name that is not UTF-8 cannot be an id; it is escaped as Python does.
     id = shown.encode("utf-8", "backslashreplace").decode()
     codec = format_of(file.path.name)[1]
     return DocumentFile(str(file.path), id, kept, file.source, codec, about.st_size, about.st_mtime_ns)

@@ -11,13 +11,13 @@ Components = tuple[str, ...]
 
 
 def components_of(path: Path | str) -> Components:
-    """The components of a path, without ``..`` and drive, so that it cannot lead outside the output."""
+    """Components of a path, without ``..`` and drive, so that it cannot lead outside the output."""
     whole = Path(os.path.abspath(path))
     return tuple(part for part in whole.parts if part not in (whole.anchor, "", ".", ".."))
 
 
 def distinct_names(files: Sequence[tuple[Components, int]]) -> list[PurePosixPath]:
-    """Give each file its last components: at least the number given, and more where two names would be equal.
+    """Return each file its last components: at least the number given, and more where two names would be equal.
 
     >>> distinct_names([(("a", "x.txt"), 1), (("b", "x.txt"), 1), (("b", "y.txt"), 1)])
     [PurePosixPath('a/x.txt'), PurePosixPath('b/x.txt'), PurePosixPath('y.txt')]
@@ -52,7 +52,7 @@ def _below_files(taken: dict[Components, list[int]]) -> set[int]:
 
 
 def _numbered(name: Components, used: set[Components]) -> Components:
-    """The name of a file that was given more than once."""
+    """A numbered name for a file that was given more than once."""
     stem, dot, ending = name[-1].partition(".")
     number = 2
     while (new := (*name[:-1], f"{stem}-{number}{dot}{ending}")) in used:

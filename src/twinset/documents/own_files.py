@@ -1,4 +1,4 @@
-"""Recognise what Twinset itself wrote and leave it out of the sources: it is no document."""
+"""Recognise files that Twinset wrote, and exclude them from the sources."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ STATE_ENDING, INDEX_ENDING = ".twinset-state", ".twinset"
 _TABLES = ("clusters.parquet", "documents.parquet", "pairs.parquet", "removed.parquet", "sources.parquet")
 _KEYS = ("check", "files", "hash_scheme", "version")
 _BESIDE = ("-lock", "-wal", "-shm", "-journal")
-_SQLITE, _MARK = b"SQLite format 3\0", b"TWSN"  # how an index begins, and what stands at byte 68 of it
+_SQLITE, _MARK = b"SQLite format 3\0", b"TWSN"  # the first bytes of an index, and those at byte 68
 
 
 def why_our_folder(folder: str, names: Sequence[str]) -> str | None:
-    """Why a folder with these names in it is passed over: a run made it; None if none did."""
+    """Why a folder with these names is skipped: a run made it; None otherwise."""
     if folder.endswith(STATE_ENDING) and "lock" in names:
         return "the state of a run that was stopped, or is at work"
     if "summary.json" not in names or not set(_TABLES) <= set(names):
@@ -30,7 +30,7 @@ def why_our_folder(folder: str, names: Sequence[str]) -> str | None:
 
 
 def why_our_file(path: str) -> str | None:
-    """Why a file is passed over: it is an index, or lies beside one; None if it is neither.
+    """Why a file is skipped: it is an index or belongs to one; None otherwise.
 
     >>> why_our_file("news.jsonl")
     """
@@ -51,19 +51,19 @@ _O = TypeVar("_O", bound=Any)
 
 
 def exclude_files(options: _O, sources: Sequence[object], files: Sequence[str]) -> _O:
-    """Give the options with patterns that keep some files, such as those of an index, out of the sources."""
+    """Return the options with patterns that exclude some files, such as those of an index, from the sources."""
     return _excluding(options, patterns_of_files(files, sources))
 
 
 def patterns_of_files(files: Sequence[str], sources: Sequence[object]) -> tuple[str, ...]:
-    """Give the patterns that keep some files from being read as documents of a source that includes them."""
+    """Return the patterns that exclude some files from a source that includes them."""
     patterns: list[str] = []
     for source in sources if files else ():
         if not isinstance(source, (str, os.PathLike)) or source == "-":
             continue
         if os.path.isdir(source):
             patterns += [glob.escape(name) for file in files if (name := _name_in(source, file)) is not None]
-        elif not os.path.exists(source):  # a pattern, which fits names
+        elif not os.path.exists(source):  # a pattern, which matches names
             patterns += [glob.escape(os.path.basename(file)) for file in files]
     return tuple(dict.fromkeys(patterns))
 
@@ -71,7 +71,7 @@ def patterns_of_files(files: Sequence[str], sources: Sequence[object]) -> tuple[
 def exclude_outputs(
     options: _O, outputs: Sequence[os.PathLike[str]], sources: Sequence[object], patterns: tuple[str, ...] = ()
 ) -> tuple[_O, tuple[str, ...]]:
-    """Give the options with patterns that keep outputs, and more, out of the sources; and these patterns."""
+    """Return the options with patterns that exclude outputs, and more, from the sources; and these patterns."""
     for source in sources:
         if not isinstance(source, (str, os.PathLike)) or not os.path.isdir(source):
             continue
@@ -80,7 +80,7 @@ def exclude_outputs(
             if inside is not None:
                 name = glob.escape(inside)
                 patterns += (f"{name}/*", f"{name}{STATE_ENDING}/*")
-                # The name of an output folder alone would leave out every folder of that name, wherever it is.
+                # The name of an output folder alone would exclude every folder of that name.
                 patterns += (name,) if isinstance(options, (PairsOptions, SketchOptions)) else ()
     patterns = tuple(dict.fromkeys(patterns))
     return _excluding(options, patterns), patterns
@@ -93,13 +93,13 @@ def _excluding(options: _O, patterns: tuple[str, ...]) -> _O:
 
 
 def _name_in(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -> str | None:
-    """Give the name of a file relative to a folder that includes it; None if it lies elsewhere."""
+    """Return the name of a file relative to a folder that includes it; None if it is elsewhere."""
     name = os.path.relpath(os.path.abspath(path), os.path.abspath(os.fsdecode(folder)))
     return None if name == ".." or name.startswith("../") else name
 
 
 def names_in(folder: str) -> list[str]:
-    """The names in a folder; none where it cannot be read."""
+    """Names in a folder; none where it cannot be read."""
     try:
         return os.listdir(folder)
     except OSError:
@@ -107,10 +107,10 @@ def names_in(folder: str) -> list[str]:
 
 
 def _is_summary(folder: str) -> bool:
-    """Whether the summary in a folder is one of ours."""
+    """Whether the summary in a folder is Twinset's."""
     try:
         with open(os.path.join(folder, "summary.json"), "rb") as file:
-            found = orjson.loads(file.read())
+            summary = orjson.loads(file.read())
     except (OSError, orjson.JSONDecodeError):
         return False
-    return isinstance(found, dict) and all(key in found for key in _KEYS)
+    return isinstance(summary, dict) and all(key in summary for key in _KEYS)

@@ -1,4 +1,4 @@
-"""The contract of a source: parts (a file, a folder, a table) of chunks, read as blocks of rows."""
+"""The interface of a source: parts (a file, a folder, a table) of chunks, read as blocks of rows."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from twinset.system.digests import file_digest
 from twinset.wording import at_line, at_row
 
 MAX_ROW_BYTES = 128 * 2**20
-"""Maximum size of a row, line or document. It does not depend on the memory limit: results never do."""
+"""Maximum size of a row, line or document, independent of the memory limit, as results are."""
 
 LEAST_ROW = 256
-"""Minimum size at which a row is counted when chunks are cut: bookkeeping takes about as much for each."""
+"""Minimum size counted per row when chunks are planned: bookkeeping takes about as much."""
 
 FLAG_NAMES = ("cluster", "duplicate_of", "similarity")
 FLAG_SCHEMA = pa.schema([("cluster", pa.string()), ("duplicate_of", pa.string()), ("similarity", pa.float64())])
@@ -38,11 +38,10 @@ Unreadable = list[tuple[int, str]]
 class Block:
     """Some consecutive rows of a part, in memory.
 
-    `texts` are strings or bytes (bytes may be invalid UTF-8); null for an unreadable row and for a null text.
-    `ids` is None where rows have no id of their own, `sources` where all rows are of the part's own source.
-    `unreadable` and `replaced` name rows, counted from the block's first: those that are no documents, and those in
-    which bytes were replaced as they were decoded. `lengths` is None where the texts tell them. `payload` is
-    what a writer needs of the rows.
+    `texts` are strings or bytes (maybe invalid UTF-8); null for an unreadable row and for a null text. `ids` is None
+    where rows have no ids, `sources` where all rows are of the part's own source. `unreadable` and `replaced` are rows,
+    counted from the block's first: those that are not documents, and those with replaced bytes. `lengths` is None where
+    the texts give them. `payload` is what a writer needs of the rows.
     """
 
     rows: int
@@ -75,12 +74,12 @@ class Block:
 
 
 PictureSketch = Callable[[npt.NDArray[np.float32]], npt.NDArray[Any]]
-"""From grids of colours, float32 (n, 32, 32, 3), to what pictures are compared by: an array of n rows."""
+"""Sketch function of pictures: from grids of colours, float32 (n, 32, 32, 3), to an array of n rows."""
 
 
 @dataclass(slots=True)
 class DocumentFile:
-    """A file that is one document: where it is, its id, and where its copy goes below ``kept/``."""
+    """A file that is one document: its path, its id, and the path of its copy below ``kept/``."""
 
     path: str
     id: str
@@ -99,7 +98,7 @@ class Chunk(ABC):
 
     @abstractmethod
     def read(self, whole: bool = False, texts_only: bool = False) -> Block:
-        """Read the rows: with what a writer needs (`whole`), or nothing but the texts (`texts_only`)."""
+        """Read the rows: with what a writer needs (`whole`), or only the texts (`texts_only`)."""
 
 
 class KeptWriter(ABC):
@@ -115,7 +114,7 @@ class KeptWriter(ABC):
 
     @abstractmethod
     def abort(self) -> None:
-        """Give up and remove what was written."""
+        """Remove what was written."""
 
 
 class Taking:
@@ -126,7 +125,7 @@ class Taking:
         self._tables: list[Any] = []
 
     def write(self, block: Block, chosen: Mask) -> None:
-        """Take the rows of a whole-read block that the mask `chosen` selects."""
+        """Add the rows of a whole-read block that the mask `chosen` selects."""
         self._tables.append(self._part.take_rows(block, chosen))
 
     def tables(self) -> list[Any]:
@@ -137,9 +136,9 @@ class Taking:
 class Part(ABC):
     """One file, folder of texts or table, read in order as chunks of rows.
 
-    `name` is the path as given; `source` counts the SOURCE arguments; `kept_name` is where the kept rows go,
-    below ``kept/``. `files` are those of a part whose documents are whole files; `picture_sketch` is what parts of
-    pictures make of them.
+    `name` is the path as given; `source` is the number of the SOURCE argument; `kept_name` is the path of the kept rows
+    below ``kept/``. `files` are those of a part whose documents are whole files; `picture_sketch` is the sketch
+    function of pictures.
     """
 
     format: str
@@ -160,7 +159,7 @@ class Part(ABC):
 
     @property
     def wanted(self) -> frozenset[str]:
-        """Further columns that blocks must carry; an unknown name raises `ColumnError`."""
+        """Further columns of blocks; an unknown name raises `ColumnError`."""
         return self._wanted
 
     @wanted.setter
@@ -171,7 +170,7 @@ class Part(ABC):
 
     @property
     def column_names(self) -> list[str]:
-        """The names of the columns, as far as they are known before reading."""
+        """Names of the columns, as far as known before reading."""
         return []
 
     def check_column(self, name: str, option: str) -> None:
@@ -180,7 +179,7 @@ class Part(ABC):
             raise self.no_column(name, option)
 
     def no_column(self, name: str, option: str) -> ColumnError:
-        """Make the error for a column that is not there."""
+        """Make the error for a missing column."""
         names = self.column_names
         listed = ", ".join(repr(one) for one in names[:30]) + (", …" if len(names) > 30 else "")
         message = f"there is no column {name!r}; the columns are {listed or 'none'}: name one with {option}"
@@ -199,15 +198,15 @@ class Part(ABC):
 
     @abstractmethod
     def take_rows(self, block: Block, chosen: Mask) -> Any:
-        """Give the chosen rows of a whole-read block as an Arrow table."""
+        """Return the chosen rows of a whole-read block as an Arrow table."""
 
     def take_long_rows(self, block: Block, chosen: Mask) -> Any:
-        """Give the chosen rows of a block of a long table: all columns, where all rows have the same."""
+        """Return the chosen rows of a block of a long table, with all columns if all rows have the same."""
         return self.take_rows(block, chosen)
 
     @property
     def flag_schema(self) -> Any:
-        """The columns of ``--flag``: the last is a similarity, or a distance where items are compared by one."""
+        """The columns of ``--flag``; the last is a similarity or a distance."""
         if self.options.measure in ("jaccard", "cosine"):
             return FLAG_SCHEMA
         kind = pa.int32() if self.options.measure == "bits" else pa.float64()
@@ -215,7 +214,7 @@ class Part(ABC):
 
     @property
     def flag_names(self) -> tuple[str, ...]:
-        """Their names."""
+        """Names of the columns of ``--flag``."""
         return tuple(self.flag_schema.names)
 
     def taking(self) -> Taking:
@@ -225,7 +224,7 @@ class Part(ABC):
     def prepare(  # noqa: B027 - most parts have nothing to do
         self, spread: Callable[..., Any], begin: Callable[[int | None], None], advance: Callable[[int], None]
     ) -> None:
-        """Do long work that must precede `chunks`; progress in rows goes to `begin` and `advance`."""
+        """Do long work that must precede `chunks`; `begin` and `advance` receive progress in rows."""
 
     @property
     def rows_read(self) -> int:
@@ -255,7 +254,7 @@ class Part(ABC):
         self.id_name = None
 
     def check_flag(self) -> None:
-        """Raise when the columns of ``--flag`` cannot be added; from now on rows with them are refused."""
+        """Raise when the columns of ``--flag`` cannot be added; from now on rows that have them are refused."""
         for name in self.flag_names:
             if name in self.column_names:
                 raise OptionError(
@@ -265,7 +264,7 @@ class Part(ABC):
         self.flagged = True
 
     def file_bytes(self, row: int) -> bytes:
-        """The bytes of the file that is a document, where documents are files."""
+        """The bytes of a document's file, where documents are files."""
         raise SourceError(f"row {row} is no file of its own", where=self.name)
 
     def check_unchanged(self) -> None:
@@ -292,9 +291,9 @@ class Part(ABC):
         return about
 
     def bad_row(self, bad: Unreadable, row: int, place: int, reason: str, *, lines: bool = True) -> None:
-        """Refuse a malformed row: raise, or note it in `bad` under ``--on-error skip``.
+        """Refuse a malformed row: raise, or record it in `bad` under ``--on-error skip``.
 
-        Its place is the number of a line, or without `lines` that of a row.
+        `place` is the number of a line, or without `lines` that of a row.
         """
         where = at_line(self.name, place) if lines else at_row(self.name, place)
         if self.options.on_error != "skip":

@@ -44,7 +44,7 @@ class Sources:
     skipped: list[tuple[str, str]] = field(default_factory=list)
 
     def describe(self) -> dict[str, Any]:
-        """Say what would be read, in plain values."""
+        """Describe what would be read, in plain values."""
         return {
             "parts": [part.describe() for part in self.parts],
             "skipped": [{"name": name, "reason": reason} for name, reason in self.skipped],
@@ -55,17 +55,10 @@ class Sources:
 def open_sources(sources: Sequence[object], options: ReadOptions, *, scratch: Path, against: bool = False) -> Sources:
     """Find and open everything that the sources name; only headers and footers are read.
 
-    Parameters
-    ----------
-    sources
-        Paths, patterns, ``"-"`` for JSON lines on stdin, lists of texts, mappings id → text, and objects
-        with Arrow's stream interface.
-    options
-        How to read them.
-    scratch
-        Folder for copies of what can be read only once: stdin and streams.
-    against
-        Whether these are the sources of ``--against``; lists then get names of their own.
+    sources: paths, patterns, ``"-"`` for JSON lines on stdin, lists of texts, mappings id → text, and objects with
+        Arrow's stream interface.
+    scratch: folder for copies of sources that can be read only once: stdin and streams.
+    against: whether these are the sources of ``--against``; lists then get names of their own.
 
     Examples
     --------
@@ -98,7 +91,7 @@ class _Opening:
         self.names: set[str] = set()
 
     def add(self, number: int, given: object) -> None:
-        """Add what one SOURCE names."""
+        """Add the files or parts of one SOURCE."""
         if self.options.images and (given == "-" if isinstance(given, str) else not isinstance(given, os.PathLike)):
             raise SourceError("pictures are read from files: name a folder, a pattern or a file")
         if isinstance(given, (str, os.PathLike)):
@@ -223,7 +216,7 @@ class _Opening:
         return looked
 
     def _why_not(self, path: str, shown: str) -> str | None:
-        """Why a file among others is skipped; None if it is one document."""
+        """Why a file among others is skipped; None if it is a document."""
         if not self.options.images:
             return why_not_text(path, shown, format_of(path)[1], self.options)
         from twinset.documents.items.image_files import is_picture
@@ -281,7 +274,7 @@ class _Opening:
         if texts:
             parts.append(text_part(texts, self.options))
         if self.options.group is not None:
-            from twinset.documents.long_tables.part import (  # with it come kernels, for which others need not wait
+            from twinset.documents.long_tables.part import (  # loads kernels, so only where needed
                 GroupsPart,
             )
 
@@ -296,7 +289,7 @@ class _Opening:
 
 
 def _pictures(names: Sequence[str]) -> str:
-    """What to do about files that look like pictures, if some do."""
+    """A hint for files that look like pictures, if any."""
     from twinset.documents.items.image_decode import ENDINGS
 
     picture = next((name for name in names if name.lower().endswith(ENDINGS)), None)

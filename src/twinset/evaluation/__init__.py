@@ -1,1 +1,1 @@
-"""How sure a result is: its audit, and how well it agrees with the truth."""
+"""Evaluate results: audit, and agreement with the truth."""

@@ -1,8 +1,7 @@
-"""How well pairs and clusters agree with the truth: counts first, shares of them after.
+"""Agreement of pairs and clusters with the truth: counts, and metrics derived from them.
 
-Everything about clusters comes from one table: how many documents are in found cluster i and in true cluster j. It has
-at most as many cells as there are documents, so a million documents take a fraction of a second. Counts of pairs are
-whole numbers of any size.
+All cluster metrics come from one contingency table: the number of documents in found cluster i and true cluster j. It
+has at most as many cells as there are documents. Pair counts are Python integers, so they do not overflow.
 """
 
 from __future__ import annotations
@@ -14,31 +13,29 @@ import numpy as np
 import numpy.typing as npt
 
 Labels = npt.NDArray[Any]
-"""For each document the cluster it is in; any whole numbers."""
+"""The cluster of each document, as arbitrary integers."""
 
 Counts = npt.NDArray[np.int64]
 
 DEFINITIONS = {
-    "precision": "Of the pairs found, the share that is true. Null where no pair was found.",
-    "recall": "Of the true pairs, the share that was found. Null where there is no true pair.",
+    "precision": "Share of the pairs found that are true. Null where no pair was found.",
+    "recall": "Share of the true pairs that were found. Null where there is no true pair.",
     "f1": "2 × true pairs found / (pairs found + true pairs): the harmonic mean of precision and recall. Null where "
     "there is neither a pair found nor a true one.",
-    "reduction_ratio": "Of all pairs of documents, the share that whoever goes on with the pairs found need not look "
-    "at: 1 − pairs found / all pairs. The recall of pairs beside it is their pair completeness. Null where there are "
-    "not two documents.",
-    "exact_set_accuracy": "The share of documents whose cluster has exactly the members of their true one; alone in "
-    "both counts.",
-    "adjusted_rand": "The adjusted Rand index of Hubert and Arabie: how far the clusterings agree over all pairs of "
-    "documents; 1 for equal ones, 0 for what chance would give, and below for less.",
-    "b_cubed_precision": "Of each document's cluster, the share in its true one, itself included; the mean of all.",
-    "b_cubed_recall": "Of each document's true cluster, the share in its own, itself included; the mean of all.",
+    "reduction_ratio": "Share of all document pairs that need no further comparison: 1 − pairs found / all pairs. The "
+    "recall of pairs beside it is their pair completeness. Null where there are not two documents.",
+    "exact_set_accuracy": "Share of documents whose cluster has exactly the members of their true one, singletons too.",
+    "adjusted_rand": "The adjusted Rand index of Hubert and Arabie: agreement of the clusterings over all pairs of "
+    "documents; 1 for equal clusterings, 0 for the agreement expected by chance, negative for less.",
+    "b_cubed_precision": "Share of a document's cluster that is in its true one, itself included; mean of all.",
+    "b_cubed_recall": "Share of a document's true cluster that is in its own, itself included; mean of all.",
     "b_cubed_f1": "The harmonic mean of B-cubed precision and B-cubed recall.",
 }
 
 
 @dataclass(frozen=True)
 class PairCounts:
-    """Pairs found, pairs that are true, and pairs that are both.
+    """Numbers of found pairs, of true pairs, and of pairs that are both.
 
     Examples
     --------
@@ -53,33 +50,28 @@ class PairCounts:
 
     @property
     def precision(self) -> float | None:
-        """The share of found pairs that is true."""
+        """Share of found pairs that are true."""
         return self.both / self.found if self.found else None
 
     @property
     def recall(self) -> float | None:
-        """The share of true pairs that was found."""
+        """Share of true pairs that were found."""
         return self.both / self.true if self.true else None
 
     @property
     def f1(self) -> float | None:
-        """The harmonic mean of the two."""
+        """Harmonic mean of precision and recall."""
         total = self.found + self.true
         return 2 * self.both / total if total else None
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """Two clusterings of the same documents, laid over each other.
+    """Contingency table of two clusterings of the same documents.
 
-    Attributes
-    ----------
-    both
-        Documents in each cell that is not empty: those of one found cluster and one true cluster.
-    found, true
-        For each cell, the size of its found cluster and of its true cluster.
-    found_sizes, true_sizes
-        The sizes of all clusters.
+    both: documents of each non-empty cell: of one found cluster and one true cluster.
+    found, true: for each cell, the size of its found cluster and of its true cluster.
+    found_sizes, true_sizes: sizes of all clusters.
 
     Examples
     --------
@@ -96,7 +88,7 @@ class Overlap:
 
     @classmethod
     def of(cls, found: Labels, true: Labels) -> Overlap:
-        """Lay two clusterings over each other; document i is in clusters found[i] and true[i]."""
+        """Tabulate two clusterings; document i is in clusters found[i] and true[i]."""
         ours, found_sizes = _numbered(found)
         theirs, true_sizes = _numbered(true)
         cells, both = np.unique(ours * max(1, len(true_sizes)) + theirs, return_counts=True)
@@ -105,15 +97,15 @@ class Overlap:
 
     @property
     def documents(self) -> int:
-        """How many documents there are."""
+        """Number of documents."""
         return int(self.both.sum())
 
     def pairs(self) -> PairCounts:
-        """Count the pairs of documents that are in one cluster."""
+        """Count the pairs of documents within a cluster."""
         return PairCounts(pairs_within(self.found_sizes), pairs_within(self.true_sizes), pairs_within(self.both))
 
     def adjusted_rand(self) -> float:
-        """Give the adjusted Rand index.
+        """Return the adjusted Rand index.
 
         Examples
         --------
@@ -132,7 +124,7 @@ class Overlap:
         return above / below
 
     def b_cubed(self) -> tuple[float, float, float]:
-        """Give B-cubed precision, recall and F1.
+        """Return B-cubed precision, recall and F1.
 
         Examples
         --------
@@ -149,7 +141,7 @@ class Overlap:
         return precision, recall, 2 * precision * recall / (precision + recall)
 
     def exact_set_accuracy(self) -> float:
-        """Give the share of documents whose cluster is exactly their true one.
+        """Return the share of documents whose cluster is exactly their true one.
 
         Examples
         --------
@@ -180,7 +172,7 @@ def pairs_within(sizes: Counts) -> int:
 def _numbered(labels: Labels) -> tuple[Counts, Counts]:
     """Clusters numbered from 0, and their sizes."""
     if len(labels) and int(labels.min()) >= 0 and int(labels.max()) < 4 * len(labels):
-        # Named after documents, as ours are: counting is ten times faster than sorting.
+        # Labels are document numbers, as ours are: counting is ten times faster than sorting.
         sizes = np.bincount(labels)
         return (np.cumsum(sizes > 0) - 1)[labels], sizes[sizes > 0].astype(np.int64)
     _, numbers, sizes = np.unique(labels, return_inverse=True, return_counts=True)

@@ -1,7 +1,4 @@
-"""What a run over codes, vectors or weighted sets would do: its plan, made for these very items, and its cost.
-
-Everything is read, as a run reads it, and nothing is joined.
-"""
+"""Plan a run over codes, vectors or weighted sets: read the items, choose the plan, estimate the cost, join nothing."""
 
 import warnings
 from dataclasses import dataclass
@@ -33,14 +30,14 @@ RIVALS: tuple[dict[str, Any], ...] = (
 
 @dataclass(frozen=True)
 class Rival:
-    """A plan beside the chosen one, and what a vector is expected to cost under it, in nanoseconds of one core."""
+    """An alternative plan, with its expected cost per vector in nanoseconds of one core."""
 
     plan: VectorPlan
     cost: float
     chosen: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the values as plain ones, ready for JSON."""
+        """Return the values as plain values, ready for JSON."""
         return {**self.plan.to_dict(), "microseconds": self.cost / 1000, "chosen": self.chosen}
 
 
@@ -48,16 +45,9 @@ class Rival:
 class ItemPlan:
     """The plan of a run.
 
-    Attributes
-    ----------
-    plan
-        What would be done.
-    items, distinct
-        How many there are, and how many of them differ from all others.
-    background
-        Cosines, or distances, of random pairs, sorted: what meets by chance.
-    rivals
-        Plans for vectors, the cheapest first.
+    items, distinct: number of items, and of distinct items.
+    background: cosines, or distances, of random pairs, sorted.
+    rivals: plans for vectors, cheapest first.
     """
 
     plan: RunPlan
@@ -67,7 +57,7 @@ class ItemPlan:
     rivals: list[Rival]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the values as plain ones, ready for JSON."""
+        """Return the values as plain values, ready for JSON."""
         return {
             **self.plan.to_dict(),
             "items": self.items,
@@ -77,27 +67,17 @@ class ItemPlan:
         }
 
     def quantiles(self) -> list[float]:
-        """The least, the quarters and the most of the background."""
+        """Minimum, quartiles and maximum of the background."""
         if not self.background:
             return []
         return [float(one) for one in np.quantile(self.background, [0, 0.25, 0.5, 0.75, 1])]
 
 
 def plan_items(*sources: object, progress: Progress | None = None, **words: Any) -> ItemPlan:
-    """Plan a run over items that have a measure of their own.
+    """Plan a run over codes, vectors or weighted sets.
 
-    Parameters
-    ----------
-    *sources
-        As for `twinset.find_pairs`.
-    progress
-        Told how the work goes.
-    **words
-        The options of `twinset pairs`, by the same words.
-
-    Returns
-    -------
-    ItemPlan
+    *sources: as for `twinset.find_pairs`.
+    **words: the options of `twinset pairs`, as keyword arguments.
 
     Examples
     --------
@@ -106,8 +86,8 @@ def plan_items(*sources: object, progress: Progress | None = None, **words: Any)
     exact, all compared with all: every pair of 64-bit codes that differ in at most 1 bit is found 4 3
     """
     options = PairsOptions.of(**words)
-    told = progress or Silent()
-    with LocalEngine().open(Job(tuple(sources), options, twinset.__version__, progress=told)) as run:
+    reports = progress or Silent()
+    with LocalEngine().open(Job(tuple(sources), options, twinset.__version__, progress=reports)) as run:
         corpus = run.read()
         join = run.plan(corpus, run.collapse(corpus))
         if not isinstance(join, InMemoryJoin):
@@ -122,8 +102,8 @@ def plan_items(*sources: object, progress: Progress | None = None, **words: Any)
 
 
 def ranked(chosen: VectorPlan, vectors: int, others: list[float] | None = None) -> list[Rival]:
-    """The chosen plan among those of other methods, with and without probes, that reach the same recall."""
-    found = [chosen]
+    """Rank the chosen plan among those of other methods, with and without probes, that reach the same recall."""
+    plans_to_rank = [chosen]
     words: dict[str, Any] = {
         "dimensions": chosen.dimensions, "measure": chosen.measure, "vectors": vectors, "others": others,
         "sides": chosen.sides,
@@ -133,7 +113,7 @@ def ranked(chosen: VectorPlan, vectors: int, others: list[float] | None = None) 
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PlanWarning)
-            found.append(vector_plan(chosen.threshold, chosen.recall, **rival, **words))
-    plans = [one for one in dict.fromkeys(found) if one.reached >= chosen.recall]
+            plans_to_rank.append(vector_plan(chosen.threshold, chosen.recall, **rival, **words))
+    plans = [one for one in dict.fromkeys(plans_to_rank) if one.reached >= chosen.recall]
     rivals = [Rival(one, one.cost(vectors, others), one == chosen) for one in plans]
     return sorted(rivals, key=lambda one: (one.cost, str(one.plan)))

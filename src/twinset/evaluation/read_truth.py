@@ -1,9 +1,9 @@
-"""Read what is true: a list of pairs, or the cluster of each document.
+"""Read the truth: a list of pairs, or the cluster of each document.
 
     left,right            a pair a line; also id1,id2 · id_1,id_2 · left_id,right_id · id_left,id_right
     id,cluster            the cluster of a document a line; also cluster_id · group · group_id · family
 
-Other columns are passed over, so the `pairs.parquet` and `clusters.parquet` of an earlier result can be the truth.
+Other columns are ignored, so the `pairs.parquet` and `clusters.parquet` of an earlier result can be the truth.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MOST_NAMED = 1000
 
 @dataclass(frozen=True)
 class Truth:
-    """What is true, by id: pairs (`first` with `second`), or the cluster (`second`, may be null) of each `first`."""
+    """The truth by id: pairs (`first` with `second`), or the cluster (`second`, may be null) of each `first`."""
 
     kind: str
     name: str
@@ -51,16 +51,9 @@ class Truth:
 
 
 def read_truth(given: object) -> Truth:
-    """Read the truth from a file, or take it from an object.
+    """Read the truth from a file or an object.
 
-    Parameters
-    ----------
-    given
-        A path, a mapping from id to cluster, a list of pairs, or a table with Arrow's stream interface.
-
-    Returns
-    -------
-    Truth
+    given: a path, a mapping from id to cluster, a list of pairs, or a table with Arrow's stream interface.
 
     Examples
     --------
@@ -69,15 +62,15 @@ def read_truth(given: object) -> Truth:
     """
     if isinstance(given, (str, os.PathLike)):
         name = os.fsdecode(given)
-        return _told_apart(_from_file(Path(name), name), name)
+        return _truth_of_table(_from_file(Path(name), name), name)
     if isinstance(given, Mapping):
         rows = list(given.items())
         columns = {"id": [key for key, _ in rows], "cluster": [value for _, value in rows]}
-        return _told_apart(_table(columns, "the truth"), "the truth")
+        return _truth_of_table(_table(columns, "the truth"), "the truth")
     if hasattr(given, "__arrow_c_stream__"):
-        return _told_apart(pa.table(given), "the truth")
+        return _truth_of_table(pa.table(given), "the truth")
     if isinstance(given, (list, tuple)):
-        return _told_apart(_table(_halves(given), "the truth"), "the truth")
+        return _truth_of_table(_table(_halves(given), "the truth"), "the truth")
     raise SourceError(
         f"a {type(given).__name__} is no truth: give a path, a list of pairs of ids, a mapping from id to cluster, "
         f"or a table with {ALLOWED}"
@@ -99,7 +92,7 @@ def _table(columns: Mapping[str, list[Any]], name: str) -> pa.Table:
 
 
 def _strings(values: list[Any], column: str, name: str) -> Any:
-    """Values as strings: strings and whole numbers are ids, nothing else is."""
+    """Convert values to strings; only strings and integers are ids."""
     texts: list[str | None] = []
     for number, value in enumerate(values):
         if value is None or isinstance(value, str):
@@ -142,13 +135,13 @@ def _parquet(path: Path) -> pa.Table:
         names = file.schema_arrow.names
         known = {*(name for pair in PAIR_COLUMNS for name in pair), "id", *CLUSTER_COLUMNS, *VERDICTS}
         wanted = [name for name in names if name.strip().lower() in known]
-        if not wanted:  # the error names what is there instead
+        if not wanted:  # the error message lists the columns of the file
             return file.schema_arrow.empty_table()
         return file.read(columns=wanted)
 
 
 def _separated(path: Path, delimiter: str) -> pa.Table:
-    """Every value as text: ids such as 007 and 1e5 are not numbers."""
+    """Read every value as text: ids such as 007 and 1e5 are not numbers."""
     parsing = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     reading = pa.csv.ReadOptions(block_size=1 << 26)
     with pa.csv.open_csv(path, read_options=reading, parse_options=parsing) as opened:
@@ -183,7 +176,7 @@ def _json_lines(path: Path, name: str) -> pa.Table:
 
 
 def _named_columns(names: list[str], where: str) -> list[str]:
-    """The two columns that say the truth, or an error that says why there are none."""
+    """Return the two columns of the truth, or raise an error that explains what is missing."""
     lower = [name.strip().lower() for name in names]
     for name in lower:
         if lower.count(name) > 1:
@@ -191,11 +184,11 @@ def _named_columns(names: list[str], where: str) -> list[str]:
     at = dict(zip(lower, names, strict=True))
     pairs = [pair for pair in PAIR_COLUMNS if pair[0] in at and pair[1] in at]
     clusters = [("id", name) for name in CLUSTER_COLUMNS if name in at and "id" in at]
-    found = pairs + clusters
-    if len(found) != 1:
+    matches = pairs + clusters
+    if len(matches) != 1:
         why = f"it has {', '.join(map(repr, names)) or 'none'}"
-        if len(found) > 1:
-            why = "it has " + " and ".join(f"{one!r}, {other!r}" for one, other in found)
+        if len(matches) > 1:
+            why = "it has " + " and ".join(f"{one!r}, {other!r}" for one, other in matches)
         raise ColumnError(f"the truth must have {ALLOWED}, once; {why}: rename or leave out columns", where=where)
     if pairs and (verdict := next((at[name] for name in VERDICTS if name in at), None)):
         raise ColumnError(
@@ -203,11 +196,11 @@ def _named_columns(names: list[str], where: str) -> list[str]:
             "pair: leave out those that are not, and the column",
             where=where,
         )
-    return [at[name] for name in found[0]]
+    return [at[name] for name in matches[0]]
 
 
-def _told_apart(table: pa.Table, name: str) -> Truth:
-    """Pairs or clusters, by the names of the columns."""
+def _truth_of_table(table: pa.Table, name: str) -> Truth:
+    """Decide between pairs and clusters by the column names."""
     first, second = _named_columns(table.column_names, name)
     kind = "clusters" if first.strip().lower() == "id" else "pairs"
     values = [_as_text(table.column(column), column, name) for column in (first, second)]
@@ -247,21 +240,10 @@ def _refuse_two_clusters(ids: Any, clusters: Any, name: str) -> None:
 
 
 def resolved(truth: Truth, ids: Any, readable: Flags) -> tuple[TruePairs, dict[str, Any]]:
-    """Turn ids into document numbers; what no document has is counted, named and left out.
+    """Convert ids to document numbers; unknown ids are counted, reported and dropped.
 
-    Parameters
-    ----------
-    truth
-        What was read.
-    ids
-        The id of every document, by number.
-    readable
-        Which documents could be read.
-
-    Returns
-    -------
-    tuple
-        The truth by number, and what is to be said about it.
+    ids, readable: the id of every document, by number, and whether it could be read.
+    Returns the truth by number, and a report for the summary.
     """
     ids = ids.cast(pa.large_string())
     named = pa.concat_arrays([truth.first, truth.second]) if truth.kind == "pairs" else truth.first
@@ -295,13 +277,13 @@ def resolved(truth: Truth, ids: Any, readable: Flags) -> tuple[TruePairs, dict[s
 
 
 def _numbers(values: Any, ids: Any) -> Any:
-    """For each value the number of the document with that id, or -1."""
-    found = pc.fill_null(pc.index_in(values, value_set=ids), -1)
-    return found.to_numpy(zero_copy_only=False).astype(np.int64)
+    """Document number of each id, or -1."""
+    numbers = pc.fill_null(pc.index_in(values, value_set=ids), -1)
+    return numbers.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def _labels(truth: Truth, first: Any, known: Flags, documents: int) -> tuple[Numbers, Flags]:
-    """The cluster of each document as a number, and which documents the truth names; the others are alone."""
+    """Cluster of each document as a number, and which documents the truth names; the others are singletons."""
     label: Numbers = np.arange(documents, dtype=np.uint32)
     named = np.zeros(documents, np.bool_)
     named[first[known]] = True

@@ -1,4 +1,4 @@
-"""What an evaluation hands over: the measures at each threshold, what they mean, and the files that say so."""
+"""The result of an evaluation: metrics at each threshold, their definitions, and the files written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WHOLE = frozenset(
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How well a run agrees with the truth: `.measures` and `.shares` (Arrow tables), `.best`, `.summary` and `.plan`.
+    """Agreement of a run with the truth: `.measures` and `.shares` (Arrow tables), `.best`, `.summary` and `.plan`.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Evaluation:
     plan
         The plan of the run, made for the lowest threshold.
     path
-        The folder that was written, or None.
+        The folder written, or None.
     """
 
     summary: dict[str, Any]
@@ -41,17 +41,17 @@ class Evaluation:
 
     @cached_property
     def measures(self) -> pa.Table:
-        """One row for each threshold."""
+        """One row per threshold."""
         return _table(self.summary["measures"], COLUMNS)
 
     @cached_property
     def shares(self) -> pa.Table:
-        """One row for each range of similarity that has a true pair: the share found, and the share expected."""
+        """One row per range of similarity with a true pair: the share found, and the share expected."""
         return _table(self.summary["shares"], BIN_COLUMNS)
 
     @property
     def best(self) -> dict[str, Any] | None:
-        """The row of the threshold with the highest F1 of pairs, the lowest of equals; None if no F1 is known."""
+        """The row with the highest F1 of pairs, ties by the lowest threshold; None if no F1 is defined."""
         return best_of(self.summary["measures"])
 
     def __repr__(self) -> str:
@@ -62,7 +62,7 @@ class Evaluation:
 
 
 def best_of(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Give the row with the highest F1.
+    """Return the row with the highest F1.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def best_of(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def definitions(kind: str) -> dict[str, str]:
-    """Say what each measure is, where the truth is of this kind: pairs, clusters or exact."""
+    """Return the definition of each metric, for this kind of truth: pairs, clusters or exact."""
     return {"true_pairs": TRUE_PAIRS[kind], **WORDS}
 
 

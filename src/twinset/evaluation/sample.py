@@ -1,9 +1,8 @@
-"""A sample of a collection: some pieces of it, chosen over the whole, and how often what is in them counts.
+"""Sample a collection by pieces, with weights that extrapolate to the whole.
 
-Pieces are of about 1 MiB. Every piece of the sources is passed by, so that the documents are counted, but only the
-chosen ones are read. Two documents of one piece are in the sample together whenever that piece is; two of different
-pieces only if both are. Pairs therefore count differently, and the estimates lean to neither side even where copies
-stand next to each other.
+A piece is about 1 MiB. All pieces are scanned to count the documents, but only the chosen ones are read. Two documents
+of one piece are sampled together; two of different pieces only if both pieces are. So pairs have different weights, and
+the estimates are unbiased even where copies are adjacent.
 """
 
 import heapq
@@ -33,29 +32,22 @@ MOST_SHINGLES = 16_000_000
 Flags = npt.NDArray[np.bool_]
 Shares = npt.NDArray[np.float64]
 
-_SMALLEST = Plan(1.0, 0.5, 8, 1, 8, 8)  # nothing is looked up by its bands: only contents are told apart
+_SMALLEST = Plan(1.0, 0.5, 8, 1, 8, 8)  # used without bands: only contents are distinguished
 _BY_SEED = 0xB1
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Distinct contents of some pieces of a collection, in an order of chance.
+    """Distinct contents of some pieces of a collection, in random order.
 
-    Attributes
-    ----------
-    documents, own
-        Documents of the whole collection, and of its sources without those compared against.
-    drawn, read, empty
-        Documents in the pieces that were read, those of them in the sample, and how many have no token.
-    text_bytes
-        Text of the whole collection, extrapolated.
-    texts, counts, salts
-        A text for each content, its shingles with repeats, and a number that differs where rows are not compared.
-    pieces, others, copies
-        For each content the piece it stands in, whether it is of the source compared against, and how many documents
-        of the sample have it.
-    n_pieces, chosen_pieces
-        Pieces of the collection, and how many were read.
+    documents, own: documents of the whole collection, and of its sources without those compared against.
+    drawn, read, empty: documents in the pieces read, those of them in the sample, and those without a token.
+    text_bytes: text of the whole collection, extrapolated.
+    texts, counts, salts: a text for each content, its number of shingles with repeats, and a salt that differs where
+        rows are not compared.
+    pieces, others, copies: for each content its piece, whether it belongs to the source compared against, and its
+        number of documents in the sample.
+    n_pieces, chosen_pieces: pieces of the collection, and how many were read.
     """
 
     documents: int
@@ -78,44 +70,44 @@ class Sample:
 
     @property
     def share(self) -> float:
-        """How likely a document of the collection was to be in the sample."""
+        """Probability that a document of the collection is in the sample."""
         return self.chosen_pieces / max(1, self.n_pieces) * self.read / max(1, self.drawn)
 
     def weights(self, lefts: Numbers, rights: Numbers, of: int) -> Shares:
-        """For each pair among the first `of` contents, how many pairs of the collection it stands for."""
+        """Number of pairs of the collection that each pair among the first `of` contents represents."""
         apart = self.stands_for(of)
-        # Pieces come and go as wholes: what stands in one is met as often as the piece is.
+        # Pieces are sampled as wholes: contents of one piece are sampled together.
         together = apart * max(1, self.chosen_pieces - 1) / max(1, self.n_pieces - 1)
         same = self.pieces[lefts] == self.pieces[rights]
         rare = self._rarity(np.union1d(lefts, rights))
         often = (self.copies[lefts] > 1) | (self.copies[rights] > 1)
-        # A content with copies in many pieces is met on its own account, wherever its first copy stands.
+        # A content with copies in many pieces is sampled independently of the piece of its first copy.
         alone = rare[lefts] * rare[rights] / self.share**2 * _pairs(len(self)) / _pairs(of)
-        found: Shares = np.where(often, alone, np.where(same, together, apart) * rare[lefts] * rare[rights])
-        return np.maximum(found, 1.0)
+        counts: Shares = np.where(often, alone, np.where(same, together, apart) * rare[lefts] * rare[rights])
+        return np.maximum(counts, 1.0)
 
     def stands_for(self, of: int) -> float:
-        """How many pairs of the collection a pair of different pieces among the first `of` contents stands for."""
+        """Number of pairs of the collection that a pair of different pieces represents, of the first `of` contents."""
         whole, some = self.n_pieces, self.chosen_pieces
         apart = whole * (whole - 1) / (some * (some - 1)) if some > 1 else whole / some
         return apart * _pairs(self.drawn) / _pairs(self.read) * _pairs(len(self)) / _pairs(of)
 
     def _rarity(self, members: Numbers) -> Shares:
-        """For each content, how much less likely a single document was to be met than this content was.
+        """Sampling probability of a single document relative to that of each content.
 
-        A content met c > 1 times in a share f of the documents is taken to be there c/f times, so that it would have
-        been met almost surely. Of those met once some have a copy that was not: for each content met twice, a content
-        that is there twice is met once 2(1-f)/f times. That share is taken from the contents at hand, the `members`.
+        A content seen c > 1 times in a share f of the documents is assumed to occur c/f times, and so to be sampled
+        almost surely. Some contents seen once have an unseen copy: for each content seen twice, 2(1-f)/f contents that
+        occur twice are seen once. That share is estimated from the contents `members`.
         """
         share = float(np.clip(self.share, 1e-12, 1 - 1e-12))
         met = -np.expm1(self.copies / share * np.log1p(-share))
         once, twice = (int(np.count_nonzero(self.copies[members] == count)) for count in (1, 2))
         doubled = min(1.0, twice * 2 * (1 - share) / share / max(1, once))
-        found: Shares = np.where(self.copies > 1, self.share / met, 1 - doubled / 2)
-        return found
+        rarity: Shares = np.where(self.copies > 1, self.share / met, 1 - doubled / 2)
+        return rarity
 
     def sets(self, options: ShingleOptions, seed: int, of: int) -> Sets:
-        """Shingle sets of the first `of` contents; those that are never compared have no shingle in common."""
+        """Shingle sets of the first `of` contents; contents that are never compared share no shingle."""
         pieces: list[Shingles] = []
         for portion in shingled(self.texts.slice(0, of), options, seed).portions:
             salted = portion.hashes ^ np.repeat(self.salts[portion.rows], np.diff(portion.offsets))
@@ -124,10 +116,10 @@ class Sample:
         counts = np.zeros(of, np.int64)
         for portion in pieces:
             counts[portion.rows] = np.diff(portion.offsets)
-        made = Sets.with_room(counts)
+        filled = Sets.with_room(counts)
         for portion in pieces:
-            made.fill(portion, np.arange(len(portion.rows)), portion.rows)
-        return made
+            filled.fill(portion, np.arange(len(portion.rows)), portion.rows)
+        return filled
 
 
 def draw(run: LocalRun, pieces: int, seed: int) -> Sample:
@@ -138,7 +130,7 @@ def draw(run: LocalRun, pieces: int, seed: int) -> Sample:
     for number, chunk in _pieces(run):
         documents += chunk.rows
         own += chunk.rows if number < run.against else 0
-        # The pieces of the highest marks stay; a mark is drawn for each, whether it stays or not.
+        # The pieces with the highest random marks stay; every piece draws one.
         entry = (dice.random(), -n_pieces, number, chunk)
         if len(chosen) < pieces:
             heapq.heappush(chosen, entry)
@@ -161,7 +153,7 @@ def _pieces(run: LocalRun) -> Iterator[tuple[int, Chunk]]:
 
 
 class _Rows:
-    """Rows gathered from pieces."""
+    """Rows collected from pieces."""
 
     def __init__(self, run: LocalRun) -> None:
         self.run = run
@@ -193,7 +185,7 @@ class _Rows:
         self.text_bytes += done.text_bytes
 
     def sample(self, documents: int, own: int, n_pieces: int, chosen: int, seed: int) -> Sample:
-        """Put the rows into an order of chance, keep as many as there is room for, and tell contents apart."""
+        """Shuffle the rows, keep as many as fit, and identify equal contents."""
         counts, digests, salts, pieces, others = (np.concatenate(column) for column in zip(*self.columns, strict=True))
         order = np.random.default_rng(seed).permutation(len(counts))
         reach = np.cumsum(counts[order], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""All pairs of a sample that are similar enough, by the rarest shingles of each set."""
+"""Find all similar pairs of a sample by the rarest shingles of each set (prefix filter)."""
 
 import math
 
@@ -8,15 +8,15 @@ from twinset.pairs.sets import Sets
 from twinset.schema import Hashes, Numbers
 
 MOST_MEETINGS = 20_000_000
-"""Pairs looked at; a sample in which more meet is cut down, and with it their square."""
+"""Maximum number of pairs to compare; a sample with more is cut down."""
 
 
 def near_pairs(sets: Sets, floor: float, most: int = MOST_MEETINGS) -> tuple[int, Numbers, Numbers]:
-    """Give every pair of sets that may be at least `floor` similar, the lesser number first, sorted.
+    """Return every pair of sets that may be at least `floor` similar, smaller number first, sorted.
 
-    Two sets that share less than a share `floor` of the larger cannot be so similar. So of n shingles, ordered from the
-    rarest on, one of the first n - ceil(floor n) + 1 is shared. Returned is first how many sets were looked at: all,
-    or the first few if in more of them too many meet.
+    Similar sets share at least the share `floor` of the larger. So one of the first n - ceil(floor n) + 1 of its n
+    shingles, rarest first, is shared. The first value is the number of sets compared: all, or fewer if too many
+    collide.
 
     Examples
     --------
@@ -42,13 +42,13 @@ def near_pairs(sets: Sets, floor: float, most: int = MOST_MEETINGS) -> tuple[int
 
 
 def _postings(sets: Sets, count: int, floor: float) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], Numbers]:
-    """Shared shingles among the rarest of each of the first `count` sets: their places, sorted, and whose they are."""
+    """Shared shingles among the rarest of each of the first `count` sets: their positions, sorted, and their owners."""
     sizes = sets.sizes[:count].astype(np.int64)
     starts = np.repeat(sets.starts[:count] - np.append(0, np.cumsum(sizes)[:-1]), sizes)
     hashes: Hashes = sets.hashes[starts + np.arange(len(starts))]
     bits = np.uint64(max(1, (count - 1).bit_length()))
     mask = (np.uint64(1) << bits) - np.uint64(1)
-    # The high bits of a hash with the set's number below them: sets are few, so that enough of the hash remains.
+    # The high bits of a hash above the set's number: sets are few, so enough of the hash remains.
     words = (hashes & ~mask) | np.repeat(np.arange(count, dtype=np.uint64), sizes)
     words.sort()
     begins = np.flatnonzero(np.diff(words >> bits, prepend=np.uint64(0)) != 0)
@@ -70,9 +70,9 @@ def _postings(sets: Sets, count: int, floor: float) -> tuple[np.ndarray[tuple[in
 
 
 def _met(runs: np.ndarray[tuple[int], np.dtype[np.int64]], numbers: Numbers) -> tuple[Numbers, Numbers]:
-    """Every pair of numbers that stand in one run, each once."""
+    """Every pair of numbers within a run, once."""
     ends = np.cumsum(runs)
-    at = np.arange(len(numbers)) - np.repeat(ends - runs, runs)  # each meets all before it in its run
+    at = np.arange(len(numbers)) - np.repeat(ends - runs, runs)  # each pairs with all before it in its run
     later = np.repeat(np.arange(len(numbers)), at)
     earlier = np.arange(len(later)) - np.repeat(np.cumsum(at) - at, at) + np.repeat(ends - runs, runs)[later]
     words = np.unique((numbers[earlier].astype(np.uint64) << np.uint64(32)) | numbers[later])

@@ -1,4 +1,4 @@
-"""How long a shingle must be: what two unrelated documents of a collection have in common by chance."""
+"""Choose the shingle length by the chance similarity of unrelated documents."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from twinset.pairs.sets import overlaps, scores
 
 WORDS, CHARACTERS = range(1, 11), range(3, 16)
 ENOUGH = 0.01
-"""Two unrelated documents should not seem more similar than this on average."""
+"""Maximum mean similarity of two unrelated documents."""
 
 _DOCUMENTS = 200
 _MOST_SHINGLES = 400_000
@@ -24,16 +24,10 @@ _RELATED = 0.2
 class Length:
     """A length of shingles.
 
-    Attributes
-    ----------
-    shingle
-        The kind and the length, such as ``word:5``.
-    chance
-        The mean similarity of two unrelated documents of the sample.
-    highest
-        The similarity that only one in a hundred such pairs exceeds.
-    pairs
-        How many pairs were compared.
+    shingle: the kind and the length, such as ``word:5``.
+    chance: mean similarity of two unrelated documents of the sample.
+    highest: the 99th percentile of that similarity.
+    pairs: number of pairs compared.
     """
 
     shingle: str
@@ -42,15 +36,15 @@ class Length:
     pairs: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the values as plain ones, ready for JSON."""
+        """Return the values as plain values, ready for JSON."""
         return dataclasses.asdict(self)
 
 
 def chance_by_length(sample: Sample, options: SurveyOptions) -> list[Length]:
-    """Give what unrelated documents have in common, for shingles of each length of the kind asked for.
+    """Measure the similarity of unrelated documents for shingles of each length.
 
-    All pairs of some two hundred contents are compared. Those that share a fifth or more even at the greatest length
-    are related, and left out. Nothing is given where no unrelated pair is left.
+    Compares all pairs of about two hundred contents. Pairs that share a fifth or more at the greatest length are
+    related and excluded. Without an unrelated pair the list is empty.
     """
     reach = np.cumsum(sample.counts, dtype=np.int64)
     few = min(len(sample), _DOCUMENTS, max(2, int(np.searchsorted(reach, _MOST_SHINGLES, side="right"))))
@@ -72,11 +66,11 @@ def chance_by_length(sample: Sample, options: SurveyOptions) -> list[Length]:
     if not len(lefts):
         return []
     return [
-        Length(spec, float(found.mean()), float(np.quantile(found, 0.99)), len(found))
-        for spec, found in reversed(similarities.items())
+        Length(spec, float(values.mean()), float(np.quantile(values, 0.99)), len(values))
+        for spec, values in reversed(similarities.items())
     ]
 
 
 def least_length(lengths: list[Length]) -> Length | None:
-    """Give the shortest of the lengths at which chance alone makes no one seem similar; None if none is."""
+    """Return the shortest length whose chance similarity is low enough; None if there is none."""
     return next((one for one in lengths if one.chance <= ENOUGH), None)

@@ -1,16 +1,15 @@
-"""What a run would meet: similarities counted exactly on a sample, and extrapolated to the collection.
+"""Survey a collection: exact similarities in a sample, extrapolated to the whole.
 
-Pairs from half the threshold up are found among all contents of the sample, exactly: two sets that are so similar share
-one of the rarest shingles of each (the prefix filter), and whatever shares one is compared. Less similar pairs, too
-many to count, are counted among the first few hundred contents. What that means for a plan (candidates, missed
-pairs, time) follows from its S-curve and from costs that were measured.
+Pairs from half the threshold up are found exactly among all contents of the sample, by the prefix filter. Less similar
+pairs are too many and are counted among the first few hundred contents. A plan's candidates, missed pairs and time
+follow from its S-curve and measured costs.
 """
 
 import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ from twinset.plan.band_costs import expected_cost
 from twinset.plan.choose import band_plan
 from twinset.schema import Numbers
 
-BACKGROUND = 400  # contents all of whose pairs are compared, so that the many little similar ones are counted too
+BACKGROUND = 400  # contents whose pairs are all compared, to count the many dissimilar ones
 _MOST_STEPS = 200_000_000
 _BINS = 200
 
@@ -41,18 +40,12 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class RunEstimate:
-    """What a run with a plan is expected to meet; pairs are of distinct contents.
+    """Expected work and outcome of a run with a plan; pairs are of distinct contents.
 
-    Attributes
-    ----------
-    pairs, missed
-        Pairs at or above the threshold, and how many of them would not be found.
-    candidates, in_vain
-        Pairs that would be verified, and how many of them are below the threshold.
-    meetings
-        Pairs compared by their sketches, counted once for each band in which they meet.
-    seconds
-        Reading and sketching, finding candidates, verifying; loading and writing come on top.
+    pairs, missed: pairs at or above the threshold, and how many of them the plan misses.
+    candidates, in_vain: verified pairs, and how many of them are below the threshold.
+    meetings: pairs compared by their sketches, counted once per band in which they collide.
+    seconds: reading and sketching, finding candidates, verifying; start-up and writing excluded.
     """
 
     pairs: float
@@ -63,44 +56,24 @@ class RunEstimate:
     seconds: dict[str, float]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the estimate as plain values, ready for JSON."""
-        return {
-            "pairs": self.pairs,
-            "missed": self.missed,
-            "candidates": self.candidates,
-            "in_vain": self.in_vain,
-            "meetings": self.meetings,
-            "seconds": self.seconds,
-        }
+        """Return the estimate as plain values, ready for JSON."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What a sample says about a collection.
+    """Estimates for a collection, from a sample.
 
-    Attributes
-    ----------
-    documents, sampled, contents
-        Documents of the collection; those in the sample; their distinct contents.
-    compared, background
-        Contents among which near pairs, and all pairs, were compared.
-    text_bytes, shingles
-        Text of the collection, and shingles of a document on average; extrapolated.
-    threshold
-        The least similarity of a near pair.
-    seen
-        Near pairs in the sample itself.
-    stands_for
-        How many pairs of the collection one pair of the sample stands for; 1 where all documents were compared.
-    spectrum
-        Similarities, each with the number of pairs of the collection expected there.
-    lengths
-        What chance alone has in common, by the length of a shingle.
-    rate, sketching
-        Seconds a byte of text, for one thread to read and sketch it, as measured; and what of it, in nanoseconds a
-        document, the sketching of that plan should have taken.
-    threads
-        Threads of a run.
+    documents, sampled, contents: documents of the collection; those in the sample; their distinct contents.
+    compared, background: numbers of contents among which near pairs, and all pairs, were compared.
+    text_bytes, shingles: text of the collection, and mean shingles per document; extrapolated.
+    threshold: minimum similarity of a near pair.
+    seen: near pairs in the sample itself.
+    stands_for: pairs of the collection that one pair of the sample represents; 1 where all documents were compared.
+    spectrum: similarities, each with the expected number of pairs of the collection.
+    lengths: chance similarity, by shingle length.
+    rate, sketching: measured seconds per byte of text for one thread to read and sketch; and the expected part of the
+        sketching, in nanoseconds per document.
     """
 
     documents: int
@@ -121,11 +94,11 @@ class Survey:
 
     @property
     def pairs(self) -> list[tuple[float, float]]:
-        """The spectrum for each document, as `twinset.plan.ranking.ranked` takes it."""
+        """The spectrum per document, as `twinset.plan.ranking.ranked` takes it."""
         return [(similarity, count / max(1, self.documents)) for similarity, count in self.spectrum]
 
     def estimate(self, chosen: Plan) -> RunEstimate:
-        """Say what a run with a plan is expected to meet."""
+        """Estimate the work and outcome of a run with a plan."""
         near = [(s, count) for s, count in self.spectrum if s >= self.threshold]
         found = sum(count * chosen.p_candidate(s) for s, count in near)
         cost = expected_cost(chosen, self.pairs, self.shingles)
@@ -143,7 +116,7 @@ class Survey:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the survey as plain values, ready for JSON."""
+        """Return the survey as plain values, ready for JSON."""
         return {
             "documents": self.documents,
             "sampled": self.sampled,
@@ -160,22 +133,12 @@ class Survey:
 
 
 def survey(*sources: object, progress: Progress | None = None, **words: Any) -> Survey:
-    """Read a sample of a collection and say what a run would meet.
+    """Read a sample of a collection and estimate what a run would find.
 
-    Parameters
-    ----------
-    *sources
-        As for `twinset.find_pairs`.
-    progress
-        Told how the work goes.
-    **words
-        The options of `twinset.find_pairs` that say what is read, shingled and planned, and `sample`: how many pieces
+    *sources: as for `twinset.find_pairs`.
+    **words: the options of `twinset.find_pairs` for reading, shingling and planning, and `sample`: the number of pieces
         of about 1 MiB to read.
-
-    Returns
-    -------
-    Survey
-        The same for the same sources, options and seed, but for `rate`, which is measured.
+    The result is deterministic for the same sources, options and seed, except `rate`, which is measured.
 
     Examples
     --------
@@ -188,11 +151,11 @@ def survey(*sources: object, progress: Progress | None = None, **words: Any) -> 
     1
     """
     options = SurveyOptions.of(**words)
-    told = progress or Silent()
-    with _run(sources, options, told) as run:
-        told.stage("counting documents", None, "documents")
+    reports = progress or Silent()
+    with _run(sources, options, reports) as run:
+        reports.stage("counting documents", None, "documents")
         sample = draw(run, options.sample, options.seed)
-        told.stage("comparing the sample", None, "pairs")
+        reports.stage("comparing the sample", None, "pairs")
         rate = _rate(run)
         sets = sample.sets(options, options.seed, len(sample))
         compared, near, shared = _near(sample, sets, options.threshold / 2)
@@ -226,19 +189,19 @@ def _run(sources: Sequence[object], options: SurveyOptions, progress: Progress) 
 
 
 def _average(sample: Sample) -> float:
-    """Shingles of a document; at least one, where all are empty."""
+    """Mean shingles per document; at least one."""
     return max(1.0, float(np.average(sample.counts, weights=sample.copies))) if len(sample) else 1.0
 
 
 def _near(sample: Sample, sets: Sets, floor: float) -> tuple[int, npt.NDArray[np.uint32], Floats]:
-    """Pairs at or above the floor with their similarities, and the number of contents among which they were sought."""
+    """Pairs at or above the floor with their similarities, and the number of contents compared."""
     compared, lefts, rights = near_pairs(sets, floor)
     if sample.others.any():
         across = sample.others[lefts] != sample.others[rights]
         lefts, rights = lefts[across], rights[across]
     similarities = _similarities(sets, lefts, rights, floor)
-    there = similarities > 0
-    return compared, np.stack([lefts, rights], axis=1)[there], similarities[there]
+    similar = similarities > 0
+    return compared, np.stack([lefts, rights], axis=1)[similar], similarities[similar]
 
 
 def _similarities(sets: Sets, lefts: Numbers, rights: Numbers, threshold: float) -> Floats:
@@ -249,7 +212,7 @@ def _similarities(sets: Sets, lefts: Numbers, rights: Numbers, threshold: float)
 def _spectrum(
     sample: Sample, sets: Sets, compared: int, near: npt.NDArray[np.uint32], shared: Floats, threshold: float
 ) -> tuple[list[tuple[float, float]], int]:
-    """Pairs of the collection by similarity, those below half the threshold from the background."""
+    """Pairs of the collection by similarity; those below half the threshold come from the background."""
     load = np.arange(1, len(sample) + 1) * np.cumsum(sets.sizes, dtype=np.int64)
     few = max(min(2, len(sample)), min(BACKGROUND, int(np.searchsorted(load, _MOST_STEPS, side="right"))))
     few = min(few, len(sample))
@@ -271,7 +234,7 @@ def _spectrum(
 
 
 def _rate(run: LocalRun) -> float:
-    """Seconds a byte to read and sketch, by doing it with two batches as a run would; the second does not warm up."""
+    """Measure seconds per byte to read and sketch, on two batches; the first one warms up."""
     rate = math.nan
     part = max(run.parts[: run.against], key=lambda one: one.size)
     for _, chunk in zip(range(2), part.chunks(run.batch_bytes), strict=False):

@@ -1,4 +1,4 @@
-"""The measures at every threshold, from the scored pairs of one run; and the share found at every similarity."""
+"""Metrics at every threshold from the scored pairs of one run, and the share found at every similarity."""
 
 from __future__ import annotations
 
@@ -23,35 +23,34 @@ COLUMNS = (
 )
 BIN_COLUMNS = ("low", "high", "similarity", "pairs", "found", "share", "share_low", "share_high", "expected")
 BINS = 20
-_Z = 1.959963984540054  # of a normal distribution, 95 % lies so many standard deviations around the middle
-_CUTS = 200  # thresholds of the curves, besides those asked for
+_Z = 1.959963984540054  # 97.5 % quantile of the normal distribution
+_CUTS = 200  # thresholds of the curves, besides the requested ones
 
 TRUE_PAIRS = {
-    "pairs": "The pairs that the truth lists; true clusters are what hangs together through them.",
-    "clusters": "All pairs of documents in one true cluster; documents that the truth does not name are alone.",
-    "exact": "All pairs whose exact similarity reaches the threshold, by the exact join; true clusters are made of "
-    "them as a run makes its own. So precision is 1 wherever a pair was found.",
+    "pairs": "The pairs that the truth lists; true clusters are their connected components.",
+    "clusters": "All pairs of documents in one true cluster; documents that the truth does not name are singletons.",
+    "exact": "All pairs whose exact similarity reaches the threshold, by the exact join; true clusters are built from "
+    "them as in a run. So precision is 1 wherever a pair was found.",
 }
 WORDS = {
-    "found_pairs": "Pairs found whose exact similarity is at least the threshold, those of identical documents too.",
+    "found_pairs": "Pairs found whose exact similarity is at least the threshold, identical documents included.",
     "true_pairs_found": "Pairs that are both found and true.",
     "found_clusters": "Clusters of two documents or more that dedup would make of the pairs found.",
     "true_clusters": "True clusters of two documents or more.",
     **DEFINITIONS,
-    "share": "Of the true pairs of different documents in a range of similarity, the share that shared a band and was "
-    "compared: it is reported at any threshold that it reaches. share_low and share_high are the ends of a 95 % "
-    "interval: Wilson's, made wider because pairs that hang together through documents are found or missed together. "
-    f"Of more than {MOST_SAMPLED:,} true pairs so many are looked at, at even steps through their list.",
+    "share": "Share of the true pairs of different documents in a range of similarity that shared a band and were "
+    "compared: such a pair is reported at any threshold that it reaches. share_low and share_high are the ends of a "
+    "95 % Wilson interval, widened because pairs connected through documents are found or missed together. "
+    f"Of more than {MOST_SAMPLED:,} true pairs this many are compared, at even steps through their list.",
     "expected": "The share that the plan's S-curve expects of the same pairs.",
 }
 
 
 @dataclass(frozen=True)
 class SampledPairs:
-    """True pairs of different contents.
+    """True pairs of different contents: exact similarity, whether each became a candidate, and its family.
 
-    The exact similarity of each, whether it became a candidate, and its family: pairs that hang together through
-    documents have the same.
+    Pairs connected through documents have the same family.
     """
 
     similarity: Values
@@ -62,25 +61,10 @@ class SampledPairs:
 def measures(
     found: ScoredPairs, known: TruePairs, thresholds: tuple[float, ...], method: str, readable: Flags
 ) -> list[dict[str, Any]]:
-    """Measure at each threshold, by cutting the pairs found.
+    """Compute the metrics at each threshold by cutting the pairs found.
 
-    Parameters
-    ----------
-    found
-        The pairs of one run at the lowest of the thresholds, or below.
-    known
-        The truth.
-    thresholds
-        Where to cut.
-    method
-        How clusters are made.
-    readable
-        Which documents there are.
-
-    Returns
-    -------
-    list of dict
-        One row for each threshold, with the columns of `COLUMNS`.
+    found: the pairs of one run at or below the lowest threshold.
+    Returns one row per threshold, with the columns of `COLUMNS`.
     """
     true = known.holds(found.left, found.right)
     rows = []
@@ -113,7 +97,7 @@ def _several(sizes: npt.NDArray[np.int64]) -> int:
 
 
 def curves(found: ScoredPairs, known: TruePairs, floor: float) -> list[dict[str, Any]]:
-    """Give precision, recall and F1 of pairs at many thresholds from the floor to 1, for drawing."""
+    """Return precision, recall and F1 of pairs at many thresholds from the floor to 1, for plots."""
     true = known.holds(found.left, found.right)
     cuts = np.linspace(floor, 1.0 if floor > 0 else 0.0, _CUTS + 1)
     every, right = np.sort(found.similarity), np.sort(found.similarity[true])
@@ -131,10 +115,9 @@ def _from(ordered: Values, cut: float) -> int:
 
 
 def shares(sampled: SampledPairs, plan: Any, lowest: float = 0.0, verified: bool = False) -> list[dict[str, Any]]:
-    """Give the share of true pairs found, range by range of similarity, beside what the plan expects.
+    """Return the share of true pairs found per range of similarity, beside what the plan expects.
 
-    Where found means `verified`, only pairs from the `lowest` threshold on are looked at. What has a distance, and not
-    a similarity, has no such ranges.
+    Where found means `verified`, only pairs from the `lowest` threshold on count. Distances have no such ranges.
 
     Examples
     --------
@@ -144,32 +127,32 @@ def shares(sampled: SampledPairs, plan: Any, lowest: float = 0.0, verified: bool
     >>> [(row["low"], row["pairs"], row["share"]) for row in shares(pairs, plan(0.8))]
     [(0.8, 2, 0.5), (0.95, 1, 1.0)]
     """
-    # Chances of vectors are simulated, each of them.
+    # Probabilities of vectors are simulated one by one.
     grid = np.linspace(0, 1, 1001) if isinstance(plan, Plan) else np.linspace(lowest, 1, 41)
     if verified:
         enough = sampled.similarity >= lowest
         sampled = SampledPairs(sampled.similarity[enough], sampled.found[enough], sampled.family[enough])
     curve = np.array([plan.p_found(float(at)) for at in grid])
     expected = np.interp(sampled.similarity, grid, curve)
-    # Into the range that begins at its lower end; 1 belongs to the last. A margin, for 0.15 × 20 is a little below 3.
-    place = np.minimum((sampled.similarity * BINS + 1e-9).astype(np.int64), BINS - 1)
+    # A range includes its lower end; 1 belongs to the last. The margin is for rounding: 0.15 × 20 is below 3.
+    bins = np.minimum((sampled.similarity * BINS + 1e-9).astype(np.int64), BINS - 1)
     rows = []
-    for number in np.unique(place).tolist():
-        here = place == number
-        pairs, found = int(here.sum()), int(sampled.found[here].sum())
-        low, high = interval(sampled.found[here], sampled.family[here])
-        ends = (number / BINS, (number + 1) / BINS, float(sampled.similarity[here].mean()))
-        values = (*ends, pairs, found, found / pairs, low, high, float(expected[here].mean()))
+    for number in np.unique(bins).tolist():
+        in_range = bins == number
+        pairs, found_pairs = int(in_range.sum()), int(sampled.found[in_range].sum())
+        low, high = interval(sampled.found[in_range], sampled.family[in_range])
+        ends = (number / BINS, (number + 1) / BINS, float(sampled.similarity[in_range].mean()))
+        values = (*ends, pairs, found_pairs, found_pairs / pairs, low, high, float(expected[in_range].mean()))
         rows.append(dict(zip(BIN_COLUMNS, values, strict=True)))
     return rows
 
 
 def interval(found: Flags, family: Numbers) -> tuple[float, float]:
-    """Give a 95 % interval of the share found, where pairs of one family are found or missed together.
+    """Return a 95 % interval of the share found, where pairs of one family are found or missed together.
 
-    The variance of the share is taken over families, not over pairs, and Student's factor makes up for their number;
-    Wilson's interval is then that of as many independent pairs as would vary as much. With all found or none, each
-    family counts as one pair.
+    The variance of the share is taken over families, not over pairs, with Student's factor for their number. Wilson's
+    interval then uses the equivalent number of independent pairs. With all found or none, each family counts as one
+    pair.
 
     Examples
     --------
@@ -188,12 +171,12 @@ def interval(found: Flags, family: Numbers) -> tuple[float, float]:
     if families > 1 and 0 < share < 1:
         varied = families / (families - 1) * float(((hits - share * pairs) ** 2).sum()) / total**2
         independent = min(total, share * (1 - share) / varied) if varied > 0 else independent
-        independent *= (_Z / _student(families - 1)) ** 2  # the variance itself is known from so many families only
+        independent *= (_Z / _student(families - 1)) ** 2  # the variance is estimated from the families
     return wilson(share, independent)
 
 
 def wilson(share: float, count: float) -> tuple[float, float]:
-    """Give Wilson's 95 % interval of a share of so many.
+    """Return Wilson's 95 % interval of a share of `count` trials.
 
     Examples
     --------
@@ -203,12 +186,12 @@ def wilson(share: float, count: float) -> tuple[float, float]:
     spread = _Z * _Z / count
     middle = (share + spread / 2) / (1 + spread)
     half = _Z * math.sqrt(share * (1 - share) / count + spread / (4 * count)) / (1 + spread)
-    # At the ends the formula gives 0 and 1 exactly, but for rounding.
+    # At the ends the formula gives 0 and 1 up to rounding.
     return (0.0 if share == 0 else middle - half), (1.0 if share == 1 else middle + half)
 
 
 def _student(degrees: int) -> float:
-    """Student's factor for 95 %, by the series of Cornish and Fisher."""
+    """Student's factor for 95 %, by the Cornish-Fisher series."""
     first = (_Z**3 + _Z) / 4
     second = (5 * _Z**5 + 16 * _Z**3 + 3 * _Z) / 96
     third = (3 * _Z**7 + 19 * _Z**5 + 17 * _Z**3 - 15 * _Z) / 384

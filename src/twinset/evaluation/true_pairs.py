@@ -1,8 +1,7 @@
-"""The truth by document number: which pairs are true, how many there are, and what the true clusters are.
+"""The truth by document number: true pairs, their number, and true clusters.
 
-Three kinds answer the same questions. Pairs are as listed, and their clusters are what hangs together through them.
-Clusters make every two of their members a true pair. Scored pairs, those of the exact join, are true from a threshold
-on, and their clusters are made as those of a run are.
+There are three kinds. Listed pairs have their connected components as clusters. Listed clusters make every two of their
+members a true pair. Scored pairs, of the exact join, are true from a threshold on and are clustered as in a run.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from twinset.evaluation.metrics import pairs_within
 from twinset.schema import Hashes, Numbers, Places
 
 Flags = npt.NDArray[np.bool_]
-MOST_SAMPLED = 500_000  # true pairs whose similarity is looked at
+MOST_SAMPLED = 500_000  # maximum number of true pairs whose similarity is computed
 
 
 @dataclass(frozen=True)
@@ -32,40 +31,40 @@ class ScoredPairs:
 
     @classmethod
     def of(cls, left: Numbers, right: Numbers, similarity: npt.NDArray[np.float64]) -> ScoredPairs:
-        """Take pairs in any order."""
+        """Sort pairs in any order."""
         order = np.argsort(pair_keys(right, left), kind="stable")
         return cls(left[order], right[order], similarity[order])
 
     def clusters(self, documents: int, threshold: float, method: str) -> Numbers:
-        """Give the cluster of each document, as `dedup` makes them when the first document is kept."""
+        """Return the cluster of each document, as `dedup` makes them with the first document kept."""
         enough = self.similarity >= threshold
         edges = np.stack([self.right[enough], self.left[enough], np.ones(enough.sum(), np.uint32)], axis=1)
         return Grouping(documents, method).add([edges]).leader
 
     def count(self, threshold: float) -> int:
-        """Count the pairs from a threshold on."""
+        """Count the pairs at or above a threshold."""
         return int(np.count_nonzero(self.similarity >= threshold))
 
 
 class TruePairs(Protocol):
-    """What is true."""
+    """The truth of any kind."""
 
     def count(self, threshold: float) -> int:
         """Count the true pairs."""
 
     def holds(self, left: Numbers, right: Numbers) -> Flags:
-        """Say of each pair whether it is true."""
+        """Return whether each pair is true."""
 
     def clusters(self, threshold: float) -> Numbers:
-        """Give the true cluster of each document."""
+        """Return the true cluster of each document."""
 
     def sample(self) -> tuple[Numbers, Numbers]:
-        """Give true pairs: all of them, or so many at even steps through the list as are looked at."""
+        """Return true pairs: all, or `MOST_SAMPLED` at even steps through the list."""
 
 
 @dataclass(frozen=True)
 class ListedPairs:
-    """Pairs that someone listed; sorted keys, each once."""
+    """Listed pairs, as sorted unique keys."""
 
     documents: int
     keys: Hashes
@@ -75,11 +74,11 @@ class ListedPairs:
         return len(self.keys)
 
     def holds(self, left: Numbers, right: Numbers) -> Flags:
-        """Say of each pair whether it is true."""
+        """Return whether each pair is true."""
         return among(pair_keys(left, right), self.keys)
 
     def clusters(self, threshold: float) -> Numbers:
-        """Give what hangs together through true pairs."""
+        """Return the connected components of the true pairs."""
         return self._components
 
     @cached_property
@@ -87,13 +86,13 @@ class ListedPairs:
         return components(self.documents, [np.stack(unpaired(self.keys), axis=1)])
 
     def sample(self) -> tuple[Numbers, Numbers]:
-        """Give true pairs."""
+        """Return true pairs."""
         return unpaired(self.keys[_even_steps(len(self.keys))])
 
 
 @dataclass(frozen=True)
 class ListedClusters:
-    """Clusters that someone named: label[i] is that of document i, and one who is in none has its own."""
+    """Listed clusters: label[i] is that of document i; a document without a cluster has its own label."""
 
     label: Numbers
 
@@ -102,11 +101,11 @@ class ListedClusters:
         return pairs_within(self._sizes)
 
     def holds(self, left: Numbers, right: Numbers) -> Flags:
-        """Say of each pair whether it is true."""
+        """Return whether each pair is true."""
         return np.asarray(self.label[left] == self.label[right])
 
     def clusters(self, threshold: float) -> Numbers:
-        """Give the true cluster of each document."""
+        """Return the true cluster of each document."""
         return self.label
 
     @cached_property
@@ -114,14 +113,14 @@ class ListedClusters:
         return np.bincount(self.label).astype(np.int64)
 
     def sample(self) -> tuple[Numbers, Numbers]:
-        """Give true pairs, by their places in the list of all, which is never made."""
+        """Return true pairs by their positions in the list of all pairs, without building it."""
         members = np.argsort(self.label, kind="stable").astype(np.uint32)
         starts = np.cumsum(self._sizes) - self._sizes
         reach = np.cumsum(self._sizes * (self._sizes - 1) // 2)
         chosen = _even_steps(int(reach[-1]) if len(reach) else 0)
         cluster = np.searchsorted(reach, chosen, side="right")
         within = chosen - (reach[cluster] - self._sizes[cluster] * (self._sizes[cluster] - 1) // 2)
-        # The pairs of a cluster in the order (1,0), (2,0), (2,1), (3,0) …: pair k has the later member `later`.
+        # The pairs of a cluster are ordered (1,0), (2,0), (2,1), (3,0) …: pair k has the later member `later`.
         later = ((1 + np.sqrt(1 + 8 * within.astype(np.float64))) / 2).astype(np.int64)
         later -= later * (later - 1) // 2 > within
         later += later * (later + 1) // 2 <= within
@@ -138,30 +137,30 @@ class ExactPairs:
     method: str
 
     def count(self, threshold: float) -> int:
-        """Count the pairs from a threshold on."""
+        """Count the pairs at or above a threshold."""
         return self.pairs.count(threshold)
 
     def holds(self, left: Numbers, right: Numbers) -> Flags:
-        """Say of each pair whether it is true; its similarity is asked about elsewhere."""
+        """Return whether each pair is true, regardless of its similarity."""
         return among(pair_keys(left, right), np.sort(pair_keys(self.pairs.left, self.pairs.right)))
 
     def clusters(self, threshold: float) -> Numbers:
-        """Give the clusters that a run which misses nothing would make."""
+        """Return the clusters of a run without missed pairs."""
         return self.pairs.clusters(self.documents, threshold, self.method)
 
     def sample(self) -> tuple[Numbers, Numbers]:
-        """Give true pairs."""
+        """Return true pairs."""
         chosen = _even_steps(len(self.pairs.left))
         return self.pairs.left[chosen], self.pairs.right[chosen]
 
 
 def pair_keys(left: Numbers, right: Numbers) -> Hashes:
-    """Give each pair as one number."""
+    """Encode each pair as one number."""
     return (left.astype(np.uint64) << np.uint64(32)) | right
 
 
 def each_once(left: Numbers, right: Numbers) -> Hashes:
-    """Give the keys of pairs, the lesser number first, sorted and each once; a document with itself is no pair.
+    """Return the keys of pairs, smaller number first, sorted and unique, without pairs of a document with itself.
 
     Examples
     --------
@@ -172,17 +171,17 @@ def each_once(left: Numbers, right: Numbers) -> Hashes:
     """
     apart = left != right
     keys = np.sort(pair_keys(np.minimum(left, right)[apart], np.maximum(left, right)[apart]))
-    # Newer versions of NumPy hash to find what is unique, which takes ten times as long where most is.
+    # NumPy's unique hashes in newer versions, which takes ten times as long where most values are unique.
     return keys[np.append(True, keys[1:] != keys[:-1])] if len(keys) else keys
 
 
 def unpaired(keys: Hashes) -> tuple[Numbers, Numbers]:
-    """Take keys apart into left and right."""
+    """Decode keys into left and right."""
     return (keys >> np.uint64(32)).astype(np.uint32), keys.astype(np.uint32)
 
 
 def among(keys: Hashes, ordered: Hashes) -> Flags:
-    """Say of each key whether it is in a sorted list.
+    """Return whether each key is in a sorted list.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Candidates to pairs: nothing is reported that was not counted exactly on both documents' full shingle sets."""
+"""Exact overlaps of shingle sets: every reported pair is counted on both documents' full sets."""
 
 import threading
 from collections.abc import Sequence
@@ -36,10 +36,7 @@ _scratch = _OverlapScratch()
 
 @dataclass(frozen=True)
 class Sets:
-    """Shingle sets of some documents: set j is hashes[starts[j]:starts[j]+sizes[j]].
-
-    Room is made first, then `fill` is called.
-    """
+    """Shingle sets of some documents: set j is hashes[starts[j]:starts[j]+sizes[j]]. Allocate first, then `fill`."""
 
     hashes: Hashes
     starts: Places
@@ -47,17 +44,14 @@ class Sets:
 
     @classmethod
     def with_room(cls, counts: npt.NDArray[np.integer], room: "Room | None" = None) -> "Sets":
-        """Room for sets of at most `counts` shingles each; with `room`, until the same thread asks for more of it."""
+        """Allocate sets of at most `counts` shingles each; with `room`, valid until the thread's next use of it."""
         starts = np.zeros(len(counts) + 1, np.int64)
         np.cumsum(counts, out=starts[1:])
         hashes = np.empty(starts[-1], np.uint64) if room is None else room.fit(int(starts[-1]))
         return cls(hashes, starts, np.zeros(len(counts), np.uint32))
 
     def fill(self, shingles: Shingles, chosen: Places, sets: Places) -> None:
-        """Make the sets `sets` of the rows shingles.rows[chosen]; repeats are dropped.
-
-        Different sets may be filled by different threads.
-        """
+        """Make the sets `sets` of the rows shingles.rows[chosen], without repeats. Threads may fill different sets."""
         lengths = np.diff(shingles.offsets)[chosen]
         places = _scratch.fit(int(lengths.max(initial=0)))
         sizes = np.empty(len(chosen), np.uint32)
@@ -66,9 +60,9 @@ class Sets:
 
 
 def overlaps(sets: Sets, lefts: Numbers, rights: Numbers, threshold: float) -> Numbers:
-    """Shared shingles of each pair of sets, 0 where Jaccard similarity is below the threshold.
+    """Shared shingles of each pair of sets, 0 where the Jaccard similarity is below the threshold.
 
-    Quickest with equal `lefts` together.
+    Fastest with equal `lefts` adjacent.
 
     Examples
     --------
@@ -95,21 +89,21 @@ class Bags:
 
     @classmethod
     def with_room(cls, counts: npt.NDArray[np.integer], room: Room) -> "Bags":
-        """Room for so many shingles each, until the same thread asks for more of it."""
+        """Allocate `counts` shingles for each document, valid until the thread's next use of `room`."""
         starts = np.zeros(len(counts) + 1, np.int64)
         np.cumsum(counts, out=starts[1:])
         return cls(room.fit(int(starts[-1])), starts)
 
     def fill(self, shingles: Shingles, documents: Places) -> None:
-        """Put in the rows of `shingles` as those of `documents`."""
+        """Copy the rows of `shingles` to `documents`."""
         sets_kernels.lay(shingles.hashes, shingles.offsets, documents, self.starts, self.hashes)
 
 
 def compared(bags: Bags, lefts: Numbers, rights: Numbers, threshold: float) -> tuple[Numbers, Numbers]:
-    """As `overlaps`, and the sizes of the sets: of documents that have a pair.
+    """Return the overlaps, as `overlaps` does, and the set sizes of all documents that have a pair.
 
-    No two documents have more than `batch_sizes.COMPARED_SHINGLES` shingles together. Quickest with documents that hang
-    together side by side.
+    No two documents have more than `batch_sizes.COMPARED_SHINGLES` shingles together. Fastest with the pairs of one
+    connected component adjacent.
 
     Examples
     --------
@@ -134,9 +128,9 @@ def compared(bags: Bags, lefts: Numbers, rights: Numbers, threshold: float) -> t
 
 
 def gathered(pieces: Sequence[tuple[Bytes, Places, Places]], room: Room) -> tuple[Bytes, Places]:
-    """Texts out of several batches, one after another: each is data[start:end]. The bytes, and the texts' offsets.
+    """Concatenate texts data[start:end] of several batches; return the bytes and the offsets of the texts.
 
-    The bytes are used again when the same thread asks for more.
+    The bytes are overwritten by the same thread's next call.
     """
     offsets = np.zeros(sum(len(starts) for _, starts, _ in pieces) + 1, np.int64)
     np.cumsum(np.concatenate([ends - starts for _, starts, ends in pieces]), out=offsets[1:])

@@ -1,7 +1,4 @@
-"""Candidates to pairs.
-
-Exact set sizes and overlaps of shingle sets, through small hash tables that stay in the processor's cache.
-"""
+"""Exact sizes and overlaps of shingle sets, by small hash tables that fit the processor's cache."""
 
 import numpy as np
 
@@ -9,12 +6,12 @@ from twinset.compiled import inlined, kernel
 from twinset.compiled.bytes_kernels import U, load64, store64
 
 V = np.uint32
-TOGETHER = 32  # documents of one table: each has a bit
+TOGETHER = 32  # documents of one table; each has a bit
 
 
 @inlined
 def table_mask(n, places):  # type: ignore[no-untyped-def]
-    """Mask of the least power of two over twice n, which `places` has room for; that part of `places` is cleared."""
+    """Clear the smallest power of two of `places` that is at least 2 n, and return its mask."""
     size = 8
     while size < 2 * n:
         size *= 2
@@ -25,10 +22,10 @@ def table_mask(n, places):  # type: ignore[no-untyped-def]
 
 @kernel("void(uint64[::1], int64[::1], int64[::1], uint64[::1], int64[::1], uint32[::1], uint64[::1])")
 def distinct(hashes, offsets, chosen, sets, starts, sizes, places):  # type: ignore[no-untyped-def]
-    """Write the distinct hashes of each chosen row to sets[starts[i]:], and how many to sizes[i].
+    """Write the distinct hashes of each chosen row to sets[starts[i]:], and their number to sizes[i].
 
-    hashes uint64, offsets int64, chosen int64 (rows), sets uint64, starts int64, sizes uint32, places uint64: scratch,
-    a power of two over twice the longest row.
+    hashes uint64, offsets int64, chosen int64 (rows), sets uint64, starts int64, sizes uint32; places uint64: scratch,
+    a power of two of at least twice the longest row.
     """
     for i in range(len(chosen)):
         row = hashes[offsets[chosen[i]] : offsets[chosen[i] + 1]]
@@ -48,12 +45,10 @@ def distinct(hashes, offsets, chosen, sets, starts, sizes, places):  # type: ign
 
 @kernel("void(uint32[::1], uint32[::1], uint64[::1], int64[::1], uint32[::1], float64, uint64[::1], uint32[::1])")
 def overlaps(lefts, rights, sets, starts, sizes, threshold, places, shared):  # type: ignore[no-untyped-def]
-    """shared[i].
+    """shared[i]: number of common hashes of the sets lefts[i] and rights[i], or 0 where Jaccard is below `threshold`.
 
-    How many hashes the sets of lefts[i] and rights[i] have in common, or 0 where Jaccard is below `threshold`.
-
-    lefts, rights uint32: places of the sets, equal lefts together; set j is sets[starts[j]:starts[j]+sizes[j]]; places
-    uint64: scratch, a power of two over twice the largest set. With threshold 0 every overlap is counted.
+    lefts, rights uint32: sets, equal lefts adjacent; set j is sets[starts[j]:starts[j]+sizes[j]]; places uint64:
+    scratch, a power of two of at least twice the largest set. With threshold 0 every overlap is counted.
     """
     loaded = -1
     mask = U(0)
@@ -71,7 +66,7 @@ def overlaps(lefts, rights, sets, starts, sizes, threshold, places, shared):  # 
                     place = (place + U(1)) & mask
                 places[place] = x
             loaded = left
-        # J >= t means an overlap of at least t/(1+t) (|A|+|B|): so many of B may be missing from A, and no more
+        # J >= t means an overlap of at least t/(1+t) (|A|+|B|): at most |B| minus that may be missing from A
         spare = n_right - np.int64(threshold / (1.0 + threshold) * (n_left + n_right) * (1.0 - 1e-12))
         count = 0
         for x in sets[starts[right] : starts[right] + n_right]:
@@ -89,11 +84,11 @@ def overlaps(lefts, rights, sets, starts, sizes, threshold, places, shared):  # 
 
 
 @inlined
-def hanging_together(lefts, rights, first, starts, most, numbers, members):  # type: ignore[no-untyped-def]
-    """The pairs from `first` on of which each has a document of an earlier one, as many as one table takes.
+def connected_run(lefts, rights, first, starts, most, numbers, members):  # type: ignore[no-untyped-def]
+    """Longest run of pairs from `first` on, each sharing a document with an earlier one, that one table can take.
 
-    numbers uint32: of each document its number in the table, from 1 on, else 0; members int64: the documents by number.
-    Returns the end of these pairs, how many documents they have, and how many shingles.
+    numbers uint32: each document's number in the table, from 1, else 0; members int64: documents by number. Returns
+    the end of the run, its number of documents and its number of shingles.
     """
     last, count, total = first, 0, 0
     while last < len(lefts):
@@ -116,10 +111,10 @@ def hanging_together(lefts, rights, first, starts, most, numbers, members):  # t
 
 
 @inlined
-def table_of(members, count, hashes, starts, mask, places, owners, filled):  # type: ignore[no-untyped-def]
-    """Put the shingles of some documents into one table, which has a bit a document in `owners`.
+def fill_table(members, count, hashes, starts, mask, places, owners, filled):  # type: ignore[no-untyped-def]
+    """Insert the shingles of some documents into one table; `owners` has a bit per document.
 
-    filled uint32: the places that were taken, in turn. Returns how many.
+    filled uint32: the occupied places, in order. Returns their number.
     """
     taken = U(0)
     for i in range(count):
@@ -138,8 +133,8 @@ def table_of(members, count, hashes, starts, mask, places, owners, filled):  # t
 
 
 @inlined
-def owned(owners, bits):  # type: ignore[no-untyped-def]
-    """How many have all the bits."""
+def count_owned(owners, bits):  # type: ignore[no-untyped-def]
+    """Number of entries that have all the bits."""
     count = V(0)
     for i in range(len(owners)):
         count = V(count + V(owners[i] & bits == bits))
@@ -151,29 +146,28 @@ def owned(owners, bits):  # type: ignore[no-untyped-def]
     "uint32[::1], int64[::1], uint32[::1], uint32[::1])"
 )
 def compare(lefts, rights, hashes, starts, threshold, most, places, owners, filled, numbers, members, sizes, shared):  # type: ignore[no-untyped-def]
-    """shared[i] as `overlaps` gives it, and the sizes of all sets that have a pair, from shingles with their repeats.
+    """shared[i] as in `overlaps`, and the sizes of all sets that have a pair, from shingles with repeats.
 
-    lefts, rights uint32: documents, those that hang together side by side; the shingles of document j are
-    hashes[starts[j]:starts[j+1]], and `most` at least those of any pair. Scratch: places uint64, owners uint32 and
-    filled uint32, a power of two of at least twice `most`; numbers uint32, one a document, zero; members int64,
-    TOGETHER.
+    lefts, rights uint32: documents, connected pairs adjacent; the shingles of document j are
+    hashes[starts[j]:starts[j+1]]; `most`: at least the shingles of any pair. Scratch: places uint64, owners uint32 and
+    filled uint32, a power of two of at least twice `most`; numbers uint32 (documents), zero; members int64 (TOGETHER).
     """
     first = 0
     while first < len(lefts):
-        last, count, total = hanging_together(lefts, rights, first, starts, most, numbers, members)
+        last, count, total = connected_run(lefts, rights, first, starts, most, numbers, members)
         mask = table_mask(total, places)
         for i in range(np.int64(mask) + 1):
             owners[i] = V(0)
-        taken = table_of(members, count, hashes, starts, mask, places, owners, filled)
+        taken = fill_table(members, count, hashes, starts, mask, places, owners, filled)
         listed = filled[:taken]
         for i in range(taken):
             listed[i] = owners[listed[i]]
         for i in range(count):
-            sizes[members[i]] = owned(listed, V(V(1) << V(i)))
+            sizes[members[i]] = count_owned(listed, V(V(1) << V(i)))
         for i in range(first, last):
             left, right = np.int64(lefts[i]), np.int64(rights[i])
             bits = V(V(V(1) << V(numbers[left] - 1)) | V(V(1) << V(numbers[right] - 1)))
-            common = owned(listed, bits)
+            common = count_owned(listed, bits)
             union = np.int64(sizes[left]) + np.int64(sizes[right]) - common
             shared[i] = common if common / union >= threshold else 0
         for i in range(count):
@@ -193,7 +187,7 @@ def lay(hashes, offsets, documents, starts, out):  # type: ignore[no-untyped-def
 
 @kernel("void(read(uint8), int64[::1], int64[::1], uint8[::1])")
 def gather(data, starts, ends, out):  # type: ignore[no-untyped-def]
-    """The pieces data[starts[i]:ends[i]], one after another, to `out`."""
+    """Concatenate the pieces data[starts[i]:ends[i]] in `out`."""
     at = 0
     for i in range(len(starts)):
         piece = data[starts[i] : ends[i]]

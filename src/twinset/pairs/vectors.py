@@ -1,10 +1,10 @@
-"""Candidates to pairs of vectors: nothing is reported whose cosine or distance was not taken exactly.
+"""Exact cosines and Euclidean distances of candidate pairs of vectors.
 
-Exactly means: products and squares in 64-bit floats, of which those of 32-bit floats lose nothing, and their sums in a
-fixed order. A pair at the threshold is reported: the very number that is reported is held against the threshold.
+Products and squares of 32-bit floats are exact in 64-bit floats, and are summed in a fixed order. The reported number
+itself is compared with the threshold, inclusively.
 
-`AllWithAll` and `every_nearest` compare all with all: the exact search, for small collections and as a measure for the
-others. There a matrix product in 32-bit floats sorts out what is surely too far; what remains is taken exactly.
+`AllWithAll` and `every_nearest` compare all pairs: the exact search, for small collections and as the baseline for
+others. A 32-bit matrix product rejects pairs that are surely too far apart; the rest is computed exactly.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from twinset.system.vectors import squares, unit_vectors
 
 Scores = npt.NDArray[np.float64]
 
-# NumPy spreads a product over all cores: two at a time would only be in each other's way, unless it was told not to.
+# NumPy spreads a product over all cores, so two products at a time would compete for them.
 _ALONE = os.environ.get("OPENBLAS_NUM_THREADS") == "1"
 _ONE_AT_A_TIME: AbstractContextManager[object] = nullcontext() if _ALONE else threading.Lock()
-_TILE, _STRIPE = 2048, 256  # columns and rows of a product of all with all: where all are near, so many are pairs
+_TILE, _STRIPE = 2048, 256  # columns and rows of one product; up to their product of pairs at a time
 
 
 def similar(
@@ -40,23 +40,13 @@ def similar(
     right: Vectors | None = None,
     right_squares: Scores | None = None,
 ) -> tuple[Places, Scores]:
-    """Give which of the candidates have a cosine of at least the threshold, and their cosines.
+    """Select the candidates with a cosine of at least the threshold, and return their cosines.
 
-    Parameters
-    ----------
-    lefts, rights
-        Candidates: positions in `left` and in `right`.
-    threshold
-        Least cosine; inclusive.
-    left, left_squares
-        Vectors as they came, (n, d), and their squared lengths (`twinset.system.vectors.squares`).
-    right, right_squares
-        The other side, where it is another.
-
-    Returns
-    -------
-    kept, cosines
-        Places in `lefts` and `rights`, ascending. A vector that is all zeros is similar to nothing.
+    lefts, rights: candidates, as positions in `left` and in `right`.
+    threshold: minimum cosine (inclusive).
+    left, left_squares: vectors as read, (n, d), and their squared lengths (`twinset.system.vectors.squares`).
+    right, right_squares: the right side, if it is another collection.
+    Returns (kept, cosines): positions in `lefts` and `rights`, ascending. A zero vector is similar to nothing.
 
     Examples
     --------
@@ -77,7 +67,7 @@ def similar(
 def near(
     lefts: Numbers, rights: Numbers, radius: float, left: Vectors, right: Vectors | None = None
 ) -> tuple[Places, Scores]:
-    """Give which of the candidates are at most `radius` apart, and their Euclidean distances; else as `similar`.
+    """Select the candidates at most `radius` apart, and return their Euclidean distances; otherwise as `similar`.
 
     Examples
     --------
@@ -95,23 +85,15 @@ def near(
 def nearest(
     queries: Vectors, vectors: Vectors, offsets: Places, candidates: Numbers, count: int, measure: str = "cosine"
 ) -> tuple[Numbers, Scores, Places]:
-    """Give for each query the best of its candidates, best first.
+    """Find the best candidates of each query, best first.
 
-    Parameters
-    ----------
-    queries, vectors
-        Vectors as they came, (m, d) and (n, d).
-    offsets, candidates
-        Those of query q are candidates[offsets[q]:offsets[q+1]], positions in `vectors`; repeats do no harm.
-    count
-        How many to keep.
-    measure
-        ``"cosine"``, the largest first, or ``"distance"``, the smallest first; of equal ones the first in `vectors`.
-
-    Returns
-    -------
-    numbers, scores, counts
-        uint32 and float64 (m, count), filled up to counts int64 (m); what is beyond has no meaning.
+    queries, vectors: vectors as read, (m, d) and (n, d).
+    offsets, candidates: those of query q are candidates[offsets[q]:offsets[q+1]], positions in `vectors`; repeats are
+        allowed.
+    count: number of results per query.
+    measure: ``"cosine"``, largest first, or ``"distance"``, smallest first; ties by position in `vectors`.
+    Returns (numbers, scores, counts): uint32 and float64 (m, count), filled up to counts int64 (m); the rest is
+    undefined.
 
     Examples
     --------
@@ -121,7 +103,7 @@ def nearest(
     >>> numbers[0, : counts[0]].tolist(), cosines[0, : counts[0]].round(3).tolist()
     ([2, 1], [0.707, 0.0])
     """
-    by_cosine = _measured(measure)
+    by_cosine = _is_cosine(measure)
     numbers, scores = np.zeros((len(queries), count), np.uint32), np.zeros((len(queries), count), np.float64)
     counts = np.zeros(len(queries), np.int64)
     lengths = (squares(queries), squares(vectors)) if by_cosine else (np.empty(0), np.empty(0))
@@ -133,7 +115,7 @@ def nearest(
 def every_nearest(
     queries: Vectors, vectors: Vectors, count: int, measure: str = "cosine"
 ) -> tuple[Numbers, Scores, Places]:
-    """Give for each query its nearest among all vectors: as `nearest`, with everything a candidate.
+    """Find the nearest of all vectors for each query: as `nearest`, with every vector a candidate.
 
     Examples
     --------
@@ -142,7 +124,7 @@ def every_nearest(
     >>> every_nearest(here[:1], here, count=2, measure="distance")[0].tolist()
     [[0, 2]]
     """
-    by_cosine = _measured(measure)
+    by_cosine = _is_cosine(measure)
     count = min(count, len(vectors))
     if not len(queries) or not count:
         return nearest(queries, vectors, np.zeros(len(queries) + 1, np.int64), np.empty(0, np.uint32), count, measure)
@@ -163,24 +145,24 @@ def every_nearest(
 
 
 def _closest(queries: Vectors, vectors: Vectors, halves: Vectors, count: int, slack: np.float32) -> Hashes:
-    """Pairs (query, vector), a number each, among which are the `count` closest of each query; ascending.
+    """Pairs (query, vector), encoded as one number each, that include the `count` closest of each query; ascending.
 
-    A tile of the vectors at a time: whatever is not as close as the worst of the best so far is left out.
+    Goes by tiles of vectors and skips those farther than the worst of the best so far.
     """
     best: Vectors = np.full((len(queries), count), -np.inf, np.float32)
-    found: list[tuple[Hashes, Vectors]] = []
+    tiles: list[tuple[Hashes, Vectors]] = []
     for other in range(0, len(vectors), _TILE):
         closeness = _product(queries, vectors[other : other + _TILE]) - halves[other : other + _TILE]
         if other == 0:
             kept = min(count, closeness.shape[1])
             best[:, :kept] = np.partition(closeness, -kept, axis=1)[:, -kept:]
-        rows, columns = _places(closeness >= (best.min(axis=1) - slack)[:, None])
+        rows, columns = _true_entries(closeness >= (best.min(axis=1) - slack)[:, None])
         values = closeness[rows, columns]
-        found.append((rows.astype(np.uint64) << np.uint64(32) | (columns + other).astype(np.uint64), values))
+        tiles.append((rows.astype(np.uint64) << np.uint64(32) | (columns + other).astype(np.uint64), values))
         if other and len(rows):
             best = _better(best, rows, values)
     words: Hashes
-    words, values = (np.concatenate([part[i] for part in found]) for i in range(2))
+    words, values = (np.concatenate([part[i] for part in tiles]) for i in range(2))
     least = best.min(axis=1) - slack
     words = words[values >= least[(words >> np.uint64(32)).astype(np.int64)]]
     words.sort()
@@ -188,20 +170,20 @@ def _closest(queries: Vectors, vectors: Vectors, halves: Vectors, count: int, sl
 
 
 def _product(left: Vectors, right: Vectors) -> Vectors:
-    """The products of all with all."""
+    """Product of the left matrix and the transposed right one."""
     with _ONE_AT_A_TIME:
-        found: Vectors = left @ right.T
-    return found
+        product: Vectors = left @ right.T
+    return product
 
 
-def _places(found: npt.NDArray[np.bool_]) -> tuple[Places, Places]:
-    """Rows and columns where something was found: as NumPy's nonzero, but quicker where that is seldom."""
-    rows, columns = np.divmod(np.flatnonzero(found), found.shape[1])
+def _true_entries(mask: npt.NDArray[np.bool_]) -> tuple[Places, Places]:
+    """Rows and columns of the true entries: NumPy's nonzero, but faster where few are true."""
+    rows, columns = np.divmod(np.flatnonzero(mask), mask.shape[1])
     return rows, columns
 
 
 def _better(best: Vectors, rows: Places, values: Vectors) -> Vectors:
-    """The best of each row with some new values, of ascending rows, among them."""
+    """Merge new values, by ascending row, into the best of each row."""
     firsts = np.searchsorted(rows, np.arange(len(best) + 1))
     places = np.arange(len(rows)) - firsts[rows]
     both = np.full((len(best), best.shape[1] + int(places.max()) + 1), -np.inf, np.float32)
@@ -211,18 +193,13 @@ def _better(best: Vectors, rows: Places, values: Vectors) -> Vectors:
 
 
 class AllWithAll:
-    """Vectors to be compared with each other, all with all, a part at a time, by one thread or several.
+    """Exact all-pairs comparison of vectors, a part at a time, by one or more threads.
 
-    What is surely too far apart is sorted out by products of 32-bit floats.
+    Products of 32-bit floats reject pairs that are surely too far apart.
 
-    Parameters
-    ----------
-    vectors
-        float32 (n, d).
-    threshold
-        Least cosine, or greatest distance; inclusive.
-    measure
-        ``"cosine"`` or ``"distance"``.
+    vectors: float32 (n, d).
+    threshold: minimum cosine, or maximum distance (inclusive).
+    measure: ``"cosine"`` or ``"distance"``.
 
     Examples
     --------
@@ -233,50 +210,50 @@ class AllWithAll:
     """
 
     def __init__(self, vectors: Vectors, threshold: float, measure: str = "cosine") -> None:
-        self.vectors, self.threshold, self.by_cosine = vectors, threshold, _measured(measure)
+        self.vectors, self.threshold, self.by_cosine = vectors, threshold, _is_cosine(measure)
         self.squares, self.longest = squares(vectors), _longest(vectors)
         self.scaled = _scaled(vectors, self.longest, self.by_cosine)
         self.slack = _slack(vectors.shape[1])
 
     def pairs(self, first: int, last: int) -> Iterator[tuple[Numbers, Numbers, Scores]]:
-        """Give the pairs whose lesser position is from `first` to before `last`, a portion at a time, lesser left."""
+        """Yield the pairs whose smaller position is in [first, last), in batches, smaller position left."""
         for start in range(first, last, _STRIPE):
-            here = np.arange(start, min(start + _STRIPE, last))
+            positions = np.arange(start, min(start + _STRIPE, last))
             for other in range(start, len(self.vectors), _TILE):
-                lefts, rights = self._candidates(here, other)
+                lefts, rights = self._candidates(positions, other)
                 above = rights > lefts
-                found = self._verified(lefts[above], rights[above])
-                if len(found[2]):
-                    yield found
+                batch = self._verify(lefts[above], rights[above])
+                if len(batch[2]):
+                    yield batch
 
     def near(self, places: Places) -> Iterator[tuple[Numbers, Numbers, Scores]]:
-        """Give all that is near enough to the vectors at some positions: each of them, what is near it, the score.
+        """Yield all vectors near enough to those at `places`, in batches: position, position of the near one, score.
 
-        Each is near to itself. A vector that is all zeros has no cosines.
+        Each is near to itself. A zero vector has no cosines.
         """
         for start in range(0, len(places), _STRIPE):
             for other in range(0, len(self.vectors), _TILE):
-                found = self._verified(*self._candidates(places[start : start + _STRIPE], other))
-                if len(found[2]):
-                    yield found
+                batch = self._verify(*self._candidates(places[start : start + _STRIPE], other))
+                if len(batch[2]):
+                    yield batch
 
-    def _candidates(self, here: Places, other: int) -> tuple[Numbers, Numbers]:
-        """Pairs of some positions and those from `other` on, a tile of them, that may be near enough."""
+    def _candidates(self, positions: Places, other: int) -> tuple[Numbers, Numbers]:
+        """Possible matches of some positions with the tile that starts at `other`."""
         stop = min(other + _TILE, len(self.vectors))
-        products = _product(self.scaled[here], self.scaled[other:stop])
+        products = _product(self.scaled[positions], self.scaled[other:stop])
         if self.by_cosine:
-            found = products >= np.float32(self.threshold - self.slack - 1e-6)
+            near = products >= np.float32(self.threshold - self.slack - 1e-6)
         else:
-            mine, theirs = self.squares[here] / self.longest**2, self.squares[other:stop] / self.longest**2
-            reach = min(self.threshold / self.longest, 4.0)  # nothing is farther apart than twice the longest
-            least = (mine[:, None] + theirs[None, :] - reach**2) / 2
-            with np.errstate(over="ignore"):  # where everything is near enough
-                found = products >= (least - self.slack - 1e-6).astype(np.float32)
-        rows, columns = _places(found)
-        return here[rows].astype(np.uint32), (columns + other).astype(np.uint32)
+            mine, theirs = self.squares[positions] / self.longest**2, self.squares[other:stop] / self.longest**2
+            reach = min(self.threshold / self.longest, 4.0)  # no distance exceeds twice the longest vector
+            minimum = (mine[:, None] + theirs[None, :] - reach**2) / 2
+            with np.errstate(over="ignore"):  # where every pair is near enough
+                near = products >= (minimum - self.slack - 1e-6).astype(np.float32)
+        rows, columns = _true_entries(near)
+        return positions[rows].astype(np.uint32), (columns + other).astype(np.uint32)
 
-    def _verified(self, lefts: Numbers, rights: Numbers) -> tuple[Numbers, Numbers, Scores]:
-        """Those that are near enough, exactly."""
+    def _verify(self, lefts: Numbers, rights: Numbers) -> tuple[Numbers, Numbers, Scores]:
+        """Select the exact matches, with their scores."""
         if self.by_cosine:
             kept, scores = similar(lefts, rights, self.threshold, self.vectors, self.squares)
         else:
@@ -285,27 +262,27 @@ class AllWithAll:
 
 
 def _slack(dimensions: int) -> float:
-    """The most by which a product of 32-bit floats can be wrong, of vectors of length at most 1.
+    """Maximum error of a product of 32-bit floats, for vectors of length at most 1.
 
-    Whatever the order of the sum it is γ|x||y|, where γ = du/(1-du) and u = 2^-24 (Higham, Accuracy and Stability of
-    Numerical Algorithms, 3.1). Rounding the vectors themselves adds a few u, and so does the number it is held against.
+    In any order of summation it is γ|x||y|, where γ = du/(1-du) and u = 2^-24 (Higham, Accuracy and Stability of
+    Numerical Algorithms, 3.1). Rounding the vectors and the threshold adds a few u.
     """
     units = (dimensions + 8) * 2.0**-24
     return units / (1 - units)
 
 
 def _longest(vectors: Vectors) -> float:
-    """A power of two that no vector is longer than, 1 where all are zero."""
+    """Smallest power of two that no vector is longer than, 1 where all are zero."""
     longest = float(np.sqrt(squares(vectors).max(initial=0.0)))
     return float(2.0 ** np.ceil(np.log2(longest))) if longest else 1.0
 
 
 def _scaled(vectors: Vectors, longest: float, by_cosine: bool) -> Vectors:
-    """At length 1 for cosines, at most 1 for distances: dividing by a power of two loses nothing that matters here."""
+    """Scale to length 1 for cosines, to at most 1 by a power of two for distances."""
     return unit_vectors(vectors)[0] if by_cosine else np.ldexp(vectors, -round(math.log2(longest)))
 
 
-def _measured(measure: str) -> bool:
+def _is_cosine(measure: str) -> bool:
     if measure not in ("cosine", "distance"):
         raise OptionError(f"measure is {measure!r}; allowed is cosine or distance")
     return measure == "cosine"

@@ -1,4 +1,4 @@
-"""Candidates to pairs of vectors: cosines and distances in float64, sums folded, the same on every machine."""
+"""Cosines and distances of candidate pairs in float64, summed in a fixed order on every machine."""
 
 import math
 
@@ -10,19 +10,19 @@ from twinset.compiled.vector_kernels import folded
 
 @inlined
 def cosine(left, right, left_square, right_square, terms):  # type: ignore[no-untyped-def]
-    """The cosine of two vectors of known squared lengths, at most 1 either way; -2 where one has no direction."""
+    """Cosine of two vectors of known squared lengths, clipped to [-1, 1]; -2 where one is zero."""
     if left_square == 0.0 or right_square == 0.0:
         return -2.0
     d = len(left)
     for j in range(d):
         terms[j] = np.float64(left[j]) * np.float64(right[j])
-    found = folded(terms, d) / math.sqrt(left_square * right_square)
-    return min(max(found, -1.0), 1.0)
+    value = folded(terms, d) / math.sqrt(left_square * right_square)
+    return min(max(value, -1.0), 1.0)
 
 
 @inlined
 def distance(left, right, terms):  # type: ignore[no-untyped-def]
-    """The Euclidean distance of two vectors."""
+    """Euclidean distance of two vectors."""
     d = len(left)
     for j in range(d):
         terms[j] = np.float64(left[j]) - np.float64(right[j])
@@ -37,7 +37,7 @@ def distance(left, right, terms):  # type: ignore[no-untyped-def]
 def similar(
     left_vectors, right_vectors, left_squares, right_squares, lefts, rights, threshold, kept, scores
 ):  # type: ignore[no-untyped-def]  # fmt: skip
-    """Which pairs have a cosine of at least the threshold: their places in kept, their cosines in scores; how many.
+    """Write the pairs with a cosine of at least the threshold to kept, their cosines to scores; return their number.
 
     vectors float32 (n, d), squares float64 (n): squared lengths, lefts and rights uint32 (m), kept int64 and scores
     float64 (m), written.
@@ -46,9 +46,9 @@ def similar(
     count = 0
     for i in range(len(lefts)):
         a, b = lefts[i], rights[i]
-        found = cosine(left_vectors[a], right_vectors[b], left_squares[a], right_squares[b], terms)
-        if found >= threshold:
-            kept[count], scores[count] = i, found
+        score = cosine(left_vectors[a], right_vectors[b], left_squares[a], right_squares[b], terms)
+        if score >= threshold:
+            kept[count], scores[count] = i, score
             count += 1
     return count
 
@@ -58,20 +58,20 @@ def similar(
     "float64, int64[::1], float64[::1])"
 )
 def near(left_vectors, right_vectors, lefts, rights, radius, kept, scores):  # type: ignore[no-untyped-def]
-    """As `similar`: which pairs are at most `radius` apart, and their distances."""
+    """As `similar`, for pairs at most `radius` apart and their distances."""
     terms = np.empty(left_vectors.shape[1], np.float64)
     count = 0
     for i in range(len(lefts)):
-        found = distance(left_vectors[lefts[i]], right_vectors[rights[i]], terms)
-        if found <= radius:
-            kept[count], scores[count] = i, found
+        score = distance(left_vectors[lefts[i]], right_vectors[rights[i]], terms)
+        if score <= radius:
+            kept[count], scores[count] = i, score
             count += 1
     return count
 
 
 @inlined
 def keep_best(numbers, scores, count, number, score):  # type: ignore[no-untyped-def]
-    """Put one where it belongs among the best so far: least score first, of equal ones the least number."""
+    """Insert one into the sorted best so far: smallest score first, ties by number."""
     size = len(numbers)
     if count == size:
         if score > scores[size - 1] or (score == scores[size - 1] and number > numbers[size - 1]):
@@ -92,11 +92,10 @@ def keep_best(numbers, scores, count, number, score):  # type: ignore[no-untyped
 def nearest(
     queries, vectors, query_squares, squares, offsets, candidates, by_cosine, seen, numbers, scores, counts
 ):  # type: ignore[no-untyped-def]  # fmt: skip
-    """For each query the best of its candidates, best first; counts: how many.
+    """Find the best candidates of each query, best first; counts: their number.
 
-    Candidates of query q: candidates[offsets[q]:offsets[q+1]], repeats allowed. seen uint32 (vectors), all 0: a mark
-    that one has been scored. numbers uint32 and scores float64 (queries, k), written; a cosine is kept with its sign
-    turned.
+    Candidates of query q: candidates[offsets[q]:offsets[q+1]], repeats allowed. seen uint32 (vectors), zero: marks
+    scored vectors. numbers uint32 and scores float64 (queries, k), written; cosines are stored negated.
     """
     terms = np.empty(vectors.shape[1], np.float64)
     for q in range(len(offsets) - 1):

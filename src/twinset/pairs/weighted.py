@@ -1,9 +1,8 @@
-"""Candidates to pairs of weighted sets: weighted Jaccard similarity, Σ min / Σ max, of the sets themselves.
+"""Exact weighted Jaccard similarity of candidate pairs: Σ min / Σ max of the weights.
 
-A set is its elements and their weights. An element that a set does not have has the weight 0 there, so that with all
-weights 1 this is the Jaccard similarity of sets. The share of a set that another has is Σ min by its own total weight.
-Sums are taken in the order of the hashes and lose nothing by rounding but the last bit, so that they depend neither on
-the order in which elements came nor on which set is the left one.
+An absent element has weight 0, so that with all weights 1 this is the Jaccard similarity of sets. Containment is Σ min
+divided by the set's own total. Compensated sums in hash order depend neither on the order of the elements nor on which
+set is the left one.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from twinset.schema import Numbers, Shares, WeightedSets
 
 
 def totals(sets: WeightedSets) -> Shares:
-    """The total weight of each set.
+    """Total weight of each set.
 
     Examples
     --------
@@ -23,9 +22,9 @@ def totals(sets: WeightedSets) -> Shares:
     >>> totals(WeightedSets(np.array([0, 2, 2]), np.array([7, 9], np.uint64), np.array([1, 3.5]))).tolist()
     [4.5, 0.0]
     """
-    found = np.empty(len(sets.offsets) - 1, np.float64)
-    kernels.totals(sets.weights, sets.offsets, found)
-    return found
+    sums = np.empty(len(sets.offsets) - 1, np.float64)
+    kernels.totals(sets.weights, sets.offsets, sums)
+    return sums
 
 
 def overlaps(
@@ -33,23 +32,11 @@ def overlaps(
 ) -> tuple[Shares, Shares]:
     """Compare pairs of sets: their common weight, Σ min, and their similarity, Σ min / Σ max.
 
-    Parameters
-    ----------
-    sets
-        Each with every element once, ascending by hash, and none of weight 0.
-    sums
-        Their `totals`.
-    lefts, rights
-        uint32: which sets.
-    threshold
-        Where the similarity is below it, both are 0; such a pair is given up as soon as that is certain. With 0 every
-        overlap is summed.
-
-    Returns
-    -------
-    tuple of ndarray
-        float64: the common weight and the similarity of each pair. Containment is the common weight by the set's own
-        total.
+    sets: elements unique, ascending by hash, with weights above 0.
+    sums: their `totals`.
+    lefts, rights: positions of the sets, uint32.
+    threshold: minimum similarity; below it both results are 0, and the comparison stops early. 0 sums every overlap.
+    Returns the common weight and the similarity of each pair, float64.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Candidates to pairs of weighted sets: the weight that two sets have in common, summed in the order of the hashes."""
+"""Common weight of two weighted sets, summed in hash order."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from twinset.compiled import inlined, kernel
 
 @inlined
 def add(total, lost, x):  # type: ignore[no-untyped-def]
-    """The sum, and what rounding has lost so far (Neumaier 1974): small weights count beside large ones."""
+    """Compensated sum (Neumaier 1974): the sum, and the accumulated rounding error."""
     new = total + x
     if abs(total) >= abs(x):
         lost += (total - new) + x
@@ -31,12 +31,11 @@ def totals(weights, offsets, out):  # type: ignore[no-untyped-def]
     "float64[::1])"
 )
 def overlaps(lefts, rights, offsets, hashes, weights, sums, threshold, shared, similarity):  # type: ignore[no-untyped-def]
-    """shared[i]: Σ min of the weights of the sets lefts[i] and rights[i]; similarity[i]: that by Σ max.
+    """shared[i]: Σ min of the weights of the sets lefts[i] and rights[i]; similarity[i]: Σ min / Σ max.
 
     Both are 0 where the similarity is below `threshold`.
 
-    lefts, rights uint32; set j has hashes[offsets[j]:offsets[j + 1]], ascending, and their weights, which sum to
-    sums[j]. With threshold 0 everything is summed.
+    lefts, rights uint32; set j has hashes[offsets[j]:offsets[j + 1]], ascending, with weights that sum to sums[j].
     """
     for i in range(len(lefts)):
         left, right = np.int64(lefts[i]), np.int64(rights[i])
@@ -44,7 +43,7 @@ def overlaps(lefts, rights, offsets, hashes, weights, sums, threshold, shared, s
         least, most = min(sums[left], sums[right]), max(sums[left], sums[right])
         if least < threshold * most * (1.0 - 1e-9) or least == 0.0:
             continue
-        # J >= t means an overlap of at least t/(1+t) (A+B): so much of either set may be missing, and no more
+        # J >= t means an overlap of at least t/(1+t) (A+B); the rest of either set may be missing
         needed = threshold / (1.0 + threshold) * (least + most) * (1.0 - 1e-9)
         spare_left, spare_right = sums[left] - needed, sums[right] - needed
         total, lost = 0.0, 0.0

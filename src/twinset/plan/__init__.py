@@ -1,4 +1,4 @@
-"""Threshold and recall in; what to hash, and how often, out: for sets, for bit codes and for vectors."""
+"""Choose hash functions and tables from a threshold and a recall: for sets, bit codes and vectors."""
 
 from twinset.plan.bands import LEAST_LOSS, Plan, at_least, band_probability, exact_plan, matches_needed, plan
 

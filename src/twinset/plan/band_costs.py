@@ -1,7 +1,7 @@
-"""What a document is expected to cost under a plan.
+"""Expected cost of a document under a plan.
 
-The costs were measured on one core; docs/choosing.md has the measurement. How many pairs there are depends on the
-collection: it is given, or supposed.
+The costs were measured on one core; docs/choosing.md has the measurement. The number of pairs depends on the
+collection: it is given or assumed.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-__all__ = ["Banding", "Cost", "expected_cost", "supposed"]
+if TYPE_CHECKING:
+    from twinset.plan.bands import Plan
+
+__all__ = ["Cost", "expected_cost", "supposed"]
 
 # Nanoseconds, measured on one core; docs/choosing.md has the table they come from.
 _SLOT_COST, _EMPTY_COST, _BAND_COST = 15.0, 0.15, 90.0
@@ -21,39 +24,14 @@ _SHINGLES = 400.0
 _OTHERS, _FALL, _TEMPLATE, _BELOW = 3000.0, 15.0, 8.0, 0.2
 
 
-class Banding(Protocol):
-    """What is asked of a plan."""
-
-    @property
-    def threshold(self) -> float:
-        """Least similarity of a reported pair."""
-
-    @property
-    def n_hashes(self) -> int:
-        """Hashes in a sketch."""
-
-    @property
-    def n_bands(self) -> int:
-        """Bands."""
-
-    @property
-    def rows_per_band(self) -> int:
-        """Rows in a band."""
-
-    def p_candidate(self, similarity: float) -> float:
-        """Share of pairs of a similarity that are verified."""
-
-
 @dataclass(frozen=True)
 class Cost:
-    """What a document is expected to cost under a plan, in nanoseconds of one core, and what it will meet.
+    """Expected cost of a document under a plan, in nanoseconds of one core, and its expected candidates.
 
-    Attributes
-    ----------
-    sketching, joining, verifying
-        Filling the slots; sorting the band keys and comparing the sketches of those that meet; exact comparison.
-    meetings, candidates
-        How often the document meets another in a band, and how many of those pairs are verified. A pair counts once.
+    sketching, joining, verifying: filling the slots; sorting the band keys and comparing the sketches of colliding
+        documents; exact comparison.
+    meetings, candidates: collisions of the document in a band, and how many of these pairs are verified. A pair counts
+        once.
     """
 
     sketching: float
@@ -64,28 +42,17 @@ class Cost:
 
     @property
     def total(self) -> float:
-        """All of it."""
+        """Sum of all costs."""
         return self.sketching + self.joining + self.verifying
 
 
 def expected_cost(
-    chosen: Banding, pairs: Iterable[tuple[float, float]] | None = None, shingles: float = _SHINGLES
+    chosen: Plan, pairs: Iterable[tuple[float, float]] | None = None, shingles: float = _SHINGLES
 ) -> Cost:
-    """Estimate what a document costs under a plan.
+    """Estimate the cost of a document under a plan.
 
-    Parameters
-    ----------
-    chosen
-        The plan.
-    pairs
-        Similarities, each with the number of pairs of it there are for each document of the collection. What the
-        plan supposes unless given.
-    shingles
-        Shingles of a document.
-
-    Returns
-    -------
-    Cost
+    pairs: similarities, each with its number of pairs per document of the collection; by default the assumed ones.
+    shingles: number per document.
 
     Examples
     --------
@@ -95,7 +62,7 @@ def expected_cost(
     (True, True)
     """
     hashes, bands, rows = chosen.n_hashes, chosen.n_bands, chosen.rows_per_band
-    empty = hashes * (1 - 1 / hashes) ** (3 * shingles)  # after three rounds, one slot a shingle in each
+    empty = hashes * (1 - 1 / hashes) ** (3 * shingles)  # empty slots after three rounds of one slot per shingle
     meetings = candidates = 0.0
     for similarity, count in supposed(chosen.threshold) if pairs is None else pairs:
         meetings += count * bands * similarity**rows
@@ -103,7 +70,7 @@ def expected_cost(
     return Cost(
         _SLOT_COST * hashes + _EMPTY_COST * empty * shingles,
         _BAND_COST * bands + meetings * (_MEETING_COST + _COMPARE_COST * hashes),
-        # Both documents of a candidate are shingled anew, once for all their candidates.
+        # Both documents of a candidate are shingled again, once for all their candidates.
         (2 * _LOAD_COST * -math.expm1(-candidates) + _VERIFY_COST * candidates) * shingles / _SHINGLES,
         meetings,
         candidates,
@@ -111,9 +78,9 @@ def expected_cost(
 
 
 def supposed(threshold: float) -> list[tuple[float, float]]:
-    """Give the pairs a document that the plan supposes: similarities, each with its number of pairs."""
-    found = [
+    """Return the assumed pairs per document: similarities, each with its number of pairs."""
+    pairs = [
         ((low + 0.5) / 100, _OTHERS / 2 * (math.exp(-_FALL * low / 100) - math.exp(-_FALL * (low + 1) / 100)))
         for low in range(100)
     ]
-    return [*found, (threshold - _BELOW, _TEMPLATE / 2)] if threshold > _BELOW else found
+    return [*pairs, (threshold - _BELOW, _TEMPLATE / 2)] if threshold > _BELOW else pairs

@@ -1,18 +1,18 @@
-"""Threshold and recall in; hashes, bands and rows out.
+"""Choose hashes, bands and rows from a threshold and a recall.
 
 A sketch of k hashes is cut into b bands of r rows; two documents are candidates if any band agrees. A pair of
 similarity s agrees in one band with probability s^r, so it becomes a candidate with probability 1-(1-s^r)^b.
 
-Recall comes first: whatever is chosen finds a pair exactly at the threshold with at least the probability
-asked for. Every candidate is verified exactly, so the rest is a matter of time, and the cheapest is taken:
+Recall comes first: every choice finds a pair exactly at the threshold with at least the requested probability. Every
+candidate is verified exactly, so the rest is a matter of time, and the cheapest is taken:
 
-- Given k, the largest r whose least sufficient b still fits in k: the strictest bands, the fewest candidates.
-- Without k, the power of two from 64 to 4096 with the least expected cost for a document of 400 shingles: of filling
-  k slots (once there are more slots than shingles, empty ones are filled one by one), of sorting b band keys, of
-  comparing the slots of those that meet in a band, and of verifying those that remain. The costs were measured
-  (docs/choosing.md says how). How many meet depends on the collection, which the plan does not look at. It supposes
-  that 3,000 exp(-15 s) other documents are at least s similar to each, 33 from 0.3 up and 2 from 0.5 up, and that 8
-  more, of the same template say, lie 0.2 below the threshold: there too few hashes cost most.
+- Given k, the largest r whose minimum sufficient b still fits in k: the strictest bands, the fewest candidates.
+- Without k, the power of two from 64 to 4096 with the least expected cost for a document of 400 shingles: filling k
+  slots (with more slots than shingles, empty ones are filled one by one), sorting b band keys, comparing the slots of
+  documents that collide in a band, and verifying the rest. The costs were measured (docs/choosing.md). The number of
+  collisions depends on the collection, which the plan does not read. It assumes that 3,000 exp(-15 s) other documents
+  are at least s similar to each (33 from 0.3, 2 from 0.5), and that 8 more, of the same template say, lie 0.2 below
+  the threshold, where too few hashes cost most.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import math
 import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -33,25 +33,24 @@ from twinset.wording import share
 __all__ = ["Plan", "at_least", "band_probability", "exact_plan", "matches_needed", "plan"]
 
 LEAST_LOSS = 2.3e-4  # a candidate is dropped by its sketch only if 3.5 standard errors too low
-FEWEST_HASHES = 128  # where bands and rows are given: fewer make the comparison of sketches a poor filter
+FEWEST_HASHES = 128  # where bands and rows are given: with fewer, comparing sketches filters poorly
 
-_NOTHING = 60.0  # as a logarithm: a share of a share that is lost in rounding, even 65,536 times
-_SPREAD = 0.7  # variance of the number of equal slots, against that of independent ones
+_NOTHING = 60.0  # as a logarithm: a share that is lost in rounding, even 65,536 times
+_SPREAD = 0.7  # variance of the number of equal slots, relative to independent slots
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What was chosen for a threshold and a recall.
+    """The bands chosen for a threshold and a recall.
 
     Attributes
     ----------
     threshold, recall
-        What was asked for.
+        As requested.
     n_hashes, n_bands, rows_per_band
-        Hashes in a sketch, and how they are cut into bands.
+        Hashes in a sketch, bands, and rows of a band.
     min_matches
-        A candidate with fewer equal slots than this is dropped without being verified. Only the low 8 bits of
-        the slots are compared.
+        Minimum number of equal slots of a candidate to be verified, by the low 8 bits of the slots.
 
     An exact plan has neither hashes nor bands: all three are 0, and every pair is found.
 
@@ -78,9 +77,9 @@ class Plan:
         )
 
     def p_found(self, similarity: float) -> float:
-        """Give the probability that a pair of this similarity becomes a candidate and is not dropped.
+        """Return the probability that a pair of this similarity becomes a candidate and is not dropped.
 
-        The two are multiplied as if independent. They help each other, so the truth is no less.
+        The two are multiplied as if independent. They are positively correlated, so this is a lower bound.
         """
         if self.exact:
             return 1.0
@@ -94,9 +93,9 @@ class Plan:
         return self.n_bands == 0
 
     def p_candidate(self, similarity: float) -> float:
-        """Estimate the share of pairs of this similarity that are verified: for counting work, not for promises.
+        """Estimate the share of pairs of this similarity that are verified: for counting work, not for guarantees.
 
-        Whoever meets in a band has its rows equal already, and slots are spread less than independent ones would be.
+        Documents that collide in a band have its rows equal already, and slots vary less than independent ones.
         """
         rows, match = self.rows_per_band, _slot_match(similarity)
         free = self.n_hashes - rows
@@ -117,23 +116,14 @@ class Plan:
         return float((1 / self.n_bands) ** (1 / self.rows_per_band))
 
     def curve(self, points: int = 10) -> list[tuple[float, float]]:
-        """Give the S-curve: similarities from 1/points to 1, each with the probability of being found."""
+        """Return the S-curve: similarities from 1/points to 1, each with the probability of being found."""
         return [(i / points, self.p_found(i / points)) for i in range(1, points + 1)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the plan as plain values, ready for JSON."""
+        """Return the plan as plain values, ready for JSON."""
         if self.exact:
             return {"exact": True, "threshold": self.threshold, "recall": self.recall, "reached": self.reached}
-        return {
-            "threshold": self.threshold,
-            "recall": self.recall,
-            "n_hashes": self.n_hashes,
-            "n_bands": self.n_bands,
-            "rows_per_band": self.rows_per_band,
-            "min_matches": self.min_matches,
-            "reached": self.reached,
-            "step": self.step,
-        }
+        return {**asdict(self), "reached": self.reached, "step": self.step}
 
 
 def plan(
@@ -148,12 +138,12 @@ def plan(
     Parameters
     ----------
     threshold
-        Least exact similarity of a reported pair, above 0 and up to 1.
+        Minimum exact similarity of a reported pair, above 0 and up to 1.
     recall
-        Least probability that a pair exactly at the threshold is found, above 0 and below 1.
+        Minimum probability that a pair exactly at the threshold is found, above 0 and below 1.
     n_hashes, n_bands, rows_per_band
-        Chosen unless given. Given values that cannot reach the recall are used as they are, with a
-        `PlanWarning`; more bands × rows than hashes are refused with an `OptionError`.
+        Chosen unless given. Given values that cannot reach the recall are used with a `PlanWarning`; more bands × rows
+        than hashes raise an `OptionError`.
 
     Returns
     -------
@@ -172,21 +162,21 @@ def plan(
     0.8 0.992
     1.0 1.000
     """
-    asked = PlanOptions.of(
+    options = PlanOptions.of(
         threshold=threshold, recall=recall, n_hashes=n_hashes, n_bands=n_bands, rows_per_band=rows_per_band
     )
-    made = _made(asked, *_choose(asked, asked.recall / (1 - _loss(asked))))
-    if made.reached < asked.recall:
+    chosen = _plan_of(options, *_choose(options, options.recall / (1 - _loss(options))))
+    if chosen.reached < options.recall:
         warnings.warn(
-            f"{made}, less than the recall of {asked.recall:g} asked for; more bands or fewer rows find more",
+            f"{chosen}, less than the recall of {options.recall:g} asked for; more bands or fewer rows find more",
             PlanWarning,
             stacklevel=2,
         )
-    return made
+    return chosen
 
 
 def exact_plan(threshold: float) -> Plan:
-    """Give the plan of an exact run, which needs no sketches and finds every pair.
+    """Return the plan of an exact run, without sketches, which finds every pair.
 
     Examples
     --------
@@ -197,7 +187,7 @@ def exact_plan(threshold: float) -> Plan:
 
 
 def band_probability(similarity: float, n_bands: int, rows_per_band: int) -> float:
-    """Give the probability that at least one band agrees: 1-(1-s^r)^b.
+    """Return the probability that at least one band agrees: 1-(1-s^r)^b.
 
     Examples
     --------
@@ -210,7 +200,7 @@ def band_probability(similarity: float, n_bands: int, rows_per_band: int) -> flo
 
 @lru_cache(maxsize=1024)
 def matches_needed(n_hashes: int, threshold: float, loss: float) -> int:
-    """Give the most equal slots that can be demanded of pairs at the threshold, losing no more than `loss`.
+    """Return the maximum number of equal slots to require of pairs at the threshold, losing no more than `loss`.
 
     Examples
     --------
@@ -220,9 +210,9 @@ def matches_needed(n_hashes: int, threshold: float, loss: float) -> int:
     match, below = _slot_match(threshold), 0.0
     if match >= 1:
         return n_hashes
-    # Shares grow up to the mean. Those so far below the loss that all of them would not change its last digit are left.
-    least = math.log(loss) - _NOTHING
-    first = bisect_left(range(int(n_hashes * match)), least, key=lambda count: _log_share(count, n_hashes, match))
+    # Shares grow up to the mean. Those too small to change the last digit of the loss are skipped.
+    smallest = math.log(loss) - _NOTHING
+    first = bisect_left(range(int(n_hashes * match)), smallest, key=lambda count: _log_share(count, n_hashes, match))
     for count in range(first, n_hashes):
         below += math.exp(_log_share(count, n_hashes, match))
         if below > loss:
@@ -230,76 +220,76 @@ def matches_needed(n_hashes: int, threshold: float, loss: float) -> int:
     return n_hashes
 
 
-def _loss(asked: PlanOptions) -> float:
-    """Give the share of pairs at the threshold that the comparison of sketches may lose."""
-    return min(LEAST_LOSS, (1 - asked.recall) / 10)
+def _loss(options: PlanOptions) -> float:
+    """Return the share of pairs at the threshold that comparing sketches may lose."""
+    return min(LEAST_LOSS, (1 - options.recall) / 10)
 
 
-def _made(asked: PlanOptions, hashes: int, bands: int, rows: int) -> Plan:
-    needed = matches_needed(hashes, asked.threshold, _loss(asked))
-    return Plan(asked.threshold, asked.recall, hashes, bands, rows, needed)
+def _plan_of(options: PlanOptions, hashes: int, bands: int, rows: int) -> Plan:
+    needed = matches_needed(hashes, options.threshold, _loss(options))
+    return Plan(options.threshold, options.recall, hashes, bands, rows, needed)
 
 
 @lru_cache(maxsize=64)
-def _choose(asked: PlanOptions, target: float) -> tuple[int, int, int]:
+def _choose(options: PlanOptions, target: float) -> tuple[int, int, int]:
     """Choose hashes, bands and rows so that the bands alone find the share `target` at the threshold."""
-    bands, rows = asked.n_bands, asked.rows_per_band
+    bands, rows = options.n_bands, options.rows_per_band
     if bands and rows:
-        return asked.n_hashes or max(FEWEST_HASHES, bands * rows), bands, rows
-    if asked.n_hashes:
-        cut = _cut(asked, asked.n_hashes, target)
-        return asked.n_hashes, *(cut or _loosest(asked, asked.n_hashes))
+        return options.n_hashes or max(FEWEST_HASHES, bands * rows), bands, rows
+    if options.n_hashes:
+        cut = _cut(options, options.n_hashes, target)
+        return options.n_hashes, *(cut or _loosest(options, options.n_hashes))
     sizes = [64 << i for i in range(11) if 64 << i <= MOST_HASHES]
-    able = [(k, *cut) for k in sizes if k <= 4096 and (cut := _cut(asked, k, target))]
-    if not able:  # above 4096 only where nothing less will do
-        able = [(k, *cut) for k in sizes if k > 4096 and (cut := _cut(asked, k, target))][:1]
+    able = [(k, *cut) for k in sizes if k <= 4096 and (cut := _cut(options, k, target))]
+    if not able:  # above 4096 only where nothing smaller suffices
+        able = [(k, *cut) for k in sizes if k > 4096 and (cut := _cut(options, k, target))][:1]
     if not able:
         hashes = next((k for k in sizes if k >= max(FEWEST_HASHES, bands or 0, rows or 0)), MOST_HASHES)
         hashes = hashes if bands else MOST_HASHES  # with the bands given, more hashes would not help
-        return hashes, *_loosest(asked, hashes)
-    return min(able, key=lambda one: expected_cost(_made(asked, *one)).total)
+        return hashes, *_loosest(options, hashes)
+    return min(able, key=lambda one: expected_cost(_plan_of(options, *one)).total)
 
 
-def _cut(asked: PlanOptions, hashes: int, target: float) -> tuple[int, int] | None:
-    """Give the largest r whose least sufficient b fits, and that b; None if nothing fits."""
+def _cut(options: PlanOptions, hashes: int, target: float) -> tuple[int, int] | None:
+    """Return the largest r whose minimum sufficient b fits, and that b; None if nothing fits."""
 
     def bands_of(rows: int) -> int:
-        bands = _least_bands(asked.threshold, rows, target)
-        if asked.n_bands:
-            bands = asked.n_bands if asked.n_bands >= bands else hashes + 1
+        bands = _least_bands(options.threshold, rows, target)
+        if options.n_bands:
+            bands = options.n_bands if options.n_bands >= bands else hashes + 1
         return bands
 
-    # The more rows, the more bands: from some r on none fits.
-    rows = asked.rows_per_band or bisect_right(range(1, hashes + 1), hashes, key=lambda rows: bands_of(rows) * rows)
+    # b grows with r: from some r on none fits.
+    rows = options.rows_per_band or bisect_right(range(1, hashes + 1), hashes, key=lambda rows: bands_of(rows) * rows)
     return (bands_of(rows), rows) if rows and bands_of(rows) * rows <= hashes else None
 
 
 def _least_bands(threshold: float, rows: int, target: float) -> int:
-    """Give the least b for which b bands of `rows` rows find the share `target` at the threshold."""
+    """Return the minimum b for which b bands of `rows` rows find the share `target` at the threshold."""
     one = threshold**rows
     if one >= 1:
         return 1
     if one < 1e-12:
-        return 2**62  # more than any sketch has; the logarithm below would only lose its digits
+        return 2**62  # more than any sketch has; the logarithm below would lose its digits
     bands = max(1, math.ceil(math.log1p(-target) / math.log1p(-one)) - 1)
     while band_probability(threshold, bands, rows) < target:
         bands += 1
     return bands
 
 
-def _loosest(asked: PlanOptions, hashes: int) -> tuple[int, int]:
-    """Give the bands and rows that find most when nothing finds enough."""
-    rows = asked.rows_per_band or 1
-    return asked.n_bands or max(1, hashes // rows), rows
+def _loosest(options: PlanOptions, hashes: int) -> tuple[int, int]:
+    """Return the bands and rows with the highest recall when none reaches the requested one."""
+    rows = options.rows_per_band or 1
+    return options.n_bands or max(1, hashes // rows), rows
 
 
 def _slot_match(similarity: float) -> float:
-    """Give the probability that the low 8 bits of two slots are equal."""
+    """Return the probability that the low 8 bits of two slots are equal."""
     return similarity + (1 - similarity) / 256
 
 
 def at_least(count: int, n: int, p: float) -> float:
-    """Give the probability of at least `count` successes in n trials.
+    """Return the probability of at least `count` successes in n trials.
 
     Examples
     --------
@@ -309,7 +299,7 @@ def at_least(count: int, n: int, p: float) -> float:
     if count <= 0 or p >= 1:
         return 1.0
     below = math.fsum(_shares(range(count), n, p))
-    # The smaller tail is summed, so that neither a small loss nor a small chance is lost in rounding.
+    # The smaller tail is summed, so that small probabilities are not lost in rounding.
     return 1 - below if below < 0.5 else math.fsum(_shares(range(count, n + 1), n, p))
 
 

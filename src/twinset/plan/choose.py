@@ -1,4 +1,4 @@
-"""The plan of a run, as far as its options decide it."""
+"""Choose the plan of a run from its options."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from twinset.plan.bands import Plan, exact_plan, plan
 
 
 def plan_for(options: PlanOptions) -> Plan | None:
-    """The plan of a run over sets; None for kinds of items that are planned when they have been read.
+    """Return the plan of a run over sets; None for items that are planned after reading.
 
     Examples
     --------
@@ -26,17 +26,17 @@ def plan_for(options: PlanOptions) -> Plan | None:
 
 
 def band_plan(options: PlanOptions) -> Plan:
-    """The bands and rows that the options ask for, or none for an exact run."""
+    """Return the bands and rows of the options, or none for an exact run."""
     if getattr(options, "exact", False):
         return exact_plan(options.threshold)
     with warnings.catch_warnings():
         if isinstance(options, DedupOptions) and options.index is not None:
-            warnings.simplefilter("ignore", PlanWarning)  # the warning was given when the index was made
+            warnings.simplefilter("ignore", PlanWarning)  # the warning was issued when the index was made
         return plan(options.least, options.recall, options.n_hashes, options.n_bands, options.rows_per_band)
 
 
 def outline_plan(options: Any) -> dict[str, Any]:
-    """What is known of a plan before anything is read."""
+    """Describe a plan before anything is read."""
     chosen = plan_for(options)
     if chosen is not None:
         return chosen.to_dict()

@@ -1,17 +1,16 @@
-"""Cosine and recall in; the distance within which SimHash codes are looked for out.
+"""Choose the Hamming distance of SimHash codes from a cosine and a recall.
 
-Two documents whose vectors have an angle θ differ in each bit of their codes with probability θ/π, bit by bit
-independently; so a pair is within d of k bits with the probability that a binomial of k and θ/π is at most d. All
-pairs of codes within d bits are found, so that is the probability that the pair of documents is found.
+The codes of two documents at an angle θ differ in each bit with probability θ/π, independently. So a pair is within d
+of k bits with the probability that a binomial of k and θ/π is at most d. All pairs of codes within d bits are found, so
+that is the probability that the pair of documents is found.
 
-With codes that are given (perceptual hashes, fingerprints) there is nothing to plan: the distance is what is asked for,
-and no pair within it is missed.
+Given codes (perceptual hashes, fingerprints) need no plan: the distance is an option, and no pair within it is missed.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from twinset.errors import OptionError
@@ -24,16 +23,16 @@ BITS = (64, 128)
 
 @dataclass(frozen=True)
 class CodePlan:
-    """What was chosen for a least cosine and a recall.
+    """The distance chosen for a minimum cosine and a recall.
 
     Attributes
     ----------
     threshold, recall
-        What was asked for.
+        As requested.
     bits
-        Of a code.
+        Bits of a code.
     distance
-        Pairs of codes that differ in at most so many bits are found, and no others.
+        Maximum number of differing bits of a pair.
 
     Examples
     --------
@@ -53,7 +52,7 @@ class CodePlan:
         )
 
     def p_found(self, similarity: float) -> float:
-        """Give the probability that the codes of two documents of this cosine are within the distance."""
+        """Return the probability that the codes of two documents of this cosine are within the distance."""
         return within_probability(similarity, self.bits, self.distance)
 
     @property
@@ -62,31 +61,24 @@ class CodePlan:
         return self.p_found(self.threshold)
 
     def curve(self, points: int = 10) -> list[tuple[float, float]]:
-        """Give cosines from 1/points to 1, each with the probability of being found."""
+        """Return cosines from 1/points to 1, each with the probability of being found."""
         return [(i / points, self.p_found(i / points)) for i in range(1, points + 1)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the plan as plain values, ready for JSON."""
-        return {
-            "threshold": self.threshold,
-            "recall": self.recall,
-            "bits": self.bits,
-            "distance": self.distance,
-            "reached": self.reached,
-            "unrelated": self.p_found(0.0),
-        }
+        """Return the plan as plain values, ready for JSON."""
+        return {**asdict(self), "reached": self.reached, "unrelated": self.p_found(0.0)}
 
 
 @dataclass(frozen=True)
 class CodeJoinPlan:
-    """How codes that are given are joined: exactly.
+    """The exact join of given codes.
 
     Attributes
     ----------
     bits, distance
-        Of a code, and the most in which a pair differs.
+        Bits of a code, and the maximum number of differing bits of a pair.
     tables
-        Blocks of bits by which codes are grouped; 0 where all are compared with all.
+        Blocks of bits by which codes are grouped; 0 where all pairs are compared.
 
     Examples
     --------
@@ -110,25 +102,16 @@ class CodeJoinPlan:
         return 1.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the plan as plain values, ready for JSON."""
-        return {"bits": self.bits, "distance": self.distance, "tables": self.tables, "reached": 1.0}
+        """Return the plan as plain values, ready for JSON."""
+        return {**asdict(self), "reached": 1.0}
 
 
 def plan_codes(threshold: float = 0.95, recall: float = 0.95, bits: int = 64) -> CodePlan:
-    """Choose the distance for a least cosine and a recall.
+    """Choose the distance for a minimum cosine and a recall.
 
-    Parameters
-    ----------
-    threshold
-        Least cosine of a pair that is to be found, above 0 and up to 1.
-    recall
-        Least probability that a pair exactly at the threshold is found, above 0 and below 1.
-    bits
-        64 or 128.
-
-    Returns
-    -------
-    CodePlan
+    threshold: minimum cosine of a pair to find, above 0 and up to 1.
+    recall: minimum probability that a pair exactly at the threshold is found, above 0 and below 1.
+    bits: 64 or 128.
 
     Examples
     --------
@@ -146,7 +129,7 @@ def plan_codes(threshold: float = 0.95, recall: float = 0.95, bits: int = 64) ->
 
 
 def bit_differs(similarity: float) -> float:
-    """Give the probability that two documents of this cosine differ in a bit: their angle as a share of π.
+    """Return the probability that two documents of this cosine differ in a bit: their angle as a share of π.
 
     Examples
     --------
@@ -157,7 +140,7 @@ def bit_differs(similarity: float) -> float:
 
 
 def within_probability(similarity: float, bits: int, distance: int) -> float:
-    """Give the probability that codes of so many bits, of two documents of this cosine, are within a distance.
+    """Return the probability that codes of `bits` bits, of two documents of this cosine, are within a distance.
 
     Examples
     --------
@@ -167,5 +150,5 @@ def within_probability(similarity: float, bits: int, distance: int) -> float:
     p = bit_differs(similarity)
     if distance >= bits:
         return 1.0
-    # Terms are rounded, and nearly all of them may come to a little more than one.
+    # Rounded terms may sum to a little more than one.
     return min(1.0, math.fsum(math.comb(bits, d) * p**d * (1.0 - p) ** (bits - d) for d in range(distance + 1)))

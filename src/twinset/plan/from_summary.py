@@ -1,4 +1,4 @@
-"""Plans of every kind of item, out of the plain values that a summary has of them."""
+"""Read the plan of a run from its summary."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AnyPlan: TypeAlias = "Plan | CodeJoinPlan | VectorPlan"
 
 
 def plan_from_summary(options: ItemOptions, values: dict[str, Any]) -> AnyPlan:
-    """The plan of a run with these options, as its summary tells it; raises `KeyError` where something is missing.
+    """Read the plan of a run with these options from its summary; raise `KeyError` for a missing value.
 
     Examples
     --------
@@ -29,9 +29,11 @@ def plan_from_summary(options: ItemOptions, values: dict[str, Any]) -> AnyPlan:
     kinds: dict[str, Any] = {"codes": CodeJoinPlan, "images": CodeJoinPlan}
     kind = kinds.get(options.item_kind, Plan)
     if options.item_kind == "vectors":
-        from twinset.plan.vectors import VectorPlan  # with it come kernels, for which others need not wait
+        from twinset.plan.vectors import VectorPlan  # loads kernels, so only where needed
 
         kind = VectorPlan
-    told = {one.name: values[one.name] for one in fields(kind)}
-    made: AnyPlan = kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in told.items()})
-    return made
+    attributes = {one.name: values[one.name] for one in fields(kind)}
+    plan: AnyPlan = kind(
+        **{name: tuple(value) if isinstance(value, list) else value for name, value in attributes.items()}
+    )
+    return plan

@@ -1,8 +1,8 @@
-"""How likely two vectors meet in a hash table: by theory, and where keys are probed by seeded simulation.
+"""Collision probability of two vectors in a hash table: by theory, and for probed keys by seeded simulation.
 
-For random hyperplanes, strips and rotations the chance depends on the cosine, or on distance and width, alone. So a few
-thousand pairs with that cosine or distance are drawn, in as many coordinates as the table looks at, and it is noted at
-which of the keys it tries one finds the other. The same numbers are drawn every time.
+For random hyperplanes, strips and rotations it depends only on the cosine, or on distance and width. So a few thousand
+pairs with that cosine or distance are drawn, in as many coordinates as the table uses, and the rank of the key at which
+one finds the other is recorded. The random numbers are the same every time.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ __all__ = [
     "strip_agrees",
 ]
 
-SIGNATURE_BITS = (64, 128)  # of a signature: its first word, and all of it
-MOST_ALTERNATIVES = 15  # corners of one cross-polytope that are tried besides the nearest
+SIGNATURE_BITS = (64, 128)  # the first word of a signature, and all of it
+MOST_ALTERNATIVES = 15  # corners of one cross-polytope tried besides the nearest
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -35,7 +35,7 @@ _AT_ONCE = 2048
 
 
 def side_agrees(cosine: float) -> float:
-    """Give the probability that two vectors lie on the same side of a random hyperplane: 1-θ/π.
+    """Return the probability that two vectors lie on the same side of a random hyperplane: 1-θ/π.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def side_agrees(cosine: float) -> float:
 
 
 def strip_agrees(distance: float) -> float:
-    """Give the probability that two vectors lie in one strip, of a distance measured in widths.
+    """Return the probability that two vectors lie in one strip; the distance is in widths.
 
     Datar, Immorlica, Indyk, Mirrokni, SoCG 2004, for the normal distribution.
 
@@ -62,7 +62,7 @@ def strip_agrees(distance: float) -> float:
 
 
 def parity_differs(distance: float) -> float:
-    """Give the probability that of the strips of two vectors one is even, one odd; the distance is in widths.
+    """Return the probability that the strips of two vectors differ in parity; the distance is in widths.
 
     Examples
     --------
@@ -70,26 +70,17 @@ def parity_differs(distance: float) -> float:
     (0.0, 0.1995, 0.5)
     """
     if distance < 0.02:
-        return distance * math.sqrt(2 / math.pi)  # no two borders that near: the mean of |normal|
+        return distance * math.sqrt(2 / math.pi)  # too close for two borders: the mean of |normal|
     terms = (math.exp(-((m * math.pi * distance) ** 2) / 2) / m**2 for m in range(1, 200, 2))
     return 0.5 - 4 / math.pi**2 * math.fsum(terms)
 
 
 def corner_agrees(cosine: float, width: int, size: int) -> float:
-    """Give the probability that the nearest corner of a cross-polytope is the same, by simulation.
+    """Return the probability that two vectors have the same nearest corner of a cross-polytope, by simulation.
 
-    Parameters
-    ----------
-    cosine
-        Of the two vectors; below 0 the corner is taken to be any.
-    width
-        Coordinates of the cross-polytope.
-    size
-        Coordinates of the rotated vectors, of which these are a part.
-
-    Returns
-    -------
-    float
+    cosine: of the two vectors; below 0 the corner is taken as random.
+    width: coordinates of the cross-polytope.
+    size: coordinates of the rotated vectors, which include these.
 
     Examples
     --------
@@ -101,28 +92,20 @@ def corner_agrees(cosine: float, width: int, size: int) -> float:
 
 @lru_cache(maxsize=64)
 def _corners_agree(width: int, size: int) -> tuple[Floats, Floats]:
-    """Cosines from 0 to 1, with the logarithms of the probabilities."""
+    """Cosines from 0 to 1, with the logarithms of their probabilities."""
     cosines = np.linspace(0.0, 1.0, 21)
     left, across = _rotated(1024, 1, width, size, 0)
-    here = _corners(left)
-    found = np.array([(_corners(_turned(left, across, cosine)) == here).mean() for cosine in cosines.tolist()])
-    return cosines, np.log(np.maximum.accumulate(np.maximum(found, 0.5 / width)))
+    corners = _corners(left)
+    shares = np.array([(_corners(_turned(left, across, cosine)) == corners).mean() for cosine in cosines.tolist()])
+    return cosines, np.log(np.maximum.accumulate(np.maximum(shares, 0.5 / width)))
 
 
 @lru_cache(maxsize=4096)
 def signatures_pass(most_first: int, most: int, differs: float) -> float:
-    """Give the probability that two signatures differ neither in too many of the first 64 bits, nor in all.
+    """Return the probability that two signatures differ in few enough of the first 64 bits and of all bits.
 
-    Parameters
-    ----------
-    most_first, most
-        The most differing bits: of the first word, and of all.
-    differs
-        The probability that a bit differs.
-
-    Returns
-    -------
-    float
+    most_first, most: maximum number of differing bits: of the first word, and of all.
+    differs: the probability that a bit differs.
 
     Examples
     --------
@@ -136,7 +119,7 @@ def signatures_pass(most_first: int, most: int, differs: float) -> float:
 
 @lru_cache(maxsize=256)
 def most_differing(bits: int, differs: float, loss: float) -> int:
-    """Give the least number of differing bits to allow, so that no more than the share `loss` of pairs has more.
+    """Return the minimum number of differing bits to allow, so that at most the share `loss` of pairs has more.
 
     Examples
     --------
@@ -152,7 +135,7 @@ def most_differing(bits: int, differs: float, loss: float) -> int:
 
 
 def _at_most(count: int, n: int, p: float) -> float:
-    """The probability of at most `count` successes in n trials."""
+    """Probability of at most `count` successes in n trials."""
     return 1.0 if count >= n else math.fsum(_share(i, n, p) for i in range(count + 1))
 
 
@@ -162,22 +145,14 @@ def _share(count: int, n: int, p: float) -> float:
 
 
 class Ranks:
-    """At which key one of two vectors finds the other: 0 is its own, `probes` + 1 is none.
+    """Ranks of the key at which one of two vectors finds the other: 0 is its own, `probes` + 1 is none.
 
-    Parameters
-    ----------
-    method
-        ``"hyperplane"``, ``"cross-polytope"`` or ``"p-stable"``.
-    likeness
-        The cosine of the two; for ``"p-stable"`` their distance in widths.
-    functions
-        Bits, cross-polytopes or strips that make a key.
-    probes
-        Most keys that are tried besides the vector's own.
-    width, size
-        Of the cross-polytopes: coordinates of one, and of the rotated vector.
-    pairs
-        How many pairs are drawn.
+    method: ``"hyperplane"``, ``"cross-polytope"`` or ``"p-stable"``.
+    likeness: the cosine of the two; for ``"p-stable"`` their distance in widths.
+    functions: bits, cross-polytopes or strips of a key.
+    probes: maximum number of keys tried besides the vector's own.
+    width, size: coordinates of a cross-polytope, and of the rotated vector.
+    pairs: number of simulated pairs.
 
     Examples
     --------
@@ -213,14 +188,14 @@ class Ranks:
         self.own = self.at_once(likeness) ** functions if self.at_once else None
 
     def chance(self, probes: int, sides: int) -> float:
-        """Give the probability that one finds the other: `sides` 2 if both look, 1 if only one does."""
+        """Return the probability that one finds the other: `sides` is 2 if both look, 1 if only one does."""
         best = np.minimum(self.one, self.other) if sides == 2 else self.one
         if self.own is None:
             return float((best <= probes).mean())
-        return self.own + float(((best > 0) & (best <= probes)).mean())  # what theory knows is not simulated
+        return self.own + float(((best > 0) & (best <= probes)).mean())  # theory gives the first term
 
     def least_chance(self, probes: int, sides: int) -> float:
-        """Give a probability that the true one lies below with a probability of 2 %: two standard errors less."""
+        """Return a lower bound of the probability, at 2 %: two standard errors below the estimate."""
         chance = self.chance(probes, sides)
         drawn = chance - (self.own or 0.0)
         if self.own is not None and probes == 0:
@@ -229,7 +204,7 @@ class Ranks:
 
 
 _Drawn = tuple[npt.NDArray[np.float32], npt.NDArray[np.uint64], npt.NDArray[np.uint8], npt.NDArray[np.uint64]]
-"""Costs, turns and groups of moves from a key 0, and the key that the other vector has."""
+"""Costs, turns and groups of moves from a key 0, and the key of the other vector."""
 
 
 def _ranks(
@@ -259,7 +234,7 @@ def _side_moves(cosine: float, pairs: int, bits: int, first: int) -> tuple[_Draw
 
 
 def _strip_moves(distance: float, pairs: int, functions: int, first: int) -> tuple[_Drawn, _Drawn]:
-    """Places in a strip are uniform, those of the other vector away by a normal number times the distance."""
+    """Positions in a strip are uniform; those of the other vector differ by a normal number times the distance."""
     drawn_evenly = np.empty(pairs * functions, np.float64)
     vector_kernels.uniforms(np.uint64(1003), np.uint64(first * functions), drawn_evenly)
     left = drawn_evenly.reshape(pairs, functions)
@@ -270,7 +245,7 @@ def _strip_moves(distance: float, pairs: int, functions: int, first: int) -> tup
     turns = (np.array([1, 2])[None, :] << shifts[:, None]).astype(np.uint64).reshape(1, -1)
     groups = np.repeat(np.arange(functions, dtype=np.uint8), 2)
     drawn = []
-    for places, names in ((left, [3, 1, 0, 2, 3]), (right, [3, 2, 0, 1, 3])):  # below is 1, above 2, further 3
+    for places, names in ((left, [3, 1, 0, 2, 3]), (right, [3, 2, 0, 1, 3])):  # 1 is below, 2 above, 3 further away
         costs = np.stack([places**2, (1 - places) ** 2], axis=2).reshape(pairs, -1).astype(np.float32)
         codes = np.array(names, np.uint64)[steps + 2] << shifts.astype(np.uint64)
         drawn.append((costs, turns, groups, np.bitwise_or.reduce(codes, axis=1)))
@@ -288,13 +263,13 @@ def _corner_moves(
     turns = (numbers[None, :] << shifts[:, None]).reshape(1, -1)
     groups = np.repeat(np.arange(functions, dtype=np.uint8), alternatives)
     drawn = []
-    for here, there in ((left, right), (right, left)):
-        sizes = np.abs(here) - 1e-9 * np.arange(width)  # of equal ones the first comes first
+    for own, other in ((left, right), (right, left)):
+        sizes = np.abs(own) - 1e-9 * np.arange(width)  # ties: first coordinate first
         order = np.argpartition(-sizes, alternatives, axis=2)[:, :, : alternatives + 1]
         order = np.take_along_axis(order, np.argsort(-np.take_along_axis(sizes, order, 2), axis=2), 2)
-        values = np.take_along_axis(here, order, 2)
+        values = np.take_along_axis(own, order, 2)
         gaps = np.abs(values[:, :, :1]) - np.abs(values[:, :, 1:])
-        met = 2 * order + (values < 0) == _corners(there)[:, :, None]
+        met = 2 * order + (values < 0) == _corners(other)[:, :, None]
         ranks = np.where(met.any(axis=2), met.argmax(axis=2), 0)
         wanted = np.bitwise_or.reduce(ranks.astype(np.uint64) << shifts, axis=1)
         wanted = np.where(met.any(axis=2).all(axis=1), wanted, np.uint64(2**63))
@@ -309,11 +284,10 @@ def _corners(rotated: Floats) -> Counts:
 
 
 def _rotated(pairs: int, functions: int, width: int, size: int, first: int) -> tuple[Floats, Floats]:
-    """Coordinates of a vector after random rotations, and of one as long at right angles to it.
+    """Coordinates of a vector after random rotations, and of an orthogonal one of the same length.
 
-    Both are (pairs, functions, width). As many functions as fit share a rotation: together they see no more of the
-    difference of two vectors than there is, so they agree less often than independent ones would. Coordinates that no
-    function looks at matter by their sums of squares and products only, which are drawn as such.
+    Both are (pairs, functions, width). As many functions as fit share a rotation, and agree less often than independent
+    ones would. Unused coordinates matter only by their sums of squares and products, which are drawn directly.
     """
     together = min(functions, size // width)
     rotations = -(-functions // together)
@@ -328,14 +302,14 @@ def _rotated(pairs: int, functions: int, width: int, size: int, first: int) -> t
     square = (left**2).sum(axis=2) + left_rest
     product = (left * other).sum(axis=2) + product_rest
     other -= (product / square)[:, :, None] * left
-    other_square = (other**2).sum(axis=2) + other_rest  # of the rest, its part along the left one is of no weight
+    other_square = (other**2).sum(axis=2) + other_rest  # only the part of the rest orthogonal to the left one matters
     other *= np.sqrt(square / other_square)[:, :, None]
     split = (pairs, rotations * together, width)
     return left.reshape(split)[:, :functions], other.reshape(split)[:, :functions]
 
 
 def _turned(left: Floats, across: Floats, cosine: float) -> Floats:
-    """The vector that is at the cosine to the left one."""
+    """The vector at this cosine to the left one."""
     return cosine * left + math.sqrt(max(0.0, 1 - cosine * cosine)) * across
 
 

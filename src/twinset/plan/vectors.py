@@ -1,20 +1,19 @@
-"""Cosine or distance, and recall, in; method, tables, keys and probes out.
+"""Choose hash family, tables, keys and probes from a cosine or distance and a recall.
 
-In one of L tables two vectors meet if one has the other's key or tries it; the chance p of that depends on their cosine
-or distance alone (`vector_chances`), so they are found with probability 1-(1-p)^L. A pair that meets is compared by its
+Two vectors collide in one of L tables if one has the other's key or tries it. The probability p depends only on their
+cosine or distance (`vector_chances`), so they are found with probability 1-(1-p)^L. Colliding pairs are compared by
 signatures, bits whose difference grows with the angle or the distance, and dropped only if they differ more than all
-but one in thousands of pairs at the threshold do.
+but one in thousands of pairs at the threshold.
 
-Recall comes first: whatever is chosen finds a pair exactly at the threshold with at least the probability asked for.
-Every candidate is verified exactly, so the rest is a matter of time, and the cheapest is taken by the expected cost of
-a vector: hashing it, filing it, trying keys, comparing those it meets, verifying what is left. How many it meets
-depends on the collection: give a sample of the cosines (or distances) of random pairs. Without one, cosines of 0.1 with
-a standard deviation of 0.15 are supposed, and distances of twice the threshold (in the words of the literature: near is
-within R, far beyond cR, and c is 2).
+Recall comes first: every choice finds a pair exactly at the threshold with at least the requested probability. Every
+candidate is verified exactly, so the rest is a matter of time, and the plan with the least expected cost per vector is
+taken: hashing, inserting, probing, comparing collisions, verifying. The number of collisions depends on the collection,
+so pass a sample of the cosines (or distances) of random pairs. Without one, cosines of 0.1 with a standard deviation of
+0.15 are assumed, and distances of twice the threshold (an approximation factor c of 2).
 
-For cosines there are random hyperplanes and cross-polytopes. For Euclidean distances, of vectors of any length, there
-are strips in random directions (2-stable distributions): they know neither lengths nor an origin, and their theory is
-exact. Vectors of length 1 at most R apart can as well be asked for by cosine: cos = 1 - R²/2.
+Cosines use random hyperplanes and cross-polytopes. Euclidean distances, of vectors of any length, use strips in random
+directions (2-stable distributions), which depend neither on lengths nor on an origin. For vectors of length 1 a
+distance R is the cosine 1 - R²/2.
 """
 
 from __future__ import annotations
@@ -45,37 +44,37 @@ __all__ = ["VectorPlan", "vector_plan"]
 METHODS = {"cosine": ("hyperplane", "cross-polytope", "exact"), "distance": ("p-stable", "exact")}
 PROBES = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 MOST_TABLES, MOST_PROBES = 1024, 255
-MOST_HASHED = 1e30  # a greater distance is looked for by comparing all with all
+MOST_HASHED = 1e30  # greater distances compare all pairs
 MOST_FUNCTIONS = {"hyperplane": 48, "cross-polytope": 8, "p-stable": 30}
 
 _WORDS = {"hyperplane": "bits", "cross-polytope": "cross-polytopes", "p-stable": "strips"}
 _LOSS = 2.3e-4  # a candidate is dropped by its signature only if 3.5 standard errors too far
 _PARITY_WIDTH = 4.0  # strips of the signatures for distances, in thresholds
-_FEW, _SOME, _MANY = 512, 1024, 8192  # pairs simulated to choose, to tell a chance, and to count the tables
+_FEW, _SOME, _MANY = 512, 1024, 8192  # pairs simulated to choose a plan, to give a probability, and to count the tables
 
 
 @dataclass(frozen=True)
 class VectorPlan:
-    """What was chosen for a threshold and a recall.
+    """The hash tables chosen for a threshold and a recall.
 
     Attributes
     ----------
     measure, threshold, recall
-        What was asked for: ``"cosine"`` of at least, or ``"distance"`` of at most, the threshold.
+        As requested: ``"cosine"`` of at least, or ``"distance"`` of at most, the threshold.
     dimensions
-        Of the vectors.
+        Dimensions of the vectors.
     method
-        ``"hyperplane"``, ``"cross-polytope"`` or ``"p-stable"``; or ``"exact"``, where comparing all with all is the
-        cheapest: then there are no tables, and every pair is found.
+        ``"hyperplane"``, ``"cross-polytope"`` or ``"p-stable"``; or ``"exact"``, where comparing all pairs is cheapest:
+        no tables, every pair is found.
     functions, width
-        How many bits, cross-polytopes or strips make a key; coordinates of a cross-polytope, or the width of a strip.
+        Bits, cross-polytopes or strips of a key; coordinates of a cross-polytope, or width of a strip.
     tables, probes
         Hash tables, and the keys tried in each besides the vector's own.
     sides
-        2 in a join, where both vectors of a pair look for each other; 1 for queries, where only the query looks.
+        2 in a join, where both vectors of a pair look for each other; 1 for queries.
     signature_bits, signature_width, most_differing
-        Bits of a signature, the width of its strips where it is for distances, and the most bits in which
-        candidates may differ: of the first 64, and of all.
+        Bits of a signature, the width of its strips for distances, and the maximum number of differing bits of
+        candidates: of the first 64, and of all.
 
     Examples
     --------
@@ -114,13 +113,13 @@ class VectorPlan:
         )
 
     def p_table(self, likeness: float) -> float:
-        """Give the probability that two vectors of this cosine (or distance) meet in one table."""
+        """Return the probability that two vectors of this cosine (or distance) collide in one table."""
         if self.method == "exact":
             return 1.0
         return _ranks(self, likeness, _MANY).chance(self.probes, self.sides)
 
     def p_found(self, likeness: float) -> float:
-        """Give the probability that a pair of this cosine (or distance) is found.
+        """Return the probability that a pair of this cosine (or distance) is found.
 
         Tables and signatures are multiplied as if independent.
         """
@@ -130,9 +129,9 @@ class VectorPlan:
         return (1 - missed) * _passed(self, likeness)
 
     def p_least(self, likeness: float) -> float:
-        """Give a probability with which a pair of this cosine (or distance) surely meets in one of the tables.
+        """Return a lower bound of the probability that a pair of this cosine (or distance) collides in a table.
 
-        Of the error of the simulation two standard errors are taken off. Signatures are not compared.
+        Subtracts two standard errors of the simulation. Signatures are not compared.
         """
         if self.method == "exact":
             return 1.0
@@ -146,17 +145,17 @@ class VectorPlan:
         return self.p_found(self.threshold)
 
     def cost(self, vectors: int, others: Sequence[float] | None = None) -> float:
-        """Estimate what a vector costs, among so many, in nanoseconds of one core; `others` as for `vector_plan`."""
+        """Estimate the cost of a vector among `vectors`, in nanoseconds of one core; `others` as for `vector_plan`."""
         shares = background(others, self.measure, self.threshold)
         return expected_cost(self, vectors, _chances(self, shares)).total
 
     def curve(self, points: int = 10) -> list[tuple[float, float]]:
-        """Give the S-curve: cosines up to 1, or distances up to twice the threshold, with the probability of each."""
+        """Return the S-curve: cosines up to 1, or distances up to twice the threshold, with their probabilities."""
         most = 1.0 if self.measure == "cosine" else 2 * self.threshold
         return [(most * i / points, self.p_found(most * i / points)) for i in range(1, points + 1)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the plan as plain values, ready for JSON."""
+        """Return the plan as plain values, ready for JSON."""
         return {**asdict(self), "reached": self.reached}
 
 
@@ -174,30 +173,16 @@ def vector_plan(
     tables: int | None = None,
     probes: int | None = None,
 ) -> VectorPlan:
-    """Choose a method, tables, keys and probes for a threshold and a recall.
+    """Choose a hash family, tables, keys and probes for a threshold and a recall.
 
-    Parameters
-    ----------
-    threshold
-        Least cosine, above 0 and up to 1, or greatest distance, above 0; inclusive.
-    recall
-        Least probability that a pair exactly at the threshold is found, above 0 and below 1.
-    dimensions
-        Of the vectors.
-    measure
-        ``"cosine"`` or ``"distance"``.
-    vectors
-        How many there are, about.
-    others
-        Cosines (or distances) of some random pairs of the collection: they tell how many will meet by chance.
-    sides
-        2 for a join of all pairs, 1 for queries.
-    method, functions, tables, probes
-        Chosen unless given. Given values that cannot reach the recall are used as they are, with a `PlanWarning`.
-
-    Returns
-    -------
-    VectorPlan
+    threshold: minimum cosine, above 0 and up to 1, or maximum distance, above 0 (inclusive).
+    recall: minimum probability that a pair exactly at the threshold is found, above 0 and below 1.
+    measure: ``"cosine"`` or ``"distance"``.
+    vectors: approximate number of vectors.
+    others: cosines (or distances) of random pairs of the collection, to predict chance collisions.
+    sides: 2 for a join of all pairs, 1 for queries.
+    method, functions, tables, probes: chosen unless given. Given values that cannot reach the recall are used with a
+        `PlanWarning`.
 
     Examples
     --------
@@ -215,24 +200,24 @@ def vector_plan(
     whole(1, 1 << 16)("dimensions", dimensions), whole(1, 2)("sides", sides)
     _check_given(measure, method, functions, tables, probes)
     shares = tuple(background(others, measure, threshold))
-    asked = _Asked(measure, threshold, recall, dimensions, max(2, vectors), shares, sides)
+    request = _Request(measure, threshold, recall, dimensions, max(2, vectors), shares, sides)
     best = min(
-        _possible(asked, method, functions, tables, probes),
-        key=lambda plan: expected_cost(plan, asked.vectors, _chances(plan, shares)).total,
+        _possible(request, method, functions, tables, probes),
+        key=lambda plan: expected_cost(plan, request.vectors, _chances(plan, shares)).total,
     )
-    made = best if tables is not None or best.method == "exact" else _with_tables(best, _MANY)
-    if made.reached < recall:
+    chosen = best if tables is not None or best.method == "exact" else _with_tables(best, _MANY)
+    if chosen.reached < recall:
         warnings.warn(
-            f"{made}, less than the recall of {recall:g} asked for; more tables, more probes or fewer"
-            f" {_WORDS[made.method]} find more",
+            f"{chosen}, less than the recall of {recall:g} asked for; more tables, more probes or fewer"
+            f" {_WORDS[chosen.method]} find more",
             PlanWarning,
             stacklevel=2,
         )
-    return made
+    return chosen
 
 
 def _limit(threshold: float, measure: str, method: str | None) -> float:
-    """The least cosine or greatest distance, if it can be one: comparing all with all can do any distance."""
+    """Validate the minimum cosine or maximum distance; comparing all pairs allows any distance."""
     if measure == "cosine":
         return float(number(0, most=1)("threshold", threshold))
     return float(number(0, below=math.inf if method == "exact" else MOST_HASHED)("threshold", threshold))
@@ -241,7 +226,7 @@ def _limit(threshold: float, measure: str, method: str | None) -> float:
 def _check_given(
     measure: str, method: str | None, functions: int | None, tables: int | None, probes: int | None
 ) -> None:
-    """Refuse what is given in place of the plan's own choice and cannot be used."""
+    """Refuse given values that cannot be used."""
     if tables is not None:
         whole(1, MOST_TABLES)("tables", tables)
     if probes is not None:
@@ -255,7 +240,7 @@ def _check_given(
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Request:
     measure: str
     threshold: float
     recall: float
@@ -266,48 +251,48 @@ class _Asked:
 
 
 def _possible(
-    asked: _Asked, method: str | None, functions: int | None, tables: int | None, probes: int | None
+    request: _Request, method: str | None, functions: int | None, tables: int | None, probes: int | None
 ) -> list[VectorPlan]:
-    """Plans that reach the recall, as far as a short simulation tells; those with the most tables if none does."""
-    found: list[VectorPlan] = []
-    for name in [method] if method else METHODS[asked.measure]:
+    """Return the plans that reach the recall in a short simulation; if none does, those with the most tables."""
+    plans: list[VectorPlan] = []
+    for name in [method] if method else METHODS[request.measure]:
         if name == "exact":
             if method or (functions, tables, probes) == (None, None, None):
-                found.append(_exact(asked))
+                plans.append(_exact(request))
             continue
-        for count, width in _keys(asked, name, functions):
+        for count, width in _keys(request, name, functions):
             for tried in PROBES if probes is None else (probes,):
                 plan = VectorPlan(
-                    asked.measure, asked.threshold, asked.recall, asked.dimensions, name, count, width, 1, tried,
-                    asked.sides, SIGNATURE_BITS[1], _PARITY_WIDTH * asked.threshold if name == "p-stable" else 0.0,
-                    SIGNATURE_BITS,
+                    request.measure, request.threshold, request.recall, request.dimensions, name, count, width, 1,
+                    tried, request.sides, SIGNATURE_BITS[1],
+                    _PARITY_WIDTH * request.threshold if name == "p-stable" else 0.0, SIGNATURE_BITS,
                 )  # fmt: skip
-                differs = _differs(plan, asked.threshold)
-                loss = min(_LOSS, (1 - asked.recall) / 10) / 2
+                differs = _differs(plan, request.threshold)
+                loss = min(_LOSS, (1 - request.recall) / 10) / 2
                 limits = tuple(most_differing(bits, differs, loss) for bits in SIGNATURE_BITS)
                 plan = _with(plan, most_differing=limits)
-                found.append(_with(plan, tables=tables) if tables else _with_tables(plan, _FEW))
-    able = [plan for plan in found if plan.tables < MOST_TABLES or tables]
-    return able or found
+                plans.append(_with(plan, tables=tables) if tables else _with_tables(plan, _FEW))
+    able = [plan for plan in plans if plan.tables < MOST_TABLES or tables]
+    return able or plans
 
 
-def _exact(asked: _Asked) -> VectorPlan:
+def _exact(request: _Request) -> VectorPlan:
     return VectorPlan(
-        asked.measure, asked.threshold, asked.recall, asked.dimensions, "exact", 0, 0.0, 0, 0,
-        asked.sides, 0, 0.0, (0, 0),
+        request.measure, request.threshold, request.recall, request.dimensions, "exact", 0, 0.0, 0, 0,
+        request.sides, 0, 0.0, (0, 0),
     )  # fmt: skip
 
 
-def _keys(asked: _Asked, method: str, functions: int | None) -> list[tuple[int, float]]:
-    """Sizes of keys worth a thought: with about as many buckets as vectors, or a few times fewer or more."""
-    enough = math.log2(asked.vectors)
+def _keys(request: _Request, method: str, functions: int | None) -> list[tuple[int, float]]:
+    """Key sizes to try: as many buckets as vectors, up to a few times fewer or more."""
+    enough = math.log2(request.vectors)
     if functions and functions > MOST_FUNCTIONS[method]:
         return []
     if method == "hyperplane":
         counts = [functions] if functions else range(max(2, int(enough) - 6), min(40, int(enough) + 6))
         return [(count, 0.0) for count in counts]
     if method == "cross-polytope":
-        widths = [1 << i for i in range(3, 8) if 1 << i <= _size(asked.dimensions)]
+        widths = [1 << i for i in range(3, 8) if 1 << i <= _size(request.dimensions)]
         return [
             (count, float(width))
             for width in widths
@@ -316,14 +301,14 @@ def _keys(asked: _Asked, method: str, functions: int | None) -> list[tuple[int, 
             if functions or count * width.bit_length() >= enough - 5
         ] or [(1, 16.0)]
     return [
-        (count, ratio * asked.threshold)
+        (count, ratio * request.threshold)
         for ratio in (2.0, 3.0, 4.0, 6.0)
         for count in ([functions] if functions else (2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 24))
     ]
 
 
 def _with_tables(plan: VectorPlan, pairs: int) -> VectorPlan:
-    """The least tables that reach the recall, the error of the simulation allowed for."""
+    """Use the minimum number of tables that reach the recall, with a margin for the simulation error."""
     kept = _passed(plan, plan.threshold)
     chance = min(1 - 1e-12, _ranks(plan, plan.threshold, pairs).least_chance(plan.probes, plan.sides))
     wanted = min(plan.recall / kept, 1 - 1e-12)
@@ -344,33 +329,33 @@ _simulated = lru_cache(maxsize=512)(Ranks)
 
 
 def _chances(plan: VectorPlan, shares: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """For each part of the background its share, with the chances to meet at one key and to pass the signatures."""
+    """For each part of the background its share, with the probabilities of a collision and of passing signatures."""
     if plan.method == "exact":
         return []
-    found = []
+    chances = []
     for likeness, share in shares:
         if plan.method == "hyperplane":
-            one = side_agrees(likeness)
+            agrees = side_agrees(likeness)
         elif plan.method == "cross-polytope":
-            one = corner_agrees(likeness, int(plan.width), _size(plan.dimensions))
+            agrees = corner_agrees(likeness, int(plan.width), _size(plan.dimensions))
         else:
-            one = strip_agrees(likeness / plan.width)
-        found.append((share * one**plan.functions, _passed(plan, likeness)))
-    return found
+            agrees = strip_agrees(likeness / plan.width)
+        chances.append((share * agrees**plan.functions, _passed(plan, likeness)))
+    return chances
 
 
 def _passed(plan: VectorPlan, likeness: float) -> float:
-    """The probability that the signatures of two vectors pass."""
+    """Probability that the signatures of two vectors pass."""
     return signatures_pass(*plan.most_differing, _differs(plan, likeness))
 
 
 def _differs(plan: VectorPlan, likeness: float) -> float:
-    """The probability that a bit of the signatures differs."""
+    """Probability that a bit of the signatures differs."""
     if plan.measure == "cosine":
         differs = 1 - side_agrees(likeness)
     else:
         differs = parity_differs(likeness / plan.signature_width)
-    return min(max(1e-5, differs), 1 - 1e-5)  # rounding alone does as much
+    return min(max(1e-5, differs), 1 - 1e-5)  # rounding errors flip as many bits
 
 
 def _size(dimensions: int) -> int:
@@ -378,5 +363,5 @@ def _size(dimensions: int) -> int:
     return max(64, 1 << (dimensions - 1).bit_length())
 
 
-def _with(plan: VectorPlan, **words: Any) -> VectorPlan:
-    return VectorPlan(**{**asdict(plan), **words})
+def _with(plan: VectorPlan, **attributes: Any) -> VectorPlan:
+    return VectorPlan(**{**asdict(plan), **attributes})

@@ -1,1 +1,1 @@
-"""Numbers, plots and pages that are handed over."""
+"""Numbers, plots and pages of a report."""

@@ -10,7 +10,7 @@ from twinset.plan import Plan
 from twinset.report.plots import curve_figure
 from twinset.wording import counted, share
 
-_ALL = (-0.02, 1.03)  # both axes of a share, with room for what lies on its ends
+_ALL = (-0.02, 1.03)  # both axes of a share, with a margin for points at the ends
 
 
 def evaluation_figures(
@@ -19,25 +19,13 @@ def evaluation_figures(
 ) -> list[Path]:  # fmt: skip
     """Draw precision against recall, F1 against the threshold, and the share found against similarity.
 
-    Parameters
-    ----------
-    summary
-        What the evaluation found: its `measures` and `shares`, and how many true pairs these are `sampled` from.
-    curve
-        Precision, recall and F1 at many thresholds.
-    plan
-        Whose S-curve is drawn.
-    folder
-        Where the figures go.
-    ending
-        Their format, svg or png.
-    apart
-        Whether pairs have a distance in the place of a similarity; then the third figure has nothing to show.
-
-    Returns
-    -------
-    list of Path
-        The files.
+    summary: of the evaluation: its `measures` and `shares`, and how many true pairs these are `sampled`
+        from.
+    curve: precision, recall and F1 at many thresholds.
+    plan: the plan whose S-curve is drawn.
+    folder, ending: of the figures; the ending is svg or png.
+    apart: whether pairs have a distance instead of a similarity; then the third figure is left out.
+    Returns the paths of the figures.
     """
     rows = summary["measures"]
     lowest = rows[0]["threshold"]
@@ -95,7 +83,7 @@ def _by_similarity(summary: dict[str, Any], plan: Any, lowest: float, path: Path
     if isinstance(plan, Plan):
         expected = f"expected: {counted(plan.n_bands, 'band')} × {counted(plan.rows_per_band, 'row')}"
         line = [(0.0, plan.p_found(0.0)), *plan.curve(200)]
-    else:  # each chance is simulated
+    else:  # each probability is simulated
         expected, line = f"expected: {plan.method}, {counted(plan.tables, 'table')}", plan.curve(40)
     every, some = summary["sampled"]["true_pairs"], summary["sampled"]["looked_at"]
     measured = f"measured on {some:,} of {every:,} pairs" if some < every else "measured"

@@ -1,4 +1,4 @@
-"""What of the documents themselves a report shows: lists of ids, excerpts, and differences of chosen clusters."""
+"""Document contents for a report: lists of ids, excerpts, and differences of selected clusters."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from twinset.results.explain import apart_of, kept_numbers
 from twinset.results.stored import StoredResult
 
 MEMBERS = 6
-"""Removed documents of a cluster that are shown with their difference: the least similar ones."""
+"""Removed documents per cluster shown with their difference: the least similar ones."""
 
 EXCERPTS, EXCERPT = 20_000, 160
-"""Documents that are listed with the beginning of their text, and how much of it."""
+"""Documents listed with an excerpt, and characters of an excerpt."""
 
 READ = 200_000_000
 """Characters of texts read for excerpts; documents beyond are listed without one."""
 
 LONGEST, COMPARED = 500_000, 20_000_000
-"""Characters of a text that is compared at all, and of all texts compared together."""
+"""Maximum characters of a compared text, and of all compared texts."""
 
 CONTEXT = 10
 
@@ -37,7 +37,7 @@ def lists(numbers: Numbers, options: ReportOptions) -> dict[str, Any]:
     largest, doubtful = numbers.largest(options.clusters), numbers.doubtful(options.clusters)
     chosen = sorted({*largest, *doubtful})
     members = {cluster: _least_similar(numbers, cluster) for cluster in chosen}
-    rows = _rows(numbers, options.rows, [row for found in members.values() for row in found])
+    rows = _rows(numbers, options.rows, [row for listed in members.values() for row in listed])
     clusters = _clusters(numbers, options.rows, chosen)
     place_of_cluster = np.full(numbers.clusters, -1, np.int64)
     place_of_cluster[clusters] = np.arange(len(clusters))
@@ -66,7 +66,7 @@ def lists(numbers: Numbers, options: ReportOptions) -> dict[str, Any]:
     names = recorded.removed["because_of"].take(pa.array(rows[unlisted])) if unlisted else pa.array([], pa.string())
     data["removed"]["kept"] = dict(zip(map(str, unlisted), names.to_pylist(), strict=True))
     if options.texts and recorded.options.images:
-        from twinset.report.thumbnails import add_pictures  # with it come kernels, for which others need not wait
+        from twinset.report.thumbnails import add_pictures  # loads kernels, so only where needed
 
         add_pictures(data, numbers, rows, clusters, members)
     elif options.texts and recorded.options.item_kind in ("text", "records", "items", "groups", "weighted"):
@@ -78,32 +78,32 @@ def lists(numbers: Numbers, options: ReportOptions) -> dict[str, Any]:
 
 def _least_similar(numbers: Numbers, cluster: int) -> list[int]:
     inside = np.flatnonzero(numbers.cluster_of == cluster)
-    found: list[int] = inside[np.argsort(numbers.similarity[inside], kind="stable")[:MEMBERS]].tolist()
-    return found
+    rows: list[int] = inside[np.argsort(numbers.similarity[inside], kind="stable")[:MEMBERS]].tolist()
+    return rows
 
 
 def _rows(numbers: Numbers, most: int, needed: list[int]) -> Whole:
-    """The removed documents that are listed: the first ones, and those that are shown with their difference."""
+    """The removed documents to list: the first ones, and those shown with their difference."""
     first = np.arange(min(most, len(numbers.cluster_of)))
     return np.union1d(first, np.array(needed, np.int64))
 
 
 def _clusters(numbers: Numbers, most: int, needed: list[int]) -> Whole:
-    """The clusters that are listed: the largest ones, and those that are shown; in their own order."""
+    """The clusters to list: the largest ones, and those shown with differences; in their own order."""
     return np.union1d(np.array(numbers.largest(most), np.int64), np.array(needed, np.int64))
 
 
 def _add_texts(
     data: dict[str, Any], numbers: Numbers, rows: Whole, clusters: Whole, members: dict[int, list[int]]
 ) -> None:
-    """Add excerpts and differences. All texts are read at once: each reading goes through the sources anew."""
+    """Add excerpts and differences. All texts are read at once, because each read scans the sources."""
     recorded = numbers.recorded
     compared = np.array([row for found in members.values() for row in found], np.int64)
     beside = np.array([cluster for cluster, found in members.items() for _ in found], np.int64)
     gone, kept = _removed_numbers(numbers, compared), _kept_numbers(numbers, beside)
     short = _short_enough(np.maximum(_lengths(recorded, gone), _lengths(recorded, kept)))
     compared, gone, kept = compared[short], gone[short], kept[short]
-    # The lists show the first removed documents first, and the largest clusters.
+    # Excerpts go to the first removed documents and the largest clusters.
     listed = np.union1d(rows[:EXCERPTS], compared)
     led = np.union1d(np.array(numbers.largest(EXCERPTS), np.int64), beside)
     led = led[np.isin(led, clusters)]
@@ -137,48 +137,48 @@ def _differing(kind: str, left: str, right: str, recorded: StoredResult) -> dict
 
 
 def _add_items(data: dict[str, Any], numbers: Numbers, rows: Whole, members: dict[int, list[int]]) -> None:
-    """Add the differences of codes and vectors, which are read all at once."""
+    """Add the differences of codes and vectors, all read at once."""
     recorded = numbers.recorded
-    compared = np.array([row for found in members.values() for row in found], np.int64)
-    beside = np.array([cluster for cluster, found in members.items() for _ in found], np.int64)
+    compared = np.array([row for difference in members.values() for row in difference], np.int64)
+    beside = np.array([cluster for cluster, difference in members.items() for _ in difference], np.int64)
     gone, kept = _removed_numbers(numbers, compared), _kept_numbers(numbers, beside)
     wanted = np.unique(np.concatenate([gone, kept])).tolist()
     items = dict(zip(wanted, recorded.packed(wanted), strict=True))
     for place, ours, theirs in zip(np.searchsorted(rows, compared).tolist(), kept.tolist(), gone.tolist(), strict=True):
-        found = apart_of(recorded.options.item_kind, items[ours], items[theirs])
-        if found is not None:
-            data["differences"][str(place)] = item_differences.apart(found)
+        difference = apart_of(recorded.options.item_kind, items[ours], items[theirs])
+        if difference is not None:
+            data["differences"][str(place)] = item_differences.apart(difference)
 
 
 def _removed_numbers(numbers: Numbers, rows: Whole) -> Whole:
-    found: Whole = numbers.recorded.numbers_of(numbers.recorded.removed["id"].take(pa.array(rows)))
-    return found
+    removed: Whole = numbers.recorded.numbers_of(numbers.recorded.removed["id"].take(pa.array(rows)))
+    return removed
 
 
 def _kept_numbers(numbers: Numbers, clusters: Whole) -> Whole:
     names = pa.chunked_array([numbers.kept_ids.take(pa.array(clusters))])
-    found: Whole = kept_numbers(numbers.recorded, names)
-    return found
+    kept: Whole = kept_numbers(numbers.recorded, names)
+    return kept
 
 
 def _short_enough(lengths: Whole) -> npt.NDArray[np.bool_]:
-    """Which of some texts are compared: none that is too long, and no more than there is time for."""
+    """Select the texts to compare: none too long, and up to a total length."""
     short = lengths <= LONGEST
     short[short] = np.cumsum(lengths[short]) <= COMPARED
     return short
 
 
 def _within(recorded: StoredResult, wanted: Whole) -> Whole:
-    """As many of the documents as may be read."""
+    """Limit the documents to those that may be read."""
     return wanted[: int(np.searchsorted(np.cumsum(_lengths(recorded, wanted)), READ, side="right"))]
 
 
 def _lengths(recorded: StoredResult, wanted: Whole) -> Whole:
     lengths = np.asarray(recorded.documents["length"]).astype(np.int64)
-    # Texts of an index are not looked at beforehand; they are about as long as what was removed because of them.
+    # Lengths of texts in an index are unknown; they are similar to those removed because of them.
     beyond = np.full(len(recorded.earlier_ids), int(lengths.mean()) if len(lengths) else 0)
-    found: Whole = np.concatenate([lengths, beyond])[wanted]
-    return found
+    selected: Whole = np.concatenate([lengths, beyond])[wanted]
+    return selected
 
 
 def _excerpt(text: str) -> str:
@@ -187,11 +187,11 @@ def _excerpt(text: str) -> str:
 
 
 def _difference(left: str, right: str, recorded: StoredResult) -> dict[str, Any]:
-    """The hunks of a difference: folded words, then parts, as far as there is room."""
-    found = Difference(left, right, recorded.options)
+    """The hunks of a difference: folded words, then passages, up to a limit."""
+    difference = Difference(left, right, recorded.options)
     hunks: list[list[Any]] = []
     room = MOST
-    every = found.hunks(CONTEXT)
+    every = difference.hunks(CONTEXT)
     for hunk in every:
         if room <= 0:
             break

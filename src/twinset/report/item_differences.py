@@ -1,4 +1,4 @@
-"""Two items that are no texts, side by side for the page: sets, weighted sets, codes, vectors."""
+"""Differences of two items other than texts, for the page: sets, weighted sets, codes, vectors."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from twinset.pairs.explain.shared import explain_sets, explain_weighted
 from twinset.wording import share
 
 MOST = 8_000
-"""Characters of a difference that is shown."""
+"""Characters of a difference shown."""
 
 ELEMENTS, NAME, BITS = 40, 200, 512
-"""Elements of a weighted set that are shown of each group, characters of their names, and bits of a code."""
+"""Elements shown of each group of a weighted set, characters of their names, and bits of a code."""
 
 _GROUPS = {(True, True): "in both", (True, False): "in the kept one only", (False, True): "in the removed one only"}
 
 
 def listed(text: str, kind: str) -> str:
-    """What an item holds, which comes as JSON, to be read: of a weighted set what counts most comes first.
+    """Format an item given as JSON for reading; a weighted set by descending weight.
 
     Examples
     --------
     >>> listed('["milk","salt"]', "items"), listed('{"milk":0.5,"salt":2}', "weighted")
     ('milk, salt', 'salt 2, milk 0.5')
     """
-    found = orjson.loads(text)
+    values = orjson.loads(text)
     if kind == "records":
-        return " · ".join(found.values())
+        return " · ".join(values.values())
     if kind == "weighted":
-        return ", ".join(f"{name} {weight:g}" for name, weight in sorted(found.items(), key=lambda one: -one[1]))
-    return ", ".join(found)
+        return ", ".join(f"{name} {weight:g}" for name, weight in sorted(values.items(), key=lambda one: -one[1]))
+    return ", ".join(values)
 
 
 def lines(record: str) -> str:
-    """The columns of a record, which comes as JSON, a line each.
+    """Format a record given as JSON, one column per line.
 
     Examples
     --------
@@ -48,9 +48,11 @@ def lines(record: str) -> str:
 
 
 def sets_apart(left: str, right: str, bag: bool) -> dict[str, Any]:
-    """What two sets share, and then what either has alone, in the form of a difference."""
-    found = explain_sets(orjson.loads(left or "[]"), orjson.loads(right or "[]"), bag=bag)
-    shared, ours, theirs = (", ".join(one) for one in (found.shared, found.left_only, found.right_only))
+    """Shared elements of two sets, then those of only one, in the form of a difference."""
+    explanation = explain_sets(orjson.loads(left or "[]"), orjson.loads(right or "[]"), bag=bag)
+    shared, ours, theirs = (
+        ", ".join(one) for one in (explanation.shared, explanation.left_only, explanation.right_only)
+    )
     cut = max(map(len, (shared, ours, theirs))) > MOST
     parts: list[list[Any]] = [[1, shared[:MOST]]] if shared else []
     same = not ours and not theirs
@@ -63,41 +65,41 @@ def sets_apart(left: str, right: str, bag: bool) -> dict[str, Any]:
 
 
 def weights_apart(left: str, right: str) -> dict[str, Any]:
-    """The elements of two weighted sets, group by group: name, weight in the kept one, weight in the other.
+    """Elements of two weighted sets, group by group: name, weight in the kept one, weight in the other.
 
     Examples
     --------
     >>> weights_apart('{"milk":1}', '{"milk":2,"salt":0.5}')["elements"]
     [['in both', [['milk', '1', '2']], 0], ['in the removed one only', [['salt', '', '0.5']], 0]]
     """
-    found = explain_weighted(orjson.loads(left or "{}"), orjson.loads(right or "{}"))
+    explanation = explain_weighted(orjson.loads(left or "{}"), orjson.loads(right or "{}"))
     groups: list[list[Any]] = []
-    for sides, some in groupby(found.weights, key=lambda one: (one[1] > 0, one[2] > 0)):
+    for sides, some in groupby(explanation.weights, key=lambda one: (one[1] > 0, one[2] > 0)):
         rows = list(some)
         shown = [[name[:NAME], *(f"{one:g}" if one else "" for one in weights)] for name, *weights in rows[:ELEMENTS]]
         groups.append([_GROUPS[sides], shown, len(rows) - len(shown)])
-    same = all(ours == theirs for _, ours, theirs in found.weights)
+    same = all(ours == theirs for _, ours, theirs in explanation.weights)
     return {"elements": groups, "same": same, "equal": same, "items": True}
 
 
-def codes_apart(found: CodeDifference) -> dict[str, Any]:
-    """The bits of two codes, those that differ apart."""
-    parts = [[1, ours] if equal else [0, ours, theirs] for equal, ours, theirs in found.parts(BITS, row=4)]
-    same = found.left == found.right
+def codes_apart(difference: CodeDifference) -> dict[str, Any]:
+    """Bits of two codes, with the differing ones marked."""
+    parts = [[1, ours] if equal else [0, ours, theirs] for equal, ours, theirs in difference.parts(BITS, row=4)]
+    same = difference.left == difference.right
     return {
-        "hunks": [[0, parts]], "same": same, "equal": same, "items": True, "mono": True, "cut": found.bits > BITS,
+        "hunks": [[0, parts]], "same": same, "equal": same, "items": True, "mono": True, "cut": difference.bits > BITS,
     }  # fmt: skip
 
 
-def vectors_apart(found: VectorDifference) -> dict[str, Any]:
-    """What there is to tell of two vectors, in a line."""
-    told = [f"distance {found.distance:.4g}"]
-    if found.cosine is not None and found.angle is not None:
-        told += [f"cosine {share(found.cosine)}", f"an angle of {found.angle:.3g} degrees"]
-    told.append(f"length {found.left_length:.4g} (kept) and {found.right_length:.4g}")
-    return {"facts": " · ".join(told)}
+def vectors_apart(difference: VectorDifference) -> dict[str, Any]:
+    """Distance, angle and lengths of two vectors, in one line."""
+    facts = [f"distance {difference.distance:.4g}"]
+    if difference.cosine is not None and difference.angle is not None:
+        facts += [f"cosine {share(difference.cosine)}", f"an angle of {difference.angle:.3g} degrees"]
+    facts.append(f"length {difference.left_length:.4g} (kept) and {difference.right_length:.4g}")
+    return {"facts": " · ".join(facts)}
 
 
-def apart(found: CodeDifference | VectorDifference) -> dict[str, Any]:
-    """Two codes or vectors, side by side."""
-    return codes_apart(found) if isinstance(found, CodeDifference) else vectors_apart(found)
+def apart(difference: CodeDifference | VectorDifference) -> dict[str, Any]:
+    """Difference of two codes or vectors."""
+    return codes_apart(difference) if isinstance(difference, CodeDifference) else vectors_apart(difference)

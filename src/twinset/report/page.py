@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs nothing else: no network, no other file, no script but its own."""
+"""Write the report as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -27,23 +27,22 @@ ENDINGS = (".html", ".htm")
 
 
 def write_report(recorded: StoredResult, path: Path | str, options: ReportOptions) -> Path:
-    """Write the report of a result; the file appears whole or not at all."""
-    place = Path(path)
-    if place.suffix.lower() not in ENDINGS:
-        raise OptionError(f"the report is {str(place)!r}; allowed is a name that ends in {' or '.join(ENDINGS)}")
-    new_file(place, options.force)
-    page = made(recorded, options)
-    with replace_atomically(place) as new:
+    """Write the report of a result atomically."""
+    output = Path(path)
+    if output.suffix.lower() not in ENDINGS:
+        raise OptionError(f"the report is {str(output)!r}; allowed is a name that ends in {' or '.join(ENDINGS)}")
+    new_file(output, options.force)
+    page = render(recorded, options)
+    with replace_atomically(output) as new:
         try:
             new.write_bytes(page)
         except OSError as error:
-            raise cannot_write(place, error) from error
-    return place
+            raise cannot_write(output, error) from error
+    return output
 
 
-
-def made(recorded: StoredResult, options: ReportOptions) -> bytes:
-    """Make the page."""
+def render(recorded: StoredResult, options: ReportOptions) -> bytes:
+    """Render the page."""
     numbers = Numbers(recorded)
     style, script = _read("page.css"), _read("page.js")
     data = {
@@ -77,10 +76,9 @@ def made(recorded: StoredResult, options: ReportOptions) -> bytes:
 
 
 def policy(style: str, script: str, pictures: bool = False) -> str:
-    """The content-security policy: this style and this script, by their digests, and nothing else at all.
+    """The content-security policy: this style and this script, by their digests, and nothing else.
 
-    Pictures, where there are some, may only stand in the page itself. Scripts may not turn strings into markup either
-    (trusted types).
+    Pictures, if any, may only be embedded in the page. Scripts may not turn strings into markup (trusted types).
     """
     shown = "img-src data:; " if pictures else ""
     return (
@@ -90,7 +88,7 @@ def policy(style: str, script: str, pictures: bool = False) -> str:
 
 
 def as_json(values: Mapping[str, Any]) -> str:
-    """JSON that cannot end the element it stands in, nor begin a comment there.
+    """JSON that can neither end its element nor begin a comment there.
 
     Examples
     --------
@@ -102,7 +100,7 @@ def as_json(values: Mapping[str, Any]) -> str:
 
 
 def filled(template: str, values: Mapping[str, str]) -> str:
-    """Fill the places of a template, each once and in one pass: what is put in is not looked at again.
+    """Fill the placeholders of a template in one pass: inserted text is not expanded again.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The charts of a report as SVG: numbers in, elements out; colours come from the page's style."""
+"""Charts of a report as SVG, coloured by the page's style."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from twinset.wording import counted, share
 WIDTH, HEIGHT = 520, 272
 LEFT, RIGHT, TOP, BOTTOM = 60, 14, 28, 40
 _DOTS = 10
-_LETTER = 6  # about how wide one of a label is
+_LETTER = 6  # approximate width of a letter
 _INNER, _TALL = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
 
 
@@ -23,11 +23,11 @@ def histogram(bins: Sequence[Bin], threshold: float) -> str:
     for one in bins:
         left, right = _x(one.low, low), _x(one.high, low)
         height = _TALL * one.count / most
-        told = f"{one.low:g} to {one.high:g}: {counted(one.count, 'pair')}"
+        title = f"{one.low:g} to {one.high:g}: {counted(one.count, 'pair')}"
         if one.count:
             body.append(
                 f'<rect class="bar" x="{left + 0.75:.2f}" y="{TOP + _TALL - height:.2f}" '
-                f'width="{max(right - left - 1.5, 1):.2f}" height="{max(height, 1):.2f}"><title>{told}</title></rect>'
+                f'width="{max(right - left - 1.5, 1):.2f}" height="{max(height, 1):.2f}"><title>{title}</title></rect>'
             )
     body.append(_axis(low, "pairs"))
     if threshold > low + 1e-9:
@@ -36,7 +36,7 @@ def histogram(bins: Sequence[Bin], threshold: float) -> str:
 
 
 def distances(bins: Sequence[Bin], bits: bool) -> str:
-    """Draw pairs by distance: of codes a bar for each number of bits."""
+    """Draw pairs by distance, for codes a bar per number of bits."""
     low, high = bins[0].low, bins[-1].high
     most = nice(max(max(one.count for one in bins), 1))
     body = [_grid([(step, f"{step:,}") for step in _steps(most)], most)]
@@ -45,11 +45,11 @@ def distances(bins: Sequence[Bin], bits: bool) -> str:
         left, right = (LEFT + _INNER * (value - low) / (high - low) for value in (one.low, one.high))
         height = _TALL * one.count / most
         name = f"{one.middle:g}" if bits else f"{one.low:.3g} to {one.high:.3g}"
-        told = f"{name}{' bits' if bits else ''}: {counted(one.count, 'pair')}"
+        title = f"{name}{' bits' if bits else ''}: {counted(one.count, 'pair')}"
         if one.count:
             body.append(
                 f'<rect class="bar" x="{left + 0.75:.2f}" y="{TOP + _TALL - height:.2f}" '
-                f'width="{max(right - left - 1.5, 1):.2f}" height="{max(height, 1):.2f}"><title>{told}</title></rect>'
+                f'width="{max(right - left - 1.5, 1):.2f}" height="{max(height, 1):.2f}"><title>{title}</title></rect>'
             )
         if place % every == 0:
             x, label = ((left + right) / 2, f"{one.middle:g}") if bits else (left, f"{one.low:.3g}")
@@ -61,7 +61,7 @@ def distances(bins: Sequence[Bin], bits: bool) -> str:
 
 
 def s_curve(plan: Plan, bins: Sequence[Bin], missed: Sequence[float], threshold: float) -> str:
-    """Draw how surely a pair is found, with the pairs of the corpus on the curve, and the missed ones below it."""
+    """Draw the probability of being found, with the pairs of the corpus on the curve and missed pairs below."""
     steps = [i / 200 for i in range(201)]
     points = " ".join(f"{_x(s, 0):.2f},{_y(plan.p_found(s)):.2f}" for s in steps)
     body = [_grid([(step / 4, f"{step / 4:g}") for step in range(5)], 1.0)]
@@ -71,13 +71,13 @@ def s_curve(plan: Plan, bins: Sequence[Bin], missed: Sequence[float], threshold:
     most = max(one.count for one in groups)
     for one in groups:
         if one.count:
-            found = plan.p_found(one.middle)
+            probability = plan.p_found(one.middle)
             radius = 2 + 8 * math.sqrt(one.count / most)
             pairs = f"{counted(one.count, 'pair')} from {one.low:g} to {one.high:g}"
-            told = f"{pairs}{', each' if one.count > 1 else ','} found with probability {share(found)}"
+            title = f"{pairs}{', each' if one.count > 1 else ','} found with probability {share(probability)}"
             body.append(
-                f'<circle class="dot" cx="{_x(one.middle, 0):.2f}" cy="{_y(found):.2f}" r="{radius:.2f}">'
-                f"<title>{told}</title></circle>"
+                f'<circle class="dot" cx="{_x(one.middle, 0):.2f}" cy="{_y(probability):.2f}" r="{radius:.2f}">'
+                f"<title>{title}</title></circle>"
             )
     for similarity in missed:
         x, y = _x(similarity, 0), _y(0) - 5
@@ -88,7 +88,7 @@ def s_curve(plan: Plan, bins: Sequence[Bin], missed: Sequence[float], threshold:
 
 
 def grouped(bins: Sequence[Bin], most: int) -> list[Bin]:
-    """Join neighbouring bins, so that there are at most so many.
+    """Merge neighbouring bins to at most `most`.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def grouped(bins: Sequence[Bin], most: int) -> list[Bin]:
 
 
 def interval(low: float, high: float, value: float, asked: float) -> str:
-    """Draw a share with its interval, on an axis that ends at 1."""
+    """Draw a share with its interval on an axis that ends at 1."""
     start = max(0.0, math.floor((min(low, asked) - (1 - min(low, asked)) * 0.25) * 100) / 100)
     span = (1 - start) or 1
 
@@ -124,7 +124,7 @@ def interval(low: float, high: float, value: float, asked: float) -> str:
 
 
 def nice(number: float) -> float:
-    """The next round number, which an axis can end at: a quarter of it is a whole number.
+    """Next round number for the end of an axis; a quarter of it is an integer.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def _grid(ticks: Sequence[tuple[float, str]], most: float) -> str:
 
 
 def _axis(low: float, upward: str) -> str:
-    """The axis of similarity below, and the name of what goes upward."""
+    """The similarity axis, and the label of the other axis."""
     step = next((one for one in (0.01, 0.02, 0.05, 0.1, 0.2) if (1 - low) / one <= 6), 0.2)
     count = round(1 / step)
     ticks = [i / count for i in range(math.ceil(low * count - 1e-9), count + 1)]
@@ -172,7 +172,7 @@ def _axis(low: float, upward: str) -> str:
 
 
 def _base(along: str, upward: str) -> str:
-    """The line below, and the names of what goes along it and upward."""
+    """The base line, and the labels of both axes."""
     return (
         f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{TOP + _TALL}" y2="{TOP + _TALL}"/>'
         f'<text class="name" x="{LEFT + _INNER / 2}" y="{HEIGHT - 4}" text-anchor="middle">{along}</text>'
@@ -181,7 +181,7 @@ def _base(along: str, upward: str) -> str:
 
 
 def _upright(x: float, label: str, y: float, after: bool) -> str:
-    """A dashed line with its name, which stands after it where there is room."""
+    """A dashed line with its label, after it where that fits."""
     room = 6 + _LETTER * len(label)
     anchor, shift = ("start", 6) if after and x + room < WIDTH - RIGHT else ("end", -6)
     return (
@@ -191,6 +191,4 @@ def _upright(x: float, label: str, y: float, after: bool) -> str:
 
 
 def _svg(title: str, body: Sequence[str]) -> str:
-    return (
-        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}">{"".join(body)}</svg>'
-    )
+    return f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}">{"".join(body)}</svg>'

@@ -1,7 +1,7 @@
-"""Figures as SVG or PNG: curves, points with their intervals, bands and bars.
+"""Draw figures as SVG or PNG: curves, points with intervals, bands and bars.
 
-The one place where matplotlib is imported, and only when a figure is drawn. A figure depends on its numbers alone:
-the same numbers give the same bytes, whatever settings of matplotlib the machine has.
+Only this module imports matplotlib, and only when a figure is drawn. The same numbers give the same bytes, whatever
+matplotlib settings the machine has.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 ENDINGS = (".svg", ".png")
 
-# Told apart by people who do not see all colours, and on paper by their dashes.
+# Distinguishable by colour-blind readers, and on paper by their dashes.
 _COLOURS = ("#0063a8", "#d4600a", "#00866a", "#b0438f", "#6a51a3", "#7a6a00", "#4d4d4d", "#c02e3b")
 _DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 1.5, 2)))
 _MARKERS = "osD^vPX*"
-_FAMILY = 9  # from as many curves on they are a family: shades of one scale, and not all of them named
+_FAMILY = 9  # from this many curves on they are a family: shades of one scale, some without a label
 _NAMED = 6
 _STYLE: dict[Any, Any] = {
     "figure.figsize": (7.2, 4.5),
@@ -59,16 +59,9 @@ _STYLE: dict[Any, Any] = {
 
 
 def check_figure(path: str | Path) -> Path:
-    """Check, before any work, that a figure can be drawn and that its name says how.
+    """Check, before any work, that a figure can be drawn and that its name has a known format.
 
-    Parameters
-    ----------
-    path
-        The file; its ending, .svg or .png, chooses the format.
-
-    Returns
-    -------
-    Path
+    path: the file; its ending, .svg or .png, chooses the format.
 
     Examples
     --------
@@ -76,14 +69,14 @@ def check_figure(path: str | Path) -> Path:
     Traceback (most recent call last):
     twinset.errors.OptionError: the figure is 'curve.pdf'; allowed is a name that ends in .svg or .png
     """
-    place = Path(path)
-    if place.suffix.lower() not in ENDINGS:
+    output = Path(path)
+    if output.suffix.lower() not in ENDINGS:
         raise OptionError(f"the figure is {str(path)!r}; allowed is a name that ends in .svg or .png")
     try:
-        import matplotlib  # noqa: F401 - it is asked whether it is there
+        import matplotlib  # noqa: F401 - checks that it is installed
     except ImportError as error:
         raise MissingError.of("matplotlib", extra="plots") from error
-    return place
+    return output
 
 
 def curve_figure(
@@ -103,31 +96,17 @@ def curve_figure(
 ) -> Path:
     """Draw curves over one pair of axes.
 
-    Parameters
-    ----------
-    curves
-        The name of each curve with its points (x, y), in order. Nine or more are drawn as a family: in shades of
-        one scale, with only some of them named.
-    path
-        The file, ending in .svg or .png.
-    x, y, title
-        What stands beside the axes and above the figure.
-    vline
-        A place on the x axis to mark, or several with their names.
-    points
-        Names with points: (x, y), or (x, y, low, high) with an interval. A set of points with the name of a curve
-        has its colour.
-    band
-        Names with shaded bands: (x, low, high), in order. A band with the name of a curve has its colour.
-    log_x, log_y
-        Whether an axis is logarithmic.
-    x_range, y_range
-        The ends of the axes; chosen by the numbers unless given.
-
-    Returns
-    -------
-    Path
-        The file written.
+    curves: the points (x, y) of each named curve, in order. Nine or more are drawn as a family: in shades of one scale,
+        with only some of them labelled.
+    path: the file, ending in .svg or .png.
+    x, y, title: labels of the axes, and title of the figure.
+    vline: a position on the x axis to mark, or several with labels.
+    points: named points: (x, y), or (x, y, low, high) with an interval. Points with the name of a curve have its
+        colour.
+    band: named bands: (x, low, high), in order. A band with the name of a curve has its colour.
+    log_x, log_y: whether an axis is logarithmic.
+    x_range, y_range: ends of the axes; chosen by the numbers unless given.
+    Returns the file written.
 
     Examples
     --------
@@ -140,24 +119,24 @@ def curve_figure(
     ...     made.stat().st_size > 1000
     True
     """
-    place = check_figure(path)
-    with _axes(place, x, y, title) as axes:
+    output = check_figure(path)
+    with _axes(output, x, y, title) as axes:
         _draw(axes, curves, points or {}, band or {})
         axes.set(**{name: ends for name, ends in (("xlim", x_range), ("ylim", y_range)) if ends})
         _logarithmic(axes, x=log_x, y=log_y)
         _mark(axes, vline)
         _legend(axes)
-    return place
+    return output
 
 
 @contextmanager
-def _axes(place: Path, x: str, y: str, title: str) -> Iterator[Axes]:
-    """Give axes to draw on, in the style of the house; then write the figure."""
+def _axes(output: Path, x: str, y: str, title: str) -> Iterator[Axes]:
+    """Yield axes to draw on, in the package's style; then write the figure."""
     import matplotlib
     from matplotlib.figure import Figure
 
     with matplotlib.rc_context(), warnings.catch_warnings():
-        # Settings of the machine must not change a figure; a name may hold letters that the font does not have.
+        # Settings of the machine must not change a figure; a name may have letters that the font lacks.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)
@@ -167,12 +146,12 @@ def _axes(place: Path, x: str, y: str, title: str) -> Iterator[Axes]:
         axes.set_ylabel(y)
         axes.set_title(title)
         yield axes
-        made, kind = io.BytesIO(), place.suffix.lower()[1:]
-        figure.savefig(made, format=kind, metadata={"Date": None} if kind == "svg" else {"Software": None})
+        image, kind = io.BytesIO(), output.suffix.lower()[1:]
+        figure.savefig(image, format=kind, metadata={"Date": None} if kind == "svg" else {"Software": None})
     try:
-        place.write_bytes(made.getvalue())
+        output.write_bytes(image.getvalue())
     except OSError as error:
-        raise OutputError(f"{place} cannot be written: {error.strerror or error}; choose another output") from error
+        raise OutputError(f"{output} cannot be written: {error.strerror or error}; choose another output") from error
 
 
 def _draw(
@@ -192,7 +171,7 @@ def _draw(
         at, height = _columns(line, 2)
         family = len(curves) >= _FAMILY
         dashes, width = ("-", 1.4) if family else (_DASHES[number % len(_DASHES)], 2.0)
-        marker = "o" if len(line) == 1 else ""  # a curve of one point would not be seen
+        marker = "o" if len(line) == 1 else ""  # a curve of one point would be invisible
         label = name if name in named else None
         axes.plot(at, height, color=colours[name], linestyle=dashes, linewidth=width, marker=marker, label=label)
     for number, (name, dots) in enumerate(points.items()):
@@ -200,7 +179,7 @@ def _draw(
 
 
 def _logarithmic(axes: Axes, x: bool = False, y: bool = False) -> None:
-    """Make axes logarithmic, with plain numbers beside them: 0.01, 1, 10,000."""
+    """Make axes logarithmic, with plain numbers: 0.01, 1, 10,000."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     plain = FuncFormatter(lambda value, _: f"{value:,.10g}")
@@ -210,7 +189,7 @@ def _logarithmic(axes: Axes, x: bool = False, y: bool = False) -> None:
         axes.set_yscale("log")
     for axis, (low, high) in [(axes.xaxis, axes.get_xlim())] * x + [(axes.yaxis, axes.get_ylim())] * y:
         axis.set_major_formatter(plain)
-        # Numbers between the powers of ten only where there are hardly any powers.
+        # Label numbers between the powers of ten only where there are few powers.
         axis.set_minor_formatter(plain if high < 30 * low else NullFormatter())
 
 
@@ -219,7 +198,7 @@ def _columns(rows: Sequence[tuple[float, ...]], count: int) -> list[list[float]]
 
 
 def _colours(names: Sequence[str], curves: int) -> dict[str, Any]:
-    """Give each name its colour, the same one wherever it stands."""
+    """Assign each name one colour."""
     different = list(dict.fromkeys(names))
     if curves < _FAMILY:
         return {name: _COLOURS[number % len(_COLOURS)] for number, name in enumerate(different)}
@@ -231,7 +210,7 @@ def _colours(names: Sequence[str], curves: int) -> dict[str, Any]:
 
 
 def _named(names: Sequence[str]) -> set[str]:
-    """Choose the curves that the legend names: all, or of a family some at even steps, first and last among them."""
+    """Choose the curves for the legend: all, or for a family some at even steps, including first and last."""
     if len(names) < _FAMILY:
         return set(names)
     return {names[round(step * (len(names) - 1) / (_NAMED - 1))] for step in range(_NAMED)}

@@ -1,4 +1,4 @@
-"""The sections of the report that stand on the page from the beginning. Everything from a run is escaped."""
+"""The static sections of the report. All values from a run are escaped."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _IDENTICAL = {"images": "of an equal hash", "codes": "equal codes", "vectors": "
 
 
 def lead(numbers: Numbers) -> str:
-    """One sentence: what came in, what went out."""
+    """One sentence: numbers of documents read, kept and removed."""
     summary, options = numbers.summary, numbers.recorded.options
     done = "flagged" if options.flag else "removed"
     of_index = " or was in the index before" if summary.get("index") else ""
     near = f"at least {options.threshold:g} similar"
     if numbers.by_distance:
-        near = f"at most {numbers.told(numbers.reach)} apart"
+        near = f"at most {numbers.format_score(numbers.reach)} apart"
     why = f"as near-duplicates: each is {near} to one that is kept{of_index}."
     if numbers.by_distance:
         why = f"as near-duplicates: each is {near.removesuffix(' apart')} from one that is kept."
     if options.cluster == "components":
-        why = f"because they hang together with a kept one through pairs {near}."
+        why = f"because they are connected to a kept one through pairs {near}."
     documents = counted(summary["documents"], numbers.noun)
     return f"Of {documents}, {summary['kept']:,} are kept and {summary['removed']:,} {done} {why}"
 
 
 def figures(numbers: Numbers) -> str:
-    """The counts, large."""
+    """The main counts."""
     summary, options = numbers.summary, numbers.recorded.options
     whole = summary["documents"] or 1
     gone = "flagged" if options.flag else "removed"
@@ -71,7 +71,7 @@ def figures(numbers: Numbers) -> str:
 
 
 def _size(numbers: Numbers) -> str:
-    """How much was read."""
+    """Amount of data read."""
     if numbers.recorded.options.images:
         sizes = numbers.recorded.table("sources")["bytes"].to_pylist()
         return f"{shown_size(sum(size or 0 for size in sizes))} of files"
@@ -80,7 +80,7 @@ def _size(numbers: Numbers) -> str:
 
 
 def sure(numbers: Numbers) -> str:
-    """What the plan promises and what the audit measured."""
+    """The plan's guarantee and the audit's measurement."""
     plan, expected = numbers.sketched, numbers.expected_missed if numbers.sketched else 0.0
     if plan is None:
         promised = f'<div class="card">{_promised(numbers)}</div>'
@@ -95,19 +95,19 @@ def sure(numbers: Numbers) -> str:
     )
     exactly = "Every pair that is reported was compared exactly."
     if pairs:
-        told = f"about {expected:.1f}" if expected >= 0.05 else "fewer than 0.1"
+        missed_pairs = f"about {expected:.1f}" if expected >= 0.05 else "fewer than 0.1"
         exactly = (
             f"For similarities like those of the {counted(pairs, 'pair')} found here that are not identical, the plan "
-            f"expects {told} more to have been missed. {exactly}"
+            f"expects {missed_pairs} more to have been missed. {exactly}"
         )
     promised = f'<div class="card">{promise}<p class="note">{exactly}</p></div>'
     return f'<div class="two">{promised}<div class="card">{_audit(numbers)}</div></div>{_missed(numbers)}'
 
 
 def _promised(numbers: Numbers) -> str:
-    """What the plan of items that have a measure of their own promises."""
-    told = str(numbers.plan)
-    told = told[0].upper() + told[1:]
+    """The guarantee of the plan of codes, vectors or weighted sets."""
+    promise = str(numbers.plan)
+    promise = promise[0].upper() + promise[1:]
     exactly = "Every pair that is reported was compared exactly."
     if numbers.recorded.options.images:
         exactly = (
@@ -116,7 +116,7 @@ def _promised(numbers: Numbers) -> str:
         )
     return (
         f'<h3>Promised by the plan</h3><p class="big">{share(numbers.plan.reached)}</p><p>is the probability that a '
-        f'pair exactly at the limit is found. {escape(told)}.</p><p class="note">{exactly}</p>'
+        f'pair exactly at the limit is found. {escape(promise)}.</p><p class="note">{exactly}</p>'
     )
 
 
@@ -131,29 +131,29 @@ def _audit(numbers: Numbers) -> str:
     sample = f"{what}, chosen at random, {were} compared exactly with all others."
     if audit["recall"] is None:
         return f"{head}<p>{sample} There was no pair to find among them, so no share of pairs found is stated.</p>"
-    found = (
+    result = (
         f'{head}<p class="big">{share(audit["recall"])}</p><p>of the true pairs were found: {audit["found"]:,} of '
         f"{audit['pairs']:,}."
     )
-    if audit["low"] == audit["high"]:  # nothing was left out of the sample, so there is nothing to infer
-        return f"{found} Every {numbers.noun} was compared exactly with all others, so this is no estimate.</p>"
-    asked = getattr(numbers.plan, "recall", numbers.plan.reached)
-    drawn = page_charts.interval(audit["low"], audit["high"], audit["recall"], asked)
+    if audit["low"] == audit["high"]:  # a complete sample needs no inference
+        return f"{result} Every {numbers.noun} was compared exactly with all others, so this is no estimate.</p>"
+    requested = getattr(numbers.plan, "recall", numbers.plan.reached)
+    drawn = page_charts.interval(audit["low"], audit["high"], audit["recall"], requested)
     bounds = f"from {share(audit['low'])} to {share(audit['high'])}"
     return (
-        f"{found} With 95 % confidence the share in the whole collection is {bounds}.</p>{drawn}"
+        f"{result} With 95 % confidence the share in the whole collection is {bounds}.</p>{drawn}"
         f'<p class="note">{sample}</p>'
     )
 
 
 def _missed(numbers: Numbers) -> str:
-    """The pairs that the audit found and the run had not."""
+    """The pairs that the audit found and the run missed."""
     rows = (numbers.audit or {}).get("missed") or []
     if not rows:
         return ""
     body = table(
         ("left", "right", numbers.score),
-        [[str(row["left"]), str(row["right"]), numbers.told(row[numbers.score])] for row in rows[:MISSED]],
+        [[str(row["left"]), str(row["right"]), numbers.format_score(row[numbers.score])] for row in rows[:MISSED]],
         numbers_from=2,
     )
     more = f'<p class="note">The first {MISSED} of {len(rows):,}.</p>' if len(rows) > MISSED else ""
@@ -186,7 +186,7 @@ def similarity(numbers: Numbers) -> str:
 
 
 def _alike(numbers: Numbers) -> str:
-    """What pairs of similarity 1 have in common, in the words of their kind."""
+    """What pairs of similarity 1 have in common, for this kind of item."""
     kind, one = numbers.recorded.options.item_kind, numbers.identical == 1
     if kind == "vectors":
         return "has the same direction" if one else "have the same direction"
@@ -201,8 +201,8 @@ def _distances(numbers: Numbers) -> str:
     note = f"{every}; {same:,} of them {'is' if same == 1 else 'are'} at no distance."
     if numbers.ceiling > numbers.reach:
         note += (
-            f" Pairs were looked for up to {numbers.told(numbers.ceiling)} apart; those beyond "
-            f"{numbers.told(numbers.reach)} remove nothing."
+            f" Pairs were looked for up to {numbers.format_score(numbers.ceiling)} apart; those beyond "
+            f"{numbers.format_score(numbers.reach)} remove nothing."
         )
     return (
         f'<div class="two"><figure class="card"><h3>How far apart the pairs are</h3>{chart}'
@@ -211,7 +211,7 @@ def _distances(numbers: Numbers) -> str:
 
 
 def clusters(numbers: Numbers, options: ReportOptions) -> str:
-    """Cluster sizes, and what the list below shows."""
+    """Cluster sizes, and a description of the list below."""
     classes, one = numbers.size_classes, numbers.noun
     if not classes:
         return "<p>There is no cluster: nothing was removed.</p>"
@@ -228,7 +228,7 @@ def clusters(numbers: Numbers, options: ReportOptions) -> str:
     kind = {
         "leader": f"every removed {one} was compared with the kept one and is near it",
         "complete": f"all its {one}s are near each other",
-        "components": f"its {one}s hang together through pairs, and some may be far from the kept one",
+        "components": f"its {one}s are connected through pairs, and some may be far from the kept one",
     }[numbers.recorded.options.cluster]
     meaning = f"A cluster is a kept {one} and the {one}s removed because of it; {kind}."
     doubt = f"The most doubtful clusters are those with the least similar removed {one}."
@@ -242,7 +242,7 @@ def clusters(numbers: Numbers, options: ReportOptions) -> str:
 
 
 def removed(numbers: Numbers, options: ReportOptions) -> str:
-    """What the list of removed documents is."""
+    """Description of the list of removed documents."""
     if not numbers.summary["removed"]:
         return "<p>Nothing was removed.</p>"
     left_out = "Pictures" if numbers.recorded.options.images else "Texts"
@@ -299,7 +299,7 @@ def _sources(numbers: Numbers) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers_from: int | None = None) -> str:
-    """A table of texts, escaped."""
+    """An HTML table of escaped texts."""
 
     def cell(tag: str, place: int, text: str) -> str:
         kind = ' class="number"' if numbers_from is not None and place >= numbers_from else ""
@@ -307,9 +307,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers_from: int
         return f"<{tag}{scope}{kind}>{escape(text)}</{tag}>"
 
     head = "".join(cell("th", place, text) for place, text in enumerate(heads))
-    body = "".join(
-        f"<tr>{''.join(cell('td', place, text) for place, text in enumerate(row))}</tr>" for row in rows
-    )
+    body = "".join(f"<tr>{''.join(cell('td', place, text) for place, text in enumerate(row))}</tr>" for row in rows)
     return f"<table><tr>{head}</tr>{body}</table>"
 
 
@@ -332,7 +330,7 @@ def _plain(value: Any) -> Any:
 
 
 def percent(part: float) -> str:
-    """A share in percent, never rounded to all or nothing.
+    """A share in percent, never rounded to 0 or 100.
 
     Examples
     --------

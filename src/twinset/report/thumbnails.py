@@ -1,4 +1,4 @@
-"""Thumbnails of pictures for a report: small JPEGs made anew, so that nothing else of a file comes with them."""
+"""Thumbnails for a report: re-encoded small JPEGs, without any other data of the file."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from twinset.results.explain import kept_numbers
 from twinset.results.stored import StoredResult
 
 SIDE = 220
-"""Pixels that a thumbnail is wide and high at most."""
+"""Maximum width and height of a thumbnail in pixels."""
 
 MOST, ROOM = 1500, 16_000_000
-"""Pictures that are shown, and bytes of all of them together; those beyond are listed by their names."""
+"""Maximum number of pictures shown, and of their bytes in total; the others are listed by name."""
 
 
 def add_pictures(
     data: dict[str, Any], numbers: Numbers, rows: Whole, clusters: Whole, members: dict[int, list[int]]
 ) -> None:
-    """Add the pictures of the clusters that are shown, then of the first in the lists, as far as there is room."""
+    """Add the pictures of the clusters shown, then of the first list entries, up to the limits."""
     recorded = numbers.recorded
     compared = np.array([row for found in members.values() for row in found], np.int64)
     led = np.array(list(members), np.int64)
@@ -36,7 +36,7 @@ def add_pictures(
     }
     data["pictures"] = {"removed": {}, "kept": {}}
     room = ROOM
-    # By turns, so that a removed picture is seen beside the kept one.
+    # By turns, so that a removed picture appears beside the kept one.
     turns = [(side, place) for pair in _turns(len(gone), len(kept)) for side, place in pair]
     for side, place in turns[:MOST]:
         shown = _shown(recorded, int(found[side][place]))
@@ -47,7 +47,7 @@ def add_pictures(
 
 
 def _first(places: Whole) -> Whole:
-    """Each place once, where it first stands; no more than can be shown."""
+    """Unique positions in order of first occurrence, up to the limit."""
     _, first = np.unique(places, return_index=True)
     kept: Whole = places[np.sort(first)][:MOST]
     return kept
@@ -56,13 +56,12 @@ def _first(places: Whole) -> Whole:
 def _turns(gone: int, kept: int) -> list[list[tuple[str, int]]]:
     most = max(gone, kept)
     return [
-        [(side, place) for side, count in (("kept", kept), ("removed", gone)) if place < count]
-        for place in range(most)
+        [(side, place) for side, count in (("kept", kept), ("removed", gone)) if place < count] for place in range(most)
     ]
 
 
 def _shown(recorded: StoredResult, number: int) -> dict[str, Any]:
-    """A picture for the page: its thumbnail, its size in pixels and its bytes."""
+    """A picture for the page: thumbnail, size in pixels, and bytes."""
     where = recorded.documents.slice(number, 1)
     part = recorded.sources.trusted(int(where["part"][0].as_py()))
     if part.format != "images":

@@ -1,4 +1,4 @@
-"""Sets of elements to hashes, a few sets at a time: what shingling is for items that are sets already."""
+"""Hash sets of elements, in portions: the shingling step of items that are sets."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,7 @@ PORTION = 1 << 17
 
 
 def element_sets(data: Bytes, starts: Places, ends: Places, rows: Places, bag: bool, seed: int) -> Iterator[Shingles]:
-    """Hashes of the elements of sets, in portions; set i is data[starts[i]:ends[i]], eight bytes an element.
+    """Yield the hashes of the elements of sets, in portions; set i is data[starts[i]:ends[i]], eight bytes an element.
 
     Examples
     --------
@@ -38,10 +38,10 @@ def element_sets(data: Bytes, starts: Places, ends: Places, rows: Places, bag: b
 
 
 def together(rows: Places, columns: Sequence[tuple[int, list[Shingles]]]) -> Shingles:
-    """The shingles of each record as one set: those of every column, as often as the column's weight says.
+    """Merge the shingles of each record's columns into one set, repeated by the column's weight.
 
-    Shingles of two columns are never equal. `columns` are weights and shingles, whose rows are among `rows`, which
-    ascend.
+    Shingles of two columns are never equal. `columns` are weights and shingles, whose rows are a subset of the
+    ascending `rows`.
     """
     totals = np.zeros(len(rows), np.int64)
     for weight, portions in columns:

@@ -1,4 +1,4 @@
-"""Elements of sets to hashes of a run: seeded, and counted or salted where they must not be equal."""
+"""Hash elements of sets: seeded, and numbered or salted where they must differ."""
 
 from twinset.compiled import kernel
 from twinset.compiled.bytes_kernels import U, fmix64, load64
@@ -10,9 +10,9 @@ COLUMN = U(0xD6E8FEB86659FD93)
 
 @kernel("void(read(uint8), int64[::1], int64[::1], boolean, uint64, uint64[::1], uint64[::1], int64[::1])")
 def element_hashes(data, starts, ends, bag, seed, room, out, offsets):  # type: ignore[no-untyped-def]
-    """Hashes of the elements data[starts[i]:ends[i]], eight bytes each; of a bag, with how often each has come before.
+    """Hashes of the elements data[starts[i]:ends[i]], eight bytes each; in a bag, combined with the occurrence number.
 
-    room: as many places as the largest set has elements. offsets (n + 1): where each set begins in `out`.
+    room: scratch, as long as the largest set. offsets (n + 1): start of each set in `out`.
     """
     salt = fmix64(seed * STEP + U(1))
     at = 0
@@ -33,9 +33,9 @@ def element_hashes(data, starts, ends, bag, seed, room, out, offsets):  # type: 
 
 @kernel("void(uint64[::1], int64[::1], int64, int64, int64[::1], uint64[::1])")
 def spread(hashes, offsets, column, weight, places, out):  # type: ignore[no-untyped-def]
-    """Put the shingles of one column of some records to those of the others.
+    """Append the shingles of one column of some records to those of the others.
 
-    Each comes `weight` times, every time as another element; places (n): where to write next, moved on.
+    Each is written `weight` times, each time as another element; places (n): the next position, advanced.
     """
     for i in range(len(offsets) - 1):
         at = places[i]

@@ -1,7 +1,7 @@
-"""Texts to shingle hashes, a few documents at a time.
+"""Shingle texts, in portions.
 
-`word:5` (runs of five words) is the default, `char:9` runs of nine code points. A document with fewer tokens than that
-has one shingle, all of it; a document without any token has none.
+`word:5` (runs of five words) is the default, `char:9` is runs of nine code points. A document with fewer tokens has one
+shingle, all of it; a document without tokens has none.
 """
 
 import threading
@@ -19,12 +19,12 @@ PORTION = 512 * 1024
 """Bytes of text shingled at once, twice that for words, of which there are fewer: their hashes stay in the processor's
 cache until they are used."""
 
-_REMEMBERED = 1 << 14  # shingles: they stay in the processor's own cache
-_FEW_CHARACTERS = 4  # a shingle of more, or of two words, seldom comes twice in a text
+_REMEMBERED = 1 << 14  # shingles: they fit the core's own cache
+_FEW_CHARACTERS = 4  # longer shingles, or those of two words, seldom repeat in a text
 
 
 def _bit_places(byte: int) -> int:
-    """The places of the set bits of a byte, the lowest first, each in a byte of its own."""
+    """Positions of the set bits of a byte, lowest first, one per byte."""
     return sum(place << (8 * at) for at, place in enumerate(bit for bit in range(8) if byte >> bit & 1))
 
 
@@ -32,7 +32,7 @@ BIT_PLACES = np.array([_bit_places(byte) for byte in range(256)], np.uint64)
 
 
 class _ShingleScratch(threading.local):
-    """Working memory of one thread, grown when a longer text comes, and let go when it is exceptional."""
+    """Working memory of one thread; grows for longer texts, and shrinks after exceptional ones."""
 
     text: Bytes = np.empty(0, np.uint8)
     borders: "np.ndarray[tuple[int], np.dtype[np.int32]]" = np.empty(0, np.int32)
@@ -60,7 +60,7 @@ _scratch = _ShingleScratch()
 
 
 def shingle(texts: Texts, options: ShingleOptions, seed: int) -> Iterator[Shingles]:
-    """Shingle hashes of the texts, in portions. A portion's buffers are used again for the next: copy what is to last.
+    """Yield shingle hashes of the texts, in portions. The next portion overwrites the buffers: copy what must last.
 
     Examples
     --------
@@ -93,12 +93,12 @@ def shingle(texts: Texts, options: ShingleOptions, seed: int) -> Iterator[Shingl
 
 
 def repeat_often(options: ShingleOptions) -> bool:
-    """Whether shingles are so short that a text has many of them more than once, and has them counted so."""
+    """Whether shingles are so short that texts repeat many of them, which are then counted."""
     return options.size <= (_FEW_CHARACTERS if options.kind == "char" else 1) and not options.bag
 
 
 def repeats(shingles: Shingles) -> Numbers:
-    """How many shingles of each row have come before in the row: nearly all of these, and never more.
+    """Number of repeated shingles of each row: nearly all of them, never more.
 
     Examples
     --------
@@ -106,6 +106,6 @@ def repeats(shingles: Shingles) -> Numbers:
     >>> repeats(Shingles(np.arange(2), np.array([0, 4, 6]), np.array([7, 8, 7, 7, 7, 9], np.uint64))).tolist()
     [2, 0]
     """
-    found = np.empty(len(shingles.rows), np.uint32)
-    count_repeats(shingles.hashes, shingles.offsets, np.zeros(_REMEMBERED, np.uint64), found)
-    return found
+    counts = np.empty(len(shingles.rows), np.uint32)
+    count_repeats(shingles.hashes, shingles.offsets, np.zeros(_REMEMBERED, np.uint64), counts)
+    return counts

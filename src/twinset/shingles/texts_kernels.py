@@ -1,8 +1,8 @@
 """Texts to shingle hashes.
 
 A text becomes token hashes (words or code points), and n consecutive token hashes become one 64-bit shingle hash: a
-polynomial in the token hashes, seeded, then finished with fmix64 (Appleby, MurmurHash3) so that every bit of the input
-reaches every bit of the output. Nothing is ever joined into a string.
+seeded polynomial in the token hashes, finalised with fmix64 (Appleby, MurmurHash3) so that every input bit affects
+every output bit. No strings are built.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from twinset.shingles.words_kernels import MIX_A, MIX_B, ascii_borders, hash_wor
 # Changing it changes hashes: raise HASH_SCHEME in schema.py with it.
 WHOLE = U(0xA0761D6478BD642F)
 
-SHORT = 0x800  # code points that UTF-8 writes with one or two bytes
+SHORT = 0x800  # code points of one or two bytes in UTF-8
 
 
 @inlined
@@ -25,9 +25,9 @@ def hash_point(point):  # type: ignore[no-untyped-def]
 
 @inlined
 def list_points(classes, lower, squeeze, listed, spaces):  # type: ignore[no-untyped-def]
-    """The hashes of the code points that UTF-8 writes with one or two bytes, and which of them are white space.
+    """Hashes of the code points of one or two UTF-8 bytes, and which of them are white space.
 
-    ASCII capitals have those of small letters if `lower`; with `squeeze` all white space has that of a space.
+    ASCII capitals hash as small letters if `lower`; with `squeeze` all white space hashes as a space.
     """
     for point in range(len(listed)):
         spaces[point] = squeeze and (classes[point] & SPACE) != 0
@@ -37,7 +37,7 @@ def list_points(classes, lower, squeeze, listed, spaces):  # type: ignore[no-unt
 
 @inlined
 def ascii_points(data, listed, spaces, squeeze, out):  # type: ignore[no-untyped-def]
-    """A hash for each byte, of white space only the first, and none at the ends, if `squeeze`."""
+    """Hash each byte; with `squeeze` only the first of a run of white space, and none at the ends."""
     n = 0
     if not squeeze:
         for c in data:
@@ -54,7 +54,7 @@ def ascii_points(data, listed, spaces, squeeze, out):  # type: ignore[no-untyped
 
 @inlined
 def code_points(data, listed, spaces, classes, squeeze, out):  # type: ignore[no-untyped-def]
-    """As `ascii_points`, for each code point of valid UTF-8. One byte or two, as many scripts mix them: no branch."""
+    """As `ascii_points`, for each code point of valid UTF-8. One or two bytes take no branch."""
     n = 0
     at = 0
     size = len(data)
@@ -80,9 +80,9 @@ def code_points(data, listed, spaces, classes, squeeze, out):  # type: ignore[no
 
 @inlined
 def combine(tokens, n, size, seed):  # type: ignore[no-untyped-def]
-    """Turn tokens[:n] into the hashes of their `size`-shingles, in place. Returns how many.
+    """Turn tokens[:n] into the hashes of their `size`-shingles, in place; return their number.
 
-    In place is safe: the shingle at i reads tokens i and later only. Four places after the last must be readable.
+    In place is safe: shingle i reads tokens from i on only. Four places after the last must be readable.
     """
     if n == 0:
         return 0
@@ -94,14 +94,14 @@ def combine(tokens, n, size, seed):  # type: ignore[no-untyped-def]
         tokens[0] = h if h != U(0) else U(1)
         return 1
     if size <= 5:
-        # Of five factors those beyond `size` are zero: one loop for all, which vectorises.
+        # Factors beyond `size` are zero, so that one loop serves all sizes and vectorises.
         a, b, c, d, e = U(1), U(0), U(0), U(0), U(0)
         for _ in range(size - 1):
             a, b, c, d, e = a * MIX_A, a, b, c, d
         for i in range(n - size + 1):
             h = tokens[i] * a + tokens[i + 1] * b + tokens[i + 2] * c + tokens[i + 3] * d + tokens[i + 4] * e
             h = fmix64(h ^ seed)
-            tokens[i] = h if h != U(0) else U(1)  # zero marks a free place in hash tables
+            tokens[i] = h if h != U(0) else U(1)  # zero marks a free slot in hash tables
         return n - size + 1
     top = U(1)
     h = U(0)
@@ -118,9 +118,9 @@ def combine(tokens, n, size, seed):  # type: ignore[no-untyped-def]
 
 @inlined
 def number_repeats(hashes, n, keys, counts):  # type: ignore[no-untyped-def]
-    """A bag as a set: the j-th repeat of a shingle gets a hash of (shingle, j).
+    """Turn a bag into a set: the j-th repeat of a shingle gets a hash of (shingle, j).
 
-    `keys` and `counts` have a power of two places, over 2n.
+    `keys` and `counts` have a power of two slots, over 2n.
     """
     places = 4
     while places < 2 * n:
@@ -151,13 +151,13 @@ def shingle_hashes(
     data, starts, ends, words, ascii_only, lower, split, squeeze, bag, size, seed, classes,
     bit_places, text, borders, high, listed, spaces, keys, counts, hashes, offsets,
 ):  # type: ignore[no-untyped-def]  # fmt: skip
-    """Shingle hashes of many texts, one text after another.
+    """Shingle hashes of several texts, text after text.
 
     Text i is data[starts[i]:ends[i]]; its hashes are hashes[offsets[i]:offsets[i+1]]. `ascii_only` texts are
     lower-cased here; others must be valid UTF-8 and already lower-cased. `bit_places`: for each of the 256 bytes the
-    places of its set bits, one in each byte of a word. Scratch: `text` longest text + 80 bytes, `borders` twice that,
-    `high` AT_ONCE, `listed` and `spaces` SHORT, `keys` and `counts` a power of two over twice the longest text (bags
-    only). `hashes` has room for as many as the texts have bytes, and five more.
+    positions of its set bits, one in each byte of a word. Scratch: `text` longest text + 80 bytes, `borders` twice
+    that, `high` AT_ONCE, `listed` and `spaces` SHORT, `keys` and `counts` a power of two over twice the longest text
+    (bags only). `hashes`: as long as the texts in bytes, plus five.
     """
     offsets[0] = 0
     if not words:
@@ -185,9 +185,9 @@ def shingle_hashes(
 
 @kernel("void(uint64[::1], int64[::1], uint64[::1], uint32[::1])")
 def count_repeats(hashes, offsets, places, repeats):  # type: ignore[no-untyped-def]
-    """repeats[i]: how many hashes of row i have come before in it, as far as is remembered; never too many.
+    """repeats[i]: number of repeated hashes of row i, as far as remembered; never too many.
 
-    places uint64: a power of two, zero; it remembers the last hash of each place, with its row.
+    places uint64: a power of two, zero; remembers the last hash of each slot, with its row.
     """
     for i in range(len(repeats)):
         row = hashes[offsets[i] : offsets[i + 1]]
@@ -195,7 +195,7 @@ def count_repeats(hashes, offsets, places, repeats):  # type: ignore[no-untyped-
         while size < 2 * len(row) and size < len(places):
             size *= 2
         mask = U(size - 1)
-        salt = U(i + 1) * MIX_A  # what another row has left is equal to nothing of this one
+        salt = U(i + 1) * MIX_A  # entries of other rows never match
         count = 0
         for x in row:
             marked = x ^ salt

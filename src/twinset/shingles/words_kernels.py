@@ -1,8 +1,7 @@
-"""The words of a text: where they begin and end, and their hashes.
+"""Find and hash the words of a text.
 
-Words are found 64 bytes at a time: one look at as many bytes as the processor takes at once gives a bit a byte, set for
-word characters, and the places where the bits change are the word borders. They are listed by a table of the set bits
-of a byte, without a branch.
+Words are found 64 bytes at a time: SIMD comparisons give a bit per byte, set for word characters, and the positions
+where the bits change are the word borders. A table of the set bits of a byte lists them without a branch.
 """
 
 import numpy as np
@@ -18,14 +17,14 @@ MIX_A = U(0x9E3779B97F4A7C15)
 MIX_B = U(0xD6E8FEB86659FD93)
 
 ALL = U(0xFFFFFFFFFFFFFFFF)
-AT_ONCE = 512  # words whose bytes wait to be hashed together
+AT_ONCE = 512  # words fetched before they are hashed together
 
 _BYTES, _FEW_BYTES = (ir.VectorType(ir.IntType(8), size) for size in (64, 8))
 _PLACES = ir.VectorType(ir.IntType(32), 8)
 
 
 def _each(builder, kind, value):  # type: ignore[no-untyped-def]
-    """A vector that has one value in every lane."""
+    """A vector with one value in every lane."""
     unset = ir.Constant(kind, ir.Undefined)
     one = builder.insert_element(unset, builder.trunc(value, kind.element), ir.Constant(ir.IntType(32), 0))
     return builder.shuffle_vector(one, unset, ir.Constant(ir.VectorType(ir.IntType(32), kind.count), [0] * kind.count))
@@ -38,7 +37,7 @@ def _at(context, builder, array_type, array, index, kind):  # type: ignore[no-un
 
 @intrinsic
 def ascii_words(_context, data, at, case, text):  # type: ignore[no-untyped-def]
-    """Copy 64 bytes to `text`, with `case` added to ASCII capitals, and give the bits of ASCII word characters."""
+    """Copy 64 bytes to `text`, with `case` added to ASCII capitals; return the bits of ASCII word characters."""
 
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         def fixed(value):  # type: ignore[no-untyped-def]
@@ -61,7 +60,7 @@ def ascii_words(_context, data, at, case, text):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def beyond_ascii(_context, data, at):  # type: ignore[no-untyped-def]
-    """The bits of those of 64 bytes that are not ASCII."""
+    """Bits of the non-ASCII bytes among 64."""
 
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         x = builder.load(_at(context, builder, signature.args[0], args[0], args[1], _BYTES))
@@ -86,7 +85,7 @@ def put_places(_context, borders, count, places, base):  # type: ignore[no-untyp
 
 @inlined
 def add_borders(changes, at, count, bit_places, borders):  # type: ignore[no-untyped-def]
-    """Append the places of the set bits; up to eight more are written beyond the end: `borders` has room."""
+    """Append the positions of the set bits; up to eight more are written beyond the end, where `borders` has room."""
     for j in range(0, 64, 8):
         byte = (changes >> U(j)) & U(0xFF)
         put_places(borders, count, bit_places[byte], at + j)
@@ -96,7 +95,7 @@ def add_borders(changes, at, count, bit_places, borders):  # type: ignore[no-unt
 
 @inlined
 def ascii_borders(data, lower, bit_places, text, borders):  # type: ignore[no-untyped-def]
-    """Copy ASCII `data` to `text`, lower-cased if `lower`, and list where words begin and end, in turn."""
+    """Copy ASCII `data` to `text`, lower-cased if `lower`, and list the starts and ends of words, alternating."""
     size = len(data)
     count = 0
     carry = U(0)
@@ -121,9 +120,9 @@ def ascii_borders(data, lower, bit_places, text, borders):  # type: ignore[no-un
 
 @inlined
 def mixed_words(data, at, classes, split, mask):  # type: ignore[no-untyped-def]
-    """Add the word characters beyond ASCII to the bits of 64 bytes; how many bytes are whole code points.
+    """Add the non-ASCII word characters to the bits of 64 bytes; return the number of bytes in whole code points.
 
-    None are said to be where a code point is a token of its own.
+    It is 0 where a code point is a token of its own.
     """
     rest = beyond_ascii(data, at)
     length = 64
@@ -188,8 +187,8 @@ def unicode_borders(data, classes, split, bit_places, text, borders):  # type: i
 
 @inlined
 def hashed_end(h, low, high, length):  # type: ignore[no-untyped-def]
-    """The hash of what `h` stands for and of the first `length` bytes, up to 16, of two words of eight."""
-    halves = min(length, U(8)) << U(2)  # a shift by all 64 bits is made of two
+    """Hash of `h` and the first `length` bytes, up to 16, of two words of eight."""
+    halves = min(length, U(8)) << U(2)  # two shifts, since a shift by 64 bits is undefined
     low &= ~((ALL << halves) << halves)
     halves = (min(max(length, U(8)), U(16)) - U(8)) << U(2)
     high &= ~((ALL << halves) << halves)
@@ -201,7 +200,7 @@ def hashed_end(h, low, high, length):  # type: ignore[no-untyped-def]
 
 @inlined
 def hash_long(text, start, end):  # type: ignore[no-untyped-def]
-    """The hash of a word of more than 16 bytes."""
+    """Hash of a word of more than 16 bytes."""
     h = U(end - start) * MIX_B
     while end - start > 16:
         h = (h ^ load64(text, start)) * MIX_A
@@ -214,7 +213,7 @@ def hash_long(text, start, end):  # type: ignore[no-untyped-def]
 def hash_words(text, borders, n, high, out):  # type: ignore[no-untyped-def]
     """out[j]: the hash of word j, text[borders[2j]:borders[2j+1]]; 16 bytes past its end must be readable.
 
-    high uint64: scratch, AT_ONCE. Bytes are fetched first and hashed then, by a loop that vectorises.
+    high uint64: scratch, AT_ONCE. Bytes are fetched first and then hashed by a loop that vectorises.
     """
     for done in range(0, n, AT_ONCE):
         count = min(AT_ONCE, n - done)

@@ -1,1 +1,1 @@
-"""Shingles to sketches: a few numbers that stand for a whole set."""
+"""Sketches: a few numbers that represent a whole set."""

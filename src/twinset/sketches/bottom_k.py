@@ -1,10 +1,10 @@
-"""Shingles to bottom-k sketches: one hash function, and the k least hashes of a set.
+"""Bottom-k sketches: the k smallest hashes of a set, by one hash function.
 
-The k least hashes of the union of two sets are a random sample of it, and they can be told from the two sketches. The
-share of them that both sets have is an unbiased estimate of Jaccard similarity, and exact where the union has no more
-than k elements. Two sketches merge into that of the union. There are no slots, and so no bands: documents are brought
-together by the hashes themselves. (Cohen and Kaplan: Summarizing data using bottom-k sketches, PODC 2007; Beyer and
-others: On synopses for distinct-value estimation under multiset operations, SIGMOD 2007.)
+The k smallest hashes of the union of two sets are a random sample of it, and follow from the two sketches. The share of
+them that both sets have is an unbiased estimate of Jaccard similarity, and exact where the union has at most k
+elements. Two sketches merge into that of the union. There are no slots and so no bands: documents collide by the hashes
+themselves. (Cohen and Kaplan: Summarizing data using bottom-k sketches, PODC 2007; Beyer and others: On synopses for
+distinct-value estimation under multiset operations, SIGMOD 2007.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from twinset.sketches.minhash import standard_errors
 
 @dataclass(frozen=True)
 class BottomK:
-    """Sketches of some sets: that of set i is values[starts[i]:starts[i+1]], ascending; fewer than k is the whole set.
+    """Sketches of some sets: sketch i is values[starts[i]:starts[i+1]], ascending; fewer than k is the whole set.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class BottomK:
 
 
 def bottom_k(shingles: Shingles, k: int) -> BottomK:
-    """One sketch of the `k` least hashes for each row of `shingles`; repeats count once.
+    """Sketch each row of `shingles` by its `k` smallest hashes; repeats count once.
 
     Examples
     --------
@@ -63,18 +63,9 @@ def bottom_k(shingles: Shingles, k: int) -> BottomK:
 def estimates(sketches: BottomK, lefts: Numbers, rights: Numbers) -> tuple[Shares, Shares]:
     """Estimate the Jaccard similarity of pairs of sets, and the standard error of each estimate.
 
-    Parameters
-    ----------
-    sketches
-        Of all sets.
-    lefts, rights
-        uint32: which sets.
-
-    Returns
-    -------
-    tuple of ndarray
-        float64: the share of the k least of the union that both have, and its `standard_error`. Two sets without
-        elements have 0.
+    lefts, rights: positions of the sets, uint32.
+    Returns the share of the k smallest of the union that both have, and its `standard_error`; 0 for two empty
+    sets.
 
     Examples
     --------
@@ -89,9 +80,9 @@ def estimates(sketches: BottomK, lefts: Numbers, rights: Numbers) -> tuple[Share
 
 
 def scores(shared: Numbers, seen: Numbers, k: int) -> tuple[Shares, Shares]:
-    """Estimates and their standard errors, from how many of the k least of the union both have, and how many there are.
+    """Estimates and standard errors, from the common hashes and all hashes of the k smallest of the union.
 
-    Where there are fewer than k they are the whole union: the similarity is exact, and its error 0.
+    With fewer than k they are the whole union: the similarity is exact, with error 0.
 
     Examples
     --------
@@ -104,8 +95,7 @@ def scores(shared: Numbers, seen: Numbers, k: int) -> tuple[Shares, Shares]:
 def standard_error(similarity: float, k: int, union: int | None = None) -> float:
     """Standard error of an estimate at a known similarity.
 
-    Where the size of the union is given, it is that of k elements drawn from it without putting any back; otherwise the
-    bound that this does not exceed.
+    With the size of the union, it is that of sampling k elements without replacement; otherwise an upper bound.
 
     Examples
     --------
@@ -119,16 +109,10 @@ def standard_error(similarity: float, k: int, union: int | None = None) -> float
 
 
 def merged(sketches: BottomK, groups: Places, n_groups: int) -> BottomK:
-    """Merge sketches by group: each is the sketch of the union of the sets in it.
+    """Merge sketches by group: the sketch of the union of the group's sets.
 
-    Parameters
-    ----------
-    sketches
-        One for each set.
-    groups
-        int64: the group of each set, from 0 to n_groups - 1.
-    n_groups
-        How many groups; one without sets has an empty sketch.
+    groups: the group of each set, from 0 to n_groups - 1, int64.
+    n_groups: number of groups; one without sets has an empty sketch.
 
     Examples
     --------

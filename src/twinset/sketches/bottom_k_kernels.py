@@ -1,4 +1,4 @@
-"""Shingle hashes to bottom-k sketches: the k least hashes of a set, and what two such sketches have in common."""
+"""Bottom-k sketches: the k smallest hashes of a set, and the overlap of two sketches."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from twinset.compiled.bytes_kernels import U
 
 @inlined
 def settle(held, count, k):  # type: ignore[no-untyped-def]
-    """Sort held[:count], drop repeats, and give how many of the k least are there."""
+    """Sort held[:count], drop repeats, and return the number left, at most k."""
     held[:count].sort()
     distinct = 0
     for i in range(count):
@@ -22,9 +22,9 @@ def settle(held, count, k):  # type: ignore[no-untyped-def]
 
 @kernel("int64(uint64[::1], int64[::1], int64, uint64[::1], int64[::1])")
 def least(hashes, offsets, k, values, starts):  # type: ignore[no-untyped-def]
-    """The k least distinct hashes of each row, ascending, one row after the other.
+    """Write the k smallest distinct hashes of each row, ascending, row after row.
 
-    hashes uint64, offsets int64 (n + 1), values uint64 (room for all), starts int64 (n + 1), written. Returns how many.
+    hashes uint64, offsets int64 (n + 1), values uint64 (hashes) and starts int64 (n + 1), written. Returns the number.
     """
     held = np.empty(4 * k + 64, np.uint64)
     starts[0] = 0
@@ -51,7 +51,7 @@ def least(hashes, offsets, k, values, starts):  # type: ignore[no-untyped-def]
 
 @inlined
 def meet(left, right, k):  # type: ignore[no-untyped-def]
-    """Of the k least of the union of two sketches: how many both have, and how many there are."""
+    """Of the k smallest of the union of two sketches: how many both have, and how many there are."""
     i, j, shared, seen = 0, 0, 0, 0
     while seen < k and (i < len(left) or j < len(right)):
         if j == len(right) or (i < len(left) and left[i] < right[j]):
@@ -68,9 +68,7 @@ def meet(left, right, k):  # type: ignore[no-untyped-def]
 
 @kernel("void(uint32[::1], uint32[::1], uint64[::1], int64[::1], int64, uint32[::1], uint32[::1])")
 def meetings(lefts, rights, values, starts, k, shared, seen):  # type: ignore[no-untyped-def]
-    """shared[i] and seen[i].
-
-    Of the k least of the union of sketches lefts[i] and rights[i], how many both have, and how many there are.
+    """shared[i] and seen[i]: of the k smallest of the union of sketches lefts[i] and rights[i], those of both, and all.
 
     values uint64: sketch j is values[starts[j]:starts[j + 1]], ascending.
     """

@@ -1,19 +1,18 @@
-"""Small grids of colours to what pictures are compared by: a perceptual hash, and a colour-layout vector.
+"""Sketches of pictures from small grids of colours: a perceptual hash, and a colour-layout vector.
 
-The perceptual hash has 64 bits, from the 64 lowest frequencies of the luminance (a cosine transform; the mean is left
-out, so brightness and contrast change nothing). As in other such hashes a bit is the sign of a coefficient, times its
-frequency because pictures have less of the higher ones. But a picture of few shapes, a gradient or anything that is
-symmetric has many coefficients near zero, whose signs are noise; so a little of all the others, with signs drawn once
-for all, is added to each. A large coefficient still decides its own bit; a bit whose coefficient is nothing goes by
-the others, and is the same in a copy. docs/images.md has the measurement by which this was chosen.
+The perceptual hash has 64 bits, from the 64 lowest frequencies of the luminance (a cosine transform; without the mean,
+so brightness and contrast do not matter). A bit is the sign of a coefficient times its frequency, because pictures have
+less of the higher ones. Gradients, symmetric pictures and those of few shapes have many coefficients near zero, whose
+signs are noise. So a little of all the others, with fixed random signs, is added to each. A large coefficient still
+decides its own bit; otherwise the others do, and the bit is the same in a copy. docs/images.md has the measurement.
 
-A picture of one colour has no coefficients at all. Its hash is a place on a walk through the codes that turns one bit
-a level of luminance, blueness and redness: flat pictures are about as many bits apart as their colours are levels
-apart, up to a dozen, and not all one code.
+A picture of one colour has no coefficients. Its hash is a position on a walk through the codes that flips one bit per
+level of luminance, blueness and redness: flat pictures differ in about as many bits as their colours in levels, up to a
+dozen.
 
 The colour layout is that of MPEG-7 (ISO/IEC 15938-3) without its rounding: the mean colours of 8 × 8 cells, cosine
 transform, lowest frequencies: 21 of the luminance and 6 of each colour. The Euclidean distance of two vectors is the
-root mean square difference of the two small pictures, in levels from 0 to 255, as far as these frequencies go.
+root mean square difference of the two small pictures, in levels from 0 to 255, at these frequencies.
 """
 
 import math
@@ -26,31 +25,24 @@ from twinset.sketches import image_kernels as kernels
 
 BITS = 64
 LAYOUT = 33
-"""Coordinates of a colour layout."""
+"""Dimensions of a colour layout."""
 
 Grids = npt.NDArray[np.float32]
 Layouts = npt.NDArray[np.float32]
 _Whole = npt.NDArray[np.int64]
 
 _CELLS = 8
-_ONE, _FINE = 256, 4096  # grids are taken in steps of 1/256 of a level, and their coefficients of 1/4096
-_LUMINANCE, _COLOUR = 5, 2  # greatest sum of the two frequencies in a layout: 21 and 6 coefficients
+_ONE, _FINE = 256, 4096  # steps of a grid are 1/256 of a level, of a coefficient 1/4096
+_LUMINANCE, _COLOUR = 5, 2  # maximum sum of the two frequencies in a layout: 21 and 6 coefficients
 _FLAT = 0.5
-"""Pictures whose luminance varies by less, in levels (standard deviation, lowest frequencies), are flat."""
+"""Minimum standard deviation of the luminance, in levels at the lowest frequencies; pictures below are flat."""
 
 
 def perceptual_hashes(grids: Grids) -> Hashes:
-    """One code for each grid of colours.
+    """Compute the code of each grid of colours.
 
-    Parameters
-    ----------
-    grids
-        float32 (n, 32, 32, 3): luminance, blueness and redness from 0 to 255, rows first.
-
-    Returns
-    -------
-    Hashes
-        uint64 (n); two copies of a picture differ in few bits, two others in about 32.
+    grids: float32 (n, 32, 32, 3): luminance, blueness and redness from 0 to 255, rows first.
+    Returns uint64 (n); copies of a picture differ in few bits, unrelated pictures in about 32.
 
     Examples
     --------
@@ -66,7 +58,7 @@ def perceptual_hashes(grids: Grids) -> Hashes:
     codes = np.empty(len(grids), np.uint64)
     whole = _whole(grids)
     means = whole.sum(axis=(1, 2)) // (grids.shape[1] * grids.shape[2])
-    # Less the mean, so that what the transform rounds does not follow the brightness.
+    # Minus the mean, so that rounding does not depend on the brightness.
     luminance = np.ascontiguousarray(whole[..., 0] - means[:, None, None, 0])
     levels = np.clip((means + _ONE // 2) // _ONE, 0, 255)
     flat = int((_FLAT * _FINE) ** 2 * grids.shape[1] * grids.shape[2])
@@ -75,17 +67,10 @@ def perceptual_hashes(grids: Grids) -> Hashes:
 
 
 def colour_layouts(grids: Grids) -> Layouts:
-    """One vector for each grid of colours.
+    """Compute the vector of each grid of colours.
 
-    Parameters
-    ----------
-    grids
-        As for `perceptual_hashes`.
-
-    Returns
-    -------
-    Layouts
-        float32 (n, 33).
+    grids: as for `perceptual_hashes`.
+    Returns float32 (n, 33).
 
     Examples
     --------
@@ -116,7 +101,7 @@ def _whole(grids: Grids) -> _Whole:
 
 
 def _basis(side: int, count: int) -> _Whole:
-    """The first rows of the orthonormal cosine transform, in 65536ths."""
+    """First rows of the orthonormal cosine transform, in 65536ths."""
     rows = [
         [math.sqrt((2 if u else 1) / side) * math.cos(math.pi * (2 * i + 1) * u / (2 * side)) for i in range(side)]
         for u in range(count)
@@ -126,7 +111,7 @@ def _basis(side: int, count: int) -> _Whole:
 
 
 def _walk() -> Hashes:
-    """For each channel, the codes of the levels 0 to 255: each turns one bit of the one before, drawn once for all."""
+    """Codes of the levels 0 to 255 of each channel: each differs from the one before in one random bit."""
     state = (np.arange(1, 769, dtype=np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,7 +1,4 @@
-"""Shingles to MinHash sketches.
-
-`fss` (fast similarity sketching, the default) and `kperm` (k permutations, the textbook's).
-"""
+"""MinHash sketches: `fss` (fast similarity sketching, the default) and `kperm` (k permutations, the textbook's)."""
 
 import math
 
@@ -12,7 +9,7 @@ from twinset.sketches import minhash_kernels
 
 
 def sketch(shingles: Shingles, method: str, n_hashes: int, seed: int, out: Sketches | None = None) -> Sketches:
-    """One sketch of `n_hashes` 32-bit slots for each row of `shingles`; with `out`, at its place `shingles.rows` there.
+    """Sketch each row of `shingles` by `n_hashes` 32-bit slots; with `out`, write to its rows `shingles.rows`.
 
     Examples
     --------
@@ -35,7 +32,7 @@ def sketch(shingles: Shingles, method: str, n_hashes: int, seed: int, out: Sketc
 
 
 def _salts(n_hashes: int, seed: int) -> Sketches:
-    """One salt a slot, by SplitMix64 (Steele, Lea, Flood 2014) from the seed."""
+    """One salt per slot, by SplitMix64 (Steele, Lea, Flood 2014) from the seed."""
     state = (np.arange(1, n_hashes + 1, dtype=np.uint64) + np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -43,7 +40,7 @@ def _salts(n_hashes: int, seed: int) -> Sketches:
 
 
 def estimate(left: Sketches, right: Sketches) -> float:
-    """The share of slots that agree: an unbiased estimate of Jaccard similarity."""
+    """Share of equal slots: an unbiased estimate of Jaccard similarity."""
     return float(minhash_kernels.agreeing(left, right)) / len(left)
 
 
@@ -53,9 +50,9 @@ def standard_error(similarity: float, n_hashes: int) -> float:
 
 
 def standard_errors(shared: Numbers, n_hashes: int) -> Shares:
-    """Standard errors of estimates whose true similarity is not known, from the number of equal slots.
+    """Standard errors of estimates of unknown similarity, from the number of equal slots.
 
-    Half a slot more is supposed to agree and half a slot not to, so that an estimate of 1 or of 0 has an error too.
+    Half a slot is added to the equal ones and to the others, so that estimates of 1 and 0 have an error too.
 
     Examples
     --------
@@ -68,16 +65,11 @@ def standard_errors(shared: Numbers, n_hashes: int) -> Shares:
 
 
 def merged(sketches: Sketches, groups: Places, n_groups: int) -> Sketches:
-    """Merge sketches of one scheme by group, slot by slot: each is the sketch of the union of the sets in it.
+    """Merge sketches of one scheme by group, slot by slot: the sketch of the union of the group's sets.
 
-    Parameters
-    ----------
-    sketches
-        uint32 (n, n_hashes).
-    groups
-        int64: the group of each set, from 0 to n_groups - 1.
-    n_groups
-        How many groups; one without sets has an empty sketch.
+    sketches: uint32 (n, n_hashes).
+    groups: the group of each set, from 0 to n_groups - 1, int64.
+    n_groups: number of groups; one without sets has an empty sketch.
 
     Examples
     --------
@@ -87,10 +79,10 @@ def merged(sketches: Sketches, groups: Places, n_groups: int) -> Sketches:
     >>> bool((merged(np.stack([one, other]), np.array([0, 0]), 1)[0] == both).all())
     True
     """
-    found = np.full((n_groups, sketches.shape[1]), minhash_kernels.EMPTY, np.uint32)
+    out = np.full((n_groups, sketches.shape[1]), minhash_kernels.EMPTY, np.uint32)
     order = np.argsort(groups, kind="stable")
     ordered = groups[order]
     firsts = np.flatnonzero(np.diff(ordered, prepend=-1))
     if len(firsts):
-        found[ordered[firsts]] = np.minimum.reduceat(sketches[order], firsts, axis=0)
-    return found
+        out[ordered[firsts]] = np.minimum.reduceat(sketches[order], firsts, axis=0)
+    return out

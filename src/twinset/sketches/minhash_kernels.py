@@ -1,4 +1,4 @@
-"""Shingle hashes to MinHash sketches: k slots of 32 bits, each the least of its kind over the document's shingles.
+"""MinHash sketches: k slots of 32 bits, each a minimum over the document's shingles.
 
 Slots are true minima, so a sketch depends neither on the order nor on repeats of shingles, and two sketches of one
 scheme merge slot by slot. A document without shingles has EMPTY in every slot.
@@ -21,7 +21,7 @@ HIGH_HALF = U(0xFFFFFFFF00000000)
 
 @inlined
 def fill_first(hashes, k, slots):  # type: ignore[no-untyped-def]
-    """The first bucket round: each shingle bids for one slot, with its hash itself, which is mixed already."""
+    """First bucket round: each shingle bids for one slot, with its own mixed hash."""
     n_slots = U(k)
     for i in range(len(hashes)):
         h = hashes[i]
@@ -33,8 +33,8 @@ def fill_first(hashes, k, slots):  # type: ignore[no-untyped-def]
 def fill_more(hashes, k, number, bids, slots):  # type: ignore[no-untyped-def]
     """A later round: the round number above a 30-bit fraction lets earlier rounds win.
 
-    bids uint64: scratch, AT_ONCE. Bids are made by a loop that vectorises; the few for a slot that no earlier round has
-    filled are picked without a branch.
+    bids uint64: scratch, AT_ONCE. A vectorised loop computes the bids; those for slots that no earlier round has filled
+    are selected without a branch.
     """
     n_slots = U(k)
     tag = V(number) << V(30)
@@ -57,17 +57,17 @@ def fill_more(hashes, k, number, bids, slots):  # type: ignore[no-untyped-def]
 
 @inlined
 def fill_last(hashes, slots):  # type: ignore[no-untyped-def]
-    """Each slot that is still empty takes the least of a permutation of its own."""
+    """Fill each empty slot with the minimum of its own permutation."""
     for j in range(len(slots)):
         if slots[j] == EMPTY:
             salt = U(j + 4) * ROUND_SEED
-            least = V(0x3FFFFFFF)
+            smallest = V(0x3FFFFFFF)
             for i in range(len(hashes)):
                 h = (hashes[i] ^ salt) * ROUND_MIX
                 h ^= h >> U(32)
                 h *= DIGEST_MIX
-                least = min(least, V(h >> U(34)))
-            slots[j] = least | V(0xC0000000)
+                smallest = min(smallest, V(h >> U(34)))
+            slots[j] = smallest | V(0xC0000000)
             if slots[j] == EMPTY:
                 slots[j] = EMPTY - V(1)
 
@@ -107,7 +107,7 @@ def fss(hashes, offsets, rows, bids, sketches):  # type: ignore[no-untyped-def]
 
 @kernel("void(uint64[::1], int64[::1], int64[::1], uint32[::1], uint32[:, ::1])")
 def kperm(hashes, offsets, rows, salts, sketches):  # type: ignore[no-untyped-def]
-    """The textbook: one hash function a slot, here fmix32 of (shingle XOR the slot's salt): XOR first, mix after.
+    """The textbook's k permutations: one hash function per slot, fmix32 of (shingle XOR the slot's salt).
 
     hashes uint64, offsets int64 (n+1), rows int64 (n), salts uint32 (k), sketches uint32 (m, k): the rows are written.
     """
@@ -119,7 +119,7 @@ def kperm(hashes, offsets, rows, salts, sketches):  # type: ignore[no-untyped-de
         for shingle in hashes[offsets[i] : offsets[i + 1]]:
             x = V(V(shingle >> U(32)) ^ V(shingle))
             for j in range(k):
-                h = V(x ^ salts[j])  # V( ) throughout: Numba would go on in 64 bits
+                h = V(x ^ salts[j])  # V( ) throughout: otherwise Numba widens to 64 bits
                 h = V(V(h ^ (h >> V(16))) * V(0x85EBCA6B))
                 h = V(V(h ^ (h >> V(13))) * V(0xC2B2AE35))
                 h = V(h ^ (h >> V(16)))
@@ -128,7 +128,7 @@ def kperm(hashes, offsets, rows, salts, sketches):  # type: ignore[no-untyped-de
 
 @kernel("void(uint64[::1], int64[::1], int64[::1], uint64[:, ::1])")
 def digest(hashes, offsets, rows, digests):  # type: ignore[no-untyped-def]
-    """128 bits that are equal for equal bags of shingles: two sums of differently mixed hashes.
+    """128-bit digests, equal for equal bags of shingles: two sums of differently mixed hashes.
 
     hashes uint64, offsets int64 (n+1), rows int64 (n), digests uint64 (m, 2): the rows are written.
     """
@@ -148,7 +148,7 @@ def digest(hashes, offsets, rows, digests):  # type: ignore[no-untyped-def]
 
 @kernel("void(uint32[:, ::1], uint8[:, ::1])")
 def low_bytes(sketches, out):  # type: ignore[no-untyped-def]
-    """The low eight bits of each slot: enough to estimate similarity, a quarter of the room."""
+    """Low eight bits of each slot: enough to estimate similarity, in a quarter of the memory."""
     for row in range(sketches.shape[0]):
         for j in range(sketches.shape[1]):
             out[row, j] = np.uint8(sketches[row, j] & V(0xFF))
@@ -156,7 +156,7 @@ def low_bytes(sketches, out):  # type: ignore[no-untyped-def]
 
 @kernel("int64(uint32[::1], uint32[::1])")
 def agreeing(left, right):  # type: ignore[no-untyped-def]
-    """How many slots agree and are not empty."""
+    """Number of equal slots that are not empty."""
     count = 0
     for j in range(len(left)):
         if left[j] == right[j] and left[j] != EMPTY:

@@ -1,12 +1,12 @@
-"""Shingles to SimHash codes: 64 or 128 bits whose Hamming distance follows the angle between documents.
+"""SimHash codes: 64 or 128 bits whose Hamming distance follows the angle between documents.
 
-A document is a vector with one direction for each shingle, as long as its weight. Each bit of the code says on which
-side of a random plane the vector lies, so two documents differ in it with probability angle/π. (Charikar: Similarity
-Estimation Techniques from Rounding Algorithms, STOC 2002.) The planes have coordinates +1 and -1 only, so that this
-holds for documents of some dozen shingles and more; for fewer it is near.
+A document is a vector with one dimension per shingle, of the shingle's weight. Each bit of the code is the side of a
+random hyperplane, so two documents differ in it with probability angle/π. (Charikar: Similarity Estimation Techniques
+from Rounding Algorithms, STOC 2002.) The hyperplanes have coordinates +1 and -1 only, so this holds for documents of
+some dozen shingles and more, and approximately for fewer.
 
-Weights are the number of times that a shingle occurs, or that times its rarity (tf-idf), for which documents are
-counted in a first pass; or those that the elements of a weighted set have of their own.
+Weights are the number of occurrences of a shingle, or that times its rarity (tf-idf), which takes a first pass to count
+documents; or the weights of the elements of a weighted set.
 """
 
 from typing import Any
@@ -19,18 +19,18 @@ from twinset.schema import Codes, Hashes, Numbers, Places, Shingles, WeightedSet
 from twinset.sketches import simhash_kernels as kernels
 
 BITS = (64, 128)
-_ONE = 1024  # votes of a shingle of weight 1: weights are whole numbers, so that sums do not depend on an order
+_ONE = 1024  # votes of a shingle of weight 1: weights are integers, so that sums do not depend on the order
 _MOST_PLACES = 1 << 24
-_HEAVIEST = 38  # bits of the votes of the heaviest element: a set has fewer than 2^23 of them
+_HEAVIEST = 38  # bits of the votes of the heaviest element: a set has fewer than 2^23 elements
 _AT_ONCE = 1 << 20
 
 
 class DocumentFrequencies:
-    """In how many documents each shingle occurs, counted in a table whose places several shingles may share.
+    """Document frequencies of shingles, counted in a hash table without collision handling.
 
-    counts uint32, of a power of two of places, 16,777,216 at most and unless the number of `shingles` is given. What
-    shares a place is counted as one. Documents without shingles do not count. One thread at a time may `add`; tables of
-    the same size that counted different documents are brought together by `merge`, in any order.
+    counts uint32, a power of two of slots, at most and by default 16,777,216; fewer for a given number of `shingles`.
+    Colliding shingles are counted as one. Documents without shingles do not count. One thread at a time may `add`;
+    tables of the same size that counted different documents are added by `merge`, in any order.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class DocumentFrequencies:
         self.documents += int(np.count_nonzero(np.diff(shingles.offsets)))
 
     def merge(self, other: "DocumentFrequencies") -> None:
-        """Take in what another table counted."""
+        """Add the counts of another table."""
         if len(other.counts) != len(self.counts):
             raise OptionError(
                 f"tables of {len(self.counts)} and of {len(other.counts)} places cannot be merged;"
@@ -61,11 +61,11 @@ class DocumentFrequencies:
         self.documents += other.documents
 
     def weights(self) -> Numbers:
-        """The weight of each place: ln((1 + documents) / (1 + those that have it)) + 1, in steps of 1/1024."""
+        """Weight of each slot: ln((1 + documents) / (1 + those that have it)) + 1, in steps of 1/1024."""
         return self._rarities(np.empty_like(self.counts))
 
     def into_weights(self) -> Numbers:
-        """The same in the place of the counts, of which nothing is left: a table is large."""
+        """The weights in place of the counts, which are lost: a table is large."""
         weights = self._rarities(self.counts)
         self.counts, self.documents = np.zeros(0, np.uint32), 0
         return weights
@@ -85,7 +85,7 @@ class DocumentFrequencies:
 
 
 def unrepeated(shingles: Shingles) -> Shingles:
-    """Each shingle of a row once: codes of these are those of sets, in which it does not matter how often one occurs.
+    """Drop repeated shingles of each row, for codes of sets.
 
     Examples
     --------
@@ -100,30 +100,20 @@ def unrepeated(shingles: Shingles) -> Shingles:
 
 
 def _room(offsets: Places) -> Hashes:
-    """Working memory for the longest of some rows."""
+    """Scratch for the longest of some rows."""
     longest = int(np.diff(offsets).max(initial=0))
     room: Hashes = np.empty(5 * longest + 2, np.uint64)
     return room
 
 
 def simhash(shingles: Shingles, bits: int = 64, seed: int = 1, weights: Numbers | None = None) -> Codes:
-    """One code for each row of `shingles`; a row without any has zeros.
+    """Compute the code of each row of `shingles`; a row without shingles has zeros.
 
-    Parameters
-    ----------
-    shingles
-        Hashes, repeated as often as the shingle occurs (not a bag, whose occurrences have hashes of their own).
-    bits
-        64 or 128. The first 64 are the same.
-    seed
-        Other seeds give other planes.
-    weights
-        `DocumentFrequencies.weights` for tf-idf; a shingle weighs as often as it occurs unless given.
-
-    Returns
-    -------
-    Codes
-        uint64 (rows, bits / 64).
+    shingles: hashes with repeats (not a bag, whose occurrences have different hashes).
+    bits: 64 or 128. The first 64 are the same in both.
+    seed: of the hyperplanes.
+    weights: `DocumentFrequencies.weights` for tf-idf; by default the number of occurrences.
+    Returns uint64 (rows, bits / 64).
 
     Examples
     --------
@@ -144,24 +134,14 @@ def simhash(shingles: Shingles, bits: int = 64, seed: int = 1, weights: Numbers 
 
 
 def weighted_simhash(sets: WeightedSets, bits: int = 64, seed: int = 1, weights: Numbers | None = None) -> Codes:
-    """One code for each weighted set; a set without elements has zeros.
+    """Compute the code of each weighted set; an empty set has zeros.
 
-    Parameters
-    ----------
-    sets
-        Elements and their weights, all above 0 and finite, each element once in a set. What all weights are multiplied
-        by does not matter, and what is 2^38 times lighter than the heaviest element of its set does not count.
-    bits
-        64 or 128. The first 64 are the same.
-    seed
-        Other seeds give other planes.
-    weights
-        `DocumentFrequencies.weights`, by which the weights are multiplied, for tf-idf.
-
-    Returns
-    -------
-    Codes
-        uint64 (rows, bits / 64).
+    sets: elements, unique in a set, and their weights, above 0 and finite. A common factor of the weights does not
+        matter. Elements 2^38 times lighter than the heaviest of their set do not count.
+    bits: 64 or 128. The first 64 are the same in both.
+    seed: of the hyperplanes.
+    weights: `DocumentFrequencies.weights` to multiply the weights by, for tf-idf.
+    Returns uint64 (rows, bits / 64).
 
     Examples
     --------
@@ -180,7 +160,7 @@ def weighted_simhash(sets: WeightedSets, bits: int = 64, seed: int = 1, weights:
     some = np.flatnonzero(counts)
     if len(some):
         most[some] = np.maximum.reduceat(heavy, sets.offsets[some])
-    # A power of two for each set, so that nothing is lost but what is far below the heaviest.
+    # A power of two per set, so that only weights far below the heaviest are rounded.
     scale = _HEAVIEST - np.frexp(most)[1]
     votes = np.rint(np.ldexp(heavy, np.repeat(scale, counts))).astype(np.int64)
     codes = np.empty((len(counts), bits // 64), np.uint64)
@@ -189,7 +169,7 @@ def weighted_simhash(sets: WeightedSets, bits: int = 64, seed: int = 1, weights:
 
 
 def _salts(words: int, seed: int) -> Hashes:
-    """One salt a word, by SplitMix64 (Steele, Lea, Flood 2014) from the seed."""
+    """One salt per word, by SplitMix64 (Steele, Lea, Flood 2014) from the seed."""
     state = (np.arange(1, words + 1, dtype=np.uint64) + np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

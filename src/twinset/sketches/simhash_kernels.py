@@ -1,4 +1,4 @@
-"""Shingle hashes to SimHash codes: every shingle votes on every bit, with its weight, for its own bit of a hash."""
+"""SimHash codes: every shingle votes on every bit, with its weight, by a bit of its hash."""
 
 import numpy as np
 
@@ -11,10 +11,10 @@ FEW = 1 << 14
 
 @inlined
 def settled(votes, total, shingles, salt):  # type: ignore[no-untyped-def]
-    """The word whose bits have more than half of the votes. A tie is settled by one shingle, another for each bit.
+    """The word whose bits have more than half of the votes. One shingle, chosen per bit, breaks a tie.
 
-    It is the least by a hash of its own for the bit. Documents that are nearly alike mostly have it in common, and
-    others do not, so that ties neither set such documents apart nor bring the others together.
+    It has the smallest hash of its own for the bit. Similar documents mostly share it and others do not, so ties
+    neither separate similar documents nor bring others together.
     """
     word = U(0)
     for bit in range(64):
@@ -22,11 +22,11 @@ def settled(votes, total, shingles, salt):  # type: ignore[no-untyped-def]
             word |= U(1) << U(bit)
         elif 2 * votes[bit] == total:
             factor = fmix64(salt + U(bit)) | U(1)
-            least = ~U(0)
+            smallest = ~U(0)
             for x in shingles:
-                least = min(least, x * factor)
+                smallest = min(smallest, x * factor)
             for x in shingles:
-                if x * factor == least:
+                if x * factor == smallest:
                     word |= fmix64(x ^ salt) & (U(1) << U(bit))
                     break
     return word
@@ -36,8 +36,8 @@ def settled(votes, total, shingles, salt):  # type: ignore[no-untyped-def]
 def by_count(hashes, offsets, salts, codes):  # type: ignore[no-untyped-def]
     """Every occurrence of a shingle has one vote. Charikar, STOC 2002.
 
-    hashes uint64, offsets int64 (n + 1), salts uint64 (words), codes uint64 (n, words), written; of a document without
-    shingles, zeros.
+    hashes uint64, offsets int64 (n + 1), salts uint64 (words), codes uint64 (n, words), written; zeros for a document
+    without shingles.
     """
     votes = np.empty(64, np.int64)
     lanes = np.empty(8, np.uint64)
@@ -46,7 +46,7 @@ def by_count(hashes, offsets, salts, codes):  # type: ignore[no-untyped-def]
         for word in range(len(salts)):
             salt = salts[word]
             votes[:] = 0
-            for first in range(start, end, 255):  # lane j counts bits j, j + 8, … in a byte each, which holds 255
+            for first in range(start, end, 255):  # lane j counts bits j, j + 8, … in a byte each, up to 255
                 lanes[:] = 0
                 for i in range(first, min(end, first + 255)):
                     h = fmix64(hashes[i] ^ salt)
@@ -59,9 +59,9 @@ def by_count(hashes, offsets, salts, codes):  # type: ignore[no-untyped-def]
 
 @kernel("void(uint64[::1], int64[::1], uint64[::1], uint32[::1], uint64[:, ::1])")
 def by_weight(hashes, offsets, salts, weights, codes):  # type: ignore[no-untyped-def]
-    """Every occurrence of a shingle has as many votes as its place in the table of weights says, fewer than 2^15.
+    """Every occurrence of a shingle has as many votes as the weight of its slot, fewer than 2^15.
 
-    weights uint32, of a power of two of places; the others as for `by_count`.
+    weights uint32, a power of two of slots; the others as for `by_count`.
     """
     votes = np.empty(64, np.int64)
     low, high = np.empty(32, np.int32), np.empty(32, np.int32)
@@ -74,7 +74,7 @@ def by_weight(hashes, offsets, salts, weights, codes):  # type: ignore[no-untype
             votes[:] = 0
             for first in range(start, end, FEW):  # FEW times 2^15 is within 32 bits
                 few = min(end - first, FEW)
-                for i in range(few):  # apart, so that one waiting for memory does not hold up the next
+                for i in range(few):  # a separate loop, so that memory accesses overlap
                     heavy[i] = weights[hashes[first + i] & mask]
                 low[:] = 0
                 high[:] = 0
@@ -94,7 +94,7 @@ def by_weight(hashes, offsets, salts, weights, codes):  # type: ignore[no-untype
 
 @kernel("void(uint64[::1], int64[::1], uint64[::1], int64[::1], uint64[:, ::1])")
 def by_votes(hashes, offsets, salts, given, codes):  # type: ignore[no-untyped-def]
-    """Every element has as many votes as it is given; those of a set add up to less than 2^62.
+    """Every element has a given number of votes; those of a set add up to less than 2^62.
 
     given int64, as many as hashes; the others as for `by_count`.
     """
@@ -114,7 +114,7 @@ def by_votes(hashes, offsets, salts, given, codes):  # type: ignore[no-untyped-d
 
 @inlined
 def place_in(room, size, x):  # type: ignore[no-untyped-def]
-    """Put x, which is not 0, into the first `size` places of a table, a power of two; whether it was not there yet."""
+    """Insert x, not 0, into the first `size` slots of a table, a power of two; return whether it is new."""
     at = fmix64(x) & U(size - 1)
     while room[at] != U(0):
         if room[at] == x:
@@ -126,7 +126,7 @@ def place_in(room, size, x):  # type: ignore[no-untyped-def]
 
 @inlined
 def twice(count):  # type: ignore[no-untyped-def]
-    """The least power of two above twice a number."""
+    """Smallest power of two above twice a number."""
     size = 2
     while size <= 2 * count:
         size *= 2
@@ -135,10 +135,9 @@ def twice(count):  # type: ignore[no-untyped-def]
 
 @kernel("void(uint64[::1], int64[::1], uint32[::1], uint64[::1])")
 def count_documents(hashes, offsets, counts, room):  # type: ignore[no-untyped-def]
-    """Count each place of the table once for a document with shingles of that place.
+    """Count each slot of the table once per document with shingles of that slot.
 
-    counts uint32, of a power of two of places; room uint64, five places for each shingle of the longest document, and
-    two more.
+    counts uint32, a power of two of slots; room uint64, five for each shingle of the longest document, plus two.
     """
     mask = U(len(counts) - 1)
     for row in range(len(offsets) - 1):
@@ -150,15 +149,15 @@ def count_documents(hashes, offsets, counts, room):  # type: ignore[no-untyped-d
             if place_in(room, size, place + U(1)):
                 room[end] = place
                 end += 1
-        for i in range(size, end):  # apart, so that one waiting for memory does not hold up the next
+        for i in range(size, end):  # a separate loop, so that memory accesses overlap
             counts[room[i]] += np.uint32(1)
 
 
 @kernel("int64(uint64[::1], int64[::1], uint64[::1], uint64[::1], int64[::1])")
 def distinct(hashes, offsets, room, out, starts):  # type: ignore[no-untyped-def]
-    """Each shingle of a document once, in the order in which they first come. Returns how many there are.
+    """Write the distinct shingles of each document, in order of first occurrence; return their number.
 
-    room as for `count_documents`; out uint64, room for all; starts int64 (n + 1): where each document begins in it.
+    room as for `count_documents`; out uint64, as long as hashes; starts int64 (n + 1): start of each document in it.
     """
     at = 0
     starts[0] = 0

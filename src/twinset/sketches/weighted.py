@@ -1,9 +1,9 @@
-"""Weighted sets to sketches: k slots of 32 bits, equal in two sets with probability Σ min / Σ max of their weights.
+"""Sketches of weighted sets: k slots of 32 bits, equal in two sets with probability Σ min / Σ max of their weights.
 
 That is weighted Jaccard similarity, and the share of equal slots is an unbiased estimate of it. The method is
 DartMinHash (Christiani 2020): its work grows with the elements plus k log k, where Ioffe's consistent weighted sampling
-(2010) takes k steps for every element. Weights may be of any size. What a set's sketch is depends on its elements and
-their weights only, not on their order and not on other sets.
+(2010) takes k steps for every element. Weights may be of any size. A sketch depends only on the elements and weights of
+its set.
 """
 
 from __future__ import annotations
@@ -17,20 +17,15 @@ from twinset.errors import OptionError
 from twinset.schema import Hashes, Shares, Sketches, WeightedSets
 from twinset.sketches import weighted_kernels as kernels
 
-_ROUNDS = 6  # each doubles the ranks; without a dart in some slot after the last there is none in 10^25 sets
+_ROUNDS = 6  # each doubles the ranks; after the last, a slot is empty in fewer than one of 10^25 sets
 
 
 def weighted_sketch(sets: WeightedSets, n_hashes: int, seed: int) -> Sketches:
-    """One sketch of `n_hashes` 32-bit slots for each set; a set without elements has empty slots.
+    """Sketch each set by `n_hashes` 32-bit slots; an empty set has empty slots.
 
-    Parameters
-    ----------
-    sets
-        Elements and their weights, all above 0 and finite, each element once in a set.
-    n_hashes
-        Slots of a sketch.
-    seed
-        Other seeds give other darts.
+    sets: elements, unique in a set, and their weights, above 0 and finite.
+    n_hashes: slots of a sketch.
+    seed: of the darts.
 
     Examples
     --------
@@ -54,7 +49,7 @@ def weighted_sketch(sets: WeightedSets, n_hashes: int, seed: int) -> Sketches:
 
 @lru_cache(maxsize=16)
 def _rounds(n_hashes: int) -> tuple[Hashes, Shares]:
-    """Up to which rank darts are thrown, by round and by eighth of the total's octave, and their chances by octave.
+    """Maximum rank of darts by round and eighth of the total's octave, and their probabilities by octave.
 
     k (ln k + 3) darts leave no slot empty with probability 0.95.
     """
@@ -62,6 +57,6 @@ def _rounds(n_hashes: int) -> tuple[Hashes, Shares]:
     bounds = np.array([darts * 2**turn / (1 + eighth / 8) for turn in range(_ROUNDS) for eighth in range(8)])
     depths = np.arange(kernels.DEEPEST + 1)
     chance = -np.expm1(-bounds[:, None] * 0.5**depths)
-    # A little more than the chance: what is thrown in vain is left out by its rank.
+    # Rounded up: superfluous darts are rejected by their rank.
     chances: Hashes = np.minimum(chance * (1 + 1e-9) * 2.0**64, 2.0**64 - 2048).astype(np.uint64)
     return chances, bounds

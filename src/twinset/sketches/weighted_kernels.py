@@ -1,12 +1,11 @@
-"""Weighted sets to sketches: darts thrown at every element, the lowest dart of a slot is the slot's value.
+"""DartMinHash: darts thrown at every element; the dart of lowest rank in a slot is its value.
 
-Christiani: DartMinHash, arXiv 2005.11547. Above each element there is a board of weights and ranks, on which darts have
-fallen once and for all, one for each unit of area on average. A set has the darts that lie below its weights. Each
-dart belongs to one slot, and the slot takes the dart of least rank. Two sets have the same one with probability
-Σ min / Σ max of their weights.
+Christiani: DartMinHash, arXiv 2005.11547. Above each element is a board of weights and ranks with fixed random darts,
+one per unit of area on average. A set has the darts below its weights. Each dart belongs to one slot, and the slot
+takes the dart of lowest rank. Two sets have the same one with probability Σ min / Σ max of their weights.
 
-The board is cut into octaves of weight, [2^v, 2^(v+1)), each with its own run of darts in the order of their ranks, so
-that no scale is better than another: ranks are compared within a set only, and reckoned in units of its total weight.
+The board is split into octaves of weight, [2^v, 2^(v+1)), each with its own sequence of darts by rank, so that all
+scales are treated alike: ranks are compared only within a set, in units of its total weight.
 """
 
 import math
@@ -27,12 +26,12 @@ GROUP_MIX = U(0xA0761D6478BD642F)
 SEED_MIX = U(0x8EBC6AF09C88C6E3)
 ZERO_LOW, ZERO_HIGH = U(0x0101010101010101), U(0x8080808080808080)
 MANTISSA = U((1 << 52) - 1)
-BIAS = 2048  # octaves are numbered from 0: the least weight there is, 2^-1074, is in octave 2048 - 1074
+BIAS = 2048  # octaves are numbered from 0: the smallest weight, 2^-1074, is in octave 2048 - 1074
 STEPS = 1.0 + (np.arange(128) + 0.5) / 128.0
 INVERSES = np.round(2.0**32 / STEPS) * 2.0**-32
 LOGARITHMS = np.round(-np.log(INVERSES) * 2.0**46) * 2.0**-46  # rounded: libraries differ in the last bit
 LN_2 = 0.6931471805599453
-DEEPEST = 63  # octaves below the total weight that are looked at: deeper ones have a dart in one of 10^10 sets
+DEEPEST = 63  # octaves below the total weight that are used: deeper ones have a dart in one of 10^10 sets
 
 
 @intrinsic
@@ -65,7 +64,7 @@ def first_time(x):  # type: ignore[no-untyped-def]
 
 @inlined
 def octave_of(bits):  # type: ignore[no-untyped-def]
-    """The octave of a weight, and how far into it the weight reaches, in units of 2^-52 of the octave."""
+    """Octave of a weight, and its position within the octave, in units of 2^-52 of the octave."""
     octave = np.int64(bits >> U(52)) - 1023 + BIAS
     rest = bits & MANTISSA
     if bits >> U(52) == U(0):  # below 2^-1022 floats have fewer digits
@@ -79,7 +78,7 @@ def octave_of(bits):  # type: ignore[no-untyped-def]
 
 @inlined
 def total_of(bits):  # type: ignore[no-untyped-def]
-    """The octave of the sum of the weights, and in which eighth of it the sum lies, give or take a last bit."""
+    """Octave of the sum of the weights, and the eighth of it in which the sum lies, up to a last bit."""
     highest = np.int64(0)
     for i in range(len(bits)):
         highest = max(highest, octave_of(bits[i])[0])
@@ -95,10 +94,10 @@ def total_of(bits):  # type: ignore[no-untyped-def]
 
 @inlined
 def throw(state, first, depth, border, bound, ranks, slots):  # type: ignore[no-untyped-def]
-    """Give the darts of one octave up to a rank to their slots.
+    """Assign the darts of one octave up to a rank to their slots.
 
-    The first is at first · 2^-64 of the chance that there is one; each next one follows after an exponential time.
-    Those at or above `border`, in units of 2^-52 of the octave, are above the weight.
+    The first is at first · 2^-64 of the probability that there is one; each next one follows after an exponential time.
+    Those at or above `border`, in units of 2^-52 of the octave, exceed the weight.
     """
     n_slots, scale = U(len(slots)), np.float64(U(1) << U(depth))
     arrival = first_time(first)
@@ -119,9 +118,9 @@ def throw(state, first, depth, border, bound, ranks, slots):  # type: ignore[no-
 
 @inlined
 def throw_all(hashes, bits, salt, top, chances, bound, ranks, slots):  # type: ignore[no-untyped-def]
-    """Give all darts of a set up to a rank to their slots.
+    """Assign all darts of a set up to a rank to their slots.
 
-    chances uint64 (DEEPEST + 1): that an octave so far below the top one has a dart up to the rank, times 2^64.
+    chances uint64 (DEEPEST + 1): probability of a dart up to the rank, by octaves below the top one, times 2^64.
     """
     lowest = max(top - DEEPEST, 0)
     for i in range(len(hashes)):
@@ -147,12 +146,12 @@ def throw_all(hashes, bits, salt, top, chances, bound, ranks, slots):  # type: i
 
 @kernel("void(uint64[::1], uint64[::1], int64[::1], uint64, uint64[:, ::1], float64[::1], uint32[:, ::1])")
 def darts(hashes, bits, offsets, seed, chances, bounds, sketches):  # type: ignore[no-untyped-def]
-    """One sketch a set: in each slot 32 bits of its dart of least rank.
+    """Sketch each set: in each slot 32 bits of its dart of lowest rank.
 
-    hashes uint64 and bits uint64, the weights' own bits, all above 0: elements offsets[i] to offsets[i + 1] are those
-    of set i, each once, in any order. chances uint64 (8 · rounds, DEEPEST + 1) and bounds float64 (8 · rounds): for
-    each eighth of an octave in which the total weight may lie, rounds of ever higher ranks, until every slot has a
-    dart. sketches uint32 (n, k), written; a set without elements has EMPTY in every slot.
+    hashes uint64 and bits uint64 (the weights' bits, all above 0): elements offsets[i] to offsets[i + 1] are those of
+    set i, unique, in any order. chances uint64 (8 · rounds, DEEPEST + 1) and bounds float64 (8 · rounds): for each
+    eighth of an octave of the total weight, rounds of increasing ranks, until every slot has a dart. sketches uint32
+    (n, k), written; an empty set has EMPTY in every slot.
     """
     k = sketches.shape[1]
     ranks = np.empty(k, np.float64)

@@ -1,18 +1,17 @@
-"""The definitions, written to be read.
+"""Reference definitions in plain Python, written to be read.
 
-Everything here is plain Python and follows the textbook word by word. Nothing is fast. The tests hold the kernels
-against it, and it is the place to learn what the kernels compute. In the order of the story:
+Everything follows the textbook, and nothing is fast. The tests compare the kernels with it. In the order of the story:
 
-    words        text, brought to one form and cut into words
-    shingling    runs of words or characters
-    sets         Jaccard similarity, of sets, bags and weighted sets; the characteristic matrix
-    search       the naive search: everything compared with everything
-    families     hash functions, good and bad
-    minhash      by permutation, by hashing rows, by the k least values of one hash
-    banding      candidates, and how surely a pair becomes one
-    codes        bit codes: Hamming distance, SimHash, probing
-    vectors      cosine, hyperplanes, distance
-    groups       leaders, and what hangs together
+    words          text, normalised and split into words
+    shingling      runs of words or characters
+    sets           Jaccard similarity, of sets, bags and weighted sets; the characteristic matrix
+    search         the naive search: all pairs compared
+    hash_families  hash functions, good and bad
+    minhash        by permutation, by hashing rows, by the k smallest values of one hash
+    banding        candidates, and the probability that a pair becomes one
+    codes          bit codes: Hamming distance, SimHash, probing
+    vectors        cosine, hyperplanes, distance
+    grouping       leaders and connected components
 
 The page docs/textbook.md tells the story with them.
 """

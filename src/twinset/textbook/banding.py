@@ -1,4 +1,4 @@
-"""Banding: signatures cut into pieces, so that similar ones meet and others hardly ever do."""
+"""Banding: split signatures into bands, so that similar ones collide and others hardly ever do."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Name = TypeVar("Name", bound=Hashable)
 def candidates(
     signatures: Mapping[Name, Sequence[Hashable]], n_bands: int, rows_per_band: int
 ) -> set[tuple[Name, Name]]:
-    """Give the pairs whose signatures agree in all rows of at least one band.
+    """Return the pairs whose signatures agree in all rows of at least one band.
 
-    Codes of bits in L tables, each keyed by k of the bits, are the same thing: L bands of k rows.
+    Bit codes in L tables, each keyed by k of the bits, are the same: L bands of k rows.
 
     Examples
     --------
@@ -25,18 +25,18 @@ def candidates(
     >>> candidates(first_band, n_bands=1, rows_per_band=4)
     {('one', 'three')}
     """
-    found: set[tuple[Name, Name]] = set()
+    pairs: set[tuple[Name, Name]] = set()
     for band in range(n_bands):
         buckets: defaultdict[tuple[Hashable, ...], list[Name]] = defaultdict(list)
         for name, signature in signatures.items():
             buckets[tuple(signature[band * rows_per_band : (band + 1) * rows_per_band])].append(name)
         for names in buckets.values():
-            found.update(combinations(names, 2))
-    return found
+            pairs.update(combinations(names, 2))
+    return pairs
 
 
 def band_probability(similarity: float, n_bands: int, rows_per_band: int) -> float:
-    """Give the probability that a pair becomes a candidate: 1-(1-s^r)^b.
+    """Return the probability that a pair becomes a candidate: 1-(1-s^r)^b.
 
     One band agrees with probability s^r, so all b of them miss with (1-s^r)^b.
 
@@ -56,10 +56,9 @@ def band_probability(similarity: float, n_bands: int, rows_per_band: int) -> flo
 
 
 def table_probability(agreement: float, n_bits: int, n_tables: int) -> float:
-    """Give the probability that two codes meet in one of L tables keyed by k bits: 1-(1-s^k)^L.
+    """Return the probability that two codes meet in one of L tables keyed by k bits: 1-(1-s^k)^L.
 
-    It is `band_probability` in other words: a table is a band, a bit is a row, and s is the probability that a bit
-    agrees.
+    It is `band_probability` renamed: a table is a band, a bit is a row, and s is the probability that a bit agrees.
 
     Examples
     --------
@@ -74,9 +73,9 @@ def table_probability(agreement: float, n_bits: int, n_tables: int) -> float:
 
 
 def band_step(n_bands: int, rows_per_band: int) -> float:
-    """Give the similarity near which the S-curve rises most steeply: (1/b)^(1/r).
+    """Return the similarity near which the S-curve rises most steeply: (1/b)^(1/r).
 
-    A pair just there is found with a probability of about 1 - 1/e = 0.63, so it is no place for a threshold.
+    A pair at that similarity is found with a probability of about 1 - 1/e = 0.63, too low for a threshold.
 
     Examples
     --------
@@ -87,9 +86,9 @@ def band_step(n_bands: int, rows_per_band: int) -> float:
 
 
 def bands_by_step(threshold: float, n_hashes: int) -> int:
-    """Choose the number of bands that puts the step on the threshold: b with (1/b)^(b/k) nearest to it.
+    """Choose the number of bands that puts the step at the threshold: b with (1/b)^(b/k) nearest to it.
 
-    This is the old rule. At the threshold it finds about two pairs of three; `twinset.plan` asks for a recall instead.
+    This is the old rule. At the threshold it finds about two pairs of three; `twinset.plan` takes a recall instead.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Bit codes: whole numbers compared by the bits in which they differ, and SimHash, which makes them from features."""
+"""Bit codes: integers compared by Hamming distance, and SimHash, which computes them from features."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Name = TypeVar("Name", bound=Hashable)
 
 
 def hamming_distance(left: int, right: int) -> int:
-    """Give the number of bits in which two codes differ.
+    """Return the number of bits in which two codes differ.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def hamming_distance(left: int, right: int) -> int:
 
 
 def pairs_within(codes: Mapping[Name, int], distance: int) -> Iterator[tuple[Name, Name, int]]:
-    """Compare every two codes and give those that differ in at most so many bits: the exact search for codes.
+    """Compare all pairs of codes and yield those that differ in at most `distance` bits: the exact search for codes.
 
     Examples
     --------
@@ -39,18 +39,18 @@ def pairs_within(codes: Mapping[Name, int], distance: int) -> Iterator[tuple[Nam
 
 
 def simhash(weights: Mapping[Item, float], bits: Callable[[Item], int], n_bits: int = 64) -> int:
-    """Give the SimHash code of a weighted set of features: bit by bit what the weightier side says.
+    """Return the SimHash code of a weighted set of features: bit by bit the weighted majority.
 
-    Each feature has random bits of its own. Where its bit is 1 its weight is added, where it is 0 it is taken away, and
-    the bit of the code is 1 if the sum is above 0. Two sets that share most of their weight have most bits in common:
-    seen as vectors at an angle θ, they differ in a bit with probability θ/π.
+    Each feature has its own random bits. Its weight is added where its bit is 1 and subtracted where it is 0; the bit
+    of the code is 1 if the sum is above 0. Two sets that share most of their weight have most bits in common: as
+    vectors at an angle θ, they differ in a bit with probability θ/π.
 
     Parameters
     ----------
     weights
-        Of each feature: how often it occurs, say.
+        Weight of each feature: its number of occurrences, for example.
     bits
-        A hash function that gives the bits of a feature: `hashed`, say.
+        A hash function that returns the bits of a feature: `hashed`, for example.
     n_bits
         Length of the code.
 
@@ -77,9 +77,9 @@ def simhash(weights: Mapping[Item, float], bits: Callable[[Item], int], n_bits: 
 
 
 def probes(code: int, n_bits: int, distance: int) -> Iterator[int]:
-    """Give the buckets to look into: that of the code itself, then those one bit away, then two, and so on.
+    """Yield the buckets to probe: that of the code itself, then those one bit away, then two, and so on.
 
-    One table that is looked into often in place of many tables that are looked into once.
+    One table that is probed often replaces many tables that are probed once.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def probes(code: int, n_bits: int, distance: int) -> Iterator[int]:
 
 
 def probe_probability(agreement: float, n_bits: int, distance: int) -> float:
-    """Give the probability that a code lies at most so many bits away, if each bit agrees with a probability.
+    """Return the probability that a code is at most `distance` bits away, if each bit agrees with a probability.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Groups: what to make of pairs. Leaders and what falls to them, or whatever hangs together."""
+"""Clusters of pairs: leaders, or connected components."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ Name = TypeVar("Name", bound=Hashable)
 
 
 def leader_clusters(names: Iterable[Name], pairs: Iterable[tuple[Name, Name]]) -> dict[Name, Name]:
-    """Give for each name the one it falls to: the first kept one that it has a pair with; itself if there is none.
+    """Return for each name its leader: the first kept name that it has a pair with, or itself.
 
-    Whatever is removed has a pair with what is kept, so that nothing is lost through a chain of likenesses. And no two
-    that are kept are a pair.
+    Every removed name has a pair with a kept one, so there are no chains. No two kept names are a pair.
 
     Parameters
     ----------
     names
-        Those that are to be kept rather than others come first.
+        Names, in order of preference.
     pairs
-        Verified ones, in any order.
+        Verified pairs, in any order.
 
     Returns
     -------
     dict
-        Name to kept name; a kept one to itself.
+        Name to kept name; a kept name to itself.
 
     Examples
     --------
@@ -44,7 +43,7 @@ def leader_clusters(names: Iterable[Name], pairs: Iterable[tuple[Name, Name]]) -
 
 
 def complete_clusters(names: Iterable[Name], pairs: Iterable[tuple[Name, Name]]) -> dict[Name, Name]:
-    """Give for each name the first of its cluster, which it joins only if it has a pair with every member.
+    """Return for each name the first of its cluster; a name joins only if it has a pair with every member.
 
     Examples
     --------
@@ -55,18 +54,18 @@ def complete_clusters(names: Iterable[Name], pairs: Iterable[tuple[Name, Name]])
     """
     near = _both_ways(pairs)
     members: dict[Name, list[Name]] = {}
-    found: dict[Name, Name] = {}
+    leader: dict[Name, Name] = {}
     for name in names:
         fitting = (head for head, those in members.items() if all((name, one) in near for one in those))
-        found[name] = next(fitting, name)
-        members.setdefault(found[name], []).append(name)
-    return found
+        leader[name] = next(fitting, name)
+        members.setdefault(leader[name], []).append(name)
+    return leader
 
 
 def connected_components(names: Iterable[Name], pairs: Iterable[tuple[Name, Name]]) -> dict[Name, Name]:
-    """Give for each name the first one that it hangs together with, through however many pairs.
+    """Return for each name the first name of its connected component.
 
-    Likeness is not transitive, and this supposes that it is: the ends of a long chain have nothing in common.
+    This treats similarity as transitive, which it is not: the ends of a long chain have nothing in common.
 
     Examples
     --------

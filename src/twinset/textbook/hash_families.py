@@ -1,4 +1,4 @@
-"""Hash functions in place of permutations: one that is as good as chance, one that collides, one that is not fair."""
+"""Hash functions in place of permutations: a good one, one that collides, and an unfair one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Item = TypeVar("Item", bound=Hashable)
 
 
 def hashed(item: object, seed: int = 0) -> int:
-    """Give 64 bits that are as good as drawn by lot, the same ones for the same item and seed.
+    """Return 64 pseudorandom bits, determined by item and seed.
 
-    Each seed is a hash function. Items are told apart by what they look like (`repr`).
+    Each seed is a hash function. Items are distinguished by their `repr`.
 
     Examples
     --------
@@ -30,9 +30,9 @@ def hashed(item: object, seed: int = 0) -> int:
 
 
 def universal_hash(a: int, b: int, prime: int, n_values: int) -> Callable[[int], int]:
-    """Give the function x → ((a·x + b) mod p) mod N, for which a and b are drawn by lot.
+    """Return the function x → ((a·x + b) mod p) mod N, with random a and b.
 
-    With a prime p, N = p and a > 0 it is a permutation of 0 … p-1. N has to be far larger than the number of elements:
+    With a prime p, N = p and a > 0 it is a permutation of 0 … p-1. N must be far larger than the number of elements:
     see `collision_probability`.
 
     Examples
@@ -45,7 +45,7 @@ def universal_hash(a: int, b: int, prime: int, n_values: int) -> Callable[[int],
 
 
 def collision_probability(n_items: int, n_values: int) -> float:
-    """Give the probability that of items hashed to so many values any two get the same one.
+    """Return the probability that any two of `n_items` hashed to `n_values` values collide.
 
     Examples
     --------
@@ -60,10 +60,10 @@ def collision_probability(n_items: int, n_values: int) -> float:
 
 
 def xor_hashes(h: Callable[[Item], int], numbers: Sequence[int]) -> list[Callable[[Item], int]]:
-    """Give the hash functions x → h(x) XOR rᵢ. They look like many; for MinHash they are a bad family.
+    """Return the hash functions x → h(x) XOR rᵢ. They look independent, but are a bad family for MinHash.
 
-    It costs one hash a shingle and a number for each slot, and is found in lectures and in programs. `xor_chances`
-    shows what is wrong with it. Where the XOR comes first and a good hash after it, all is well.
+    The family costs one hash per shingle and a number per slot, and is common in lectures and programs. `xor_chances`
+    shows the flaw. XOR first and a good hash after it is sound.
 
     Examples
     --------
@@ -79,10 +79,10 @@ def xor_hashes(h: Callable[[Item], int], numbers: Sequence[int]) -> list[Callabl
 
 
 def xor_chances(values: Iterable[int], n_bits: int = 64) -> dict[int, Fraction]:
-    """Give for each of some hashes the chance that it is the least after XOR with a random number.
+    """Return the probability of each hash to be the minimum after XOR with a random number.
 
-    By halves: the first bit of the random number lets those come first that begin with 0, or those that begin with 1,
-    each with probability 1/2 however many they are; and so on, bit by bit. With a fair family all chances are equal.
+    By halves: the first bit of the random number puts those first that begin with 0, or those that begin with 1, each
+    with probability 1/2, however many they are; and so on, bit by bit. In a fair family all probabilities are equal.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""MinHash: a set in a few numbers, which agree with those of another set as often as the two are similar.
+"""MinHash: a few numbers per set, which agree between two sets as often as the sets are similar.
 
-By permutation, which is the definition. By hashing the rows, which is how it is done. And with a single hash
-function, of which the k least values are kept.
+By permutation, the definition; by hashing the rows, the usual implementation; and with a single hash function, by its k
+smallest values.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Item = TypeVar("Item", bound=Hashable)
 
 
 def minhash_by_permutation(items: Iterable[Item], position: Callable[[Item], int]) -> int:
-    """Give the minhash by its definition: the first position that holds an element, rows permuted.
+    """Return the minhash by its definition: the first position with an element, rows permuted.
 
-    The probability that two sets have equal minhashes, over all permutations, is their Jaccard similarity: whichever
-    element of either comes first, the minhashes are equal if both have it.
+    Over all permutations, two sets have equal minhashes with probability equal to their Jaccard similarity: the
+    minhashes are equal if the first element of the union is in both.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def minhash_by_permutation(items: Iterable[Item], position: Callable[[Item], int
 def minhash_by_row_hashing(
     rows: Iterable[tuple[int, Iterable[int]]], hashes: Sequence[Callable[[int], int]], n_columns: int
 ) -> list[list[float]]:
-    """Give the signatures of all columns in one pass over the rows, hash functions in place of permutations.
+    """Return the signatures of all columns in one pass over the rows, hash functions in place of permutations.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def minhash_by_row_hashing(
     Returns
     -------
     list of list
-        For each hash function the smallest value met in each column; infinity for an empty column.
+        For each hash function the minimum in each column; infinity for an empty column.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def minhash_by_row_hashing(
 
 
 def minhash_signature(items: Iterable[Item], hashes: Sequence[Callable[[Item], int]]) -> list[int]:
-    """Give the signature of one set that is not empty: for each hash function the least value of its elements.
+    """Return the signature of a non-empty set: for each hash function the minimum over its elements.
 
     It is a column of `minhash_by_row_hashing`, for elements of any kind and without a matrix.
 
@@ -97,7 +97,7 @@ def minhash_signature(items: Iterable[Item], hashes: Sequence[Callable[[Item], i
 
 
 def signature_similarity(left: Sequence[object], right: Sequence[object]) -> float:
-    """Give the share of hashes in which two signatures agree: an unbiased estimate of the Jaccard similarity.
+    """Return the share of equal hashes of two signatures: an unbiased estimate of the Jaccard similarity.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def signature_similarity(left: Sequence[object], right: Sequence[object]) -> flo
 
 
 def signature_error(similarity: float, n_hashes: int) -> float:
-    """Give the standard error of that estimate: √(s(1-s)/k). Four times the hashes halve it.
+    """Return the standard error of that estimate: √(s(1-s)/k). Four times the hashes halve it.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def signature_error(similarity: float, n_hashes: int) -> float:
 
 
 def bottom_k(hashes: Iterable[int], k: int) -> list[int]:
-    """Give the bottom-k sketch of a set: of all its hashes, by one hash function, the k least.
+    """Return the bottom-k sketch of a set: its k smallest hashes, by one hash function.
 
     Examples
     --------
@@ -132,9 +132,9 @@ def bottom_k(hashes: Iterable[int], k: int) -> list[int]:
 def bottom_k_similarity(left: Sequence[int], right: Sequence[int], k: int) -> float:
     """Estimate the Jaccard similarity from two bottom-k sketches.
 
-    The k least hashes of the union are a random sample of it, and they are known: they are the k least of both sketches
-    together. The estimate is the share of them that both sets have; if the union has no more than k elements it is
-    the similarity itself. There are no bands in such a sketch: nothing in it has a fixed place.
+    The k smallest hashes of the union are a random sample of it, and they are the k smallest of both sketches together.
+    The estimate is the share of them that both sets have, and exact if the union has at most k elements. Such a sketch
+    cannot be banded: its values have no fixed positions.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The naive search: compare everything with everything. Slow, and right by definition."""
+"""The naive search: compare all pairs. Slow, and correct by definition."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Thing = TypeVar("Thing")
 
 
 def all_pairs(sets: Mapping[Name, Iterable[Item]], threshold: float) -> Iterator[tuple[Name, Name, float]]:
-    """Compare every two sets and give the pairs at least as similar as the threshold: the exact search.
+    """Compare all pairs of sets and yield those at or above the threshold: the exact search.
 
     n sets have n(n-1)/2 pairs: a million have 5·10¹¹, which is why there is more to read.
 
@@ -37,23 +37,23 @@ def all_pairs(sets: Mapping[Name, Iterable[Item]], threshold: float) -> Iterator
 def most_similar(
     query: Thing, items: Mapping[Name, Thing], k: int, similarity: Callable[[Thing, Thing], float]
 ) -> list[tuple[Name, float]]:
-    """Compare a query with every item and give the k most similar, best first; among equals the earlier one first.
+    """Compare a query with every item and return the k most similar, best first, ties by order.
 
     Parameters
     ----------
     query
-        What is asked for.
+        The query item.
     items
-        What there is, by name.
+        The items by name.
     k
-        How many are wanted.
+        Number of results.
     similarity
-        Of two of them: `jaccard`, `weighted_jaccard`, `cosine`. For a distance, give it with a minus sign.
+        Similarity of two items: `jaccard`, `weighted_jaccard`, `cosine`. A distance needs a minus sign.
 
     Returns
     -------
     list of tuple
-        Names and similarities. Those without any similarity (0, or for a distance infinity) are given too, last.
+        Names and similarities. Those without similarity (0, or infinite distance) are included, last.
 
     Examples
     --------

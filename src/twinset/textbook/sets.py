@@ -1,4 +1,4 @@
-"""Sets, bags and weighted sets: how similar two are, and how many are written as one matrix."""
+"""Sets, bags and weighted sets: their similarity, and their characteristic matrix."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Name = TypeVar("Name", bound=Hashable)
 
 
 def jaccard(left: Iterable[Hashable], right: Iterable[Hashable]) -> float:
-    """Give the Jaccard similarity of two sets: what they share, of all that is in either.
+    """Return the Jaccard similarity of two sets: the size of the intersection divided by that of the union.
 
-    Two `Counter` objects are compared as bags. Two empty sets share nothing: 0.
+    Two `Counter` objects are compared as bags. Two empty sets have similarity 0.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def jaccard(left: Iterable[Hashable], right: Iterable[Hashable]) -> float:
 
 
 def jaccard_distance(left: Iterable[Hashable], right: Iterable[Hashable]) -> float:
-    """Give the Jaccard distance: one less the similarity.
+    """Return the Jaccard distance: one minus the similarity.
 
     Examples
     --------
@@ -54,9 +54,9 @@ def jaccard_distance(left: Iterable[Hashable], right: Iterable[Hashable]) -> flo
 
 
 def containment(inner: Iterable[Hashable], outer: Iterable[Hashable]) -> float:
-    """Give the share of one set that is in another.
+    """Return the share of one set that is in another.
 
-    A quotation is contained in the book it was taken from, and hardly similar to it.
+    A quotation is contained in its book, and hardly similar to it.
 
     Examples
     --------
@@ -75,9 +75,9 @@ def _as_set(items: Iterable[Hashable]) -> frozenset[Hashable]:
 
 
 def weighted_jaccard(left: Mapping[Item, float], right: Mapping[Item, float]) -> float:
-    """Give the Jaccard similarity of weighted sets: the sum of the lesser weights by the sum of the greater ones.
+    """Return the Jaccard similarity of weighted sets: the sum of minimum weights divided by that of maximum weights.
 
-    What a set does not have weighs 0 in it. Weights of 1 make it the similarity of sets, whole numbers that of bags.
+    An absent element has weight 0. Weights of 1 give the similarity of sets, integers that of bags.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def weighted_jaccard(left: Mapping[Item, float], right: Mapping[Item, float]) ->
     0.5
     """
     every = left.keys() | right.keys()
-    # `fsum` adds without rounding, so that the order of the items is nothing to the result.
+    # `fsum` rounds only once, so that the order of the items does not matter.
     least, most = (math.fsum(pick(left.get(x, 0), right.get(x, 0)) for x in every) for pick in (min, max))
     return least / most if most else 0.0
 
@@ -95,7 +95,7 @@ def weighted_jaccard(left: Mapping[Item, float], right: Mapping[Item, float]) ->
 def characteristic_matrix(sets: Mapping[Name, Iterable[Item]], rows: Sequence[Item] | None = None) -> list[list[int]]:
     """Write sets as columns of a matrix: 1 where the row's element is in the column's set.
 
-    It is a way to see things, not to store them: it has a row for every possible element, and nearly all of it is 0.
+    It is a way to visualise sets, not to store them: it has a row for every possible element, and is nearly all 0.
 
     Examples
     --------

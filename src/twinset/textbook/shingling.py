@@ -26,7 +26,7 @@ def shingle_list(
     squeezed: bool = True,
     split: bool = True,
 ) -> list[Shingle]:
-    """Give the shingles of a text in order, repeated ones included: runs of k words or of k characters.
+    """Return the shingles of a text in order, with repeats: runs of k words or of k characters.
 
     A text with fewer than k tokens has one shingle, all of it; a text without tokens has none.
 
@@ -37,7 +37,7 @@ def shingle_list(
     shingle
         ``word:K`` or ``char:K``.
     lowercase, nfc, squeezed, split
-        The steps that bring the text to its one form; each can be turned off.
+        The normalisation steps; each can be turned off.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def shingle_list(
 def shingles(
     text: str, shingle: str = "word:5", *, bag: bool = False, **steps: bool
 ) -> frozenset[Shingle] | Counter[Shingle]:
-    """Give the shingles of a text as a set or, with `bag`, as a `Counter` of how often each stands there.
+    """Return the shingles of a text as a set or, with `bag`, as a `Counter` of occurrences.
 
     Examples
     --------
@@ -78,12 +78,12 @@ def shingles(
     >>> shingles("abcab", "char:2", bag=True)
     Counter({'ab': 2, 'bc': 1, 'ca': 1})
     """
-    found = shingle_list(text, shingle, **steps)
-    return Counter(found) if bag else frozenset(found)
+    listed = shingle_list(text, shingle, **steps)
+    return Counter(listed) if bag else frozenset(listed)
 
 
 def bag_as_set(items: Iterable[Item]) -> frozenset[tuple[Item, int]]:
-    """Make a bag a set: the n-th occurrence of an item becomes the pair of the item and n.
+    """Turn a bag into a set: the n-th occurrence of an item becomes the pair of the item and n.
 
     The Jaccard similarity of two such sets is that of the bags, in which repeated items count.
 

@@ -1,4 +1,4 @@
-"""Vectors: cosine, angle and distance, and random hyperplanes, which make bits of them."""
+"""Vectors: cosine, angle and distance, and the bits of random hyperplanes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Vector = Sequence[float]
 
 
 def cosine(left: Vector, right: Vector) -> float:
-    """Give the cosine of the angle between two vectors: 1 in the same direction, 0 at a right angle.
+    """Return the cosine of the angle between two vectors: 1 in the same direction, 0 at a right angle.
 
-    A vector of zeros has no direction, and is like none: 0.
+    A zero vector has no direction; its cosine is 0.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def cosine(left: Vector, right: Vector) -> float:
 
 
 def angle(left: Vector, right: Vector) -> float:
-    """Give the angle between two vectors, from 0 to π.
+    """Return the angle between two vectors, from 0 to π.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def angle(left: Vector, right: Vector) -> float:
 
 
 def hyperplane_bit(vector: Vector, normal: Vector) -> int:
-    """Say on which side of a hyperplane through the origin a vector lies: 1 on the side its normal points to.
+    """Return the side of a hyperplane through the origin: 1 on the side its normal points to.
 
     Examples
     --------
@@ -56,9 +56,9 @@ def hyperplane_bit(vector: Vector, normal: Vector) -> int:
 
 
 def hyperplane_bits(vector: Vector, normals: Sequence[Vector]) -> tuple[int, ...]:
-    """Give the bits of a vector for several hyperplanes; normals are drawn by lot, each coordinate by the bell curve.
+    """Return the bits of a vector for several hyperplanes, with normally distributed normals.
 
-    The bits are a signature: `candidates` cuts those of L·k hyperplanes into L tables of k bits.
+    The bits are a signature: `candidates` splits those of L·k hyperplanes into L tables of k bits.
 
     Examples
     --------
@@ -69,10 +69,10 @@ def hyperplane_bits(vector: Vector, normals: Sequence[Vector]) -> tuple[int, ...
 
 
 def hyperplane_agreement(left: Vector, right: Vector) -> float:
-    """Give the probability that two vectors lie on the same side of a random hyperplane: 1 - angle/π.
+    """Return the probability that two vectors lie on the same side of a random hyperplane: 1 - angle/π.
 
-    The hyperplane cuts the plane of the two vectors in a line, of any direction as likely as of any other. It parts
-    them if it runs through the angle between them.
+    The hyperplane intersects the plane of the two vectors in a line of uniformly random direction. It separates them if
+    that line runs through the angle between them.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def _product(left: Vector, right: Vector) -> float:
 
 
 def euclidean_distance(left: Vector, right: Vector) -> float:
-    """Give the length of the straight line between two points.
+    """Return the Euclidean distance of two points.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def euclidean_distance(left: Vector, right: Vector) -> float:
 
 
 def cosine_of_distance(distance: float) -> float:
-    """Give the cosine of two vectors of length 1 that are so far apart: 1 - d²/2.
+    """Return the cosine of two vectors of length 1 at this distance: 1 - d²/2.
 
     Examples
     --------
@@ -109,11 +109,11 @@ def cosine_of_distance(distance: float) -> float:
 
 
 def near_or_far(left: Vector, right: Vector, radius: float, factor: float) -> str:
-    """Say what (R, cR) search has to do with a point: find it, not find it, or as it pleases.
+    """Classify a point for (R, cR) search: to be found, not to be found, or either.
 
-    Who searches approximately promises this: what lies within R is found with at least a probability p₁, what lies
-    beyond c·R with at most a lesser one, p₂. In between nothing is promised. k bits and L tables drive the two
-    probabilities apart; a check of the true distance removes what is too far.
+    Approximate search guarantees that a point within R is found with at least a probability p₁, and one beyond c·R with
+    at most a smaller p₂. In between nothing is guaranteed. k bits and L tables drive the two probabilities apart;
+    checking the true distance removes what is too far.
 
     Examples
     --------

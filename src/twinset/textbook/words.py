@@ -1,4 +1,4 @@
-"""Text and its words: the one form that text is brought to, and what counts as a word in it."""
+"""Text and its words: normalisation, and the definition of a word."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 __all__ = ["is_single", "is_word_character", "normalize", "squeeze", "tokens"]
 
-# Scripts written without spaces: a word character of these is a word by itself. First and last code points.
+# Scripts written without spaces: each of their word characters is a word. First and last code points.
 HAN = (
     *((0x3005, 0x3005), (0x3007, 0x3007), (0x3021, 0x3029), (0x3038, 0x303B)),
     *((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF)),
@@ -19,7 +19,7 @@ KHMER = ((0x1780, 0x17FF),)
 MYANMAR = ((0x1000, 0x109F), (0xA9E0, 0xA9FF), (0xAA60, 0xAA7F))
 WITHOUT_SPACES = HAN + KANA + THAI + LAO + KHMER + MYANMAR
 
-# Emoji and other pictures: no word characters, yet each is a word by itself.
+# Emoji and other symbols: not word characters, but each is a word.
 EMOJI = (
     *((0x231A, 0x231B), (0x23E9, 0x23FA), (0x2600, 0x27BF), (0x2B1B, 0x2B1C), (0x2B50, 0x2B50)),
     *((0x2B55, 0x2B55), (0x1F000, 0x1F0FF), (0x1F1E6, 0x1F1FF), (0x1F200, 0x1F2FF), (0x1F300, 0x1FAFF)),
@@ -27,10 +27,10 @@ EMOJI = (
 
 
 def normalize(text: str, *, lowercase: bool = True, nfc: bool = True) -> str:
-    """Bring text to its one form: NFC, then lower case, code point by code point.
+    """Normalise text: NFC, then lower case, code point by code point.
 
-    Lower case is Unicode's simple mapping, which never looks at the neighbours (a final sigma stays σ) and
-    never changes the number of code points (İ becomes i).
+    Lower case is Unicode's simple mapping, which ignores context (a final sigma stays σ) and never changes the number
+    of code points (İ becomes i).
 
     Examples
     --------
@@ -46,7 +46,7 @@ def normalize(text: str, *, lowercase: bool = True, nfc: bool = True) -> str:
 
 
 def is_word_character(character: str) -> bool:
-    """Say whether a character belongs to words: letters, numbers, marks and the underscore.
+    """Return whether a character belongs to words: letters, numbers, marks and the underscore.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def is_word_character(character: str) -> bool:
 
 
 def is_single(character: str) -> bool:
-    """Say whether a character is a word by itself: of a script written without spaces, or an emoji.
+    """Return whether a character is a word by itself: of a script written without spaces, or an emoji.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def _within(character: str, ranges: Iterable[tuple[int, int]]) -> bool:
 
 
 def tokens(text: str, *, split: bool = True) -> list[str]:
-    """Cut text into words: maximal runs of word characters.
+    """Split text into words: maximal runs of word characters.
 
     With `split`, each character of a script written without spaces, and each emoji, is a word by itself.
 
@@ -86,25 +86,25 @@ def tokens(text: str, *, split: bool = True) -> list[str]:
     >>> tokens("東京tower🗼!")
     ['東', '京', 'tower', '🗼']
     """
-    found: list[str] = []
+    words: list[str] = []
     inside = False
     for character in text:
         if split and is_single(character):
-            found.append(character)
+            words.append(character)
             inside = False
         elif is_word_character(character):
             if inside:
-                found[-1] += character
+                words[-1] += character
             else:
-                found.append(character)
+                words.append(character)
             inside = True
         else:
             inside = False
-    return found
+    return words
 
 
 def squeeze(text: str) -> str:
-    """Make each run of white space one space, and strip the ends.
+    """Replace each run of white space by one space, and strip the ends.
 
     Examples
     --------

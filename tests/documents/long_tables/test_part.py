@@ -199,7 +199,7 @@ def test_codes_that_no_row_uses_are_no_groups(tmp_path: Path) -> None:
     codes = pa.DictionaryArray.from_arrays(pa.array([2, None, 2, 0], pa.int8()), pa.array(["a", "b", "c"]))
     table = pa.table({"user": codes, "movie": ["x", "y", "z", "x"]})
     with pytest.raises(RowError, match="row 1, counted from 0: the group 'user' is null"):
-        part_of(table, scratch=tmp_path / "a").laid()
+        part_of(table, scratch=tmp_path / "a").stored()
     part = part_of(table, scratch=tmp_path / "b", on_error="skip")
     rows = read_all([part])
     assert rows.ids == ["c", "a", "table:1"]
@@ -230,7 +230,7 @@ def test_bad_rows_stop_or_are_named(form: str, text: str, reason: str, tmp_path:
     path = tmp_path / f"bad.{form}"
     path.write_text(text)
     with pytest.raises(RowError, match=reason) as caught:
-        part_of(path, scratch=tmp_path / "a", weight="rating").laid()
+        part_of(path, scratch=tmp_path / "a", weight="rating").stored()
     assert str(path) in str(caught.value)
     part = part_of(path, scratch=tmp_path / "b", weight="rating", on_error="skip")
     rows = read_all([part])
@@ -244,7 +244,7 @@ def test_groups_that_are_not_utf8_are_never_merged(tmp_path: Path) -> None:
     path = tmp_path / "odd.csv"
     path.write_bytes(b"user,movie\n\xff,x\n\xfe,x\na,\xff\nb,\xfe\n")
     with pytest.raises(RowError, match="line 2: the group 'user' is not UTF-8"):
-        part_of(path, scratch=tmp_path / "a").laid()
+        part_of(path, scratch=tmp_path / "a").stored()
     rows = read_all([part_of(path, scratch=tmp_path / "b", on_error="skip")])
     assert rows.ids == ["a", "b", f"{path}:0", f"{path}:1"]
     assert rows.texts[0] == rows.texts[1] == hash_of("\ufffd").to_bytes(8, "little")
@@ -259,7 +259,7 @@ def test_weights_of_nothing_make_an_empty_group(tmp_path: Path) -> None:
 def test_weights_that_add_up_to_more_than_a_number(tmp_path: Path) -> None:
     table = pa.table({"user": ["a", "b", "a"], "movie": ["x", "x", "x"], "rating": [1e308, 3, 1e308]})
     with pytest.raises(RowError, match="group 'a': the weights"):
-        part_of(table, scratch=tmp_path / "a", weight="rating").laid()
+        part_of(table, scratch=tmp_path / "a", weight="rating").stored()
     rows = read_all([part_of(table, scratch=tmp_path / "b", weight="rating", on_error="skip")])
     assert rows.ids == ["a", "b"]
     assert rows.texts[0] is None
@@ -270,7 +270,7 @@ def test_a_group_that_is_too_large_is_named(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(sort, "MAX_ROW_BYTES", 16)
     table = pa.table({"user": list("abaa"), "movie": [1, 1, 2, 3]})
     with pytest.raises(RowError, match="group 'a': the group has 3 elements; at most 2 are read"):
-        part_of(table, scratch=tmp_path / "a").laid()
+        part_of(table, scratch=tmp_path / "a").stored()
     rows = read_all([part_of(table, scratch=tmp_path / "b", on_error="skip")])
     assert rows.ids == ["a", "b"]
     assert [text is None for text in rows.texts] == [True, False]
@@ -283,10 +283,10 @@ def test_by_needs_one_value_a_group(tmp_path: Path) -> None:
     assert rows.by == ["de", None]
     bad = pa.table({"user": ["b", "a"], "movie": [1, 2], "land": ["se", "fr"]})
     with pytest.raises(ColumnError, match=r"--by land: the group '[ab]' has "):
-        part_of(good, bad, scratch=tmp_path / "b", by="land").laid()
+        part_of(good, bad, scratch=tmp_path / "b", by="land").stored()
     same = pa.table({"user": ["a", "a"], "movie": [1, 2], "land": ["x", "y"]})
     with pytest.raises(ColumnError, match="the group 'a' has 'x' in one row and 'y' in another"):
-        part_of(same, scratch=tmp_path / "c", by="land").laid()
+        part_of(same, scratch=tmp_path / "c", by="land").stored()
 
 
 def test_what_has_no_meaning_is_refused(tmp_path: Path) -> None:
@@ -314,7 +314,7 @@ def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
     part = part_of(path, scratch=tmp_path / "scratch")
     path.write_text("user,movie\na,x\nb,y\n")
     with pytest.raises(SourceError, match="changed while it was being read"):
-        part.laid()
+        part.stored()
 
 
 @given(sizes=st.lists(st.integers(1, 50)), most=st.integers(1, 60))

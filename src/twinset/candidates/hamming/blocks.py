@@ -1,7 +1,7 @@
-"""Bit codes cut into blocks: which bits to look at together, so that few pairs meet that are not within the distance.
+"""Choose the blocks of bits of a Hamming join, so that few pairs collide that are not within the distance.
 
-The data decide. A bit in which all codes agree tells nothing and is in no block; a bit that is nearly always zero tells
-little, and a block gets more of such bits. Whatever is chosen, no pair is missed: it is only a matter of time.
+The choice depends on the data. A bit in which all codes agree is in no block; a block gets more bits where they are
+nearly always zero. No choice misses a pair: only the time differs.
 """
 
 from dataclasses import dataclass
@@ -15,18 +15,20 @@ from twinset.schema import Codes, Hashes, Numbers
 
 MOST_BLOCKS = 32
 
-# Nanoseconds on one core: grouping a code by a block, a place of the table, visiting two buckets, beginning to compare
-# a code with a bucket, comparing two codes of two buckets, and of all codes. Only the choice of blocks rests on them.
+# Nanoseconds on one core: grouping a code by a block, a slot of the table, visiting two buckets, starting to compare a
+# code with a bucket, comparing two codes of two buckets, and two of all codes. Only the choice of blocks uses them.
 _JOIN_COSTS = np.array([6.0, 1.0, 6.0, 2.7, 0.15, 0.15])
-_QUERY_COSTS = np.array([0.0, 4.0, 15.0, 15.0, 0.2])  # of one query; a place of the table, divided by the codes
-_COUNTED = 4096  # codes whose ones are counted
-_SAMPLED = 128  # codes compared with each other before it is believed that blocks pay
+_QUERY_COSTS = np.array(
+    [0.0, 4.0, 15.0, 15.0, 0.2]
+)  # of one query; the slot of the table is divided by the number of codes
+_COUNTED = 4096  # codes whose one bits are counted
+_SAMPLED = 128  # codes compared with each other to check that blocks pay
 _LEAST_GAIN = 0.7
 
 
 @dataclass(frozen=True)
 class Side:
-    """Codes ready for the kernels: uint64 (words, n + LANES), and the number of each, uint32 (n)."""
+    """Codes as the kernels take them: uint64 (words, n + LANES), and their numbers, uint32 (n)."""
 
     codes: Hashes
     numbers: Numbers
@@ -36,28 +38,25 @@ class Side:
 
     @classmethod
     def of(cls, codes: Codes, numbers: Numbers) -> "Side":
-        """Lay out codes given as rows (n, words)."""
+        """Convert codes given as rows (n, words)."""
         return cls.copied(codes.T, numbers)
 
     @classmethod
     def copied(cls, words: Hashes, numbers: Numbers) -> "Side":
-        """Copy (words, n) to where there is room behind the last."""
+        """Copy (words, n) with padding."""
         codes = np.empty((len(words), words.shape[1] + LANES), np.uint64)
         codes[:, : words.shape[1]] = words
         codes[:, words.shape[1] :] = 0
         return cls(codes, numbers)
 
     def part(self, start: int, end: int) -> "Side":
-        """Codes of some places."""
+        """Slice of the codes."""
         return Side.copied(self.codes[:, start:end], self.numbers[start:end])
 
 
 @dataclass(frozen=True)
 class BitBlock:
-    """Some bits of a code: masks uint64 (words).
-
-    Two codes meet in the block if they differ in at most `radius` of these bits.
-    """
+    """A block of bits, masks uint64 (words). Two codes collide if they differ in at most `radius` of these bits."""
 
     masks: Hashes
     radius: int
@@ -70,10 +69,10 @@ class BitBlock:
 
 @dataclass(frozen=True)
 class Choice:
-    """How to find the pairs within a distance of two sides.
+    """The blocks for a join of two sides.
 
-    `blocks`: pairs within the distance meet in one of them at least; without any, all pairs are compared. `possible`
-    is false if so many bits differ in every pair that there is none.
+    Pairs within the distance collide in at least one of `blocks`; without blocks all pairs are compared. `possible` is
+    false if every pair differs in too many fixed bits.
     """
 
     blocks: tuple[BitBlock, ...]
@@ -101,26 +100,23 @@ def choose(left: Side, right: Side, same: bool, distance: int) -> Choice:
 
 
 def choose_for_queries(side: Side, distance: int) -> tuple[BitBlock, ...]:
-    """Choose blocks of a table that is to be asked for what is within a distance of single codes.
-
-    There is at least one, of all bits that tell anything, or of one bit if none does.
-    """
+    """Choose blocks of a table for queries: at least one, of all informative bits, or of one bit if none is."""
     free, _ = _free_bits(side, side)
     if not free.any():
         free = np.zeros_like(free)
         free[0] = 1
     bits = sum(int(word).bit_count() for word in free)
     single = Side(side.codes, side.numbers[: min(1, len(side))])
-    costs = _QUERY_COSTS / np.array([1.0, max(1, len(side)), 1.0, 1.0, 1.0])  # so that tables stay about as long as n
+    costs = _QUERY_COSTS / np.array([1.0, max(1, len(side)), 1.0, 1.0, 1.0])  # so that the tables have about n slots
     blocks, _ = _cut(single, side, free, min(distance, bits - 1), 1.0, costs)
     return blocks
 
 
 def _free_bits(left: Side, right: Side) -> tuple[Hashes, int]:
-    """The bits in which pairs may agree or differ, and in how many others all pairs differ."""
+    """Bits in which pairs may differ, and the number of others in which all pairs differ."""
     fixed = np.empty((2, 2, len(left.codes)), np.uint64)
-    for side, found in ((left, fixed[0]), (right, fixed[1])):
-        kernels.fixed_bits(side.codes, len(side), found)
+    for side, bits in ((left, fixed[0]), (right, fixed[1])):
+        kernels.fixed_bits(side.codes, len(side), bits)
     (every, some), (theirs, any_of_them) = fixed
     settled = ~(every ^ some) & ~(theirs ^ any_of_them)
     differing = settled & (some ^ any_of_them)
@@ -130,11 +126,11 @@ def _free_bits(left: Side, right: Side) -> tuple[Hashes, int]:
 def _cut(
     left: Side, right: Side, free: Hashes, distance: int, half: float, costs: npt.NDArray[np.float64]
 ) -> tuple[tuple[BitBlock, ...], float]:
-    """The cheapest blocks of the free bits, and what they are expected to cost."""
+    """Cheapest blocks of the free bits, and their expected cost."""
     shares = [_shares_of_ones(side) for side in (left, right)]
     agree = shares[0] * shares[1] + (1.0 - shares[0]) * (1.0 - shares[1])
     places = np.flatnonzero(np.unpackbits(free.view(np.uint8), bitorder="little"))
-    # Neighbouring bits are often alike, so they are dealt to different blocks: each of its bits tells a block more.
+    # Neighbouring bits are often correlated, so they go to different blocks.
     order = places[np.argsort(np.round(agree[places], 2), kind="stable")]
     chosen = np.empty(len(order), np.int64)
     radii = np.empty(MOST_BLOCKS, np.int64)
@@ -160,7 +156,7 @@ def _shares_of_ones(side: Side) -> npt.NDArray[np.float64]:
 
 
 def _sampled_shares(left: Side, right: Side, same: bool, blocks: tuple[BitBlock, ...]) -> npt.NDArray[np.float64]:
-    """The share of pairs that meet in each block, among a few codes: bits may depend on each other."""
+    """Share of pairs that collide in each block, among a few codes: bits may depend on each other."""
     few = []
     for side in (left, right):
         step = max(1, len(side) // _SAMPLED)

@@ -1,4 +1,4 @@
-"""Which bits of codes say most, and how to cut them into blocks."""
+"""Statistics of code bits, and the choice of blocks."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from twinset.compiled import inlined, kernel
 from twinset.compiled.bytes_kernels import U, ones
 
 WIDEST = 22
-"""Bits of a block at most: its table has a place for each of 2^22 keys."""
+"""Maximum bits of a block: its table has 2^22 slots."""
 
 
 @kernel("void(uint64[:, ::1], int64, uint64[:, ::1])")
@@ -24,7 +24,7 @@ def fixed_bits(codes, total, found):  # type: ignore[no-untyped-def]
 
 @kernel("void(uint64[:, ::1], int64, int64, int64[::1])")
 def count_ones(codes, total, step, counts):  # type: ignore[no-untyped-def]
-    """counts int64 (64 · words), written: in how many of the codes 0, step, 2 step, … each bit is one."""
+    """counts int64 (64 · words), written: number of the codes 0, step, 2 step, … with a one in each bit."""
     counts[:] = 0
     for word in range(codes.shape[0]):
         ours = counts[64 * word : 64 * word + 64]
@@ -36,7 +36,7 @@ def count_ones(codes, total, step, counts):  # type: ignore[no-untyped-def]
 
 @inlined
 def subsets(width, radius):  # type: ignore[no-untyped-def]
-    """In how many ways up to `radius` of `width` bits can be chosen."""
+    """Number of subsets of up to `radius` of `width` bits."""
     total, term = 1.0, 1.0
     for size in range(1, min(width, radius) + 1):
         term *= (width - size + 1) / size
@@ -48,8 +48,8 @@ def subsets(width, radius):  # type: ignore[no-untyped-def]
 def block_cost(width, radius, meeting, left, right, half, costs):  # type: ignore[no-untyped-def]
     """Nanoseconds to group `left` and `right` codes by a block and compare those whose keys are near.
 
-    `meeting` is the share of all pairs that are compared, `half` 0.5 if the two sides are the same codes. costs:
-    grouping a code, a place of the table, visiting two buckets, beginning to compare a code, comparing two codes.
+    `meeting`: share of all pairs that are compared; `half`: 0.5 if the two sides are the same codes. costs: grouping a
+    code, a slot of the table, visiting two buckets, starting to compare a code, comparing two codes.
     """
     buckets = 2.0**width
     flips = subsets(width, radius)
@@ -63,10 +63,10 @@ def block_cost(width, radius, meeting, left, right, half, costs):  # type: ignor
 
 @inlined
 def deal_bit(agree, radii, widths, shares, spread):  # type: ignore[no-untyped-def]
-    """Give a bit to the block that brings most pairs together; return which, or -1 if all are as wide as may be.
+    """Assign a bit to the block with the most collisions; return that block, or -1 if all have the maximum width.
 
     spread float64 (blocks, most): spread[b, e] is the probability that block b differs in e bits. A pair agrees in the
-    bit with probability `agree`, whatever the other bits are.
+    bit with probability `agree`, independently.
     """
     block = -1
     for b in range(len(radii)):
@@ -84,15 +84,14 @@ def deal_bit(agree, radii, widths, shares, spread):  # type: ignore[no-untyped-d
 
 @kernel("float64(float64[::1], int64, int64, float64, float64, float64, float64[::1], int64[::1], int64[::1])")
 def choose_blocks(agree, distance, most, left, right, half, costs, chosen, radii):  # type: ignore[no-untyped-def]
-    """Cut bits into blocks so that finding all pairs within `distance` costs least; return what that is.
+    """Split bits into blocks so that finding all pairs within `distance` costs least; return that cost.
 
-    If the radii of the blocks plus one each add up to distance + 1, then of two codes that differ in at most `distance`
-    bits one block differs in no more bits than its radius: otherwise they would differ in more. (Norouzi, Punjani,
-    Fleet, CVPR 2012; with all radii 0, Manku, Jain, Das Sarma, WWW 2007.) Every number of blocks up to `most` is
-    tried, and for each every number of bits, dealt in the order given.
+    If the radii plus one each add up to distance + 1, then two codes that differ in at most `distance` bits differ in
+    some block in no more bits than its radius. (Norouzi, Punjani, Fleet, CVPR 2012; with all radii 0, Manku, Jain, Das
+    Sarma, WWW 2007.) Tries every number of blocks up to `most` and every number of bits, assigned in the order given.
 
-    agree float64 (bits): the probability that a pair agrees in each bit, the least first. chosen int64 (bits), written:
-    the block of each bit, -1 for none; radii int64, written: of each block, -1 behind the last.
+    agree float64 (bits), ascending: the probability that a pair agrees in each bit. chosen int64 (bits), written: the
+    block of each bit, or -1; radii int64, written: of each block, -1 after the last.
     """
     bits = len(agree)
     cheapest = np.inf
@@ -124,9 +123,9 @@ def choose_blocks(agree, distance, most, left, right, half, costs, chosen, radii
 
 @kernel("void(uint64[:, ::1], int64, uint64[:, ::1], int64, boolean, uint64[:, ::1], int64[::1], float64[::1])")
 def meeting_shares(left, n_left, right, n_right, same, masks, radii, shares):  # type: ignore[no-untyped-def]
-    """shares float64 (blocks), written: the share of pairs that each block brings together.
+    """shares float64 (blocks), written: the share of pairs that collide in each block.
 
-    masks uint64 (blocks, words); of one and the same codes, each is paired with those after it.
+    masks uint64 (blocks, words). With `same`, each code is paired with those after it.
     """
     pairs = n_left * (n_left - 1) // 2 if same else n_left * n_right
     for block in range(len(radii)):

@@ -1,17 +1,16 @@
-"""Bit codes to all pairs within a number of bits, exactly, whatever the codes are like.
+"""Exact join of bit codes: all pairs within a Hamming distance.
 
-Why nothing is missed. Cut the bits of a code into m blocks and give each a radius, so that the radii plus one each add
-up to d + 1. Two codes that differ in at most d bits differ, in one of the blocks at least, in no more bits than its
-radius: otherwise they would differ in d + 1 or more. So it is enough to look, block by block, at the pairs whose keys
-(the bits of the block) differ in at most its radius. For 1,000,000 random codes of 64 bits and d = 3 these are four
-blocks of 16 bits with radius 0: codes are grouped by each in turn, and a code is compared with 15 others a block.
+Why nothing is missed. Split the bits of a code into m blocks with radii that, plus one each, add up to d + 1. Two codes
+that differ in at most d bits differ in at least one block in no more bits than its radius: otherwise they would differ
+in d + 1 or more. So only pairs whose keys (the bits of a block) differ in at most its radius are compared. For
+1,000,000 random codes of 64 bits and d = 3 these are four blocks of 16 bits with radius 0, and a code is compared with
+15 others per block.
 
-Why each pair comes once. A pair is left to the first block in which it meets.
+Why each pair comes once. A pair belongs to the first block in which it collides.
 
-Crowded buckets. Where two buckets would take too many comparisons, their codes are a smaller problem of the same kind:
-the bits of the block are settled, so other blocks are chosen from the remaining bits, by what these tell among these
-codes, and so on, until comparing all is cheaper. That is done to eight codes at once. Codes in which so few bits are
-free that all are within the distance are the answer, and as long as the answer is.
+Crowded buckets. Where two buckets would take too many comparisons, they are joined recursively: other blocks are chosen
+from the remaining bits by their statistics among these codes, until comparing all pairs, eight codes at once, is
+cheaper. Where so few bits remain that all pairs are within the distance, the work is proportional to the output.
 
 Norouzi, Punjani, Fleet: Fast Search in Hamming Space with Multi-Index Hashing, CVPR 2012. Manku, Jain, Das Sarma:
 Detecting Near-Duplicates for Web Crawling, WWW 2007.
@@ -29,14 +28,14 @@ from twinset.candidates.hamming.blocks import BitBlock, Side, choose
 from twinset.errors import OptionError
 from twinset.schema import Codes, Hashes, Numbers, Places
 
-_ROOM = 1 << 16  # pairs handed over at a time
-_CROWD = 1 << 22  # comparisons of two buckets that are simply made; more are worth a closer look
-_TILE = 2048  # codes that stay in the processor's first cache while all others go by
+_ROOM = 1 << 16  # pairs per batch
+_CROWD = 1 << 22  # comparisons of two buckets that are done directly; more are joined recursively
+_TILE = 2048  # codes that stay in the first-level cache while all others pass
 
 
 @dataclass(frozen=True)
 class CodePairs:
-    """Pairs of codes: their numbers, uint32 (n, 2), and in how many bits they differ, uint16 (n)."""
+    """Pairs of codes: their numbers, uint32 (n, 2), and their distances in bits, uint16 (n)."""
 
     numbers: Numbers
     distances: npt.NDArray[np.uint16]
@@ -46,7 +45,7 @@ class CodePairs:
 
 
 def as_codes(codes: npt.NDArray[np.uint64]) -> Codes:
-    """Give codes as rows of words: uint64 (n, words), of (n,) for codes of 64 bits.
+    """Return codes as rows of words, uint64 (n, words); (n,) are codes of 64 bits.
 
     Examples
     --------
@@ -62,21 +61,13 @@ def as_codes(codes: npt.NDArray[np.uint64]) -> Codes:
 
 
 def within(codes: Codes, distance: int) -> Iterator[CodePairs]:
-    """All pairs of codes that differ in at most `distance` bits, a portion at a time, in no order.
+    """Yield all pairs of codes that differ in at most `distance` bits, in batches, unordered.
 
-    Codes that are equal are pairs too: collapse them first where there are many, as `twinset.find_pairs` does.
+    Equal codes are pairs too: where there are many, collapse them first, as `twinset.find_pairs` does.
 
-    Parameters
-    ----------
-    codes
-        uint64 (n,) or (n, words).
-    distance
-        The most bits in which a pair differs; 0 or more.
-
-    Yields
-    ------
-    CodePairs
-        By place in `codes`, the lesser first.
+    codes: uint64 (n,) or (n, words).
+    distance: maximum number of differing bits; 0 or more.
+    Yields pairs by position in `codes`, the smaller first.
 
     Examples
     --------
@@ -91,7 +82,7 @@ def within(codes: Codes, distance: int) -> Iterator[CodePairs]:
 
 
 def across(left: Codes, right: Codes, distance: int) -> Iterator[CodePairs]:
-    """All pairs of a code on the left and one on the right that differ in at most `distance` bits.
+    """Yield all pairs of a left code and a right code that differ in at most `distance` bits.
 
     Examples
     --------
@@ -106,10 +97,10 @@ def across(left: Codes, right: Codes, distance: int) -> Iterator[CodePairs]:
 
 @dataclass(frozen=True)
 class Join:
-    """Two sides, or one and the same, of which all pairs within a distance are wanted.
+    """A join of two sides, or of one with itself, within a distance.
 
-    `tables` gives the work table by table, `spans` of a table cut it for several threads, and `pairs` does a span. Any
-    way of cutting gives the same pairs. `earlier` and `allowed` are blocks, and their radii, whose pairs are known.
+    `tables` gives the work table by table, `spans` splits a table for several threads, and `pairs` joins a span. The
+    pairs do not depend on the split. `earlier` and `allowed` are blocks and radii whose pairs are known already.
     """
 
     left: Side
@@ -121,13 +112,13 @@ class Join:
 
     @classmethod
     def within(cls, codes: Codes, distance: int) -> "Join":
-        """All pairs of some codes."""
+        """Join some codes with themselves."""
         side = _sides(as_codes(codes))[0]
         return cls(side, side, True, _checked(distance, side), *_nothing(side))
 
     @classmethod
     def across(cls, left: Codes, right: Codes, distance: int) -> "Join":
-        """Pairs of a code on the left and a code on the right, each numbered by itself."""
+        """Join the left codes with the right codes, each side numbered from 0."""
         ours, theirs = as_codes(left), as_codes(right)
         if ours.shape[1] != theirs.shape[1]:
             raise OptionError(
@@ -138,7 +129,7 @@ class Join:
         return cls(one, other, False, _checked(distance, one), *_nothing(one))
 
     def tables(self) -> Iterator["Table | Whole"]:
-        """The work: a table for each block, or all pairs where there is nothing to gain."""
+        """Yield the work: a table for each block, or all pairs where blocks do not pay."""
         if not len(self.left) or not len(self.right):
             return
         choice = choose(self.left, self.right, self.same, self.distance)
@@ -188,10 +179,7 @@ class Join:
 
 @dataclass(frozen=True)
 class Table:
-    """Both sides of a join, grouped by the key of a block.
-
-    Key k is at the places starts[k]:starts[k + 1].
-    """
+    """Both sides of a join, grouped by the key of a block: key k has the codes starts[k]:starts[k + 1]."""
 
     join: Join
     block: BitBlock
@@ -210,68 +198,68 @@ class Table:
         return cls(join, block, left, left_starts, right, right_starts, earlier, allowed)
 
     def spans(self, parts: int) -> list[tuple[int, int]]:
-        """Cut the keys into about so many ranges of about equal work."""
+        """Split the keys into about `parts` ranges of similar work."""
         ours, theirs = np.diff(self.left_starts).astype(np.float64), np.diff(self.right_starts)
         return _cut(np.cumsum(ours * (1.0 + theirs)), parts)
 
     def pairs(self, span: tuple[int, int]) -> Iterator[CodePairs]:
-        """The pairs of a range of keys (those of the left side)."""
+        """Yield the pairs of a range of (left) keys."""
         starts = (self.left_starts, self.right_starts)
         yield from self.join._run(self.left, self.right, starts, self.join.same, self, span)
 
 
 @dataclass(frozen=True)
 class Whole:
-    """All pairs of a join, compared one by one, a tile of the right side at a time."""
+    """All pairs of a join, by tiles of the right side."""
 
     join: Join
 
     def spans(self, parts: int) -> list[tuple[int, int]]:
-        """Cut the tiles into about so many ranges of about equal work."""
+        """Split the tiles into about `parts` ranges of similar work."""
         tiles = -(-len(self.join.right) // _TILE)
         before = np.arange(1, tiles + 1, dtype=np.float64) if self.join.same else np.ones(tiles)
         return _cut(np.cumsum(before), parts)
 
     def pairs(self, span: tuple[int, int]) -> Iterator[CodePairs]:
-        """The pairs of a range of tiles."""
+        """Yield the pairs of a range of tiles."""
         join, total = self.join, len(self.join.right)
         for tile in range(*span):
             first, last = tile * _TILE, min(total, (tile + 1) * _TILE)
-            here = np.array([first, last], np.uint32)
+            tile_range = np.array([first, last], np.uint32)
             before = np.array([0, first if join.same else len(join.left)], np.uint32)
-            yield from join._run(join.left, join.right, (before, here), False, None, (0, 1))
+            yield from join._run(join.left, join.right, (before, tile_range), False, None, (0, 1))
             if join.same:
-                yield from join._run(join.left, join.right, (here, here), True, None, (0, 1))
+                yield from join._run(join.left, join.right, (tile_range, tile_range), True, None, (0, 1))
 
 
 def lesser_first(numbers: Numbers) -> Numbers:
-    """Pairs of numbers (n, 2) with the lesser first."""
+    """Pairs of numbers (n, 2), the smaller first."""
     return np.stack([numbers.min(axis=1), numbers.max(axis=1)], axis=1)
 
 
 def grouped(side: Side, block: BitBlock) -> tuple[Side, Numbers]:
-    """The codes in order of their keys in a block, equal keys in the order given, and where each key starts."""
+    """Sort the codes stably by their keys in a block; return them and the start of each key."""
     steps = np.empty((len(block.masks), 6), np.uint64)
     kernels.squeeze_steps(block.masks, steps)
     keys, starts = np.empty(len(side), np.uint32), np.empty((1 << block.width) + 1, np.uint32)
     kernels.keys(side.codes, block.masks, steps, keys)
-    there = Side(np.empty_like(side.codes), np.empty_like(side.numbers))
-    there.codes[:, len(side) :] = 0
-    kernels.group(keys, side.codes, side.numbers, starts, there.codes, there.numbers)
-    return there, starts
+    sorted_side = Side(np.empty_like(side.codes), np.empty_like(side.numbers))
+    sorted_side.codes[:, len(side) :] = 0
+    kernels.group(keys, side.codes, side.numbers, starts, sorted_side.codes, sorted_side.numbers)
+    return sorted_side, starts
 
 
 def _cut(reach: npt.NDArray[np.float64], parts: int) -> list[tuple[int, int]]:
-    """Ranges of about equal work, of what comes with each number summed up."""
+    """Ranges of similar work, from its cumulative sum."""
     wanted = np.linspace(0, reach[-1], parts + 1)[1:-1]
     cuts = np.unique([0, *(np.searchsorted(reach, wanted) + 1).tolist(), len(reach)])
     return [(begin, end) for begin, end in pairwise(cuts.tolist()) if begin < end <= len(reach)]
 
 
 def _sides(*codes: Codes) -> list[Side]:
-    """Codes laid out for the kernels.
+    """Convert codes for the kernels.
 
-    Of more than two words the two that tell most come first: by these alone most pairs are ruled out.
+    Of more than two words the two most informative come first: they rule out most pairs.
     """
     words = codes[0].shape[1]
     order = np.arange(words)

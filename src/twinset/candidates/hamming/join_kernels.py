@@ -1,8 +1,7 @@
-"""Bit codes to pairs within a number of bits: keys of blocks, tables grouped by key, comparing eight codes at once.
+"""Hamming join: block keys, tables grouped by key, comparison of eight codes at once.
 
-Codes are uint64 (words, n + LANES): word w of code i is codes[w, i]; the columns at the end are there to be loaded
-with the last codes, and count for nothing. A block of bits is a mask for each word. Its key is the bits of the mask
-pushed together.
+Codes are uint64 (words, n + LANES): word w of code i is codes[w, i]; the last columns are padding. A block of bits is a
+mask for each word. Its key is the masked bits, compacted.
 """
 
 import numpy as np
@@ -18,7 +17,7 @@ LANES = 8
 
 
 def _lanes(context, builder, signature, args, words):  # type: ignore[no-untyped-def]
-    """Machine code for `near_one` and `near_two`: eight XORs, eight counts of bits, eight comparisons at once."""
+    """Machine code for `near_one` and `near_two`: XOR, popcount and comparison of eight codes at once."""
     word, lanes = ir.IntType(64), ir.VectorType(ir.IntType(64), LANES)
     zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
     empty = ir.Constant(lanes, ir.Undefined)
@@ -41,7 +40,7 @@ def _lanes(context, builder, signature, args, words):  # type: ignore[no-untyped
 
 @intrinsic
 def near_one(_context, codes, at, x, distance):  # type: ignore[no-untyped-def]
-    """Which of codes[at:at + LANES] differ from x in at most `distance` bits, as bits of a number."""
+    """Bit mask of the codes[at:at + LANES] that differ from x in at most `distance` bits."""
 
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         return _lanes(context, builder, signature, args, 1)
@@ -61,7 +60,7 @@ def near_two(_context, first, second, at, x, y, distance):  # type: ignore[no-un
 
 @inlined
 def near(codes, at, theirs, place, distance):  # type: ignore[no-untyped-def]
-    """Which of the codes from `at` on are within `distance` of theirs[:, place], going by the first two words."""
+    """Bit mask of the codes from `at` on within `distance` of theirs[:, place], by the first two words."""
     if codes.shape[0] == 1:
         return near_one(codes[0], at, theirs[0, place], U(distance))
     return near_two(codes[0], codes[1], at, theirs[0, place], theirs[1, place], U(distance))
@@ -69,7 +68,7 @@ def near(codes, at, theirs, place, distance):  # type: ignore[no-untyped-def]
 
 @inlined
 def differing(left, i, right, j):  # type: ignore[no-untyped-def]
-    """In how many bits left[:, i] and right[:, j] differ."""
+    """Number of bits in which left[:, i] and right[:, j] differ."""
     total = 0
     for word in range(left.shape[0]):
         total += ones(left[word, i] ^ right[word, j])
@@ -78,7 +77,7 @@ def differing(left, i, right, j):  # type: ignore[no-untyped-def]
 
 @inlined
 def met_before(left, i, right, j, earlier, allowed):  # type: ignore[no-untyped-def]
-    """Whether one of the blocks `earlier` (masks of words) differs in no more bits than it is allowed to."""
+    """Whether one of the blocks `earlier` (masks of words) differs in at most its allowed number of bits."""
     for block in range(len(allowed)):
         total = 0
         for word in range(left.shape[0]):
@@ -90,7 +89,7 @@ def met_before(left, i, right, j, earlier, allowed):  # type: ignore[no-untyped-
 
 @inlined
 def next_flip(flip, width):  # type: ignore[no-untyped-def]
-    """The number after `flip` of as many ones, or the least with one more: in `width` bits, by number of ones.
+    """Next number with as many ones as `flip`, or the smallest with one more, in `width` bits.
 
     Gosper, HAKMEM 175 (1972).
     """
@@ -98,13 +97,13 @@ def next_flip(flip, width):  # type: ignore[no-untyped-def]
         return U(1)
     low = flip & (~flip + U(1))
     up = flip + low
-    found = up | ((flip ^ up) >> U(2 + trailing_zeros(flip)))
-    return found if found >> U(width) == U(0) else (U(1) << U(ones(flip) + 1)) - U(1)
+    following = up | ((flip ^ up) >> U(2 + trailing_zeros(flip)))
+    return following if following >> U(width) == U(0) else (U(1) << U(ones(flip) + 1)) - U(1)
 
 
 @kernel("void(uint64[::1], uint64[:, ::1])")
 def squeeze_steps(masks, steps):  # type: ignore[no-untyped-def]
-    """What `keys` moves in each of six steps to push the bits of a mask together, for each word.
+    """Shifts of each of the six steps by which `keys` compacts the masked bits, for each word.
 
     Warren, Hacker's Delight, 7-4. masks uint64 (words), steps uint64 (words, 6), written.
     """
@@ -130,10 +129,10 @@ def squeezed(x, steps):  # type: ignore[no-untyped-def]
 
 
 @kernel("void(uint64[:, ::1], uint64[::1], uint64[:, ::1], uint32[::1])")
-def keys(codes, masks, steps, found):  # type: ignore[no-untyped-def]
-    """found[i]: the bits of code i under the masks, pushed together, those of the first word lowest."""
-    for i in range(len(found)):
-        found[i] = 0
+def keys(codes, masks, steps, out):  # type: ignore[no-untyped-def]
+    """out[i]: the bits of code i under the masks, compacted, the first word lowest."""
+    for i in range(len(out)):
+        out[i] = 0
     at = 0
     for word in range(len(masks)):
         mask = masks[word]
@@ -142,7 +141,7 @@ def keys(codes, masks, steps, found):  # type: ignore[no-untyped-def]
         row = codes[word]
         first, second, third = steps[word, 0], steps[word, 1], steps[word, 2]
         fourth, fifth, sixth = steps[word, 3], steps[word, 4], steps[word, 5]
-        for i in range(len(found)):  # `squeezed`, written out: so it is done to several codes at once
+        for i in range(len(out)):  # `squeezed` inlined, so that it vectorises
             x = row[i] & mask
             moving = x & first
             x = (x ^ moving) | (moving >> U(1))
@@ -156,15 +155,15 @@ def keys(codes, masks, steps, found):  # type: ignore[no-untyped-def]
             x = (x ^ moving) | (moving >> U(16))
             moving = x & sixth
             x = (x ^ moving) | (moving >> U(32))
-            found[i] |= np.uint32(x << U(at))
+            out[i] |= np.uint32(x << U(at))
         at += ones(mask)
 
 
 @kernel("void(uint32[::1], uint64[:, ::1], uint32[::1], uint32[::1], uint64[:, ::1], uint32[::1])")
 def group(found, codes, numbers, starts, grouped, members):  # type: ignore[no-untyped-def]
-    """Codes and their numbers in order of their keys, equal keys in the order given (counting sort).
+    """Sort codes and their numbers by key, stably (counting sort).
 
-    found uint32 (n); starts uint32 (2^width + 1), written: key k has places starts[k]:starts[k + 1].
+    found uint32 (n): keys; starts uint32 (2^width + 1), written: key k has positions starts[k]:starts[k + 1].
     """
     starts[:] = 0
     for key in found:
@@ -184,9 +183,9 @@ def group(found, codes, numbers, starts, grouped, members):  # type: ignore[no-u
 
 @inlined
 def meet(left, i, base, left_end, right, right_start, right_end, triangle, distance, rules, found, count):  # type: ignore[no-untyped-def]
-    """Compare the codes from place i to left_end with those of another bucket, or of their own if `triangle`.
+    """Compare the codes from position i to left_end with those of another bucket, or of their own if `triangle`.
 
-    Returns how many pairs are found by now, and where to go on: at left_end if all is done.
+    Returns the number of pairs so far, and where to resume: left_end when done.
     """
     earlier, allowed = rules
     left_numbers, right_numbers, lefts, rights, distances = found
@@ -229,15 +228,15 @@ def join(
     left_starts, left, left_numbers, right_starts, right, right_numbers, same, width, radius, distance,
     earlier, allowed, crowd, state, lefts, rights, distances, crowded,
 ):  # type: ignore[no-untyped-def]  # fmt: skip
-    """Pairs of codes within `distance` whose keys differ in at most `radius` of `width` bits.
+    """Find the pairs of codes within `distance` whose keys differ in at most `radius` of `width` bits.
 
-    Both sides are grouped by key; with `same` they are one and the same, and each pair comes once. Pairs that one of
-    the blocks `earlier` has brought together are left out. Two buckets that would take more than `crowd` comparisons
-    are not compared but listed in crowded: their places, left start and end, right start and end.
+    Both sides are grouped by key; with `same` they are the same codes, and each pair comes once. Pairs that collide in
+    one of the blocks `earlier` are skipped. Two buckets with more than `crowd` comparisons are not compared but listed
+    in crowded: left start and end, right start and end.
 
-    state int64 (6): bucket, end of the buckets, flip, place in the left bucket, place in the right one, and how many
-    crowded ones are listed. Fills lefts, rights and distances, and returns how many; state[0] < state[1] if there is
-    more to come.
+    state int64 (6): bucket, end of the buckets, flip, position in the left bucket, position in the right one, and
+    number of crowded entries. Fills lefts, rights and distances, and returns the number of pairs; state[0] < state[1]
+    if more follow.
     """
     bucket, stop, flip, i, base = state[0], state[1], U(state[2]), state[3], state[4]
     count, crowds = 0, 0

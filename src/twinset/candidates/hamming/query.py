@@ -1,7 +1,7 @@
-"""Bit codes kept in tables of blocks, to be asked for what is near a code: exactly, by looking at few of them.
+"""Tables of bit codes for exact queries by Hamming distance.
 
-The tables are the sorted block tables of `hamming`: one for each block, with the codes in the order of their keys. They
-are arrays and nothing else, so they can be written to a file and mapped from there.
+There is a table per block, with the codes sorted by key. Tables are plain arrays, so they can be written to a file and
+memory-mapped.
 """
 
 from collections.abc import Iterator
@@ -18,11 +18,11 @@ from twinset.errors import OptionError
 from twinset.schema import Codes, Hashes, Numbers, Places
 
 NOBODY = 0xFFFFFFFF
-"""Stands where there are fewer codes than were asked for."""
+"""Fills results where there are fewer codes than requested."""
 
 _ROOM = 1 << 16
-_ANSWERS = 1 << 24  # rows of an answer that may have to be in memory at once
-_VISIT = 100  # codes that could be compared while one bucket is looked up
+_ANSWERS = 1 << 24  # maximum result rows in memory at once
+_VISIT = 100  # codes that could be compared in the time of one bucket lookup
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,15 @@ class CodeTables:
 
     @classmethod
     def of(cls, codes: Codes, distance: int) -> "CodeTables":
-        """Build tables. They answer for any distance, and are cheapest to ask for the one given."""
+        """Build tables. They answer queries for any distance, fastest for the one given."""
         rows = as_codes(codes)
         side = Side.of(rows, np.arange(len(rows), dtype=np.uint32))
         blocks = choose_for_queries(side, _distance(distance, rows.shape[1]))
         words = np.empty((len(blocks), *side.codes.shape), np.uint64)
         members, starts = np.empty((len(blocks), len(side)), np.uint32), []
         for number, block in enumerate(blocks):
-            there, begins = grouped(side, block)
-            words[number], members[number] = there.codes, there.numbers
+            sorted_side, begins = grouped(side, block)
+            words[number], members[number] = sorted_side.codes, sorted_side.numbers
             starts.append(begins)
         return cls(np.stack([block.masks for block in blocks]), np.concatenate(starts), words, members)
 
@@ -66,41 +66,40 @@ class CodeTables:
         return int(self.members.shape[1])
 
     def within(self, queries: Codes, distance: int) -> Iterator[CodePairs]:
-        """Codes within `distance` bits of each query: (query, code), some queries at a time.
+        """Yield the codes within `distance` bits of each query, (query, code), in batches of queries.
 
-        Of a query the nearest come first, equally near ones in the order of their places.
+        The nearest codes of a query come first, ties by position.
         """
-        asked = self._laid_out(queries)
+        query_side = self._as_side(queries)
         distance = _distance(distance, self.masks.shape[1])
         at_once = max(1, min(1024, _ANSWERS // max(1, len(self))))
-        for begin in range(0, len(asked), at_once):
-            found = list(self._answers(asked, distance, begin, min(len(asked), begin + at_once)))
-            if found:
-                numbers = np.concatenate([portion.numbers for portion in found])
-                distances = np.concatenate([portion.distances for portion in found])
+        for begin in range(0, len(query_side), at_once):
+            answers = list(self._answers(query_side, distance, begin, min(len(query_side), begin + at_once)))
+            if answers:
+                numbers = np.concatenate([portion.numbers for portion in answers])
+                distances = np.concatenate([portion.distances for portion in answers])
                 order = np.lexsort((numbers[:, 1], distances, numbers[:, 0]))
                 yield CodePairs(numbers[order], distances[order])
 
     def nearest(self, queries: Codes, k: int) -> tuple[Numbers, npt.NDArray[np.uint16]]:
-        """The places and distances of the k codes nearest to each query: (queries, k).
+        """Return the positions and distances of the k codes nearest to each query: (queries, k).
 
-        They are in order of distance, equally near ones of place. Where there are fewer than k, the rest is `NOBODY`,
-        at distance 65535.
+        Sorted by distance, ties by position. Where there are fewer than k, the rest is `NOBODY` at distance 65535.
         """
         if k < 1:
             raise OptionError(f"k is {k}; allowed is 1 or more")
-        asked = self._laid_out(queries)
-        numbers = np.full((len(asked), k), NOBODY, np.uint32)
-        distances = np.full((len(asked), k), 0xFFFF, np.uint16)
+        query_side = self._as_side(queries)
+        numbers = np.full((len(query_side), k), NOBODY, np.uint32)
+        distances = np.full((len(query_side), k), 0xFFFF, np.uint16)
         widths = self._widths()
         query_kernels.ask_nearest(
-            asked.codes, self.masks, self._steps(), widths, _offsets(widths), self.starts, self.codes, self.members,
-            len(self) / _VISIT, 0, len(asked), numbers, distances,
+            query_side.codes, self.masks, self._steps(), widths, _offsets(widths), self.starts, self.codes,
+            self.members, len(self) / _VISIT, 0, len(query_side), numbers, distances,
         )  # fmt: skip
         return numbers, distances
 
-    def _answers(self, asked: Side, distance: int, begin: int, end: int) -> Iterator[CodePairs]:
-        """What is near some queries, in no order."""
+    def _answers(self, query_side: Side, distance: int, begin: int, end: int) -> Iterator[CodePairs]:
+        """Yield the codes near some queries, unordered."""
         widths = self._widths()
         radii = radii_of(distance, len(widths))
         visits = sum(_subsets(w, r) for w, r in zip(widths.tolist(), radii.tolist(), strict=True))
@@ -110,29 +109,29 @@ class CodeTables:
         state = np.array([0, 1, 0, -1, -1, 0]) if compare else np.array([begin, end, 0, 0, -1])
         while state[0] < state[1]:
             if compare:
-                count = self._compared(asked, distance, begin, end, state, lefts, rights, distances)
+                count = self._compared(query_side, distance, begin, end, state, lefts, rights, distances)
             else:
                 count = query_kernels.ask_within(
-                    asked.codes, self.masks, self._steps(), widths, _offsets(widths), self.starts, self.codes,
+                    query_side.codes, self.masks, self._steps(), widths, _offsets(widths), self.starts, self.codes,
                     self.members, radii, distance, state, lefts, rights, distances,
                 )  # fmt: skip
             if count:
                 yield CodePairs(np.stack([lefts[:count], rights[:count]], axis=1), distances[:count].copy())
 
     def _compared(
-        self, asked: Side, distance: int, begin: int, end: int, state: Places, lefts: Numbers, rights: Numbers,
+        self, side: Side, distance: int, begin: int, end: int, state: Places, lefts: Numbers, rights: Numbers,
         distances: npt.NDArray[np.uint16],
     ) -> int:  # fmt: skip
-        """Compare queries with all codes, where that is less work than looking up so many keys."""
+        """Compare queries with all codes, where that is less work than looking up all keys."""
         none = np.empty((0, self.masks.shape[1]), np.uint64)
         count = join_kernels.join(
-            np.array([begin, end], np.uint32), asked.codes, asked.numbers, np.array([0, len(self)], np.uint32),
+            np.array([begin, end], np.uint32), side.codes, side.numbers, np.array([0, len(self)], np.uint32),
             self.codes[0], self.members[0], False, 0, 0, distance, none, np.empty(0, np.int64),
             np.iinfo(np.int64).max, state, lefts, rights, distances, np.empty((1, 4), np.int64),
         )  # fmt: skip
         return int(count)
 
-    def _laid_out(self, queries: Codes) -> Side:
+    def _as_side(self, queries: Codes) -> Side:
         rows = as_codes(queries)
         if rows.shape[1] != self.masks.shape[1]:
             raise OptionError(
@@ -145,15 +144,15 @@ class CodeTables:
 
     def _steps(self) -> Hashes:
         steps = np.empty((*self.masks.shape, 6), np.uint64)
-        for masks, found in zip(self.masks, steps, strict=True):
-            join_kernels.squeeze_steps(masks, found)
+        for masks, step in zip(self.masks, steps, strict=True):
+            join_kernels.squeeze_steps(masks, step)
         return steps
 
 
 def radii_of(distance: int, blocks: int) -> Places:
-    """In how many bits each of some blocks may differ, so that two codes within the distance meet in one of them.
+    """Radius of each block, so that two codes within the distance collide in one.
 
-    Plus one each, they add up to distance + 1.
+    Plus one each, they sum to distance + 1.
 
     Examples
     --------
@@ -165,10 +164,10 @@ def radii_of(distance: int, blocks: int) -> Places:
 
 
 def _offsets(widths: Places) -> Places:
-    """Where the keys of each block begin in `starts`."""
+    """Start of the keys of each block in `starts`."""
     lengths = (1 << widths) + 1
-    found: Places = np.cumsum(lengths) - lengths
-    return found
+    offsets: Places = np.cumsum(lengths) - lengths
+    return offsets
 
 
 def _subsets(width: int, radius: int) -> int:

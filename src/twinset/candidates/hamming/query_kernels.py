@@ -1,4 +1,4 @@
-"""Queries of bit codes: what is within a number of bits of a code, and the k nearest, from tables of blocks.
+"""Queries of bit codes: all within a Hamming distance, and the k nearest, from tables of blocks.
 
 Block b of `masks` uint64 (blocks, words) has the codes grouped by its key in codes[b] (words, n + LANES) and their
 numbers in members[b] (n); key k is at the places starts[at[b] + k]:starts[at[b] + k + 1].
@@ -13,7 +13,7 @@ from twinset.compiled.bytes_kernels import U, ones, trailing_zeros
 
 @inlined
 def key_of(queries, query, masks, steps):  # type: ignore[no-untyped-def]
-    """The key of a query in a block."""
+    """Key of a query in a block."""
     key, at = U(0), 0
     for word in range(len(masks)):
         key |= squeezed(queries[word, query] & masks[word], steps[word]) << U(at)
@@ -28,11 +28,11 @@ def key_of(queries, query, masks, steps):  # type: ignore[no-untyped-def]
 def ask_within(
     queries, masks, steps, widths, at, starts, codes, members, radii, distance, state, asked, numbers, distances
 ):  # type: ignore[no-untyped-def]
-    """Codes within `distance` of each query, each once.
+    """Find the codes within `distance` of each query, each once.
 
-    radii int64 (blocks): a block is asked for keys that differ in so many bits at most, or not at all if negative.
-    state int64 (5): query, end of the queries, block, flip, place. Fills asked, numbers and distances, and returns how
-    many; state[0] < state[1] if there is more to come.
+    radii int64 (blocks): maximum number of differing key bits; negative skips the block. state int64 (5): query, end of
+    the queries, block, flip, position. Fills asked, numbers and distances, and returns the number of results; state[0]
+    < state[1] if more follow.
     """
     query, stop, block, flip, base = state[0], state[1], state[2], U(state[3]), state[4]
     count, room = 0, len(asked) - LANES
@@ -73,33 +73,33 @@ def ask_within(
 
 
 @inlined
-def keep_nearest(numbers, distances, held, number, bits):  # type: ignore[no-untyped-def]
-    """Enter a code among the nearest so far, in order of distance, then of number; return how many there are."""
+def keep_nearest(numbers, distances, count, number, bits):  # type: ignore[no-untyped-def]
+    """Insert a code into the nearest so far, by distance, then number; return their count."""
     k = len(numbers)
-    if held == k and (bits > distances[k - 1] or (bits == distances[k - 1] and number > numbers[k - 1])):
-        return held
-    place = min(held, k - 1)
+    if count == k and (bits > distances[k - 1] or (bits == distances[k - 1] and number > numbers[k - 1])):
+        return count
+    place = min(count, k - 1)
     while place > 0 and (distances[place - 1] > bits or (distances[place - 1] == bits and numbers[place - 1] > number)):
         distances[place] = distances[place - 1]
         numbers[place] = numbers[place - 1]
         place -= 1
     distances[place] = bits
     numbers[place] = number
-    return min(held + 1, k)
+    return min(count + 1, k)
 
 
 @inlined
-def scan(queries, query, theirs, members, start, end, step, masks, reached, numbers, distances, held):  # type: ignore[no-untyped-def]
-    """Enter the codes of some places among the nearest, but for those that earlier steps have met.
+def scan(queries, query, theirs, members, start, end, step, masks, reached, numbers, distances, count):  # type: ignore[no-untyped-def]
+    """Insert the codes of some positions into the nearest, except those of earlier steps (none if step < 0).
 
-    With step < 0 there were none. reached int64 (blocks) is room.
+    reached int64 (blocks): scratch.
     """
     most = 64 * theirs.shape[0]
     blocks = len(reached)
     for block in range(blocks):
         reached[block] = (step - 1 - block) // blocks if step > block else -1
     for base in range(start, end, LANES):
-        worst = np.int64(distances[len(distances) - 1]) if held == len(distances) else most
+        worst = np.int64(distances[len(distances) - 1]) if count == len(distances) else most
         hits = near(theirs, base, queries, query, worst)
         while hits != U(0):
             j = base + trailing_zeros(hits)
@@ -108,13 +108,13 @@ def scan(queries, query, theirs, members, start, end, step, masks, reached, numb
                 break
             if not met_before(queries, query, theirs, j, masks, reached):
                 bits = differing(queries, query, theirs, j)
-                held = keep_nearest(numbers, distances, held, members[j], bits)
-    return held
+                count = keep_nearest(numbers, distances, count, members[j], bits)
+    return count
 
 
 @inlined
 def choices(width, size):  # type: ignore[no-untyped-def]
-    """In how many ways `size` of `width` bits can be chosen, as a float."""
+    """Binomial coefficient of `width` and `size`, as a float."""
     total = 1.0 if size <= width else 0.0
     for i in range(min(size, width)):
         total *= (width - i) / (i + 1)
@@ -126,23 +126,23 @@ def choices(width, size):  # type: ignore[no-untyped-def]
     "uint32[:, ::1], float64, int64, int64, uint32[:, ::1], uint16[:, ::1])"
 )
 def ask_nearest(queries, masks, steps, widths, at, starts, codes, members, patience, first, last, numbers, distances):  # type: ignore[no-untyped-def]
-    """The k nearest codes of the queries from `first` to `last`, in order of distance, then of number.
+    """Find the k nearest codes of the queries from `first` to `last`, by distance, then number.
 
-    Step r asks block r mod m (of m) for keys that differ in r div m bits: after it, every code within r bits has been
-    met, so that it is the last as soon as the k-th nearest is that near. Where a step would bring the buckets visited
-    to more than `patience`, all codes are compared instead.
+    Step r queries block r mod m (of m) for keys that differ in r div m bits. After it every code within r bits has been
+    seen, so the search ends when the k-th nearest is within r. Where a step would visit more than `patience` buckets in
+    total, all codes are compared instead.
 
-    numbers uint32 and distances uint16 (queries, k), written; where there are fewer codes the rest is left as it is.
+    numbers uint32 and distances uint16 (queries, k), written; with fewer codes the rest is unchanged.
     """
     blocks, total = len(widths), members.shape[1]
     reached = np.empty(blocks, np.int64)
     for query in range(first, last):
-        held, visits, step = 0, 0.0, 0
-        while held < min(numbers.shape[1], total) or distances[query, held - 1] >= step:
+        count, visits, step = 0, 0.0, 0
+        while count < min(numbers.shape[1], total) or distances[query, count - 1] >= step:
             block, size = step % blocks, step // blocks
             visits += choices(widths[block], size)
             if visits > patience:
-                held = scan(
+                count = scan(
                     queries, query, codes[0], members[0], 0, total, -1, masks, reached, numbers[query],
                     distances[query], 0,
                 )  # fmt: skip
@@ -151,9 +151,9 @@ def ask_nearest(queries, masks, steps, widths, at, starts, codes, members, patie
             flip = (U(1) << U(size)) - U(1)
             while size <= widths[block] and ones(flip) == size and flip >> U(widths[block]) == U(0):
                 bucket = at[block] + np.int64(key ^ flip)
-                held = scan(
+                count = scan(
                     queries, query, codes[block], members[block], np.int64(starts[bucket]),
-                    np.int64(starts[bucket + 1]), step, masks, reached, numbers[query], distances[query], held,
+                    np.int64(starts[bucket + 1]), step, masks, reached, numbers[query], distances[query], count,
                 )  # fmt: skip
                 flip = next_flip(flip, widths[block])
             step += 1

@@ -22,7 +22,7 @@ _PACKED = {b"\x04\x22\x4d\x18": "lz4", b"\x28\xb5\x2f\xfd": "zstd"}
 
 
 class ArrowPart(ColumnsPart):
-    """An Arrow file; `stream` tells which of its two formats."""
+    """An Arrow file; `stream` distinguishes its two formats."""
 
     format = "arrow"
 
@@ -42,7 +42,7 @@ class ArrowPart(ColumnsPart):
         """Record batches, large ones in pieces."""
         first_row = 0
         for number, batch in self._batches():
-            # `nbytes` follows offsets, which are not checked yet and may lead outside their buffers
+            # `nbytes` follows offsets that are not validated yet and may lead outside their buffers
             size = max(batch.get_total_buffer_size(), batch.num_rows * LEAST_ROW, 1)
             step = max(1, batch.num_rows * batch_bytes // size)
             for start in range(0, batch.num_rows, step):
@@ -52,7 +52,7 @@ class ArrowPart(ColumnsPart):
             first_row += batch.num_rows
 
     def _batches(self) -> Iterator[tuple[int | None, Any]]:
-        """Batches, with the number by which they can be read again cheaply; None for those to be kept in memory."""
+        """Yield batches, with the number by which they can be read again cheaply; None for those to keep in memory."""
         with reading(self.name, "Arrow file"):
             if self.stream:
                 with pa.OSFile(str(self.path)) as file, pa.ipc.open_stream(file) as reader:
@@ -67,7 +67,7 @@ class ArrowPart(ColumnsPart):
                     yield (None, checked(batch)) if packed else (number, batch)
 
     def rows_at(self, number: int, start: int, rows: int, columns: list[str]) -> Any:
-        """Some rows of a batch, copied: pages of a mapped file count as memory for as long as it is open."""
+        """Copy some rows of a batch: pages of a mapped file count as memory while it is open."""
         with reading(self.name, "Arrow file"), pa.memory_map(str(self.path)) as file:
             batch = pa.ipc.open_file(file).get_batch(number).slice(start, rows).select(columns)
             return copied(pa.Table.from_batches([checked(batch)]))
@@ -78,7 +78,7 @@ class ArrowPart(ColumnsPart):
         return ArrowWriter(path, self.schema, self.flag_schema if flag else None, self.stream, self._compression())
 
     def _compression(self) -> str | None:
-        """Tell how buffers are compressed, if they are: each starts with its length and the codec's magic number."""
+        """Detect the compression of the buffers: each starts with its length and the codec's magic number."""
         with reading(self.name, "Arrow file"), open(self.path or "", "rb") as file:
             head = file.read(_LOOKED_AT)
         for magic, packer in _PACKED.items():
@@ -93,7 +93,7 @@ class ArrowPart(ColumnsPart):
 def checked(batch: Any) -> Any:
     """Validate every offset of a batch: a damaged one would lead outside its buffers."""
     for column in batch.columns:
-        # Bytes that are not UTF-8 are no damage here: they are replaced and counted later.
+        # Invalid UTF-8 is accepted here: it is replaced and counted later.
         if pa.types.is_string(column.type):
             column = column.view(pa.binary())
         elif pa.types.is_large_string(column.type):
@@ -117,7 +117,7 @@ class ArrowChunk(Chunk):
         self.rows = rows
 
     def read(self, whole: bool = False, texts_only: bool = False) -> Block:
-        """Take the columns."""
+        """Select the columns."""
         part = self._part
         if isinstance(self._piece, tuple):
             number, start = self._piece
@@ -129,7 +129,7 @@ class ArrowChunk(Chunk):
 
 
 class ArrowWriter(GroupWriter):
-    """Writes kept rows as an Arrow file."""
+    """Write kept rows as an Arrow file."""
 
     def __init__(self, path: Path, schema: Any, flag: Any, stream: bool, compression: str | None) -> None:
         super().__init__(path, schema, flag)
@@ -154,7 +154,7 @@ class ArrowWriter(GroupWriter):
 
     def abort(self) -> None:
         """Close and remove the file."""
-        with suppress(OSError, pa.ArrowException):  # it writes when closed, and the disk may be full
+        with suppress(OSError, pa.ArrowException):  # closing writes, and the disk may be full
             self._file.close()
         with suppress(OSError, pa.ArrowException):
             self._sink.close()

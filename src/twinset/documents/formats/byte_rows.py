@@ -26,10 +26,10 @@ _LINE_END = 10
 
 @dataclass(slots=True)
 class Records:
-    """Rows of bytes: row r is ``data[starts[r]:ends[r]]``, its line end included.
+    """Rows of bytes: row r is ``data[starts[r]:ends[r]]``, including its line end.
 
-    `fields` counts the fields of separated values (-1: a quote was never closed); `too_long` says that the
-    one row there is was longer than `MAX_ROW_BYTES` and is not here.
+    `fields` counts the fields of separated values (-1: an unclosed quote); `too_long` marks a single row longer than
+    `MAX_ROW_BYTES`, without its bytes.
     """
 
     data: bytes
@@ -46,7 +46,7 @@ class Records:
         return len(self.data) + 16 * len(self.starts)
 
     def line_of(self, row: int) -> int:
-        """The line, counted from 1, on which a row starts."""
+        """Line on which a row starts, counted from 1."""
         return self.first_line + self.data.count(b"\n", 0, int(self.starts[row]))
 
     def rows(self) -> Iterator[memoryview]:
@@ -56,20 +56,20 @@ class Records:
             yield view[start:end]
 
     def gather(self, chosen: Mask) -> memoryview:
-        """The bytes of the chosen rows, one after the other."""
+        """Concatenated bytes of the chosen rows."""
         out = np.empty(int(((self.ends - self.starts) * chosen).sum()), np.uint8)
         gather_rows(np.frombuffer(self.data, np.uint8), self.starts, self.ends, chosen, out)
         return out.data
 
 
 class Scanner(Protocol):
-    """Finds where rows end, piece by piece."""
+    """Finds the ends of rows, piece by piece."""
 
     def feed(self, piece: bytes) -> tuple[Numbers, Numbers | None]:
-        """Give the positions in `piece` after which a row ends, and the rows' fields if there are such."""
+        """Return the positions in `piece` after which a row ends, and the rows' numbers of fields, if any."""
 
     def finish(self) -> Numbers | None:
-        """Give the fields of the row that the end of the file ends, if rows have fields."""
+        """Return the number of fields of the last row, if rows have fields."""
 
 
 class LineScanner:
@@ -84,7 +84,7 @@ class LineScanner:
 
 
 class _Splitter:
-    """Complete rows that have not been yielded yet, and the bytes of the row that is still open."""
+    """Complete rows not yielded yet, and the bytes of the incomplete last row."""
 
     def __init__(self, scanner: Scanner, row: int, line: int, drop_blank: bool) -> None:
         self.scanner = scanner
@@ -129,7 +129,7 @@ class _Splitter:
                 yield records
 
     def giant(self, line: int) -> Records:
-        """Stand for one row that was too long to read."""
+        """Return a placeholder for a row that is too long to read."""
         self.row += 1
         none = np.zeros(1, np.int64)
         return Records(b"", none, none.copy(), self.row - 1, line, none + 1, too_long=True)
@@ -140,11 +140,10 @@ def split_records(
 ) -> Iterator[Records]:
     """Split a stream into rows, about `batch_bytes` of them at a time, in bounded memory.
 
-    A row of more than `MAX_ROW_BYTES` comes alone and without its bytes. With `drop_blank`, rows of
-    nothing but white space are left out, as is usual in formats of text.
+    A row of more than `MAX_ROW_BYTES` comes alone and without its bytes. With `drop_blank`, blank rows are skipped.
     """
     split = _Splitter(scanner, row, line, drop_blank)
-    giant_line = 0  # the first line of the overlong row that is being skipped; 0: none
+    giant_line = 0  # first line of the overlong row being skipped; 0: none
     size = min(_PIECE, max(64, batch_bytes))
     most_rows = max(1, batch_bytes // LEAST_ROW)
     while piece := stream.read(size):
@@ -175,7 +174,7 @@ def split_records(
 
 
 def _blank_lines(data: bytes, starts: Numbers, ends: Numbers) -> Mask:
-    """Which lines hold nothing but white space."""
+    """Mask of the lines with nothing but white space."""
     blank = np.frombuffer(data, np.uint8)[starts] <= 32
     for row in np.flatnonzero(blank).tolist():
         blank[row] = not data[starts[row] : ends[row]].strip()
@@ -202,7 +201,7 @@ def _without_giants(records: Records) -> Iterator[Records]:
 
 
 def skip_mark(stream: Reader) -> tuple[bytes, Reader]:
-    """Take a UTF-8 byte-order mark off the head of a stream; gives the mark (or nothing) and the rest."""
+    """Strip a UTF-8 byte-order mark from the head of a stream; return the mark (or nothing) and the rest."""
     head = b""
     while len(head) < 3 and (piece := stream.read(3 - len(head))):
         head += piece
@@ -212,14 +211,14 @@ def skip_mark(stream: Reader) -> tuple[bytes, Reader]:
 
 
 class Prefixed:
-    """A stream after bytes that were read from it already."""
+    """A stream with bytes put back in front."""
 
     def __init__(self, head: bytes, stream: Reader) -> None:
         self._head = head
         self._stream = stream
 
     def read(self, size: int, /) -> bytes:
-        """Give up to `size` bytes."""
+        """Return up to `size` bytes."""
         if self._head:
             head, self._head = self._head[:size], self._head[size:]
             return head
@@ -231,7 +230,7 @@ class Prefixed:
 
 
 class RecordWriter(KeptWriter):
-    """Writes kept rows as the input's own bytes, after the file's head (byte-order mark, header row)."""
+    """Write kept rows as the input's own bytes, after the file's head (byte-order mark, header row)."""
 
     def __init__(self, path: Path, codec: str | None, head: bytes, flagged: FlagEncoder | None) -> None:
         self._file = ByteWriter(path, codec)

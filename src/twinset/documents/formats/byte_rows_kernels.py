@@ -1,4 +1,4 @@
-"""Splitting rows out of bytes, and putting kept rows together again."""
+"""Split bytes into rows, and gather kept rows."""
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,10 @@ FIELD_START, IN_FIELD, QUOTED, QUOTE_SEEN, AFTER_CR = 0, 1, 2, 3, 4
 def scan_separated(data: Bytes, delimiter: np.uint8, state: Numbers, ends: Numbers, fields: Numbers) -> int:
     """Find where records of separated values end; resumable.
 
-    `data` uint8[n]; `state` int64[3]: position, mode, fields finished in the open record, all updated;
-    `ends` int64[m]: position after each record found; `fields` int64[m]: its number of fields, 0 for a blank
-    line. Gives the number of records found; stops early when m are found. A quote counts only where a field
-    starts, a doubled one inside quotes is one quote (RFC 4180); LF, CR LF and CR end a record.
+    `data` uint8[n]; `state` int64[3]: position, mode, fields finished in the open record, all updated; `ends` int64[m]:
+    position after each record; `fields` int64[m]: its number of fields, 0 for a blank line. Returns the number of
+    records, at most m. A quote counts only at the start of a field, a doubled one inside quotes is one quote (RFC
+    4180); LF, CR LF and CR end a record.
     """
     i, mode, done = state[0], state[1], state[2]
     n, found = data.size, 0
@@ -85,8 +85,8 @@ def take_field(
 ) -> int:
     """Copy one column's values, unquoted, out of records of separated values.
 
-    `data` uint8[n]; `starts`, `ends` int64[r]: the records; `out` uint8 with room for them all;
-    `offsets` int32[r + 1] as in Arrow. Gives the bytes written. A record of no bytes gives an empty value.
+    `data` uint8[n]; `starts`, `ends` int64[r]: the records; `out` uint8, large enough for them all; `offsets` int32[r +
+    1] as in Arrow. Returns the bytes written. An empty record has an empty value.
     """
     o = 0
     offsets[0] = 0
@@ -120,7 +120,7 @@ def take_field(
 
 @kernel("int64(read(uint8), int64[::1], int64[::1], boolean[::1], uint8[::1])")
 def gather_rows(data: Bytes, starts: Numbers, ends: Numbers, chosen: npt.NDArray[np.bool_], out: Bytes) -> int:
-    """Copy the rows `data[starts[r]:ends[r]]` with `chosen[r]` into `out`, without gaps; gives the bytes."""
+    """Copy the rows `data[starts[r]:ends[r]]` with `chosen[r]` into `out`, without gaps; return the bytes written."""
     o = 0
     for r in range(starts.size):
         if chosen[r]:

@@ -35,7 +35,7 @@ _CAPACITY = 2**16
 
 
 class SeparatedScanner:
-    """Finds the ends of records; a line end within quotes is none."""
+    """Finds the ends of records; a line end within quotes does not count."""
 
     def __init__(self, delimiter: str) -> None:
         self._delimiter = np.uint8(ord(delimiter))
@@ -55,7 +55,7 @@ class SeparatedScanner:
         return np.concatenate(ends), np.concatenate(fields)
 
     def finish(self) -> Numbers:
-        """Fields of the last record; -1 when its quote was never closed."""
+        """Fields of the last record; -1 for an unclosed quote."""
         _, mode, done = self._state.tolist()
         return np.array([-1 if mode == QUOTED else done if mode == AFTER_CR else done + 1])
 
@@ -84,7 +84,7 @@ class SeparatedPart(Part):
                 self.check_column(name_of, option)
 
     def _open_header(self, stream: Reader) -> tuple[bytes, bytes, Reader]:
-        """Take the byte-order mark and the header off a stream."""
+        """Read the byte-order mark and the header from a stream."""
         mark, rest = skip_mark(stream)
         scanner = SeparatedScanner(self.delimiter)
         head = bytearray()
@@ -127,7 +127,7 @@ class SeparatedPart(Part):
                 yield SeparatedChunk(self, records)
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
-        """Open the file of kept records; the header is always there."""
+        """Open the file of kept records; it always has the header."""
         head = self.mark + (self._flagged(self.header, self.flag_names) if flag else self.header)
         path = out / "kept" / self.kept_name
         return RecordWriter(path, self.codec, head, self._flagged if flag else None)
@@ -138,7 +138,7 @@ class SeparatedPart(Part):
         csv.writer(text, delimiter=self.delimiter, lineterminator="").writerow([_field(v) for v in values])
         ending = ending_of(line)
         body = line.removesuffix(ending) if ending else line
-        # Ids may come from another file, whose characters this file's encoding need not have.
+        # Ids may come from another file, with characters that this file's encoding lacks.
         more = text.getvalue().encode(self.encoding, "backslashreplace")
         return body + self.delimiter.encode() + more + ending
 
@@ -212,7 +212,7 @@ class SeparatedChunk(Chunk):
         return block
 
     def _items(self, rows: list[int], bad: Unreadable) -> tuple[Any, list[int]]:
-        """The texts, or the items in their packed form; and the rows with replaced bytes."""
+        """Return the texts or packed items, and the rows with replaced bytes."""
         part, options = self._part, self._part.options
         columns = [self._column(name, rows) for name in options.item_columns]
         replaced = sorted({row for _, replaced_rows in columns for row in replaced_rows})
@@ -266,7 +266,7 @@ def _field(value: Any) -> str:
 
 
 def _strings(values: Any) -> Any:
-    """Bytes as strings, what is not UTF-8 replaced."""
+    """Decode bytes; invalid UTF-8 is replaced."""
     if values.type == pa.string():
         return values
     try:

@@ -1,4 +1,4 @@
-"""JSON lines: split here, parsed by orjson, kept lines written as their own bytes."""
+"""JSON lines: parsed by orjson; kept lines are written as their own bytes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class JsonLinesPart(ObjectsPart):
             refuse_utf16(data, self.name)
 
     def parse(self, row: memoryview) -> Any:
-        """The value on a line, or the exception that says why there is none."""
+        """Return the value of a line, or the exception that explains why it has none."""
         if self.encoding is None:
             return _parsed(row)
         text, odd = decode(bytes(row), self.encoding)
@@ -50,7 +50,7 @@ class JsonLinesPart(ObjectsPart):
     def add_flags(self, row: bytes, values: tuple[Any, ...]) -> bytes:
         """Insert the flags before the closing brace of a line."""
         flags = dict(zip(self.flag_names, values, strict=True))
-        # Of another encoding ASCII is all that is known to be the same in it.
+        # Only ASCII is sure to be the same in another encoding.
         added = orjson.dumps(flags) if self.encoding is None else json.dumps(flags, separators=(",", ":")).encode()
         body = row.rstrip()
         comma = b"" if body[:-1].rstrip() == b"{" else b","
@@ -58,7 +58,7 @@ class JsonLinesPart(ObjectsPart):
 
 
 def _parsed(line: memoryview | bytes) -> Any:
-    """The value on a line of UTF-8, or the `MalformedRow` that says why there is none."""
+    """Return the value of a line of UTF-8, or the `MalformedRow` that explains why it has none."""
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError as error:
@@ -67,7 +67,7 @@ def _parsed(line: memoryview | bytes) -> Any:
     try:
         data.decode()
     except UnicodeDecodeError:
-        # Bytes that are not UTF-8 are no reason to refuse a row: they are carried through, to be replaced.
+        # Invalid UTF-8 does not make a row malformed: its bytes are carried through, to be replaced.
         try:
             row = json.loads(data.decode("utf-8", "surrogateescape"), parse_constant=_no_constant)
         except (ValueError, RecursionError):

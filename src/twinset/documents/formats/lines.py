@@ -66,7 +66,7 @@ class LinesChunk(Chunk):
         self.first_row = records.first_row
 
     def read(self, whole: bool = False, texts_only: bool = False) -> Block:
-        """Take the lines, without their ends."""
+        """Read the lines, without their ends."""
         part, records = self._part, self._records
         bad: Unreadable = []
         if records.too_long:
@@ -97,7 +97,7 @@ def _without_ends(records: Records) -> Any:
 
 
 def no_columns(part: Part, options: ReadOptions) -> None:
-    """Refuse options that name columns of what has none."""
+    """Refuse options that name columns, for a source without columns."""
     named = options.item_columns[0] if options.item_kind not in ("text", "vectors", "images") else None
     for column, option in ((options.id, "--id"), (options.by, "--by"), (named, options.item_flag)):
         if column is not None:
@@ -111,6 +111,4 @@ def no_columns(part: Part, options: ReadOptions) -> None:
 
 def no_flags(name: str) -> OptionError:
     """Make the error for ``--flag`` on text files."""
-    return OptionError(
-        f"{name}: --flag adds columns, but text files have none; leave it out and see clusters.parquet"
-    )
+    return OptionError(f"{name}: --flag adds columns, but text files have none; leave it out and see clusters.parquet")

@@ -1,4 +1,4 @@
-"""Tables of a Python program: whatever offers Arrow's stream, in memory or copied to a scratch file."""
+"""Tables of a Python program: objects with Arrow's stream interface, in memory or spooled to a scratch file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from twinset.documents.parquet.write import ParquetWriter
 from twinset.documents.parts import LEAST_ROW, Block, Chunk, KeptWriter
 from twinset.options import ReadOptions
 
-# Their tables lie in memory for as long as the caller holds them; other streams may be read once only.
+# These tables are in memory anyway; other streams may be read only once.
 _IN_MEMORY = ("pandas", "polars")
 
 
@@ -47,7 +47,7 @@ class TablePart(ColumnsPart):
             yield TableChunk(self, start, min(step, rows - start))
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
-        """Kept rows of a table are written as Parquet."""
+        """Write kept rows of a table as Parquet."""
         return ParquetWriter(out / "kept" / self.kept_name, self.schema, self.flag_schema if flag else None, {})
 
     def check_unchanged(self) -> None:
@@ -62,12 +62,12 @@ class TablePart(ColumnsPart):
         return digest.hexdigest()
 
     def describe(self) -> dict[str, Any]:
-        """Say what would be read."""
+        """Describe what would be read."""
         return {**super().describe(), "documents": self.table.num_rows}
 
 
 class _DigestSink:
-    """A file that only computes the digest of what is written to it."""
+    """A file that only computes a digest of its content."""
 
     def __init__(self, digest: Any) -> None:
         self._digest = digest
@@ -78,7 +78,7 @@ class _DigestSink:
         return len(memoryview(data))
 
     def flush(self) -> None:
-        """Nothing is held."""
+        """Do nothing: nothing is buffered."""
 
     def close(self) -> None:
         self.closed = True
@@ -93,7 +93,7 @@ class TableChunk(Chunk):
         self.rows = rows
 
     def read(self, whole: bool = False, texts_only: bool = False) -> Block:
-        """Take the rows; nothing is copied."""
+        """Select the rows without a copy."""
         part = self._part
         table = part.table.slice(self.first_row, self.rows)
         block = part.block(table, self.first_row, whole, texts_only)
@@ -106,7 +106,7 @@ class TableChunk(Chunk):
 
 
 class SpooledPart(ArrowPart):
-    """A stream that can be read only once, copied to the scratch folder."""
+    """A stream that can be read only once, spooled to the scratch folder."""
 
     format = "table"
 
@@ -115,12 +115,12 @@ class SpooledPart(ArrowPart):
         self.kept_name = PurePosixPath(f"{name}.parquet")
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
-        """Kept rows of a table are written as Parquet."""
+        """Write kept rows of a table as Parquet."""
         return ParquetWriter(out / "kept" / self.kept_name, self.schema, self.flag_schema if flag else None, {})
 
 
 def table_part(given: Any, name: str, source: int, options: ReadOptions, spool: Path) -> TablePart | SpooledPart:
-    """Make a part of anything that offers Arrow's stream."""
+    """Make a part of an object with Arrow's stream interface."""
     if isinstance(given, pa.RecordBatch):
         given = pa.Table.from_batches([given])
     if isinstance(given, (pa.ChunkedArray, pa.Array)):
@@ -155,5 +155,5 @@ def _stream_of(given: Any, options: ReadOptions) -> Any:
 
 
 def _column(options: ReadOptions) -> str:
-    """What the one column of an array or a series is called."""
+    """Name of the only column of an array or a series."""
     return options.item_columns[0] if options.item_columns else "vector"

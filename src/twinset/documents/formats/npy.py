@@ -1,6 +1,6 @@
 """NumPy files (.npy): one vector a row.
 
-Nothing in such a file is ever executed: only plain numbers are read, and a file that holds Python objects is refused.
+Nothing in such a file is executed: only plain numbers are read, and Python objects are refused.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from twinset.errors import ColumnError, OptionError, SourceError
 from twinset.options import ReadOptions
 from twinset.schema import MOST_DIMENSIONS
 
-_HEAD = 128  # bytes of the header of a file that is written, whatever its number of rows
+_HEAD = 128  # bytes of the header of a written file, for any number of rows
 
 
 class NpyPart(Part):
@@ -57,7 +57,7 @@ class NpyPart(Part):
             yield NpyChunk(self, start, min(step, self.shape[0] - start))
 
     def rows(self, first: int, count: int) -> Any:
-        """Some rows as they stand in the file, in memory."""
+        """Some rows as stored in the file, in memory."""
         try:
             if self.fortran:
                 whole = np.memmap(self.path or "", self.dtype, "r", self.start, self.shape, order="F")
@@ -89,12 +89,12 @@ class NpyPart(Part):
         return pa.table({"id": self.row_ids(block), "vector": vectors}).filter(pa.array(chosen))
 
     def describe(self) -> dict[str, Any]:
-        """Say what would be read."""
+        """Describe what would be read."""
         return {**super().describe(), "documents": self.shape[0], "dimensions": self.shape[1]}
 
 
 def _header(path: Path, name: str) -> tuple[tuple[int, int], bool, np.dtype[Any], int]:
-    """Shape, order, type, and where the numbers begin."""
+    """Shape, order, type, and offset of the numbers."""
     try:
         with open(path, "rb") as file:
             version = np.lib.format.read_magic(file)
@@ -143,7 +143,7 @@ class NpyChunk(Chunk):
 
 
 class NpyWriter(KeptWriter):
-    """Writes kept vectors as an array of their own, one after another."""
+    """Write kept vectors as an array."""
 
     def __init__(self, path: Path, dtype: np.dtype[Any], dimensions: int) -> None:
         self.path, self.dtype, self.dimensions, self.count = path, dtype, dimensions, 0

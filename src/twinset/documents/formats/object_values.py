@@ -1,7 +1,7 @@
-"""The values of an object that are an item, an id or a partition, each checked.
+"""Read and check the values of an object: item, id and partition.
 
-Text that does not decode does not make a row malformed. A row that holds such text is an `EscapedRow` (the odd bytes
-stand in its strings as escapes) or a `ReplacedRow` (U+FFFD stands for them).
+Text that does not decode does not make a row malformed. Such a row is an `EscapedRow` (its strings hold the invalid
+bytes as escapes) or a `ReplacedRow` (its strings hold U+FFFD instead).
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ _MISSING = object()
 
 
 class MalformedRow(Exception):
-    """Why a row cannot be used."""
+    """A row that cannot be used, with the reason."""
 
 
 class EscapedRow(dict[str, Any]):
-    """A row that is not UTF-8: its strings hold the odd bytes as escapes (`surrogateescape`)."""
+    """A row with invalid UTF-8: its strings hold the invalid bytes as escapes (`surrogateescape`)."""
 
 
 class ReplacedRow(dict[str, Any]):
-    """A row with bytes that its encoding does not have: U+FFFD stands for them."""
+    """A row with bytes that its encoding does not have, replaced by U+FFFD."""
 
 
 def was_replaced(values: dict[str, Any]) -> bool:
-    """Whether U+FFFD stands for bytes of a row."""
+    """Whether bytes of a row were replaced by U+FFFD."""
     return isinstance(values, ReplacedRow)
 
 
 def holds_replaced(item: Any) -> bool:
-    """Whether what is compared of such a row holds replaced bytes, and not only other keys of it."""
+    """Whether the compared values of such a row hold replaced bytes, not only its other keys."""
     return item is not None and "\ufffd" in (item if isinstance(item, str) else repr(item))
 
 
 def item_value(values: dict[str, Any], options: ReadOptions) -> Any:
-    """The text of a row; of other kinds of items the value of each of their columns."""
+    """The text of a row, or the value of each column of other kinds of items."""
     if isinstance(options.text, str) and options.item_kind == "text":
         return _text(values, options.text)
     columns = []
@@ -56,7 +56,7 @@ def item_value(values: dict[str, Any], options: ReadOptions) -> Any:
 
 
 def item_array(items: list[Any], options: ReadOptions) -> tuple[Any, list[tuple[int, str]]]:
-    """The values of `item_value` as one array, and the rows that hold no item after all."""
+    """The values of `item_value` as one array, and the rows without an item."""
     if options.item_kind == "text":
         return _text_array(items), []
     columns = [
@@ -96,14 +96,14 @@ def partition_value(values: dict[str, Any], key: str) -> str | None:
 
 
 def clean_value(values: dict[str, Any], value: Any) -> Any:
-    """A value with U+FFFD for the bytes that do not decode."""
+    """A value with U+FFFD for invalid bytes."""
     if isinstance(values, EscapedRow) and isinstance(value, str):
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return value
 
 
 def kind_of_value(value: Any) -> str:
-    """What a value is called in messages."""
+    """Name of a value's type in messages."""
     if isinstance(value, bool):
         return "true or false"
     if isinstance(value, (int, float)):
@@ -137,7 +137,7 @@ def _text_array(texts: list[Any]) -> Any:
 
 
 def _is_of_kind(options: ReadOptions, name: str, value: Any) -> bool:
-    """Whether a value that cannot be used is at least a list, a string or a number, as it must be."""
+    """Whether an unusable value is at least a list, string or number, as required."""
     if options.group is not None:
         return isinstance(value, (int, float) if name == options.weight else str)
     lists = options.items is not None or options.item_kind == "vectors"
@@ -145,7 +145,7 @@ def _is_of_kind(options: ReadOptions, name: str, value: Any) -> bool:
 
 
 def _undecoded(values: dict[str, Any], value: str) -> bool:
-    """Whether a string of a row holds bytes that do not decode."""
+    """Whether a string of a row holds invalid bytes."""
     if isinstance(values, EscapedRow):
         return not _encodes(value)
     return isinstance(values, ReplacedRow) and "\ufffd" in value

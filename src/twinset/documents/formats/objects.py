@@ -1,6 +1,6 @@
-"""Files whose rows are objects: sets of keys and values that may differ from row to row.
+"""Files whose rows are objects: keys and values that may differ from row to row.
 
-A format on top of this says how rows are split, parsed and flagged, and how messages name a row; `jsonl.py` is one.
+A format defines how rows are split, parsed and flagged, and how messages name a row; `jsonl.py` is one.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _PEEKED_BYTES = 2**20
 class ObjectsPart(Part):
     """A file of objects.
 
-    `row_noun` is what messages call a row: a ``line`` is counted as an editor counts lines, a ``row`` from 0. `head`
-    are the bytes before the first row; the file of kept rows starts with them too. `encoding` is that of the rows'
-    text, None for UTF-8.
+    `row_noun` is the noun for a row in messages: a ``line`` is counted from 1, a ``row`` from 0. `head` is the bytes
+    before the first row; the file of kept rows starts with them too. `encoding` is that of the rows' text, None for
+    UTF-8.
     """
 
     row_noun = "row"
@@ -66,20 +66,20 @@ class ObjectsPart(Part):
 
     @abstractmethod
     def parse(self, row: memoryview) -> Any:
-        """Give the object of a row, another value if it holds one, or the `MalformedRow` that says why it holds none.
+        """Return the object of a row, another value if it holds one, or the `MalformedRow` with the reason.
 
-        Bytes that do not decode are marked: see `object_values.py`.
+        Invalid bytes are marked: see `object_values.py`.
         """
 
     @abstractmethod
     def add_flags(self, row: bytes, values: tuple[Any, ...]) -> bytes:
-        """Give the bytes of a row with the values of `flag_names` added to its object."""
+        """Return the bytes of a row with the values of `flag_names` added to its object."""
 
     def check_head(self, data: bytes) -> None:
-        """Refuse a file whose first rows, given as bytes, are not what the format says."""
+        """Refuse a file whose first rows, as bytes, do not fit the format."""
 
     def _peek(self) -> dict[str, Any] | None:
-        """Learn the keys of the first rows; gives the first object."""
+        """Learn the keys of the first rows; return the first object."""
         first = None
         keys: dict[str, None] = {}
         with closing(self.split(_PEEKED_BYTES)) as batches:
@@ -113,7 +113,7 @@ class ObjectsPart(Part):
         return self._keys
 
     def check_column(self, name: str, option: str) -> None:
-        """Raise when none of the first rows has such a key; a file without rows has nothing to miss."""
+        """Raise when none of the first rows has such a key; a file without rows passes."""
         if self._keys and name not in self._keys:
             raise self.no_column(name, option)
 
@@ -123,7 +123,7 @@ class ObjectsPart(Part):
             yield ObjectsChunk(self, records)
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
-        """Open the file of kept rows, whose bytes stay as they are."""
+        """Open the file of kept rows, with unchanged bytes."""
         return RecordWriter(out / "kept" / self.kept_name, self.codec, self.head, self.add_flags if flag else None)
 
     def take_rows(self, block: Block, chosen: Mask) -> Any:
@@ -131,7 +131,7 @@ class ObjectsPart(Part):
         return self.id_and_text(block, chosen)
 
     def take_long_rows(self, block: Block, chosen: Mask) -> Any:
-        """The chosen rows of a long table: the keys that every row of one has."""
+        """The chosen rows of a long table, with the keys that every row has."""
         rows = [self.parse(row) for row in itertools.compress(block.payload.rows(), chosen.tolist())]
         return pa.table(
             {
@@ -141,7 +141,7 @@ class ObjectsPart(Part):
         )
 
     def refuse_row(self, bad: Unreadable, records: Records, row: int, reason: str) -> None:
-        """Refuse a malformed row by its line or its number."""
+        """Refuse a malformed row by its line or row number."""
         by_line = self.row_noun == "line"
         place = records.line_of(row) if by_line else records.first_row + row
         self.bad_row(bad, row, place, reason, lines=by_line)
@@ -214,7 +214,7 @@ class ObjectsChunk(Chunk):
         return block
 
     def _texts(self, items: list[Any], replaced: list[int], bad: Unreadable) -> Any:
-        """The items as an array; what is wrong with one as a whole is noted in `bad`."""
+        """The items as an array; invalid ones are noted in `bad`."""
         part = self._part
         texts, refused = item_array(items, part.options)
         known = {row for row, _ in bad}

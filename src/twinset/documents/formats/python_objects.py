@@ -24,7 +24,7 @@ _PLAIN = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
 def items_part(
     items: Sequence[Any], ids: Sequence[str] | None, name: str, source: int, options: ReadOptions
 ) -> TablePart:
-    """Make a part of items that a program holds; without `ids` they are ``name:row``."""
+    """Make a part of items in memory; without `ids` they are ``name:row``."""
     known = list(ids) if ids is not None else [f"{name}:{row}" for row in range(len(items))]
     columns = {"id": "id"}
     unreadable: dict[int, str] = {}
@@ -45,7 +45,7 @@ def items_part(
 
 
 def _column_name(name: str, options: ReadOptions) -> str:
-    """What the column of vectors or codes is called: not ``id``."""
+    """Name of the column of vectors or codes, other than ``id``."""
     column = (options.vectors or "vector") if options.item_kind == "vectors" else str(options.codes)
     return f"{options.item_kind} of {name}" if column == "id" else column
 
@@ -57,7 +57,7 @@ def _vectors_or_codes(items: Sequence[Any], ids: list[str], name: str, options: 
 
 
 def _texts(texts: Sequence[Any], places: Sequence[object], name: str) -> tuple[Any, dict[int, str]]:
-    """The texts as a column, and the rows that hold none that UTF-8 can hold."""
+    """The texts as a column, and the rows that cannot be encoded as UTF-8."""
     values: list[str | bytes | None] = []
     unreadable: dict[int, str] = {}
     for row, text in enumerate(texts):
@@ -104,7 +104,7 @@ def set_columns(items: Sequence[Any], ids: Sequence[str], name: str, options: Re
 
 
 def _strings(column: Any) -> Any:
-    """A column of texts as strings, unless there are bytes among them that are none."""
+    """A column of texts as strings, unless it holds invalid bytes."""
     try:
         return column.cast(pa.large_string())
     except pa.ArrowInvalid:
@@ -112,7 +112,7 @@ def _strings(column: Any) -> Any:
 
 
 def _typed(items: Sequence[Any]) -> Any | None:
-    """The elements of all sets as numbers, where all of them are of one type; None where they are not."""
+    """The elements of all sets as numbers, if all are of one type; otherwise None."""
     lists = [None if item is None else [_plain(one) for one in item] for item in items]
     kinds = {type(one) for row in lists if row is not None for one in row if one is not None}
     kind = _PLAIN.get(kinds.pop()) if len(kinds) == 1 else None
@@ -120,7 +120,7 @@ def _typed(items: Sequence[Any]) -> Any | None:
         return None
     try:
         return pa.array(lists, pa.large_list(kind))
-    except (OverflowError, pa.ArrowInvalid):  # a whole number of more than 64 bits, which can be written only
+    except (OverflowError, pa.ArrowInvalid):  # an integer of more than 64 bits, which is hashed as text
         return None
 
 
@@ -153,7 +153,7 @@ def _matrix(array: Any) -> Any:
 
 
 def _native(array: Any) -> Any:
-    """The same numbers in this machine's order of bytes, the only one that Arrow takes."""
+    """The same numbers in native byte order, which Arrow requires."""
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
@@ -179,7 +179,7 @@ def _codes(items: Sequence[Any], ids: list[str], name: str) -> Any:
         try:
             return pa.array(items, kind)
         except OverflowError:
-            pass  # one of them is said to be too large below
+            pass  # reported as too large below
     codes = []
     for id, item in zip(ids, items, strict=True):
         try:

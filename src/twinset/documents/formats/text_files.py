@@ -1,4 +1,4 @@
-"""Text files, each one a document: those of a folder, or files given one by one."""
+"""Text files, each one document: those of a folder, or files given one by one."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ SKIP = "--on-error skip leaves such files out"
 
 _PIECE = 2**20
 _MARK = b"\xef\xbb\xbf"
-_PACKED = 4  # how much a compressed text is taken to grow when chunks are planned
+_PACKED = 4  # assumed growth of a compressed text, for planning chunks
 
 
 class TextPart(Part):
-    """A folder of texts, or text files given one after the other."""
+    """A folder of texts, or text files given one by one."""
 
     format = "text"
 
@@ -71,7 +71,7 @@ class TextPart(Part):
         return self.id_and_text(block, chosen)
 
     def file_bytes(self, row: int) -> bytes:
-        """The bytes of the file that is a document."""
+        """The bytes of a document's file."""
         return file_bytes(self.files[row])
 
     def check_unchanged(self) -> None:
@@ -86,7 +86,7 @@ class TextPart(Part):
 
     @property
     def lasts(self) -> bool:
-        """Texts are files, in a folder or not."""
+        """Whether a later run can read the source again: always, for files."""
         return True
 
     def digest(self) -> str:
@@ -106,12 +106,12 @@ class TextPart(Part):
             return "unreadable"
 
     def describe(self) -> dict[str, Any]:
-        """Say what would be read."""
+        """Describe what would be read."""
         return {**super().describe(), "documents": len(self.files)}
 
 
 class TextChunk(Chunk):
-    """Some files, read when asked for."""
+    """Some files, read on demand."""
 
     def __init__(self, part: TextPart, first: int, stop: int) -> None:
         self._part = part
@@ -136,9 +136,13 @@ class TextChunk(Chunk):
                 raise RowError(f"bytes that are not {part.options.encoding}", where=file.path)
             texts.append(text)
         block = Block(self.rows, self.first_row, _array(texts, utf8), unreadable=bad, replaced=replaced)
+        return self._described(block, whole, texts_only)
+
+    def _described(self, block: Block, whole: bool, texts_only: bool) -> Block:
+        """Add ids, sources and files to a block."""
         if not texts_only:
             block.ids = pa.array([file.id for file in self._files], pa.string())
-        if any(file.source != part.source for file in self._files):
+        if any(file.source != self._part.source for file in self._files):
             block.sources = np.array([file.source for file in self._files], np.int64)
         block.payload = self._files if whole else None
         return block
@@ -147,7 +151,7 @@ class TextChunk(Chunk):
         try:
             return file_bytes(file)
         except SourceError as error:
-            # A file is one document, and so one unreadable row, whether it is damaged or cannot be opened.
+            # A file is one document, so a damaged or unreadable file is one unreadable row.
             if self._part.options.on_error != "skip":
                 raise type(error)(f"{error.message}; {SKIP}", where=error.where) from error
             bad.append((row, error.message))
@@ -155,7 +159,7 @@ class TextChunk(Chunk):
 
 
 def file_bytes(file: DocumentFile) -> bytes:
-    """Read a whole file, decompressed; refuse one that is longer than `MAX_ROW_BYTES`."""
+    """Read a whole file, decompressed; refuse one longer than `MAX_ROW_BYTES`."""
     pieces: list[bytes] = []
     size = 0
     with open_reader(file.path, file.codec, file.path) as stream:
@@ -181,7 +185,7 @@ def _array(texts: list[bytes | str | None], utf8: bool) -> Any:
 
 
 class TextWriter(KeptWriter):
-    """Lists the kept files in ``kept.txt`` and, with ``--copy``, copies them below ``kept/``."""
+    """List the kept files in ``kept.txt`` and, with ``--copy``, copy them below ``kept/``."""
 
     def __init__(self, part: TextPart, out: Path, copy: bool) -> None:
         self._out = out
@@ -227,6 +231,6 @@ class TextWriter(KeptWriter):
 
 
 def _listed(id: str) -> bytes:
-    """An id on a line of its own; quoted as JSON where it would not fit on one or look quoted."""
+    """An id on one line; quoted as JSON where it has line breaks or looks quoted."""
     plain = id.isprintable() and not id.startswith('"')
     return (id.encode() if plain else orjson.dumps(id)) + b"\n"

@@ -1,4 +1,4 @@
-"""Sources with typed columns (Parquet, Arrow, tables): what they share in reading and in writing."""
+"""Common base of sources with typed columns: Parquet, Arrow, tables."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from twinset.options import ReadOptions
 from twinset.options.sketch import METADATA
 
 GROUP_BYTES = 32 * 2**20
-"""Size of the groups in which rows are written; fixed, so that the bytes depend on the rows alone."""
+"""Size of a written group of rows; fixed, so that the bytes depend only on the rows."""
 
-_LEAST_ROW = GROUP_BYTES // 2**20  # no row counts less, so that no group has more than 2**20 rows
+_LEAST_ROW = GROUP_BYTES // 2**20  # minimum size of a row, so that no group has more than 2**20 rows
 _MOST_OFFSET = 2**31 - 1
 
 
@@ -43,7 +43,7 @@ class ColumnsPart(Part):
                 raise ColumnError(f"--by needs strings or numbers, {options.by!r} is nested", where=name)
 
     def no_column(self, name: str, option: str) -> ColumnError:
-        """Make the error for a column that is not there."""
+        """Make the error for a missing column."""
         if METADATA in self.schema_metadata:
             return ColumnError(
                 "it holds sketches, not the documents of which they were made; twinset pairs compares them, all else "
@@ -114,16 +114,16 @@ class ColumnsPart(Part):
         return block
 
     def _items(self, table: Any, first_row: int, bad: Unreadable) -> Any:
-        """The texts, or the items in their packed form."""
+        """The texts or packed items."""
         columns = [table.column(name) for name in self.options.item_columns]
         if self.options.item_kind == "text":
             return text_array(columns[0])
         if self.options.group is not None:
-            # Codes of a dictionary are worth more than its values written out.
-            made = [one_array(column) for column in columns]
+            # Codes of a dictionary are cheaper than its values.
+            arrays = [one_array(column) for column in columns]
         else:
-            made = [one_array(_plain(column)) for column in columns]
-        texts, refused = packed(self.options, made)
+            arrays = [one_array(_plain(column)) for column in columns]
+        texts, refused = packed(self.options, arrays)
         for row, reason in refused:
             self.bad_row(bad, row, first_row + row, reason, lines=False)
         return texts
@@ -147,7 +147,7 @@ class ColumnsPart(Part):
 
 
 def with_readable_names(schema: Any) -> Any:
-    """The schema, after a look at every name in it: one that is not UTF-8 raises `UnicodeDecodeError`."""
+    """Return the schema after decoding every name; one that is not UTF-8 raises `UnicodeDecodeError`."""
     fields = list(schema)
     while fields:
         one = fields.pop()
@@ -192,14 +192,14 @@ def _plain(column: Any) -> Any:
 
 
 def _without_views(column: Any) -> Any:
-    """A dictionary of views, as Polars' categories are, as one of plain values: Arrow cannot decode the former."""
+    """A dictionary of views (Polars' categories) as one of plain values, which Arrow can decode."""
     values = column.type.value_type
     if not (pa.types.is_string_view(values) or pa.types.is_binary_view(values)):
         return column
     wide = pa.large_string() if pa.types.is_string_view(values) else pa.large_binary()
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    made = [pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(wide)) for chunk in chunks]
-    return pa.chunked_array(made, pa.dictionary(column.type.index_type, wide))
+    arrays = [pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(wide)) for chunk in chunks]
+    return pa.chunked_array(arrays, pa.dictionary(column.type.index_type, wide))
 
 
 def _storage(kind: Any) -> Any:
@@ -226,7 +226,7 @@ def text_array(column: Any) -> Any:
 def string_array(column: Any) -> Any:
     """Values of any plain type as one array of strings; bytes that are not UTF-8 raise `ArrowInvalid`."""
     array = one_array(_plain(column))
-    # Arrow takes strings at their word; only the cast from bytes looks at them.
+    # Arrow does not validate strings; only the cast from bytes does.
     if pa.types.is_string(array.type):
         array = array.view(pa.binary())
     elif pa.types.is_large_string(array.type):
@@ -235,7 +235,7 @@ def string_array(column: Any) -> Any:
 
 
 def _replaced(column: Any) -> Any:
-    """Values as one array of strings, what is not UTF-8 replaced."""
+    """Values as one array of strings; invalid UTF-8 is replaced."""
     try:
         return string_array(column)
     except pa.ArrowInvalid:
@@ -249,7 +249,7 @@ def _bytes_of(array: Any) -> list[bytes | None]:
 
 
 def without_views(table: Any) -> Any:
-    """The table with views as plain strings or bytes: Arrow can hardly do anything with views."""
+    """The table with views as plain strings or bytes: Arrow supports few operations on views."""
     plain = [_without_view(one.type) for one in table.schema]
     if all(new.equals(old.type) for new, old in zip(plain, table.schema, strict=True)):
         return table
@@ -276,7 +276,7 @@ def _without_view(kind: Any) -> Any:
 
 
 def row_sizes(table: Any) -> npt.NDArray[np.int64]:
-    """About how many bytes each row holds; a function of the rows alone."""
+    """Approximate bytes of each row; a function of the rows alone."""
     total = np.zeros(table.num_rows, np.int64)
     for column in table.columns:
         at = 0
@@ -303,7 +303,7 @@ def _sizes(array: Any) -> Any:
 
 
 class GroupWriter(KeptWriter):
-    """Writes rows in groups of about `GROUP_BYTES`, cut by the rows alone and not by how they came."""
+    """Write rows in groups of about `GROUP_BYTES`, split by the rows alone, not by how they arrive."""
 
     def __init__(self, path: Path, schema: Any, flag: Any = None) -> None:
         self.path = path
@@ -317,10 +317,10 @@ class GroupWriter(KeptWriter):
 
     @abstractmethod
     def write_group(self, table: Any) -> None:
-        """Write one group; the table has one chunk a column."""
+        """Write one group; the table has one chunk per column."""
 
     def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
-        """Take the kept rows of a block."""
+        """Add the kept rows of a block."""
         table = without_views(block.payload)
         if self._flag and flags is not None:
             for one in self._flag:
@@ -330,7 +330,7 @@ class GroupWriter(KeptWriter):
             self._add(self.held(table, chosen, sizes), sizes[chosen])
 
     def held(self, table: Any, chosen: Mask, sizes: npt.NDArray[np.int64]) -> Any:
-        """What is held of the kept rows until their group is written."""
+        """Buffered form of the kept rows until their group is written."""
         return table if chosen.all() else table.filter(pa.array(chosen))
 
     def _add(self, table: Any, sizes: npt.NDArray[np.int64]) -> None:
@@ -361,6 +361,6 @@ class GroupWriter(KeptWriter):
         self._write_held()
 
     def abort(self) -> None:
-        """Forget what is held and remove the file."""
+        """Discard the buffer and remove the file."""
         self._held = []
         self.path.unlink(missing_ok=True)

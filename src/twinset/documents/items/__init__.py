@@ -1,1 +1,1 @@
-"""What an item is: sets, weighted sets, codes, vectors and pictures, packed for Arrow."""
+"""Kinds of items other than texts: sets, weighted sets, codes, vectors and pictures, packed for Arrow."""

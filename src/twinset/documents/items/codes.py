@@ -1,7 +1,7 @@
-"""Bit codes as they are written (whole numbers, bytes, hexadecimal digits) to the bytes that are compared.
+"""Convert bit codes from integers, bytes or hexadecimal digits to bytes.
 
-A whole number is its 64 bits, the highest first, so that 255 is the code ``00000000000000ff``: what one file has as
-numbers and another as digits is the same code.
+An integer is its 64 bits, highest first: 255 is the code ``00000000000000ff``. So integers and digits of the same code
+are equal.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from twinset.schema import Bytes, Places
 from twinset.system.arrays import ranges
 
 MOST_BYTES = 1 << 12
-"""Bytes of a code at most."""
+"""Maximum bytes of a code."""
 
 _ALLOWED = "allowed are hexadecimal digits, two for each byte, such as c3a51f0000000000"
 _WRONG = np.uint8(255)
@@ -72,7 +72,7 @@ def packed_codes(column: Any, from_text: bool = False) -> tuple[Any, list[tuple[
 
 
 def code_of(value: Any) -> bytes:
-    """The bytes of a code that is a Python value; a `ValueError` says why it is none.
+    """The bytes of a code given as a Python value; a `ValueError` explains why it is not one.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def code_of(value: Any) -> bytes:
 
 
 def _numbers(column: Any) -> Any:
-    """Whole numbers at their own width: a negative number is the bits it has."""
+    """Integers at their own width; a negative number is its bits (two's complement)."""
     bits = column.type.bit_width
     values = column.fill_null(0).to_numpy(zero_copy_only=False).view(f"u{bits // 8}").astype(">u8")
     offsets = pa.py_buffer(np.arange(len(values) + 1, dtype=np.int64) * 8)
@@ -121,15 +121,15 @@ def _digits(column: Any) -> tuple[Any, list[tuple[int, str]]]:
     bad = [(row, _reason(data[starts[row] : ends[row]])) for row in np.flatnonzero(odd).tolist()]
     ends[odd] = starts[odd]
     digits = nibbles[ranges(starts, ends - starts)]
-    made = (digits[0::2] << np.uint8(4)) | digits[1::2]
+    codes = (digits[0::2] << np.uint8(4)) | digits[1::2]
     reach = np.concatenate([[0], np.cumsum((ends - starts) // 2)])
     valid = pa.py_buffer(np.packbits(~(none | odd), bitorder="little"))
-    buffers = [valid, pa.py_buffer(np.ascontiguousarray(reach, np.int64)), pa.py_buffer(np.ascontiguousarray(made))]
+    buffers = [valid, pa.py_buffer(np.ascontiguousarray(reach, np.int64)), pa.py_buffer(np.ascontiguousarray(codes))]
     return pa.Array.from_buffers(pa.large_binary(), len(column), buffers), bad
 
 
 def _strip(data: Bytes, starts: Places, ends: Places) -> None:
-    """Leave out blanks before and behind, as there are in many a file of separated values."""
+    """Strip blanks on both sides, which are common in separated values."""
     blank = np.isin(data, np.frombuffer(_BLANK.encode(), np.uint8))
     for places, back, step in ((starts, 0, 1), (ends, 1, -1)):
         rows = np.flatnonzero(ends > starts)

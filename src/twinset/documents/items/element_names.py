@@ -1,4 +1,4 @@
-"""Read the elements of sets again from their sources: hashes do not tell their names."""
+"""Read the elements of sets again from their sources, because hashes do not give names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _AsWritten(ReadOptions):
 
 
 def written_sets(part: Part, rows: Places) -> list[list[str] | None]:
-    """The elements of some items of a part, by their rows; None where there is none.
+    """The elements of some items of a part, by row; None where a row has none.
 
     Examples
     --------
@@ -44,17 +44,17 @@ def _lists_written(part: Part, rows: Places) -> list[Any]:
     values: list[Any] = [None] * len(rows)
     with _as_written(part):
         for chunk in part.chunks(_BATCH):
-            here = np.flatnonzero((rows >= chunk.first_row) & (rows < chunk.first_row + chunk.rows))
-            if len(here):
+            positions = np.flatnonzero((rows >= chunk.first_row) & (rows < chunk.first_row + chunk.rows))
+            if len(positions):
                 texts = chunk.read(texts_only=True).texts
-                for place in here.tolist():
-                    text: Any = texts[int(rows[place]) - chunk.first_row].as_py()
-                    values[place] = None if text is None else orjson.loads(text)
+                for position in positions.tolist():
+                    text: Any = texts[int(rows[position]) - chunk.first_row].as_py()
+                    values[position] = None if text is None else orjson.loads(text)
     return values
 
 
 def weighted_sets(part: Part, rows: Places) -> list[dict[str, float] | None]:
-    """The elements of some weighted items of a part, and how much each counts; None where there is none.
+    """The elements of some weighted items of a part with their weights; None where a row has none.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def weighted_sets(part: Part, rows: Places) -> list[dict[str, float] | None]:
 
 @contextmanager
 def _as_written(part: Part) -> Iterator[None]:
-    """Let the part read its lists as text."""
+    """Make the part read its lists as text."""
     was = part.options
     known = {name for name, _ in ReadOptions.words()}
     part.options = _AsWritten.of(**{name: getattr(was, name) for name, _ in was.words() if name in known})

@@ -1,8 +1,8 @@
-"""Pictures to small grids of colours, and to thumbnails: the one place where Pillow is imported.
+"""Decode pictures to small grids of colours and to thumbnails, with Pillow.
 
-A picture becomes the mean colours of 32 × 32 cells, whatever its size, so that copies of other sizes and formats come
-to nearly the same numbers. It is taken as a viewer shows it: turned as its EXIF data say, transparent parts on white,
-of an animation the first frame. Colour profiles are not looked at.
+A picture becomes the mean colours of 32 × 32 cells, so that copies of other sizes and formats give nearly the same
+numbers. It is read as a viewer shows it: rotated by its EXIF orientation, transparent parts on white, the first frame
+of an animation. Colour profiles are ignored. Only this module imports Pillow.
 """
 
 from __future__ import annotations
@@ -26,44 +26,44 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 SIDE = 32
-"""Cells of a grid's row, and of its column."""
+"""Rows and columns of a grid."""
 
 MOST_PIXELS = 89_478_485
-"""A picture of more cannot be read: Pillow's own limit against files that unpack to more than there is room for."""
+"""Maximum pixels of a picture: Pillow's own limit against decompression bombs."""
 
 ENDINGS = (
     *(".png", ".apng", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".webp", ".bmp", ".dib", ".tif", ".tiff"),
     *(".avif", ".jp2", ".ppm", ".pgm", ".pbm", ".pnm"),
 )
-"""Names of pictures in folders and patterns end in one of these; what a file is, its bytes say."""
+"""File extensions of pictures in folders and patterns; the format is detected from the bytes."""
 
 Grid = npt.NDArray[np.float32]
 
-# Of what Pillow knows; others start further programs, or are no pictures that people keep.
+# A selection of Pillow's formats; others start external programs or are not photographs.
 _FORMATS = ("PNG", "JPEG", "MPO", "GIF", "WEBP", "BMP", "DIB", "TIFF", "AVIF", "JPEG2000", "PPM")
-_FRACTIONS = ("JPEG", "MPO")  # these can be unpacked at half, a quarter or an eighth of their size
-_ENOUGH = 8 * SIDE  # and are where that leaves as many pixels
-_STRIP = 2**20  # pixels that are brought to colours at a time
+_FRACTIONS = ("JPEG", "MPO")  # these can be decoded at half, a quarter or an eighth of their size
+_ENOUGH = 8 * SIDE  # minimum pixels for that
+_STRIP = 2**20  # pixels converted to colours at a time
 _LARGE = 2**26
-_COPIES = {"WEBP": 2, "AVIF": 3, "JPEG2000": 5}  # that their readers hold beside Pillow's own
+_COPIES = {"WEBP": 2, "AVIF": 3, "JPEG2000": 5}  # copies in their decoders besides Pillow's own
 _OPACITY = ("RGBA", "LA", "PA", "RGBa", "La")
 _ORIENTATION = 0x0112
 
-_opening = threading.Lock()  # Python's filters of warnings are those of all threads
-_large = threading.Lock()  # large pictures are unpacked one at a time, whatever the number of threads
+_opening = threading.Lock()  # Python's warning filters are shared by all threads
+_large = threading.Lock()  # large pictures are decoded one at a time, whatever the number of threads
 
 
 def check_pillow() -> None:
     """Raise `MissingError` unless Pillow is installed."""
     try:
-        import PIL.Image  # noqa: F401 - it is asked whether it is there
+        import PIL.Image  # noqa: F401 - checks that it is installed
     except ImportError as error:
         raise MissingError.of("Pillow", extra="images") from error
 
 
 @dataclass(frozen=True)
 class Picture:
-    """What is kept of a picture: how many pixels it has, and the mean colours of its cells.
+    """A decoded picture: its number of pixels, and the mean colours of its cells.
 
     grid float32 (32, 32, 3), rows first: luminance, blueness and redness (Y, Cb and Cr as in JPEG), from 0 to 255.
     """
@@ -73,10 +73,9 @@ class Picture:
 
 
 def read_picture(data: bytes, where: str, room: int | None = None) -> Picture:
-    """Read a picture; raises `RowError` for what is none, is damaged or is too large.
+    """Decode a picture; an invalid, damaged or too large one raises `RowError`.
 
-    One that takes more bytes than there is room for while it is unpacked is an `OptionError`: what is read must not
-    depend on the memory there is.
+    One that needs more than `room` bytes raises `OptionError`: results must not depend on the memory.
     """
     sums = np.zeros((SIDE, SIDE, 3), np.int64)
     opened = _Opened(data, where, room=room)
@@ -92,7 +91,7 @@ def read_picture(data: bytes, where: str, room: int | None = None) -> Picture:
 
 
 def thumbnail(data: bytes, where: str, side: int) -> tuple[bytes, int, int]:
-    """A small JPEG of a picture, `side` wide and high at most, with nothing else of the file; and its own size."""
+    """Return a JPEG of at most `side` pixels either way, without other data of the file, and the original size."""
     from PIL import Image, ImageOps
 
     opened = _Opened(data, where, 2 * side)
@@ -108,14 +107,14 @@ def thumbnail(data: bytes, where: str, side: int) -> tuple[bytes, int, int]:
     ground = Image.new("RGB", plain.size, "white")
     ground.paste(plain, mask=plain.getchannel("A") if plain.mode == "RGBA" else None)
     ground.getexif()[_ORIENTATION] = turn
-    made = io.BytesIO()
-    ImageOps.exif_transpose(ground).save(made, "JPEG", quality=82, optimize=True)
+    jpeg = io.BytesIO()
+    ImageOps.exif_transpose(ground).save(jpeg, "JPEG", quality=82, optimize=True)
     width, height = opened.size[::-1] if turn >= 5 else opened.size
-    return made.getvalue(), width, height
+    return jpeg.getvalue(), width, height
 
 
 class _Opened:
-    """A picture, unpacked; whatever Pillow says against it is said with the name of the file."""
+    """A decoded picture; Pillow's errors are reported with the name of the file."""
 
     def __init__(self, data: bytes, where: str, enough: int = _ENOUGH, room: int | None = None) -> None:
         self._data, self._where, self._enough, self._room = data, where, enough, room
@@ -131,13 +130,13 @@ class _Opened:
                 self._held = True
             image.load()
             if image.format not in _FRACTIONS:
-                self.size = image.size  # a TIFF is turned as it is unpacked
+                self.size = image.size  # a TIFF is rotated as it is decoded
         except (RowError, OptionError):
             raise
         except MemoryError:
             self._release()
             raise
-        except Exception as error:  # damaged files make Pillow's readers raise almost anything
+        except Exception as error:  # damaged files make Pillow's decoders raise almost anything
             self._release()
             raise self._unreadable(error) from error
         except BaseException:
@@ -150,7 +149,7 @@ class _Opened:
         from PIL import Image
 
         with _opening, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about data beside the picture that cannot be read
+            warnings.simplefilter("ignore")  # about unreadable metadata
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             image = Image.open(io.BytesIO(self._data), formats=_known())
         width, height = image.size
@@ -164,7 +163,7 @@ class _Opened:
             image.draft(image.mode, (self._enough, self._enough))
         needed = _unpacked(image, self.size)
         if self._room is not None and needed > self._room:
-            least = shown_size(16 * needed // 5)  # a little more than three times, for it is rounded
+            least = shown_size(16 * needed // 5)  # rounded up from three times the size
             raise OptionError(
                 f"{self._where}: the picture takes {shown_size(needed)} while it is unpacked, and this run may take "
                 f"{shown_size(self._room)} for that; give more memory with --memory, at least {least}"
@@ -175,7 +174,7 @@ class _Opened:
         self._image.close()
         self._release()
         if isinstance(error, Exception) and not isinstance(error, (TwinsetError, MemoryError)):
-            raise self._unreadable(error) from error  # one odd picture must not end a run that passes over such
+            raise self._unreadable(error) from error  # one damaged picture must not end a run that skips such
 
     def _unreadable(self, error: Exception) -> RowError:
         return RowError(f"not a picture that can be read: {_said(error)}", where=self._where)
@@ -187,15 +186,15 @@ class _Opened:
 
 
 def _unpacked(image: Image, size: tuple[int, int]) -> int:
-    """Bytes that a picture of that size takes while it is unpacked, not more than which it does."""
+    """Upper bound of the bytes needed to decode a picture of that size."""
     if image.info.get("progressive"):
-        return 8 * size[0] * size[1]  # whole, whatever fraction is wanted
+        return 8 * size[0] * size[1]  # decoded whole, whatever fraction is wanted
     return _COPIES.get(image.format or "", 1) * 4 * image.size[0] * image.size[1]
 
 
 @cache
 def _known() -> list[str]:
-    """The formats that are read, of those that this Pillow knows."""
+    """The supported formats that this Pillow can decode."""
     from PIL import Image
 
     Image.init()
@@ -203,13 +202,13 @@ def _known() -> list[str]:
 
 
 def _said(error: Exception) -> str:
-    """What Pillow said, in a line; of a stream in memory it names only the place."""
+    """Pillow's message in one line, without the address of the stream."""
     from PIL import UnidentifiedImageError
 
     if isinstance(error, UnidentifiedImageError):
         return "its bytes are of no known format"
-    said = " ".join(str(error).split()) or type(error).__name__
-    return said if len(said) <= 200 else said[:200] + "…"
+    message = " ".join(str(error).split()) or type(error).__name__
+    return message if len(message) <= 200 else message[:200] + "…"
 
 
 def _transparent(image: Image) -> bool:
@@ -217,7 +216,7 @@ def _transparent(image: Image) -> bool:
 
 
 def _strips(image: Image, where: str) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
-    """Some rows after the other, each with its first row: (rows, width, channels), contiguous."""
+    """Yield strips of rows, each with its first row: (rows, width, channels), contiguous."""
     width, height = image.size
     scale = _scale(image, where)
     mode = "LA" if image.mode in ("LA", "La") else "RGBA" if _transparent(image) else "RGB"
@@ -242,7 +241,7 @@ def _converted(strip: Image, mode: str, where: str) -> Image:
 
 
 def _scale(image: Image, where: str) -> tuple[float, float] | None:
-    """How numbers of more than eight bits come to 0 to 255: less the first, times the second. None for other modes."""
+    """Offset and factor that map values of more than eight bits to 0 to 255; None for other modes."""
     if not image.mode.startswith(("I", "F")):
         return None
     if image.mode.startswith("I;16"):
@@ -258,14 +257,14 @@ def _scale(image: Image, where: str) -> tuple[float, float] | None:
 
 
 def _orientation(image: Image) -> int:
-    """How the picture is to be turned, as EXIF data say: 1 to 8; 1 where they say nothing."""
+    """EXIF orientation, 1 to 8; 1 by default."""
     with _opening, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            said = image.getexif().get(_ORIENTATION, 1)
-        except Exception:  # damaged data about a picture do not make the picture unreadable
+            orientation = image.getexif().get(_ORIENTATION, 1)
+        except Exception:  # damaged metadata does not make the picture unreadable
             return 1
-    return said if said in range(1, 9) else 1
+    return orientation if orientation in range(1, 9) else 1
 
 
 def _turned(grid: npt.NDArray[Any], orientation: int) -> npt.NDArray[Any]:

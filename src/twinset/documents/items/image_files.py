@@ -1,4 +1,4 @@
-"""Pictures, each file one item: those of a folder, or files given one by one."""
+"""Picture files, each one item: those of a folder, or files given one by one."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from twinset.documents.parts import LEAST_ROW, Block, Chunk, DocumentFile, Mask,
 from twinset.errors import OptionError, RowError, SourceError
 from twinset.options import ReadOptions
 
-_FILES = 64  # pictures that are read together: unpacking them is what takes the time
-_UNPACKED = 8  # how much a picture is taken to grow when chunks are planned
+_FILES = 64  # pictures read together
+_UNPACKED = 8  # assumed growth of a decoded picture, for planning chunks
 
 
 def is_picture(name: str) -> bool:
-    """Whether a file's name is that of a picture.
+    """Whether a file has the extension of a picture.
 
     >>> is_picture("holiday/IMG_1.JPG"), is_picture("notes.txt")
     (True, False)
@@ -32,9 +32,9 @@ def is_picture(name: str) -> bool:
 
 
 class ImagePart(TextPart):
-    """A folder of pictures, or pictures given one after the other.
+    """A folder of pictures, or pictures given one by one.
 
-    A block's rows are what `picture_sketch` makes of the grids of colours, in bytes; without it, the grids themselves.
+    A block's rows are the results of `picture_sketch` for the grids of colours, as bytes; without it, the grids.
     """
 
     format = "images"
@@ -67,28 +67,23 @@ class ImagePart(TextPart):
 
 
 class ImageChunk(TextChunk):
-    """Some pictures, read when asked for."""
+    """Some pictures, read on demand."""
 
     _part: ImagePart
 
     def read(self, whole: bool = False, texts_only: bool = False) -> Block:
         """Read the pictures."""
-        part, bad = self._part, list[tuple[int, str]]()
+        bad: Unreadable = []
         pictures = [self._picture(row, file, bad) for row, file in enumerate(self._files)]
         block = Block(self.rows, self.first_row, self._packed(pictures), unreadable=bad)
         block.lengths = np.array([0 if one is None else one.pixels for one in pictures], np.uint64)
-        if not texts_only:
-            block.ids = pa.array([file.id for file in self._files], pa.string())
-        if any(file.source != part.source for file in self._files):
-            block.sources = np.array([file.source for file in self._files], np.int64)
-        block.payload = self._files if whole else None
-        return block
+        return self._described(block, whole, texts_only)
 
     def _picture(self, row: int, file: DocumentFile, bad: Unreadable) -> Picture | None:
         try:
             return read_picture(file_bytes(file), file.path, self._part.room)
         except SourceError as error:
-            # A file is one item, and so one unreadable item, whether it is damaged or cannot be opened.
+            # A file is one item, so a damaged or unreadable file is one unreadable item.
             if self._part.options.on_error != "skip":
                 raise RowError(f"{error.message}; {SKIP}", where=file.path) from error
             bad.append((row, error.message))

@@ -1,8 +1,8 @@
-"""Pack the columns of an item into one binary value a row, whatever the kind of item.
+"""Pack the columns of an item into one binary value per row, for every kind of item.
 
 A set is the 64-bit hashes of its elements, eight bytes each; a record is the texts of its columns, each after its
-length. Code that reads, spills or copies texts therefore handles every kind. Elements are equal when their text is:
-5 in a Parquet file equals "5" in a CSV file.
+length. So code that reads, spills or copies texts handles every kind. Elements are equal when their text is: 5 in a
+Parquet file equals "5" in a CSV file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from twinset.options import ReadOptions
 from twinset.schema import Bytes, Hashes, Places
 
 PackedRows = tuple[Any, list[tuple[int, str]]]
-"""The packed rows, null where a row is bad, and the bad rows with the reasons."""
+"""The packed rows, null where a row is bad, and the bad rows with reasons."""
 
 _SEPARATORS = ("|", ";", ",")
 
@@ -67,7 +67,7 @@ def packed(options: ReadOptions, columns: Sequence[Any], from_text: bool = False
 
 
 def check_type(options: ReadOptions, name: str, kind: Any, where: str) -> None:
-    """Raise `ColumnError` when a column of this type cannot be what the option says."""
+    """Raise `ColumnError` when a column of this type does not fit the option."""
     values = value_type(kind)
     if pa.types.is_null(values):
         return
@@ -89,7 +89,7 @@ def _is_list(kind: Any) -> bool:
 
 
 def _holds_elements(kind: Any) -> bool:
-    """Whether values of a type are sets: lists of what can be written, or lists that are written as text."""
+    """Whether values of a type can be sets: lists of values with a text form, or lists written as text."""
     if not _is_list(kind):
         return is_text(kind)
     try:
@@ -100,7 +100,7 @@ def _holds_elements(kind: Any) -> bool:
 
 
 def value_type(kind: Any) -> Any:
-    """The type of the values behind an extension or a dictionary."""
+    """Type of the values of an extension or a dictionary type."""
     while True:
         if isinstance(kind, pa.BaseExtensionType):
             kind = kind.storage_type
@@ -111,7 +111,7 @@ def value_type(kind: Any) -> Any:
 
 
 def is_text(kind: Any) -> bool:
-    """Whether a type is one of Arrow's many for strings and bytes."""
+    """Whether a type is one of Arrow's string and binary types."""
     types = pa.types
     return any(
         is_kind(kind)
@@ -137,7 +137,7 @@ _NEEDED: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def json_value(options: ReadOptions, name: str, value: Any) -> Any:
-    """A value of a JSON row as `packed` takes it; a `ValueError` says why it cannot."""
+    """Convert a value of a JSON row for `packed`; a `ValueError` explains why it cannot be."""
     if value is None:
         return None
     if options.group is not None:
@@ -152,7 +152,7 @@ def json_value(options: ReadOptions, name: str, value: Any) -> Any:
         return vector_of(name, value)
     if not isinstance(value, list):
         raise ValueError(f"{name!r} must hold a list, which --items names")
-    weighted = options.weight is not None  # there a null stands beside a weight
+    weighted = options.weight is not None  # there a null keeps its weight's position
     return [None if one is None else _element(name, one) for one in value if weighted or one is not None]
 
 
@@ -169,7 +169,7 @@ def _element(name: str, value: Any) -> str:
 
 
 def held_values(options: ReadOptions, item: Any) -> list[Any] | str:
-    """The values of the columns of an item that a program holds, or why there are none."""
+    """Return the column values of an item in memory, or the reason why there are none."""
     if options.item_kind == "records":
         if not isinstance(item, Mapping):
             return f"a record must be a mapping from column to text, this is {type(item).__name__}"
@@ -191,7 +191,7 @@ def held_values(options: ReadOptions, item: Any) -> list[Any] | str:
 
 
 def json_type(options: ReadOptions, name: str = "") -> Any:
-    """The type of the column `name` that is made of `json_value`."""
+    """The type of the column `name` of values of `json_value`."""
     if options.group is not None:
         return row_type(options, name)
     if options.item_kind == "vectors" or name == options.weight:
@@ -200,7 +200,7 @@ def json_type(options: ReadOptions, name: str = "") -> Any:
 
 
 def element_sets(column: Any) -> PackedRows:
-    """Each list as the hashes of its elements."""
+    """Convert each list to the hashes of its elements."""
     lists, bad = _lists(column)
     return _hashed(lists), bad
 
@@ -230,7 +230,7 @@ def _hashed(column: Any) -> Any:
         hashes = hashes[valid]
         starts = np.concatenate([[0], np.cumsum(valid)])[starts]
     if column.null_count:
-        # A null list may have elements behind it all the same.
+        # A null list may still have elements in the values array.
         none = np.asarray(column.is_null())
         hashes, starts = _without(hashes, starts, none)
         return _binary(hashes, starts, none)
@@ -238,7 +238,7 @@ def _hashed(column: Any) -> Any:
 
 
 def _element_hashes(values: Any) -> Hashes:
-    """The hash of each element; numbers are written out once each, since that takes longest."""
+    """Hash each element; numbers are formatted once each, since that takes longest."""
     if is_text(values.type) or pa.types.is_null(values.type):
         return hash_values(_words(values), ELEMENT_SEED)
     if pa.types.is_integer(values.type) and (number_hashes := _number_hashes(values)) is not None:
@@ -251,7 +251,7 @@ def _element_hashes(values: Any) -> Hashes:
 
 
 def _number_hashes(values: Any) -> Hashes | None:
-    """Hash whole numbers by a table over their range; None where the table would be too large."""
+    """Hash integers by a table over their range; None where the table would be too large."""
     ends = pc.min_max(values).as_py()
     low, span = ends["min"], 0 if ends["min"] is None else ends["max"] - ends["min"] + 1
     if not 0 < span <= 2 * len(values) or ends["max"] >= 2**63:
@@ -268,7 +268,7 @@ def _number_hashes(values: Any) -> Hashes | None:
 
 
 def written_lists(column: Any) -> Any:
-    """Write each list as JSON, its elements in the form in which they are hashed."""
+    """Write each list as JSON, its elements in the form that is hashed."""
     starts = column.offsets.to_pylist()
     first, last = (starts[0], starts[-1]) if starts else (0, 0)
     values = column.values.slice(first, last - first)
@@ -283,19 +283,19 @@ def written_lists(column: Any) -> Any:
 
 
 def _weights_written(column: Any, weights: Any) -> Any:
-    """Each weighted set as a JSON object: weights of an element that comes twice are added, and zeros left out."""
+    """Write each weighted set as a JSON object: weights of repeated elements add up, and zeros are dropped."""
     names = written_lists(column)
-    given, starts, _, _ = listed_numbers(weights)
-    made: list[str | None] = []
+    values, starts, _, _ = listed_numbers(weights)
+    objects: list[str | None] = []
     for row, text in enumerate(names.to_pylist()):
         every: dict[str, list[float]] = {}
-        mine = given[starts[row] : starts[row + 1]].tolist()
+        mine = values[starts[row] : starts[row + 1]].tolist()
         for name, weight in zip(orjson.loads(text or "[]"), mine, strict=False):
             every.setdefault(name, []).append(weight)
         sums = {name: sum(sorted(many)) for name, many in every.items()}
         counted = {name: total for name, total in sums.items() if total > 0}
-        made.append(None if text is None else orjson.dumps(counted).decode())
-    return pa.array(made, pa.large_string())
+        objects.append(None if text is None else orjson.dumps(counted).decode())
+    return pa.array(objects, pa.large_string())
 
 
 def _words(values: Any) -> Any:
@@ -337,7 +337,7 @@ def _split(column: Any) -> PackedRows:
 
 
 def _split_list(text: str) -> list[str | None]:
-    """Read a list that is written as text: as JSON, or with separators."""
+    """Parse a list written as text: as JSON, or with separators."""
     if text.lstrip().startswith("["):
         try:
             elements = orjson.loads(text)
@@ -362,7 +362,7 @@ def _records(columns: Sequence[Any]) -> Any:
 
 
 def record_columns(rows: Any, count: int) -> list[Any]:
-    """The reverse of packing records: the texts of each column."""
+    """Unpack records to the texts of each column."""
     data, offsets = buffers_of(rows)
     at = offsets[:-1].copy()
     none = np.asarray(rows.is_null()) if rows.null_count else np.zeros(len(rows), np.bool_)
@@ -378,7 +378,7 @@ def record_columns(rows: Any, count: int) -> list[Any]:
 
 
 def _lengths_at(data: Bytes, at: Places, none: npt.NDArray[np.bool_]) -> Places:
-    """The four bytes at each place, as a number."""
+    """The four bytes at each position, as a number."""
     places = np.where(none, 0, at)
     if len(data) < 4:
         return np.zeros(len(at), np.int64)

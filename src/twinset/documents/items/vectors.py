@@ -1,6 +1,6 @@
-"""Lists of numbers to vectors: 32-bit floats, one after another, a vector a row.
+"""Pack lists of numbers as vectors of 32-bit floats.
 
-A zero is a zero: -0.0 becomes 0.0, so that vectors of equal numbers are equal bytes.
+-0.0 becomes 0.0, so that vectors of equal numbers have equal bytes.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from twinset.schema import MOST_DIMENSIONS, Places
 PackedRows = tuple[Any, list[tuple[int, str]]]
 _BETWEEN = str.maketrans(",;|", "   ")
 _FINITE = "allowed are finite numbers that 32-bit floats can hold"
-_MOST_MOVED = 1 / 2000  # of the distance, by rounding each of two vectors: a thousandth together
+_MOST_MOVED = 1 / 2000  # maximum share of the distance by which rounding may move one vector: a thousandth for two
 
 
 def holds_vectors(kind: Any) -> bool:
-    """Whether values of a type can be vectors: lists of numbers, or lists that are written as text."""
+    """Whether values of a type can be vectors: lists of numbers, or lists written as text."""
     types = pa.types
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return True
@@ -33,7 +33,7 @@ def holds_vectors(kind: Any) -> bool:
 
 
 def of_one_column(options: ReadOptions, schema: Any, where: str) -> ReadOptions:
-    """Options that name the column of vectors, where they left it open: the one column that holds lists of numbers."""
+    """Return the options with the column of vectors named, by default the only column of lists of numbers."""
     if options.vectors != "":
         return options
     text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
@@ -50,15 +50,15 @@ def of_one_column(options: ReadOptions, schema: Any, where: str) -> ReadOptions:
 
 
 def need_column(options: ReadOptions, where: str) -> None:
-    """Refuse a text file whose column of vectors has no name."""
+    """Refuse a text file without a named column of vectors."""
     if options.vectors == "":
         raise ColumnError("--vectors needs the name of a column here: name one with --vectors NAME", where=where)
 
 
 def packed_vectors(column: Any, directions: bool, within: float | None = None) -> PackedRows:
-    """Pack a column of vectors; with `directions` (for cosines), one that is all zeros has none, and is null.
+    """Pack a column of vectors; with `directions` (for cosines), a zero vector is null.
 
-    `within` is the distance up to which vectors will be near: one that rounding moves too much for that is refused.
+    `within` is the maximum distance of a match; a vector that rounding moves too much for that is refused.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def packed_vectors(column: Any, directions: bool, within: float | None = None) -
 def listed_numbers(
     column: Any,
 ) -> tuple[npt.NDArray[Any], Places, npt.NDArray[np.bool_], list[tuple[int, str]]]:
-    """Lists of numbers as one array, where each list starts, which rows have none, and the bad rows among these."""
+    """Return lists of numbers as one array, the start of each list, the rows without one, and the bad rows."""
     column, bad = listed(column)
     none = np.asarray(column.is_null()) if column.null_count else np.zeros(len(column), np.bool_)
     starts = column.offsets.to_numpy().astype(np.int64)
@@ -93,7 +93,7 @@ def listed_numbers(
 
 
 def listed(column: Any) -> PackedRows:
-    """A column of lists of numbers as such, whatever it is made of, and its bad rows."""
+    """Convert a column of any form to lists of numbers; also return its bad rows."""
     bad: list[tuple[int, str]] = []
     if pa.types.is_null(column.type):
         return pa.nulls(len(column), pa.large_list(pa.float64())), bad
@@ -112,7 +112,7 @@ def packed_rows(
     directions: bool,
     within: float | None = None,
 ) -> PackedRows:
-    """Pack rows of numbers: row i is given[starts[i]:starts[i+1]]; else as `packed_vectors`."""
+    """Pack rows of numbers: row i is given[starts[i]:starts[i+1]]; otherwise as `packed_vectors`."""
     with np.errstate(over="ignore"):
         values = given.astype("<f4") + np.float32(0.0)
     bad: list[tuple[int, str]] = []
@@ -143,18 +143,18 @@ def packed_rows(
 
 
 def _loses(dtype: np.dtype[Any]) -> bool:
-    """Whether 32-bit floats cannot hold every number of a type."""
+    """Whether 32-bit floats cannot represent every number of a type."""
     return dtype.itemsize > (4 if dtype.kind == "f" else 2)
 
 
 def _moved(
     given: npt.NDArray[Any], values: npt.NDArray[Any], starts: Places, none: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.float64]:
-    """How far each vector is from where it was before its numbers were rounded; a little more than that at most."""
+    """Upper bound of the distance by which rounding moved each vector."""
     exact = given.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         apart = np.abs(exact - values)
-        if given.dtype.kind in "iu":  # a whole number of 64 bits is rounded by the line above already
+        if given.dtype.kind in "iu":  # the line above has rounded integers of 64 bits already
             apart += np.where(np.abs(exact) >= 2.0**53, np.abs(exact) * 2.0**-53, 0.0)
         moved = np.zeros(len(starts) - 1)
         rows = np.flatnonzero(np.diff(starts) > 0)
@@ -173,7 +173,7 @@ def _too_coarse(moved: float, within: float) -> str:
 
 
 def vector_of(name: str, value: Any) -> list[float]:
-    """A vector out of a JSON row; a `ValueError` says why it is none."""
+    """Convert a vector of a JSON row; a `ValueError` explains why it is not one."""
     if not isinstance(value, list):
         raise ValueError(f"{name!r} must hold a list of numbers")
     if not _all_numbers(value):
@@ -197,13 +197,13 @@ def _numbers(values: Any) -> npt.NDArray[Any]:
 
 
 def _holding(starts: Places, flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Which rows hold a value that is flagged."""
+    """Mask of the rows with a flagged value."""
     reach = np.concatenate([[0], np.cumsum(flags)])
     return np.asarray(reach[starts[1:]] > reach[starts[:-1]])
 
 
 def _parsed_lists(column: Any) -> PackedRows:
-    """Vectors that are written as text: a JSON list, or numbers with spaces, commas or semicolons between them."""
+    """Parse vectors written as text: a JSON list, or numbers separated by spaces, commas or semicolons."""
     bad: list[tuple[int, str]] = []
     lists: list[list[float] | None] = []
     for row, value in enumerate(column.cast(pa.large_binary()).to_pylist()):
@@ -216,7 +216,7 @@ def _parsed_lists(column: Any) -> PackedRows:
 
 
 def read_vector(text: str) -> list[float]:
-    """Read a vector that is written as text.
+    """Parse a vector written as text.
 
     Examples
     --------

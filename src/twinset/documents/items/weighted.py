@@ -1,4 +1,4 @@
-"""Pack lists of elements and of weights into weighted sets: sixteen bytes an element, its hash and its weight."""
+"""Pack lists of elements and weights as weighted sets: sixteen bytes an element, its hash and its weight."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def holds_weights(kind: Any) -> bool:
 
 
 def paired(lists: Any, weights: Any) -> PackedRows:
-    """Drop the weights of null elements; gives the weights, and the rows with another number of them.
+    """Drop the weights of null elements; return the weights, and the rows with a wrong number of them.
 
     Examples
     --------
@@ -33,8 +33,8 @@ def paired(lists: Any, weights: Any) -> PackedRows:
     """
     if not lists.values.null_count:
         return weights, []
-    given, bad = listed(weights)
-    rows: list[list[float | None] | None] = given.to_pylist()
+    lists_of_weights, bad = listed(weights)
+    rows: list[list[float | None] | None] = lists_of_weights.to_pylist()
     for row, elements in enumerate(lists.to_pylist()):
         mine = rows[row]
         if elements is None or mine is None or None not in elements:
@@ -48,9 +48,9 @@ def paired(lists: Any, weights: Any) -> PackedRows:
 
 
 def packed_weighted(elements: PackedRows, weights: Any, worse: Sequence[tuple[int, str]] = ()) -> PackedRows:
-    """Pack sets, given as the hashes of their elements, with lists of weights; `worse` are the bad rows of the weights.
+    """Pack sets, given as hashes, with lists of weights; `worse` are the bad rows of the weights.
 
-    Weights of an element that comes twice are added, and what has no weight is left out.
+    Weights of repeated elements add up, and elements of weight 0 are dropped.
 
     Examples
     --------
@@ -87,9 +87,9 @@ def packed_weighted(elements: PackedRows, weights: Any, worse: Sequence[tuple[in
 def _packed(
     hashes: Hashes, values: npt.NDArray[np.float64], places: Places, out: npt.NDArray[np.bool_], reasons: dict[int, str]
 ) -> Any:
-    from twinset.documents.long_tables import kernels  # which only weighted sets and long tables need to wait for
+    from twinset.documents.long_tables import kernels  # loads kernels, so only where needed
 
-    values[~(values >= 0) | np.isinf(values)] = 0.0  # of rows that were refused
+    values[~(values >= 0) | np.isinf(values)] = 0.0  # of refused rows
     totals = np.bincount(np.repeat(np.arange(len(out)), np.diff(places)), values, len(out))
     counts = np.empty(len(out), np.int64)
     kernels.sort_weighted(hashes, values, places, 0, len(out), counts)
@@ -98,9 +98,9 @@ def _packed(
         out[row] = True
     counts[out] = 0
     ends = np.concatenate([[0], np.cumsum(counts)]) * 16
-    made = np.empty(int(ends[-1]) // 8, np.uint64)
-    kernels.pack_sets(hashes, values.view(np.uint64), places[:-1].copy(), counts, made)
-    buffers = [pa.py_buffer(np.packbits(~out, bitorder="little")), pa.py_buffer(ends), pa.py_buffer(made)]
+    packed = np.empty(int(ends[-1]) // 8, np.uint64)
+    kernels.pack_sets(hashes, values.view(np.uint64), places[:-1].copy(), counts, packed)
+    buffers = [pa.py_buffer(np.packbits(~out, bitorder="little")), pa.py_buffer(ends), pa.py_buffer(packed)]
     return pa.Array.from_buffers(pa.large_binary(), len(out), buffers)
 
 

@@ -1,1 +1,1 @@
-"""Long tables: many rows for one set, sorted and grouped by id."""
+"""Long tables: several rows per set, grouped by id."""

@@ -1,4 +1,4 @@
-"""Columns of a long table read as rows: which group each row is of, which element it names, and its weight."""
+"""Read the columns of a long table: the group, the element and the weight of each row."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BadRows = dict[int, str]
 def read_rows(
     options: ReadOptions, columns: Sequence[Any], from_text: bool
 ) -> tuple[LongTableRows, list[tuple[int, str]]]:
-    """Read the columns of the group, the item and, if there is one, the weight; gives the rows and the bad rows.
+    """Read the columns of the group, the item and, optionally, the weight; return the rows and the bad rows.
 
     `from_text`: they are fields of a text file, in which an empty field is null.
 
@@ -57,7 +57,7 @@ def read_rows(
 
 
 def coded(column: Any, from_text: bool = False) -> tuple[Codes, Any]:
-    """Encode a column as codes and the values they stand for; codes of nulls are negative. Values may repeat."""
+    """Encode a column as codes and values; codes of nulls are negative. Values may repeat."""
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage
     if pa.types.is_null(column.type):
@@ -89,16 +89,16 @@ def _refuse(bad: BadRows, codes: Codes, reason: str) -> None:
 
 
 def _names(values: Any) -> tuple[Any, list[int]]:
-    """Values as strings, two of which are equal only if the values are; and those that are not UTF-8."""
+    """Values as strings that are equal only if the values are; and those that are not UTF-8."""
     if not _is_bytes(values.type):
         return values.cast(pa.large_string()), []
     raw = values.cast(pa.large_binary())
     try:
-        # Arrow takes strings at their word; only the cast from bytes looks at them.
+        # Arrow does not validate strings; only the cast from bytes does.
         return raw.cast(pa.large_string()), []
     except pa.ArrowInvalid:
-        made = [_decoded(one) for one in raw.to_pylist()]
-        return pa.array(made, pa.large_string()), [at for at, one in enumerate(made) if one is None]
+        decoded = [_decoded(one) for one in raw.to_pylist()]
+        return pa.array(decoded, pa.large_string()), [at for at, one in enumerate(decoded) if one is None]
 
 
 def _decoded(value: bytes | None) -> str | None:
@@ -115,8 +115,8 @@ def words(values: Any) -> Any:
         try:
             return raw.cast(pa.large_string())
         except pa.ArrowInvalid:
-            made = [None if one is None else one.decode("utf-8", "replace") for one in raw.to_pylist()]
-            return pa.array(made, pa.large_string())
+            decoded = [None if one is None else one.decode("utf-8", "replace") for one in raw.to_pylist()]
+            return pa.array(decoded, pa.large_string())
     return values.cast(pa.large_string())
 
 
@@ -157,7 +157,7 @@ def _number(value: Any) -> float:
 
 
 def row_value(options: ReadOptions, name: str, value: Any) -> str | float:
-    """A value of a JSON row as `read_rows` takes it; a `ValueError` says why it cannot."""
+    """Convert a value of a JSON row for `read_rows`; a `ValueError` explains why it cannot be."""
     if name == options.weight:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise ValueError(f"the weight {name!r} must be a number")
@@ -183,7 +183,7 @@ def row_value(options: ReadOptions, name: str, value: Any) -> str | float:
 
 
 def row_type(options: ReadOptions, name: str) -> Any:
-    """The type of the columns that are made of `row_value`."""
+    """The type of the columns of values of `row_value`."""
     return pa.float64() if name == options.weight else pa.large_string()
 
 

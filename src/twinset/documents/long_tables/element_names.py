@@ -1,4 +1,4 @@
-"""The names of elements of long tables by their hashes, for an index that stores the sets."""
+"""Names of the elements of long tables by hash, for an index that stores the sets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from twinset.documents.normalize import buffers_of
 from twinset.schema import Hashes
 
 Spelling = tuple[Hashes, Any]
-"""Hashes, ascending and distinct, and the words that they are of."""
+"""Distinct hashes, ascending, and their words."""
 
 
 def spelling_of(rows: LongTableRows) -> Spelling:
@@ -48,7 +48,7 @@ class ElementNames:
         """Add the elements of more rows."""
         self._parts.append(spelling)
         self._count += len(spelling[0])
-        if self._count > 2 * self._merged + 2**16:  # so that what is named again and again is held once
+        if self._count > 2 * self._merged + 2**16:  # merge, so that repeated elements are stored once
             self._whole()
 
     def _whole(self) -> Spelling:
@@ -61,7 +61,7 @@ class ElementNames:
         return self._parts[0]
 
     def lists(self, sets: Any) -> Any:
-        """Sets of hashes, packed, as the lists of their elements that an index keeps; null stays null."""
+        """Convert packed sets of hashes to lists of element names; null stays null."""
         known, words = self._whole()
         data, offsets = buffers_of(sets)
         hashes = np.ascontiguousarray(data[offsets[0] : offsets[-1]]).view(np.uint64)

@@ -1,14 +1,14 @@
-"""Rows of long tables to groups: renumber groups, gather their elements, sort them and drop repeats."""
+"""Group the rows of long tables: renumber groups, gather their elements, sort them and drop repeats."""
 
 from twinset.compiled import kernel
 
 
 @kernel("int64(int32[::1], int32[::1], int64[::1])")
 def first_seen(codes, new, firsts):  # type: ignore[no-untyped-def]
-    """Renumber codes in place in the order in which they first appear; negative ones stay.
+    """Renumber codes in place by first appearance; negative ones stay.
 
-    new (k): filled with -1; becomes the new number of each code, -1 where it never appears. firsts (k): the row in
-    which each new number appears first. Returns how many there are.
+    new (k): filled with -1; becomes the new number of each code, -1 where it never appears. firsts (k): the first row
+    of each new number. Returns their number.
     """
     count = 0
     for row in range(len(codes)):
@@ -32,7 +32,7 @@ def count_rows(codes, counts):  # type: ignore[no-untyped-def]
 
 @kernel("void(int32[::1], read(uint64), int64[::1], uint64[::1])")
 def bring_together(codes, values, places, out):  # type: ignore[no-untyped-def]
-    """Put each value to those of its code, in order; places (k): where the next of each code goes, moved on."""
+    """Group values by code, stably; places (k): the next position of each code, advanced."""
     for row in range(len(codes)):
         code = codes[row]
         out[places[code]] = values[row]
@@ -41,9 +41,9 @@ def bring_together(codes, values, places, out):  # type: ignore[no-untyped-def]
 
 @kernel("void(uint64[::1], int64[::1], boolean, int64, int64, int64[::1])")
 def sort_sets(elements, offsets, bag, first, last, counts):  # type: ignore[no-untyped-def]
-    """Sort the elements of sets first to last - 1 in place; those of a set come once, of a bag as often as they are.
+    """Sort the elements of sets first to last - 1 in place; repeats are dropped from sets and kept in bags.
 
-    Set i is elements[offsets[i]:offsets[i+1]]; counts[i]: how many are left, at its beginning.
+    Set i is elements[offsets[i]:offsets[i+1]]; counts[i]: elements left, at its start.
     """
     for i in range(first, last):
         start, end = offsets[i], offsets[i + 1]
@@ -61,8 +61,8 @@ def sort_sets(elements, offsets, bag, first, last, counts):  # type: ignore[no-u
 def sort_weighted(elements, weights, offsets, first, last, counts):  # type: ignore[no-untyped-def]
     """Sort the elements of weighted sets in place; the weights of equal ones add up, and zeros are dropped.
 
-    Equal elements are added from the least weight up, so that the sum does not depend on the order of the rows.
-    A Shell sort: in place on two arrays at once, and quick on the short runs that most groups are.
+    Equal elements are added in ascending order of weight, so that the sum does not depend on the order of the rows.
+    Shell sort: in place on two arrays at once, and fast on the short runs of most groups.
     """
     for i in range(first, last):
         start, end = offsets[i], offsets[i + 1]
@@ -99,9 +99,9 @@ def sort_weighted(elements, weights, offsets, first, last, counts):  # type: ign
 
 @kernel("void(read(uint64), read(uint64), int64[::1], int64[::1], uint64[::1])")
 def pack_sets(elements, weights, starts, counts, out):  # type: ignore[no-untyped-def]
-    """Put sets one after another into `out`: set i is counts[i] elements from starts[i] on.
+    """Concatenate sets in `out`: set i is counts[i] elements from starts[i] on.
 
-    weights: the bits of the weights, of which each goes behind its element; nothing where there are none.
+    weights: the bits of the weights, each written after its element; empty for plain sets.
     """
     weighted = len(weights) > 0
     at = 0

@@ -1,7 +1,7 @@
-"""Long tables: rows of any file with the same value in one column are one item, the set of their values in another.
+"""Long tables: rows with the same value in one column are one item, the set of their values in another.
 
-One part stands for all the files, since a group may be spread over them. Its rows are the groups, in the order in
-which they first appear, and after them the rows that could not be read, so that none is lost.
+One part covers all files, since a group may be spread over them. Its rows are the groups, by first appearance, followed
+by the unreadable rows, so that none is lost.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _READ_BYTES = 2**26
 _BAD_AT_ONCE = 10_000
 _MEMORY = 2**30
 _TIGHT = 2**27
-_PROGRAM = 2**28  # about what Python, Arrow, the compiled kernels and a few batches in hand take
-_WIDE = 24  # bytes that a row of a text file has at least, for a guess at how many rows there are
+_PROGRAM = 2**28  # approximate memory of Python, Arrow, the compiled kernels and a few batches
+_WIDE = 24  # minimum bytes of a row of a text file, to estimate the number of rows
 
 
 class GroupsPart(Part):
@@ -64,11 +64,11 @@ class GroupsPart(Part):
         self.rows = 0
         memory = getattr(options, "memory_bytes", _MEMORY)
         self.room = max(2**23, (memory - _PROGRAM) // 8)
-        """Bytes of rows that are held before they go to scratch files."""
+        """Maximum bytes of rows in memory before they go to scratch files."""
         self.batch = int(min(_READ_BYTES, max(2**18, memory // 32)))
         """Bytes of a table that are read together."""
         self._scratch = scratch
-        self._laid: BatchFile | None = None
+        self._stored: BatchFile | None = None
         self.words = ElementNames() if options.lists_as_text else None
         """The names of the elements, where an index stores them."""
         self._bad: list[tuple[int, int, str]] = []
@@ -85,7 +85,7 @@ class GroupsPart(Part):
 
     @property
     def wanted(self) -> frozenset[str]:
-        """A group has no further columns."""
+        """Further columns: a group has none."""
         return frozenset()
 
     @wanted.setter
@@ -109,7 +109,7 @@ class GroupsPart(Part):
         advance: Callable[[int], None] = lambda rows: None,
     ) -> None:
         """Read all rows and group them, once."""
-        if self._laid is not None:
+        if self._stored is not None:
             return
         begin(self._row_count())
         with writing(self._scratch):
@@ -130,8 +130,8 @@ class GroupsPart(Part):
             done += rows
             advance(rows)
         self.rows, self._bad = done, bad
-        self._laid = grouping.finish(spread)
-        # Arrow keeps what it let go of; what comes next reckons with as much memory as there was before.
+        self._stored = grouping.finish(spread)
+        # Arrow keeps freed memory; the next steps count on it.
         pa.default_memory_pool().release_unused()
         self.check_unchanged()
 
@@ -153,37 +153,37 @@ class GroupsPart(Part):
         portion = group_rows(long_rows(block), by, 0, self.inside[number].source, self.options.by)
         if self.room < _TIGHT:
             del block, by
-            pa.default_memory_pool().release_unused()  # of this thread's heap, which holds more than it needs
+            pa.default_memory_pool().release_unused()  # of this thread's heap
         return number, chunk.first_row, portion, unreadable, chunk.rows, spelling
 
     def _refuse(self, name: str, reason: str) -> None:
         if self.options.on_error != "skip":
             raise RowError(f"{reason}; --on-error skip leaves such groups out", where=f"{self.name}, group {name!r}")
 
-    def laid(self) -> BatchFile:
-        """The stored groups; the rows are read and grouped first if need be."""
+    def stored(self) -> BatchFile:
+        """The stored groups; reads and groups the rows first if needed."""
         self.prepare(_one_by_one)
-        if self._laid is None:
-            raise SourceError("the groups could not be laid down", where=self.name)
-        return self._laid
+        if self._stored is None:
+            raise SourceError("the groups could not be stored", where=self.name)
+        return self._stored
 
     @property
     def groups(self) -> int:
-        """How many groups there are."""
-        return sum(self.laid().rows)
+        """Number of groups."""
+        return sum(self.stored().rows)
 
     def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
-        """Runs of groups, and then the rows that cannot be read."""
-        laid = self.laid()
+        """Yield runs of groups, then the unreadable rows."""
+        stored = self.stored()
         first_row = rows = total = first = 0
-        for number, count in enumerate(laid.rows):
-            size = max(laid.sizes[number], count * LEAST_ROW)
+        for number, count in enumerate(stored.rows):
+            size = max(stored.sizes[number], count * LEAST_ROW)
             if rows and total + size > batch_bytes:
                 yield StoredGroupsChunk(self, range(first, number), first_row, rows)
                 first_row, rows, total, first = first_row + rows, 0, 0, number
             rows, total = rows + count, total + size
         if rows:
-            yield StoredGroupsChunk(self, range(first, len(laid.rows)), first_row, rows)
+            yield StoredGroupsChunk(self, range(first, len(stored.rows)), first_row, rows)
         for start in range(0, len(self._bad), _BAD_AT_ONCE):
             yield BadRowsChunk(self, self._bad[start : start + _BAD_AT_ONCE], self.groups + start)
 
@@ -196,7 +196,7 @@ class GroupsPart(Part):
         return GroupsTaking(self)
 
     def take_rows(self, block: Block, chosen: Mask) -> Any:
-        """The ids of kept groups and how many elements each has; `taking` gives their rows."""
+        """The ids of kept groups and their numbers of elements; `taking` gives their rows."""
         counts = pc.binary_length(block.texts)
         return pa.table({"id": block.ids, "elements": counts}).filter(pa.array(chosen))
 
@@ -223,32 +223,32 @@ class GroupsPart(Part):
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
-        """Say what would be read; how many groups there are is not known before."""
+        """Describe what would be read; the number of groups is not known yet."""
         rows = self._row_count()
         about = {**super().describe(), "tables": [part.describe() for part in self.inside]}
         return about if rows is None else {**about, "rows": rows}
 
     def elements(self, rows: Places) -> list[list[str] | None]:
-        """The names of the elements of some groups, in the order of their first rows."""
+        """The names of the elements of some groups, by first appearance."""
         bag = bool(getattr(self.options, "bag", False))
         elements = self._again(rows)
         named = [None if one is None else [name for name, _ in one] for one in map(elements.get, rows.tolist())]
         return named if bag else [None if one is None else list(dict.fromkeys(one)) for one in named]
 
     def weights(self, rows: Places) -> list[dict[str, float] | None]:
-        """The weights of the elements of some groups; elements of weight 0 are left out."""
+        """The weights of the elements of some groups, without zeros."""
         elements = self._again(rows)
-        made: list[dict[str, float] | None] = []
+        sets: list[dict[str, float] | None] = []
         for one in map(elements.get, rows.tolist()):
             every: dict[str, list[float]] = {}
             for name, weight in one or ():
                 every.setdefault(name, []).append(weight)
             sums = {name: sum(sorted(many)) for name, many in every.items()}
-            made.append(None if one is None else {name: total for name, total in sums.items() if total > 0})
-        return made
+            sets.append(None if one is None else {name: total for name, total in sums.items() if total > 0})
+        return sets
 
     def _again(self, rows: Places) -> dict[int, list[tuple[str, float]]]:
-        """Read the elements of some groups and their weights (or 1) again, in the order of the rows."""
+        """Read the elements of some groups and their weights (or 1) again, in row order."""
         numbers, groups = self.numbered(), self.groups
         elements: dict[int, list[tuple[str, float]]] = {row: [] for row in rows.tolist() if row < groups}
         wanted = np.array(sorted(elements), np.int64)
@@ -262,7 +262,7 @@ class GroupsPart(Part):
 
     def numbered(self) -> GroupNumbers:
         """Make the table of group numbers by name."""
-        return GroupNumbers(self.laid())
+        return GroupNumbers(self.stored())
 
 
 def _one_by_one(function: Callable[[_In], _Out], work: Iterable[_In]) -> Iterator[_Out]:
@@ -280,8 +280,8 @@ class StoredGroupsChunk(Chunk):
 
     def read(self, whole: bool = False, texts_only: bool = False) -> Block:
         """Read the groups back."""
-        laid = self._part.laid()
-        table = pa.Table.from_batches([laid.read(number) for number in self._batches]).combine_chunks()
+        stored = self._part.stored()
+        table = pa.Table.from_batches([stored.read(number) for number in self._batches]).combine_chunks()
         texts = _column(table, "item")
         words = self._part.words
         block = Block(self.rows, self.first_row, texts if words is None else words.lists(texts))
@@ -302,7 +302,7 @@ def _column(table: Any, name: str) -> Any:
 
 
 class BadRowsChunk(Chunk):
-    """Rows that could not be read: each an item of its own, so that it is counted and named."""
+    """Unreadable rows: each an item of its own, so that it is counted and reported."""
 
     def __init__(self, part: GroupsPart, bad: list[tuple[int, int, str]], first_row: int) -> None:
         self._part = part

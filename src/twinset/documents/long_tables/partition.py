@@ -1,4 +1,4 @@
-"""Collect rows by group: in memory while they fit, else in partitions of the groups on disk.
+"""Collect rows by group: in memory while they fit, otherwise in partitions on disk.
 
 Groups are identified by their names, never by hashes of the names: a hash only chooses the partition. The result does
 not depend on the order of batches or on the memory limit.
@@ -27,24 +27,15 @@ _NONE = np.zeros(0, np.int64)
 
 @dataclass
 class GroupBuilder:
-    """Takes rows in order and writes their groups to a scratch file.
+    """Collects rows in order and writes their groups to a scratch file.
 
-    Parameters
-    ----------
-    folder
-        Where scratch files go.
-    room
-        Bytes of rows that may be held; beyond, they go to scratch files.
-    rows
-        About how many rows there will be.
-    bag
-        Whether equal elements of a group count as often as they come.
-    column
-        The column of ``--by``, for messages.
-    refuse
-        Called with the name of a group that is too large, and the reason; it raises, or the group is left out.
-    depth
-        How often what did not fit was taken apart already.
+    folder: for the scratch files.
+    room: maximum bytes of rows in memory; beyond, they go to scratch files.
+    rows: approximate number of rows.
+    bag: whether repeated elements of a group count.
+    column: the column of ``--by``, for messages.
+    refuse: called with the name of a group that is too large, and the reason; it raises, or the group is skipped.
+    depth: number of times the rows were partitioned already.
     """
 
     folder: Path
@@ -59,7 +50,7 @@ class GroupBuilder:
     _spilled: list[BatchFile] = field(default_factory=list)
 
     def add(self, portion: GroupRows) -> None:
-        """Take the next rows."""
+        """Add the next rows."""
         if not len(portion.codes):
             return
         self._held.append(portion)
@@ -68,13 +59,13 @@ class GroupBuilder:
             self._spill()
 
     def finish(self, spread: Spread) -> BatchFile:
-        """The groups in the order of their first rows, laid down: id, item, source and by."""
+        """Store the groups in the order of their first rows: id, item, source and by."""
         out = BatchFile(self.folder / "groups")
         self._lay(out, LAID_BYTES, spread)
         return out
 
     def _lay(self, out: BatchFile, piece: int, spread: Spread) -> tuple[Places, Places]:
-        """Lay the groups down, about `piece` bytes together; gives the size and the first row of each."""
+        """Store the groups, about `piece` bytes together; return the size and the first row of each."""
         if self._spilled:
             self._spill()
             return self._lay_spilled(out, piece, spread)
@@ -89,16 +80,16 @@ class GroupBuilder:
     def _lay_spilled(self, out: BatchFile, piece: int, spread: Spread) -> tuple[Places, Places]:
         runs, sizes, firsts = [], [_NONE], [_NONE]
         small = max(2**14, piece // len(self._spilled))
-        for number, laid in enumerate(self._spilled):
-            size = sum(laid.sizes)
-            # One that is too large all the same is taken apart once more; a single group cannot be.
+        for number, partition in enumerate(self._spilled):
+            size = sum(partition.sizes)
+            # A partition that is still too large is partitioned again; a single group cannot be.
             deeper = size > 2 * self.room and self.depth < _DEEPEST
             inside = self.folder / f"part-{number}"
             room = self.room if deeper else size + 1
             part = GroupBuilder(inside, room, size // 16, self.bag, self.column, self.refuse, self.depth + 1)
-            for portion in _read_portions(laid):
+            for portion in _read_portions(partition):
                 part.add(portion)
-            laid.remove()
+            partition.remove()
             run = BatchFile(self.folder / f"groups-{number}")
             run_sizes, run_firsts = part._lay(run, small, spread)
             if run.rows:
@@ -114,7 +105,7 @@ class GroupBuilder:
         return ordered, every[order]
 
     def _spill(self) -> None:
-        """Write what is held to the scratch files, by the hashes of the groups' names."""
+        """Write the rows in memory to the scratch files, by the hash of the group's name."""
         if not self._held:
             return
         whole = join_groups(self._held, self.column)
@@ -131,12 +122,12 @@ class GroupBuilder:
         group_ends = np.cumsum(np.bincount(of_group, minlength=len(self._spilled)))
         new = np.empty(len(whole.names), np.int32)
         row_at = group_at = 0
-        for number, laid in enumerate(self._spilled):
+        for number, partition in enumerate(self._spilled):
             mine, named = rows[row_at : row_ends[number]], groups[group_at : group_ends[number]]
             row_at, group_at = int(row_ends[number]), int(group_ends[number])
             if len(named):
                 new[named] = np.arange(len(named), dtype=np.int32)
-                laid.append(_batches_of(whole, mine, named, new))
+                partition.append(_batches_of(whole, mine, named, new))
 
 
 def _batches_of(whole: GroupRows, rows: Places, groups: Places, new: Codes) -> list[Any]:
@@ -152,9 +143,9 @@ def _batches_of(whole: GroupRows, rows: Places, groups: Places, new: Codes) -> l
     ]
 
 
-def _read_portions(laid: BatchFile) -> Iterator[GroupRows]:
-    for number in range(0, len(laid.rows), 2):
-        rows, groups = laid.read(number), laid.read(number + 1)
+def _read_portions(partition: BatchFile) -> Iterator[GroupRows]:
+    for number in range(0, len(partition.rows), 2):
+        rows, groups = partition.read(number), partition.read(number + 1)
         names = rows.schema.names
         yield GroupRows(
             rows["code"].to_numpy(),

@@ -1,4 +1,4 @@
-"""Rows of a long table, coded by their distinct groups, so that work is done once a group and not once a row."""
+"""Rows of a long table, dictionary-encoded by group, so that work is done once per group."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ Codes = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class LongTableRows:
-    """Some rows: row i is of the group names[codes[i]], names elements[i], and counts weights[i].
+    """Some rows: row i has the group names[codes[i]], the element elements[i] and the weight weights[i].
 
-    Names are distinct, in the order in which they first appear in row firsts[i]; the code of a row that is left out is
-    negative.
+    Names are distinct and ordered by first appearance, in row firsts[i]; the code of a dropped row is negative.
     """
 
     codes: Codes
@@ -32,7 +31,7 @@ class LongTableRows:
     weights: npt.NDArray[np.float64] | None = None
     places: Any = None
     words: Any = None
-    """`words`: the distinct elements as strings; `places`: which of them each row names."""
+    """`words`: the distinct elements as strings; `places`: the index of each row's element."""
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -44,24 +43,24 @@ class LongTableRows:
         return int(self.codes.nbytes + self.elements.nbytes + weights + self.names.nbytes + self.firsts.nbytes)
 
     def without(self, rows: Sequence[int]) -> LongTableRows:
-        """Leave out some rows."""
+        """Mark some rows as dropped."""
         codes = self.codes.copy()
         codes[list(rows)] = -1
         return renumbered(dataclasses.replace(self, codes=codes))
 
     def compact(self) -> LongTableRows:
-        """Drop the rows that are left out."""
+        """Remove the dropped rows."""
         chosen = self.codes >= 0
         if chosen.all():
             return self
         weights = None if self.weights is None else self.weights[chosen]
-        # Where names first appear is counted in all rows, those that are left out among them.
+        # First appearances are counted in all rows, including dropped ones.
         return dataclasses.replace(self, codes=self.codes[chosen], elements=self.elements[chosen], weights=weights)
 
 
 def renumbered(rows: LongTableRows) -> LongTableRows:
-    """Renumber the groups in the order in which they first appear, without those that do not."""
-    from twinset.documents.long_tables.kernels import first_seen  # which only long tables need to wait for
+    """Renumber the groups by first appearance, without unused ones."""
+    from twinset.documents.long_tables.kernels import first_seen  # loads kernels, so only where needed
 
     new = np.full(len(rows.names), -1, np.int32)
     firsts = np.empty(len(rows.names), np.int64)
@@ -74,10 +73,10 @@ def renumbered(rows: LongTableRows) -> LongTableRows:
 
 @dataclass(frozen=True)
 class GroupRows:
-    """Rows of some groups: row i is of group codes[i]. Groups are in the order of their first rows.
+    """Rows of some groups: row i has group codes[i]. Groups are in the order of their first rows.
 
-    names large_string (k), firsts int64 (k): their first rows among all, sources uint32 (k), by: a value each, if
-    groups are compared by one.
+    names large_string (k), firsts int64 (k): first row of each, sources uint32 (k), by: optional partition value of
+    each.
     """
 
     codes: Codes
@@ -96,7 +95,7 @@ class GroupRows:
 
 
 def group_rows(rows: LongTableRows, by: Any, first_row: int, source: int, column: str | None) -> GroupRows:
-    """Make the rows of groups of the rows of a block; `by` has a value for each row."""
+    """Group the rows of a block; `by` has a value for each row."""
     values = None
     if by is not None:
         values = by.take(pa.array(rows.firsts))
@@ -121,7 +120,7 @@ def _two_values(column: str | None, name: str, one: str | None, other: str | Non
 
 
 def join_groups(portions: Sequence[GroupRows], column: str | None = None) -> GroupRows:
-    """Join the rows of groups, in their order; a group may come several times."""
+    """Concatenate portions of rows; a group may occur in several."""
     from twinset.documents.long_tables.kernels import first_seen
 
     names = pa.concat_arrays([one.names for one in portions])

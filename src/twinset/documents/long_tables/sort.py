@@ -1,4 +1,4 @@
-"""Groups of rows as sets: the elements of each sorted, and the groups of several runs in the order of first rows."""
+"""Convert groups of rows to sorted sets, and merge the groups of several runs by first row."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from twinset.schema import Places
 from twinset.system.scratch import BatchFile
 
 Spread = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
-"""Gives function(item) for each item, in order, by whichever threads there are."""
+"""Applies a function to each item, in order, on any number of threads."""
 
 LAID_BYTES = 2**19
-"""Bytes of groups that are written, and read, together."""
+"""Bytes of groups written and read together."""
 
 _SORTED_AT_ONCE = 2**20  # rows
 _NO_WEIGHTS = np.zeros(0, np.uint64)
 
 
 def cuts(sizes: Places, most: int) -> Places:
-    """Where to cut groups of these sizes into runs of about `most` bytes: a function of the sizes alone.
+    """Split groups of these sizes into runs of about `most` bytes: a function of the sizes alone.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def cuts(sizes: Places, most: int) -> Places:
 
 
 class Sorted:
-    """The groups of a portion, the elements of each sorted."""
+    """The groups of a portion, with sorted elements."""
 
     def __init__(self, whole: GroupRows, bag: bool, spread: Spread) -> None:
         self.whole = whole
@@ -69,7 +69,7 @@ class Sorted:
         self.sizes = np.maximum(LEAST_ROW, 8 * self.words * self.counts + lengths)
 
     def batches(self, edges: Places, refuse: Callable[[str, str], None]) -> Iterator[Any]:
-        """The groups, cut at these edges."""
+        """Yield the groups, split at these edges."""
         whole = self.whole
         for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
             counts = self.counts[first:last].copy()
@@ -90,7 +90,7 @@ class Sorted:
             yield pa.record_batch(columns)
 
     def _too_much(self, first: int, counts: Places, refuse: Callable[[str, str], None]) -> npt.NDArray[np.bool_]:
-        """Groups that cannot be: larger than any item may be, or weights that add up to no number."""
+        """Mask of the groups that are larger than an item may be, or whose weights overflow."""
         large = counts * (8 * self.words) > MAX_ROW_BYTES
         bad = large.copy()
         if self.words == 2:
@@ -107,10 +107,9 @@ class Sorted:
 
 
 def merged(runs: list[BatchFile], sizes: Places, order: Places, counts: list[int], piece: int) -> Iterator[Any]:
-    """The groups of several runs, each in the order of first rows, in that order.
+    """Merge the groups of several runs, each ordered by first row.
 
-    counts: groups of each run; order: the place of each group among those of all runs, one run after another; sizes:
-    of the groups in that order.
+    counts: groups of each run; order: the rank of each group among all, run after run; sizes: of the groups by rank.
     """
     run_of = np.repeat(np.arange(len(runs)), counts)[order]
     edges = cuts(sizes, piece)
@@ -126,10 +125,10 @@ def merged(runs: list[BatchFile], sizes: Places, order: Places, counts: list[int
 
 
 class _Stream:
-    """A run of groups, taken from the first to the last."""
+    """A run of groups, read sequentially."""
 
-    def __init__(self, laid: BatchFile) -> None:
-        self._laid = laid
+    def __init__(self, stored: BatchFile) -> None:
+        self._stored = stored
         self._next = 0
         self._left: Any = None
 
@@ -138,7 +137,7 @@ class _Stream:
         pieces = []
         while count:
             if self._left is None or not self._left.num_rows:
-                self._left = self._laid.read(self._next)
+                self._left = self._stored.read(self._next)
                 self._next += 1
             piece = self._left.slice(0, count)
             pieces.append(piece)

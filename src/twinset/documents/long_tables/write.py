@@ -31,10 +31,10 @@ def long_rows(block: Block) -> LongTableRows:
 
 
 class GroupNumbers:
-    """The numbers of groups by their names: by hash, and by the names themselves where hashes agree."""
+    """Group numbers by name: by hash, and by the name itself where hashes collide."""
 
-    def __init__(self, laid: BatchFile) -> None:
-        hashes = [hash_values(laid.read(number)["id"], NAME_SEED) for number in range(len(laid.rows))]
+    def __init__(self, stored: BatchFile) -> None:
+        hashes = [hash_values(stored.read(number)["id"], NAME_SEED) for number in range(len(stored.rows))]
         every = np.concatenate(hashes) if hashes else np.zeros(0, np.uint64)
         self._order = np.argsort(every, kind="stable")
         self._hashes = every[self._order]
@@ -42,14 +42,14 @@ class GroupNumbers:
         self._alike: dict[str, int] = {}
         self._twice = np.unique(twice)
         if len(twice):
-            starts = np.cumsum([0, *laid.rows])
-            for number in range(len(laid.rows)):
-                names = laid.read(number)["id"]
+            starts = np.cumsum([0, *stored.rows])
+            for number in range(len(stored.rows)):
+                names = stored.read(number)["id"]
                 inside = np.flatnonzero(np.isin(hashes[number], self._twice)).tolist()
                 self._alike.update({names[row].as_py(): int(starts[number]) + row for row in inside})
 
     def of(self, names: Any) -> npt.NDArray[np.int64]:
-        """The number of each name; -1 where there is none."""
+        """The number of each name, or -1."""
         hashes = hash_values(names, NAME_SEED)
         places = np.minimum(np.searchsorted(self._hashes, hashes), max(0, len(self._hashes) - 1))
         group_numbers = np.full(len(names), -1, np.int64)
@@ -62,7 +62,7 @@ class GroupNumbers:
 
 
 class _ChosenGroups:
-    """Which groups are chosen, collected block by block, and the rows of the tables that belong to them."""
+    """The chosen groups, collected block by block, and their rows in the tables."""
 
     def __init__(self, part: GroupsPart) -> None:
         self.part = part
@@ -75,7 +75,7 @@ class _ChosenGroups:
             self._flags.append(flags)
 
     def rows(self) -> Iterator[tuple[Part, Iterator[tuple[Block, Mask, Any]]]]:
-        """Each table with its blocks, the mask of their chosen rows, and the flags of all rows."""
+        """Yield each table with its blocks, the mask of their chosen rows, and the flags of all rows."""
         groups = np.concatenate(self._masks) if self._masks else np.zeros(0, np.bool_)
         flags = pa.concat_tables(self._flags).combine_chunks() if self._flags else None
         numbers = self.part.numbered()
@@ -97,7 +97,7 @@ class _ChosenGroups:
 
 
 class GroupsWriter(KeptWriter):
-    """Writes the rows of the kept groups of every table, each in its own format, when all groups are known."""
+    """Write the rows of the kept groups of every table, each in its own format, when all groups are known."""
 
     def __init__(self, part: GroupsPart, out: Path, flag: bool) -> None:
         self._groups = _ChosenGroups(part)
@@ -106,7 +106,7 @@ class GroupsWriter(KeptWriter):
         self._writer: KeptWriter | None = None
 
     def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
-        """Note which groups are chosen."""
+        """Record the chosen groups."""
         self._groups.add(chosen, flags)
 
     def close(self) -> None:
@@ -119,20 +119,20 @@ class GroupsWriter(KeptWriter):
             self._writer = None
 
     def abort(self) -> None:
-        """Give up the file in the making; those that are done go with their folder."""
+        """Remove the unfinished file; finished ones are removed with their folder."""
         if self._writer is not None:
             self._writer.abort()
 
 
 class GroupsTaking(Taking):
-    """Gives the rows of the kept groups as tables."""
+    """Collects the rows of the kept groups as tables."""
 
     def __init__(self, part: GroupsPart) -> None:
         super().__init__(part)
         self._groups = _ChosenGroups(part)
 
     def write(self, block: Block, chosen: Mask) -> None:
-        """Note which groups are chosen."""
+        """Record the chosen groups."""
         self._groups.add(chosen, None)
 
     def tables(self) -> list[Any]:

@@ -1,7 +1,7 @@
-"""The metadata of row groups, read from a Parquet footer without Arrow.
+"""Read the metadata of row groups from a Parquet footer without Arrow.
 
-Arrow ends the whole process (an uncaught C++ exception) when `RowGroupMetaData.column` meets a footer that is damaged.
-Reading rows and schemas raises as it should, so only this metadata is read here.
+Arrow crashes the process (an uncaught C++ exception) when `RowGroupMetaData.column` reads a damaged footer. Its readers
+of rows and schemas raise as they should, so only this metadata is read here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from twinset.documents.parquet.thrift import BINARY, I16, I32, I64, LIST, STRUCT
 
 _TAIL = 8  # the length of the footer, and the magic number
 _TYPES = ("BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
-_CODECS = ("none", "snappy", "gzip", "lzo", "brotli", "lz4", "zstd", "lz4")  # 5 is LZ4 with a frame of Hadoop's
+_CODECS = ("none", "snappy", "gzip", "lzo", "brotli", "lz4", "zstd", "lz4")  # 5 is LZ4 with Hadoop's framing
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class RowGroup:
 
 
 def read_row_groups(path: Path) -> list[RowGroup]:
-    """Read what the footer says of each row group; `ArrowInvalid` where it is damaged."""
+    """Read the footer's metadata of each row group; `ArrowInvalid` where it is damaged."""
     with open(path, "rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - _TAIL))
@@ -80,15 +80,15 @@ def _column_chunk(chunk: Struct) -> ColumnChunk:
 
 
 def _items(struct: Struct, field: int, kind: int) -> list[Any]:
-    """The items of a list that a structure must have."""
-    found, (item_kind, items) = struct[field]
-    if found != LIST or (items and item_kind != kind):
+    """The items of a required list field."""
+    kind_found, (item_kind, items) = struct[field]
+    if kind_found != LIST or (items and item_kind != kind):
         raise ValueError("a list of something else")
     return list(items)
 
 
 def _size(struct: Struct, field: int) -> int:
-    """A number that a structure must have, and that is not negative."""
+    """A required number that is not negative."""
     kind, value = struct[field]
     if kind not in (I16, I32, I64) or value < 0:
         raise ValueError("no number, or a negative one")

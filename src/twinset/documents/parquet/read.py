@@ -21,9 +21,9 @@ from twinset.options import ReadOptions
 from twinset.wording import counted
 
 _BUFFER = 2**20
-_LOOKED_AT = 1024  # rows read at a time where a dictionary is measured
-_KEPT_PIECES = 8  # pieces of a large row group that wait for the thread that asked for them
-_SMALL_VALUE = 256  # longer values on average, and few of them are coded by a dictionary
+_LOOKED_AT = 1024  # rows read at a time to measure a dictionary
+_KEPT_PIECES = 8  # decoded pieces of a large row group kept for other threads
+_SMALL_VALUE = 256  # average bytes of a value; longer ones are rarely dictionary-encoded
 _LARGE = 4  # a row group of more than this many batches is streamed
 
 
@@ -42,7 +42,7 @@ class ParquetPart(ColumnsPart):
         super().__init__(name, source, options, schema, path)
 
     def open(self, **more: Any) -> Any:
-        """Open the file once more: a reader is not shared between threads."""
+        """Open the file again: a reader is not shared between threads."""
         return pq.ParquetFile(
             self.path,
             metadata=self.metadata,
@@ -53,28 +53,28 @@ class ParquetPart(ColumnsPart):
 
     @property
     def coded(self) -> list[str]:
-        """Columns of a long table whose values are read by their codes where they are written so."""
+        """Columns of a long table whose dictionary codes are read directly."""
         return [name for name in self.options.item_columns if is_text(self.schema.field(name).type)]
 
     def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
-        """Row groups, small ones together, large ones in pieces."""
-        first_row = rows = held = 0
+        """Yield row groups, small ones together, large ones in pieces."""
+        first_row = rows = decoded = 0
         groups: list[int] = []
-        # Lists become larger when they are packed, and work on them is spread over threads by chunks.
+        # Packed lists are larger, and their work is spread over threads by chunks.
         large = 1 if self.options.item_kind == "items" else _LARGE
         for group, about in enumerate(self.row_groups):
             count = about.rows
             size = max(self._decoded_bytes(group, batch_bytes), count * LEAST_ROW)
-            if groups and held + size > batch_bytes:
+            if groups and decoded + size > batch_bytes:
                 yield GroupsChunk(self, groups, first_row, rows)
-                first_row, rows, held, groups = first_row + rows, 0, 0, []
+                first_row, rows, decoded, groups = first_row + rows, 0, 0, []
             if size > large * batch_bytes and count > 1:
                 step = max(1, count * batch_bytes * large // (_LARGE * size))
                 yield from self._pieces(group, first_row, count, step)
                 first_row += count
             elif count:
                 groups.append(group)
-                rows, held = rows + count, held + size
+                rows, decoded = rows + count, decoded + size
         if groups:
             yield GroupsChunk(self, groups, first_row, rows)
 
@@ -84,7 +84,7 @@ class ParquetPart(ColumnsPart):
             yield PieceChunk(self, stream, number, first_row + start, min(step, count - start))
 
     def _decoded_bytes(self, group: int, batch_bytes: int) -> int:
-        """Bytes of a row group once decoded: a dictionary may make much of little."""
+        """Decoded bytes of a row group: a dictionary may expand a lot."""
         about = self.row_groups[group]
         total = about.unpacked
         for column in about.columns:
@@ -93,14 +93,14 @@ class ParquetPart(ColumnsPart):
         return total
 
     def _may_swell(self, column: ColumnChunk, batch_bytes: int) -> bool:
-        """Whether a column is coded by a dictionary and suspiciously small: looking closer is not cheap."""
+        """Whether a column is dictionary-encoded and suspiciously small: measuring it is expensive."""
         size, count = column.unpacked, column.values
         coded = column.physical_type == "BYTE_ARRAY" and column.has_dictionary
         top_level = column.path in self.column_names
         return coded and top_level and size < _SMALL_VALUE * count and size * count > batch_bytes
 
     def _dictionary_bytes(self, group: int, chunk: ColumnChunk, enough: int) -> int:
-        """Bytes of the rows that are coded by the column's dictionary; they come first in a row group."""
+        """Bytes of the rows that use the column's dictionary; they come first in a row group."""
         name, count = chunk.path, chunk.values
         total, size = 0, -1
         with (
@@ -117,13 +117,13 @@ class ParquetPart(ColumnsPart):
                     if longest * count <= enough:
                         return int(longest * count)
                 elif len(column.dictionary) != size:
-                    break  # from here on values are written out: they are in the group's size already
+                    break  # later values are plain and already in the group's size
                 total += pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
         return total
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
         """Open the file of kept rows."""
-        # a group in the making takes about three times its size; a quarter of the memory is for them
+        # a row group being written takes about three times its size; a quarter of the memory is for them
         room = getattr(self.options, "memory_bytes", 0) // (12 * GROUP_BYTES)
         workers = max(1, min(getattr(self.options, "thread_count", 1), room))
         flags = self.flag_schema if flag else None
@@ -131,7 +131,7 @@ class ParquetPart(ColumnsPart):
         return ParquetWriter(path, self.schema, flags, written_like(self.metadata, self.row_groups), workers)
 
     def describe(self) -> dict[str, Any]:
-        """Say what would be read."""
+        """Describe what would be read."""
         return {**super().describe(), "documents": self.metadata.num_rows}
 
 
@@ -183,7 +183,7 @@ def _check_rows(part: ParquetPart, came: int, expected: int) -> None:
 
 
 class _GroupStream:
-    """One large row group, decoded in order; any thread may ask for any piece, near ones cheaply."""
+    """One large row group, decoded in order; any thread may request any piece, near ones cheaply."""
 
     def __init__(self, part: ParquetPart, group: int, step: int) -> None:
         self._part = part
@@ -216,11 +216,11 @@ class _GroupStream:
         self._next, self._left, self._waiting = 0, [], {}
 
     def _decode(self) -> Any:
-        """The next piece, of exactly `step` rows unless the group ends; Arrow may give smaller batches."""
-        held = sum(batch.num_rows for batch in self._left)
-        while held < self.step and (batch := next(self._batches or iter(()), None)) is not None:
+        """The next piece, of exactly `step` rows except at the end; Arrow may return smaller batches."""
+        rows = sum(batch.num_rows for batch in self._left)
+        while rows < self.step and (batch := next(self._batches or iter(()), None)) is not None:
             self._left.append(batch)
-            held += batch.num_rows
+            rows += batch.num_rows
         schema = self._left[0].schema if self._left else None
         table = pa.Table.from_batches(self._left, schema)
         self._left = table.slice(self.step).to_batches()

@@ -1,4 +1,4 @@
-"""Check a Parquet file that was written, before it is put in place."""
+"""Check a written Parquet file before it replaces its target."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from twinset.errors import OutputError
 
 
 def check_written(path: Path, schema: pa.Schema, rows: int, groups: int) -> None:
-    """Let Arrow read the footer back; raise `OutputError` unless columns, rows and row groups are those written."""
+    """Read the footer back with Arrow; raise `OutputError` unless columns, rows and row groups are those written."""
     try:
         with pq.ParquetFile(path) as file:
             meta, names = file.metadata, file.schema_arrow.names

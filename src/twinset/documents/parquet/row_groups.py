@@ -1,7 +1,7 @@
-"""A Parquet file whose row groups are encoded by several threads and written in order.
+"""Write a Parquet file whose row groups are encoded by several threads.
 
-Arrow encodes one row group at a time. Here Arrow encodes each group as a small Parquet file in memory. The bodies of
-these files are joined, and so are their footers; only the offsets in them change.
+Arrow encodes one row group at a time. So each group is encoded as a small Parquet file in memory, and the bodies and
+footers of these files are joined; only the offsets change.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from twinset.documents.parquet.read_back import check_written
 from twinset.documents.parquet.thrift import I16, I64, Struct, read_struct, write_struct
 
 _MAGIC = b"PAR1"
-_WORTH_A_START = 2**25  # bytes after which the disk is asked to begin
+_WORTH_A_START = 2**25  # bytes between two early syncs
 
 # Fields of FileMetaData, RowGroup, ColumnChunk and ColumnMetaData, as numbered by the Parquet format (parquet.thrift).
 _FILE_ROWS, _FILE_GROUPS = 3, 4
@@ -27,12 +27,12 @@ _GROUP_COLUMNS, _GROUP_OFFSET, _GROUP_ORDINAL = 1, 5, 7
 _CHUNK_OFFSET, _CHUNK_META = 2, 3
 _META_OFFSETS = (9, 10, 11, 14)  # data pages, index pages, the dictionary page, the Bloom filter
 
-# A page index is stored behind the row groups, so it cannot be moved with one of them.
+# A page index is stored after the row groups, so it cannot be moved with one of them.
 _PINNED = {"write_page_index": False}
 
 
 class RowGroups:
-    """The file being written. Rows handed to `write` become one row group."""
+    """The file being written. Each table passed to `write` becomes one row group."""
 
     def __init__(self, path: Path, schema: Any, workers: int, words: dict[str, Any]) -> None:
         self._path, self._schema, self._words, self._workers = path, schema, {**words, **_PINNED}, workers
@@ -48,7 +48,7 @@ class RowGroups:
         self._rows = 0
 
     def write(self, table: Any) -> None:
-        """Add a row group; groups that are encoded by now are appended to the file."""
+        """Add a row group; append the groups encoded so far to the file."""
         self._rows += table.num_rows
         self._waiting.append(self._pool.submit(self._encoded, table))
         while len(self._waiting) > (self._workers if self._workers > 1 else 0):
@@ -56,16 +56,16 @@ class RowGroups:
             self._start_sync()
 
     def _start_sync(self) -> None:
-        """Ask the disk to begin while the rest is encoded, so that the last `fsync` has less to wait for."""
+        """Start syncing while the rest is encoded, so that the last `fsync` has less to wait for."""
         if self._lasting is not None and self._lasting.done():
-            self._lasting.result()  # a disk that is full says so once
+            self._lasting.result()  # raises the error of a full disk
             self._lasting = None
         if self._lasting is None and self._file.tell() - self._upto >= _WORTH_A_START:
             self._upto = self._file.tell()
             self._lasting = self._disk.submit(os.fsync, self._file.fileno())
 
     def _encoded(self, *tables: Any) -> pa.Buffer:
-        """Encode a Parquet file in memory, into a buffer that is used again: fresh pages of memory are slow."""
+        """Encode a Parquet file in memory, in a reused buffer: fresh memory pages are slow."""
         room = sum(table.nbytes for table in tables) * 5 // 4 + 2**20
         buffer = self._spare.pop() if self._spare else None
         if buffer is None or buffer.size < room:
@@ -73,7 +73,7 @@ class RowGroups:
         sink = pa.FixedSizeBufferWriter(buffer)
         try:
             return buffer.slice(0, self._encode(sink, tables))
-        except (pa.ArrowInvalid, OSError):  # a codec that makes things larger: let the buffer grow
+        except (pa.ArrowInvalid, OSError):  # the codec makes the data larger: let the buffer grow
             sink = pa.BufferOutputStream()
             self._encode(sink, tables)
             return sink.getvalue()
@@ -107,7 +107,7 @@ class RowGroups:
             mine.append(group)
 
     def close(self) -> None:
-        """Write the footer, make the file last and read it back."""
+        """Write the footer, sync the file and read it back."""
         while self._waiting:
             self._append(self._waiting.popleft().result())
             self._start_sync()
@@ -133,7 +133,7 @@ class RowGroups:
 
 
 def move_group(group: Struct, shift: int) -> None:
-    """Move every offset in the metadata of a row group."""
+    """Shift every offset in the metadata of a row group."""
     _move(group, (_GROUP_OFFSET,), shift)
     for chunk in group[_GROUP_COLUMNS][1][1]:
         _move(chunk, (_CHUNK_OFFSET,), shift)

@@ -1,6 +1,6 @@
-"""Structures in Thrift's compact protocol, of which Parquet's footers and page headers are made.
+"""Read and write structures of Thrift's compact protocol, as in Parquet footers and page headers.
 
-They are read and written without knowing what most of their fields mean.
+Most fields are passed through without interpretation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Struct = dict[int, tuple[int, Any]]
 
 
 def read_struct(data: bytes, at: int) -> tuple[Struct, int]:
-    """Read a structure at a place; returns it and where it ends."""
+    """Read a structure at a position; return it and its end."""
     struct: Struct = {}
     number = 0
     while True:
@@ -33,7 +33,7 @@ def read_struct(data: bytes, at: int) -> tuple[Struct, int]:
 
 
 def _read_value(data: bytes, at: int, kind: int) -> tuple[Any, int]:
-    if kind in (TRUE, FALSE, BYTE):  # in lists a truth value is a byte
+    if kind in (TRUE, FALSE, BYTE):  # in lists a boolean is a byte
         return data[at], at + 1
     if kind in (I16, I32, I64):
         raw, at = read_varint(data, at)
@@ -64,7 +64,7 @@ def _read_list(data: bytes, at: int) -> tuple[Any, int]:
 
 
 def write_struct(struct: Struct) -> bytes:
-    """The reverse of `read_struct`."""
+    """Write a structure; the inverse of `read_struct`."""
     out, last = bytearray(), 0
     for number, (kind, value) in sorted(struct.items()):
         if kind in (TRUE, FALSE):
@@ -100,7 +100,7 @@ def _value(kind: int, value: Any) -> bytes:
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """Read a number of any length, seven bits a byte; returns it and where it ends."""
+    """Read a number of any length, seven bits a byte; return it and its end."""
     value = shift = 0
     while True:
         byte = data[at]
@@ -114,7 +114,7 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def varint(value: int) -> bytes:
-    """The reverse of `read_varint`."""
+    """Write a number; the inverse of `read_varint`."""
     out = bytearray()
     while value > 127:
         out.append(value & 127 | 128)

@@ -1,4 +1,4 @@
-"""Parquet files of kept rows: with the schema and the codecs of the file that the rows came from."""
+"""Write Parquet files of kept rows, with the schema and codecs of their source."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ _BUFFER = 2**20
 
 
 def written_like(meta: Any, groups: list[RowGroup]) -> dict[str, Any]:
-    """How to write columns so that a file is like the one it came from."""
-    words: dict[str, Any] = {
+    """Writer arguments that reproduce the properties of the source file."""
+    arguments: dict[str, Any] = {
         "version": meta.format_version if meta.format_version in ("1.0", "2.4", "2.6") else "2.6",
         "store_schema": b"ARROW:schema" in (meta.metadata or {}),
     }
     if not groups:
-        return words
+        return arguments
     columns = groups[0].columns
-    words["compression"] = {one.path: one.codec for one in columns}
-    words["use_dictionary"] = [one.path for one in columns if _repeats(one)]
-    words["write_statistics"] = [one.path for one in columns if _ordered(one)]
-    words["use_compliant_nested_type"] = not any(".list.item" in one.path for one in columns)
-    words["use_deprecated_int96_timestamps"] = any(one.physical_type == "INT96" for one in columns)
-    return words
+    arguments["compression"] = {one.path: one.codec for one in columns}
+    arguments["use_dictionary"] = [one.path for one in columns if _repeats(one)]
+    arguments["write_statistics"] = [one.path for one in columns if _ordered(one)]
+    arguments["use_compliant_nested_type"] = not any(".list.item" in one.path for one in columns)
+    arguments["use_deprecated_int96_timestamps"] = any(one.physical_type == "INT96" for one in columns)
+    return arguments
 
 
 def _repeats(column: ColumnChunk) -> bool:
-    """Whether a dictionary made the column smaller: hashing long unique texts in vain is what costs most."""
+    """Whether a dictionary made the column smaller: hashing long unique texts in vain costs most."""
     return column.has_dictionary and column.values > 0 and column.unpacked / column.values < 16
 
 
 def _ordered(column: ColumnChunk) -> bool:
-    """Whether least and greatest values were kept, and are short enough to be worth keeping."""
+    """Whether statistics exist and are short enough to keep."""
     return column.has_statistics and column.values > 0 and column.unpacked / column.values < 256
 
 
 class ParquetWriter(GroupWriter):
-    """Writes kept rows as a Parquet file."""
+    """Write kept rows as a Parquet file."""
 
     def __init__(self, path: Path, schema: Any, flag: Any, words: dict[str, Any], workers: int = 1) -> None:
         super().__init__(path, schema, flag)
@@ -63,6 +63,6 @@ class ParquetWriter(GroupWriter):
 
     def abort(self) -> None:
         """Close and remove the file."""
-        with suppress(OSError):  # what is still in the buffer is written, and the disk may be full
+        with suppress(OSError):  # closing flushes the buffer, and the disk may be full
             self._file.abort()
         super().abort()

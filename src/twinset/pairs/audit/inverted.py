@@ -1,4 +1,4 @@
-"""A few documents against all others, exactly: nothing rests on sketches here, so it can say what they missed."""
+"""Compare a few documents with all others exactly, without sketches, to show what sketches missed."""
 
 import dataclasses
 import threading
@@ -13,26 +13,27 @@ from twinset.pairs.sets import Sets
 from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles
 
 _LEAST_ROOM = 1 << 14
-_LEAST_CLASSES, _TALLIED = 16, 1 << 22  # by how many documents have a key; fewer where many short ones are tallied
-_RANGES = 10  # bits of a hash by which entries are dealt out before they are sorted
-_MOST_RARE = 0.75  # of a document's keys: where more would count as rare, telling them apart saves nothing
+_LEAST_CLASSES, _TALLIED = 16, 1 << 22  # classes of keys by number of documents; cells of the table of classes
+_RANGES = 10  # leading bits of a hash that partition the entries before they are sorted
+_MOST_RARE = 0.75  # share of a document's keys; with more rare keys the prefilter saves nothing
 
 Matches = npt.NDArray[np.uint32]
-"""(n, 3): a set, the document of the table that it meets, and how many shingles they share."""
+"""(n, 3): a set, a matching document of the table, and the number of shingles they share."""
 
 
 def allowed(counts: npt.NDArray[np.integer], threshold: float) -> Places:
-    """How many shingles of a set of at most `counts` another may lack with which it reaches the threshold.
+    """Maximum number of shingles of a set (of at most `counts`) that a match at the threshold may lack.
 
-    An overlap is at least `threshold` of either set. A little too many is harmless, too few is not: hence the margin.
+    The overlap of a match is at least `threshold` of either set. The margin rounds up: too many is harmless, too few
+    not.
 
     Examples
     --------
     >>> allowed(np.array([5, 9, 100]), 0.8).tolist()
     [1, 1, 20]
     """
-    found: Places = np.floor((1.0 - threshold) * counts.astype(np.float64) + 1e-6).astype(np.int64)
-    return found
+    limits: Places = np.floor((1.0 - threshold) * counts.astype(np.float64) + 1e-6).astype(np.int64)
+    return limits
 
 
 class _InvertedScratch(threading.local):
@@ -57,7 +58,7 @@ _scratch = _InvertedScratch()
 
 @dataclass(frozen=True)
 class Inverted:
-    """The shingles of a few documents, each with the documents that have it. Document i has sizes[i] of them."""
+    """Inverted table of a few documents: each shingle with the documents that have it. Document i has sizes[i]."""
 
     keys: Hashes
     owners: Numbers
@@ -71,7 +72,7 @@ class Inverted:
 
     @classmethod
     def of(cls, sets: Sets) -> "Inverted":
-        """The table of some sets.
+        """Build the table of some sets.
 
         Examples
         --------
@@ -85,7 +86,7 @@ class Inverted:
         """
         total = int(sets.sizes.sum(dtype=np.int64))
         power = max(6, total.bit_length())
-        made = cls(
+        table = cls(
             keys=np.empty(total + 1, np.uint64),
             owners=np.empty(total + 1, np.uint32),
             runs=np.empty(total + 1, np.uint32),
@@ -97,13 +98,13 @@ class Inverted:
         room = np.empty(total, np.uint64), np.empty(total, np.uint32)
         ranges = np.zeros((1 << min(power, _RANGES)) + 1, np.int64)
         kernels.index(
-            sets.hashes, sets.starts, sets.sizes, made.keys, made.owners, made.runs, *room, made.buckets, made.bits,
-            made.shift, ranges,
+            sets.hashes, sets.starts, sets.sizes, table.keys, table.owners, table.runs, *room, table.buckets,
+            table.bits, table.shift, ranges,
         )  # fmt: skip
-        return made
+        return table
 
     def known(self, sets: Sets) -> float:
-        """Which share of the shingles of some sets the table has, or seems to have."""
+        """Estimate the share of the sets' shingles that the table has; hash collisions count as present."""
         ends = sets.starts[:-1] + sets.sizes
         pieces = [sets.hashes[start:end] for start, end in zip(sets.starts[:-1], ends, strict=True)]
         places = np.concatenate([np.empty(0, np.uint64), *pieces]) >> (self.shift - np.uint64(3))
@@ -111,10 +112,10 @@ class Inverted:
         return float(bits.mean()) if len(bits) else 0.0
 
     def with_rare(self, threshold: float) -> "Inverted":
-        """The table with one more of the rarest keys of each document, by which most others are told apart at once.
+        """Return the table with a second one of each document's rarest keys, to reject most others at once.
 
-        Of any m + n keys of a document, another lacks no more than m if it reaches the threshold, m being what is
-        `allowed`; so it has n of the rarest. Many keys take longer, few say little: n is about a quarter of m.
+        A match lacks at most m (`allowed`) of any m + n keys of a document, so it has n of the m + n rarest. More keys
+        take longer and fewer reject less: n is about a quarter of m.
         """
         spare = allowed(self.sizes, threshold)
         room = np.minimum(spare + spare // 4 + 1, self.sizes)
@@ -129,7 +130,7 @@ class Inverted:
         return dataclasses.replace(self, rare=Inverted.of(sets), need=(room - spare).astype(np.uint32))
 
     def meets(self, shingles: Shingles) -> Bytes:
-        """0 for rows that lack too many of the rarest keys of every document; all 1 without a table of these."""
+        """0 for rows that lack too many of the rarest keys of every document; all 1 without a table of rare keys."""
         alive = np.ones(len(shingles.rows), np.uint8)
         if self.rare is None or self.need is None:
             return alive
@@ -142,7 +143,7 @@ class Inverted:
         return alive
 
     def matches(self, sets: Sets, threshold: float) -> Iterator[tuple[Matches, int]]:
-        """Every set and document of the table whose similarity reaches the threshold; how many entries it took."""
+        """Yield all (set, document) matches at the threshold, with the number of table entries visited."""
         _scratch.fit(int(sets.sizes.max(initial=0)), len(self.sizes))
         limits = allowed(sets.sizes, threshold)
         state = np.zeros(2, np.int64)
@@ -156,7 +157,7 @@ class Inverted:
             yield _scratch.out[:count].copy(), int(state[1])
 
     def matches_within(self, threshold: float) -> Iterator[Matches]:
-        """Every two documents of the table whose similarity reaches the threshold, both ways round."""
+        """Yield all matches at the threshold between two documents of the table, in both directions."""
         starts = np.zeros(len(self.sizes) + 1, np.int64)
         kernels.shared_keys(self.keys, self.owners, self.runs, starts, np.empty(0, np.int64))
         np.cumsum(starts, out=starts)

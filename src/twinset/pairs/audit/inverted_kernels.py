@@ -1,7 +1,7 @@
-"""A few documents against all others, exactly: an inverted table of the few, and counts of what others share with them.
+"""Exact comparison of a few documents with all others: an inverted table of the few, and overlap counts.
 
-Most documents share little with any of the few. A pair at or above the threshold leaves a document only so many
-shingles that the other one lacks, so one that has more than that is done with before anything is counted.
+Most documents share little with any of the few. A match lacks only a limited number of a document's shingles, so a
+document with more unknown shingles is rejected before anything is counted.
 """
 
 import numpy as np
@@ -15,13 +15,13 @@ from twinset.compiled.bytes_kernels import U
     "uint32[::1], uint64[::1], uint64, int64[::1])"
 )
 def index(sets, starts, sizes, keys, owners, runs, key_room, owner_room, buckets, bits, shift, ranges):  # type: ignore[no-untyped-def]
-    """An inverted table: entries (key, owner), sorted by key and then by owner; the entries whose key >> shift is b
+    """Build an inverted table: entries (key, owner), sorted by key and then by owner; those whose key >> shift is b
     are buckets[b]:buckets[b+1]. Bit key >> (shift - 3) of `bits` is set for each key.
 
-    sets uint64, set j being sets[starts[j]:starts[j]+sizes[j]]; keys uint64 and owners uint32: room for every entry and
-    one more; runs uint32: at the first entry of a key, how many it has; key_room, owner_room: as much, scratch; buckets
-    uint32 and bits uint64: zero; ranges int64: a power of two and one, zero. Entries are dealt out to ranges of keys
-    first, each of which stays in the cache while it is sorted.
+    sets uint64, set j being sets[starts[j]:starts[j]+sizes[j]]; keys uint64 and owners uint32: length entries + 1; runs
+    uint32: number of entries of a key, at its first entry; key_room, owner_room: scratch of the same length; buckets
+    uint32 and bits uint64: zero; ranges int64: zero, length 2**n + 1. Entries are first partitioned by range of keys,
+    so that each range stays in the cache while it is sorted.
     """
     coarse = shift
     for _ in range(64):
@@ -35,7 +35,7 @@ def index(sets, starts, sizes, keys, owners, runs, key_room, owner_room, buckets
     for r in range(len(ranges)):
         reach += ranges[r]
         ranges[r] = reach
-    # From the last set to the first, each range from its end: owners ascend where keys are equal.
+    # Last set first, each range from its end: owners ascend where keys are equal.
     for j in range(len(sizes) - 1, -1, -1):
         for x in sets[starts[j] : starts[j] + np.int64(sizes[j])]:
             ranges[x >> coarse] -= 1
@@ -73,7 +73,7 @@ def index(sets, starts, sizes, keys, owners, runs, key_room, owner_room, buckets
                 keys[place] = x
                 owners[place] = owner
     buckets[len(buckets) - 1] = ranges[len(ranges) - 1]
-    keys[len(keys) - 1] = U(0)  # no hash is 0: here every run of equal keys has ended
+    keys[len(keys) - 1] = U(0)  # no hash is 0: this sentinel ends the last run of equal keys
     at = 0
     while keys[at] != U(0):
         end = at + 1
@@ -95,17 +95,17 @@ def place_of(x, keys, buckets, shift):  # type: ignore[no-untyped-def]
 
 @inlined
 def may_be(x, bits, shift):  # type: ignore[no-untyped-def]
-    """0 where no key is x; 1 may mean anything."""
+    """0 where no key is x; 1 is inconclusive."""
     bit = x >> (shift - U(3))
     return bits[bit >> U(6)] >> (bit & U(63)) & U(1)
 
 
 @kernel("void(uint64[::1], uint32[::1], uint32[::1], int64[:, ::1], int64[::1], int64[::1], uint64[::1])")
 def rare_keys(keys, owners, runs, tally, starts, ends, rare):  # type: ignore[no-untyped-def]
-    """The keys of each owner that have the fewest owners: as many as there is room for, rare[starts[j]:starts[j+1]].
+    """Write the keys of each owner that have the fewest owners to rare[starts[j]:starts[j+1]], up to its capacity.
 
-    keys, owners, runs as `index` makes them; tally int64 (owners, classes): zero; ends int64: one an owner, a copy of
-    starts, ends up as the end of each owner's keys. As many owners as there are classes, or more, count as the last.
+    keys, owners, runs from `index`; tally int64 (owners, classes): zero; ends int64 (owners): a copy of starts, on
+    return the end of each owner's keys. The last class counts all keys with that many owners or more.
     """
     last = tally.shape[1] - 1
     at = 0
@@ -114,7 +114,7 @@ def rare_keys(keys, owners, runs, tally, starts, ends, rare):  # type: ignore[no
         for i in range(at, at + run):
             tally[owners[i], min(run, last)] += 1
         at += run
-    for j in range(len(ends)):  # from how many there are to how many are taken
+    for j in range(len(ends)):  # turn counts into numbers to take
         left = starts[j + 1] - starts[j]
         for c in range(last + 1):
             tally[j, c] = min(tally[j, c], left)
@@ -136,10 +136,10 @@ def rare_keys(keys, owners, runs, tally, starts, ends, rare):  # type: ignore[no
     "uint32[::1], int64[::1], uint32[::1], uint32[::1], uint8[::1])"
 )
 def meets(hashes, offsets, keys, owners, runs, buckets, bits, shift, need, entries, counts, met, alive):  # type: ignore[no-untyped-def]
-    """alive[i]: whether row i has need[owner] keys of some owner or more; repeats may count again.
+    """alive[i]: whether row i has at least need[owner] keys of some owner; repeats may count again.
 
-    Rows of hashes as in `Shingles`; a table as `index` makes it; scratch as in `match`, entries one longer than the
-    longest row.
+    Rows of hashes as in `Shingles`; a table from `index`; scratch as in `match`, entries one longer than the longest
+    row.
     """
     for i in range(len(alive)):
         maybe = 0
@@ -168,7 +168,7 @@ def meets(hashes, offsets, keys, owners, runs, buckets, bits, shift, need, entri
 
 @inlined
 def rarest(entries, runs, wanted, tally):  # type: ignore[no-untyped-def]
-    """Bring the `wanted` entries whose keys have the fewest owners to the front; more than 255 owners count as 255.
+    """Move the `wanted` entries whose keys have the fewest owners to the front; more than 255 owners count as 255.
 
     tally int64: scratch of 256.
     """
@@ -194,7 +194,7 @@ def rarest(entries, runs, wanted, tally):  # type: ignore[no-untyped-def]
 
 @inlined
 def has(keys, owners, runs, place, owner):  # type: ignore[no-untyped-def]
-    """Whether the key at `place` has an owner: owners ascend."""
+    """Whether the key at `place` has this owner; owners ascend."""
     low, high = place, place + np.int64(runs[place])
     while low < high:
         middle = (low + high) >> 1
@@ -209,16 +209,16 @@ def has(keys, owners, runs, place, owner):  # type: ignore[no-untyped-def]
 def counted(
     this, size, entries, spare, self, keys, owners, runs, owner_sizes, threshold, counts, met, tally, out, found, state
 ):  # type: ignore[no-untyped-def]  # fmt: skip
-    """Count what the set `this` shares with each owner but `self`, from the first entries of its keys.
+    """Count the keys that the set `this` shares with each owner except `self`, from the first entries of its keys.
 
-    An owner may lack `spare` of these keys and no more. Where keys have many owners, the rarest 2 spare + 1 keys say
-    which owners are worth counting: those that lack no more than `spare` of these. Entries change their order.
+    A match lacks at most `spare` of these keys. Where keys have many owners, only owners that have enough of the rarest
+    2 spare + 1 keys are counted. Reorders the entries.
     """
     first_keys = min(len(entries), 2 * spare + 1)
-    many = 0
+    total_owners = 0
     for place in entries:
-        many += np.int64(runs[place])
-    if many <= 4 * len(entries):
+        total_owners += np.int64(runs[place])
+    if total_owners <= 4 * len(entries):
         first_keys = len(entries)
     if first_keys < len(entries):
         rarest(entries, runs, first_keys, tally)
@@ -247,7 +247,7 @@ def counted(
                 if lacking > spare:
                     break
         if first_keys < len(entries):
-            state[1] += 4 * (len(entries) - first_keys)  # each is a search
+            state[1] += 4 * (len(entries) - first_keys)  # each is a binary search
         if lacking <= spare and shared / (size + np.int64(owner_sizes[owner]) - shared) >= threshold:
             out[found, 0] = this
             out[found, 1] = owner
@@ -265,18 +265,18 @@ def match(
     sets, starts, sizes, limits, keys, owners, runs, buckets, bits, shift, owner_sizes, threshold, entries, counts, met,
     tally, out, state,
 ):  # type: ignore[no-untyped-def]  # fmt: skip
-    """(set, owner, shared) of every set and owner whose Jaccard similarity reaches `threshold`, to the rows of `out`.
+    """Write (set, owner, shared) of every set and owner whose Jaccard similarity reaches `threshold` to `out`.
 
-    sets, starts, sizes as in `index`; a set with more than limits[j] hashes that no key equals has no such owner.
-    Scratch: entries int64, one longer than the largest set; counts uint32, zero, and met uint32, one an owner; tally
-    int64, 256. Returns how many rows; where `out` (at least one row an owner) is full, state[0] is the set to go on
-    from, else -1; state[1] grows by the entries that were looked at.
+    sets, starts, sizes as in `index`; a set with more than limits[j] unknown hashes has no match. Scratch: entries
+    int64, one longer than the largest set; counts uint32 (owners), zero; met uint32 (owners); tally int64 (256).
+    Returns the number of rows. Where `out` (at least one row per owner) is full, state[0] is the set to resume from,
+    else -1. state[1] grows by the number of entries visited.
     """
-    found = 0
+    rows = 0
     for j in range(state[0], len(sizes)):
-        if found + len(owner_sizes) > len(out):
+        if rows + len(owner_sizes) > len(out):
             state[0] = j
-            return found
+            return rows
         size = np.int64(sizes[j])
         hits = 0
         for i in range(starts[j], starts[j] + size):
@@ -292,20 +292,20 @@ def match(
                 hits += 1
         if size - hits > limits[j]:
             continue
-        found = counted(
+        rows = counted(
             j, size, entries[:hits], limits[j] - (size - hits), -1, keys, owners, runs, owner_sizes, threshold, counts,
-            met, tally, out, found, state,
+            met, tally, out, rows, state,
         )  # fmt: skip
     state[0] = -1
-    return found
+    return rows
 
 
 @kernel("void(uint64[::1], uint32[::1], uint32[::1], int64[::1], int64[::1])")
 def shared_keys(keys, owners, runs, reach, listed):  # type: ignore[no-untyped-def]
-    """The first entry of each key with two owners or more, listed for each of them.
+    """List the first entry of each key with two or more owners, for each of them.
 
-    keys, owners, runs as `index` makes them; reach int64: one an owner and one more, zero; where `listed` is empty only
-    reach[owner + 1] is counted, else reach holds where the list of each owner begins, and ends up where it ends.
+    keys, owners, runs from `index`; reach int64 (owners + 1), zero. With `listed` empty only reach[owner + 1] is
+    counted; otherwise reach[j] is the start of owner j's list, and on return its end.
     """
     at = 0
     while keys[at] != U(0):
@@ -328,18 +328,18 @@ def shared_keys(keys, owners, runs, reach, listed):  # type: ignore[no-untyped-d
 def match_within(
     listed, starts, limits, keys, owners, runs, sizes, threshold, counts, met, tally, out, state
 ):  # type: ignore[no-untyped-def]  # fmt: skip
-    """As `match`, the documents of a table with each other: owner j shares the keys listed[starts[j]:starts[j+1]]."""
-    found = 0
+    """As `match`, for the documents of a table with each other: owner j shares listed[starts[j]:starts[j+1]]."""
+    rows = 0
     for j in range(state[0], len(sizes)):
-        if found + len(sizes) > len(out):
+        if rows + len(sizes) > len(out):
             state[0] = j
-            return found
+            return rows
         spare = limits[j] - (np.int64(sizes[j]) - (starts[j + 1] - starts[j]))
         if spare < 0:
             continue
-        found = counted(
+        rows = counted(
             j, np.int64(sizes[j]), listed[starts[j] : starts[j + 1]], spare, j, keys, owners, runs, sizes, threshold,
-            counts, met, tally, out, found, state,
+            counts, met, tally, out, rows, state,
         )  # fmt: skip
     state[0] = -1
-    return found
+    return rows

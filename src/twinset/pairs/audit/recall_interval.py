@@ -1,11 +1,9 @@
-"""What an audit says about all pairs: the recall it saw, and a 95 % interval for the recall of the run.
+"""Recall measured by an audit, and a 95 % confidence interval for the recall of the run.
 
-The documents of the sample are drawn at random; pairs are not, they come along with their documents, and those of one
-document are often found or missed together. So the interval rests on how much the sums differ from document to document
-(the usual variance of a ratio under sampling without replacement) and turns that into a number of independent
-observations worth as much, for which the interval of Clopper and Pearson is taken, as Korn and Graubard do for surveys.
-What was not seen is not taken for absent: while nothing, or little, was missed, pairs of one document count as one
-observation.
+Documents are sampled at random. Pairs come with their documents, and pairs of one document are often found or missed
+together. So the variance is that of a ratio over documents, sampled without replacement. It gives an effective number
+of independent observations, for which the Clopper-Pearson interval is taken, as Korn and Graubard do for surveys.
+While few misses or none were seen, all pairs of one document count as one observation.
 """
 
 import math
@@ -17,16 +15,16 @@ import numpy.typing as npt
 LEVEL = 0.95
 
 _ENOUGH = 15.0
-"""Documents with missed pairs, by which their spread is believed half."""
+"""Number of documents with missed pairs at which their observed spread gets half the weight."""
 
 Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """Pairs of some documents, drawn from `population`: document i has pairs_of[i], of which missed_of[i] were missed.
+    """Pairs of documents sampled from `population`: document i has pairs_of[i] pairs, missed_of[i] of them missed.
 
-    `pairs` and `missed` count every pair once. With `one_sided` only one document of a pair could be drawn.
+    `pairs` and `missed` count every pair once. With `one_sided` only one document of a pair could be sampled.
     """
 
     population: int
@@ -38,9 +36,9 @@ class Sampled:
 
 
 def recall_of(sampled: Sampled) -> tuple[float, float, float] | tuple[None, None, None]:
-    """The recall seen, and the least and the most that the recall of all pairs may be; None where no pair was seen.
+    """Return the measured recall and the lower and upper bound for the recall of all pairs; None without pairs.
 
-    Where every document was drawn, recall is known and the three are equal.
+    Where every document was sampled, recall is known and the three are equal.
 
     Examples
     --------
@@ -61,50 +59,50 @@ def recall_of(sampled: Sampled) -> tuple[float, float, float] | tuple[None, None
 
 
 def observations(sampled: Sampled) -> float:
-    """How many independent observations the pairs are worth; infinite where every document was drawn."""
+    """Effective number of independent observations; infinite where every document was sampled."""
     rate = sampled.missed / sampled.pairs
     binomial = rate * (1.0 - rate)
     grouped = _spread(sampled, sampled.pairs_of.astype(np.float64), float(sampled.pairs))
     if grouped == 0.0:
         return math.inf
-    whole = sampled.pairs**2 / grouped  # as if the pairs of a document were all found or all missed
+    whole = sampled.pairs**2 / grouped  # as if all pairs of a document were found or missed together
     if binomial == 0.0:
         return whole
-    apart = _apart(sampled, rate)
+    apart = _excess_misses(sampled, rate)
     spread = _spread(sampled, apart, binomial * sampled.pairs)
-    if spread == 0.0:  # all miss alike, as far as so few can tell
+    if spread == 0.0:  # all documents miss at the same rate
         return whole
     seen = binomial * sampled.pairs**2 / spread
     seen /= (_student(_freedom(apart)) / _student(math.inf)) ** 2
     if seen <= whole:
         return seen
-    # How misses are spread over documents is known as well as documents with misses were seen, each counted by how
-    # many it has; while these are few, what they say is drawn towards the worst.
+    # The observed spread is as reliable as the number of documents with misses, weighted by their misses. While these
+    # are few, the estimate is shrunk towards the worst case.
     missing = float(sampled.missed_of.sum()) ** 2 / float((sampled.missed_of.astype(np.float64) ** 2).sum())
     trust = missing / (missing + _ENOUGH)
     return float(seen**trust * whole ** (1.0 - trust))
 
 
-def _apart(sampled: Sampled, rate: float) -> npt.NDArray[np.float64]:
-    """How many pairs more than its share each document misses.
+def _excess_misses(sampled: Sampled, rate: float) -> npt.NDArray[np.float64]:
+    """Missed pairs of each document beyond its share.
 
-    A document with many pairs has drawn the rate towards itself: it is measured without it, as the jackknife does.
+    A document with many pairs pulls the rate towards its own, so its rate is that of the others (jackknife).
     """
     weight = np.minimum(sampled.pairs_of / sampled.pairs_of.sum(), 0.5)
     apart: npt.NDArray[np.float64] = (sampled.missed_of - rate * sampled.pairs_of) / (1.0 - weight)
     return apart
 
 
-def _freedom(apart: npt.NDArray[np.float64]) -> float:
-    """The degrees of freedom of a sum of squares (Satterthwaite): few where a few documents make most of it."""
-    squares, fourths = float((apart**2).sum()), float((apart**4).sum())
-    over = fourths - squares**2 / len(apart)
-    most = max(1.0, len(apart) - 1.0)
+def _freedom(excess: npt.NDArray[np.float64]) -> float:
+    """Degrees of freedom of a sum of squares (Satterthwaite): low where few documents dominate."""
+    squares, fourths = float((excess**2).sum()), float((excess**4).sum())
+    over = fourths - squares**2 / len(excess)
+    most = max(1.0, len(excess) - 1.0)
     return most if over <= 0.0 else min(most, max(1.0, 2.0 * squares**2 / over))
 
 
 def _student(freedom: float) -> float:
-    """The quantile of Student's distribution that the level asks for on each side."""
+    """Quantile of Student's distribution for one side of the level."""
     if math.isinf(freedom):
         return 1.959963984540054
     x = beta_quantile(1.0 - LEVEL, freedom / 2.0, 0.5)
@@ -112,11 +110,11 @@ def _student(freedom: float) -> float:
 
 
 def _spread(sampled: Sampled, of_document: npt.NDArray[np.float64], squares: float) -> float:
-    """The variance of a sum over the pairs that the sample meets.
+    """Variance of a sum over the sampled pairs.
 
-    `of_document` is the sum over the pairs of each drawn document, `squares` the sum of squares over the pairs met.
-    With a share f of the documents drawn, one of two is met with 1 - (1-f)²; that two pairs of one document are both
-    not met has (1-f)³, and the rest follows.
+    `of_document` is the sum over the pairs of each sampled document, `squares` the sum of squares over the sampled
+    pairs. With a share f of the documents sampled, a pair is sampled with probability 1 - (1-f)², and two pairs of one
+    document are both not sampled with probability (1-f)³.
     """
     share = len(sampled.pairs_of) / sampled.population
     rest = 1.0 - share
@@ -127,7 +125,7 @@ def _spread(sampled: Sampled, of_document: npt.NDArray[np.float64], squares: flo
 
 
 def exact_interval(hits: float, trials: float) -> tuple[float, float]:
-    """The interval of Clopper and Pearson for a share; hits and trials need not be whole.
+    """Clopper-Pearson interval for a share; hits and trials need not be integers.
 
     Examples
     --------
@@ -143,7 +141,7 @@ def exact_interval(hits: float, trials: float) -> tuple[float, float]:
 
 
 def beta_quantile(share: float, a: float, b: float) -> float:
-    """Where the beta distribution of a and b reaches `share`."""
+    """Quantile of the beta distribution of a and b at `share`."""
     low, high = 0.0, 1.0
     for _ in range(100):
         middle = (low + high) / 2.0

@@ -1,10 +1,9 @@
-"""Most texts have no pair with any document of a sample, and the beginning of a text says so.
+"""Reject texts without a pair in the sample by their first part.
 
-A pair leaves a text only so many shingles that the other one lacks (`allowed`). If every document of the sample lacks
-more than that of those at the beginning of a text, the text has no pair, whatever comes after. Where texts are short of
-shingles that tell them apart, as those of a few characters are, a sample as a whole has nearly all; groups of a few of
-its documents do not. So shingles are counted by group. Groups are of documents of about one size, since those of
-another size may lack less, or make no pair at all.
+A match lacks only a limited number of a text's shingles (`allowed`). If every sampled document lacks more than that in
+the first part of a text, the text has no pair. A large sample of short texts has nearly every shingle, but a group of a
+few documents does not, so shingles are counted by group. A group has documents of similar size, because the limit
+depends on the size.
 """
 
 import dataclasses
@@ -20,16 +19,16 @@ from twinset.pairs.sets_kernels import gather
 from twinset.schema import Bytes, Hashes, Numbers, Places, Shares, Shingles
 
 LEAST_COUNT = 48
-"""Shingles of a document below which its beginning is not looked at first."""
+"""Minimum number of shingles of a document whose first part is screened."""
 
-_SLOTS = 17  # bits: a table of eight bytes a slot that stays in the processor's own cache
-_SHARED = 19  # and in the one that processors share
-_TRIED = 256  # documents of a sample that suffice to see which share of a text tells it apart
-_MARGIN = 0.01  # of a text, for shingles that two groups seem to have by chance
-_PARTS = 1 << 20  # bytes of first parts that are not many
-_WHOLE = 1.5  # what a whole text takes that is compared, where a whole text that is only screened takes 1
-_NO_PAIR = 1 << 60  # the size of what is not there: no text is so large that they make a pair
-_LEAST_SAVED = 0.05  # where screening would save less, it is left
+_SLOTS = 17  # bits: a table of 8-byte slots that fits the core's own cache
+_SHARED = 19  # bits: a table that fits the cache shared by the cores
+_TRIED = 256  # sampled documents used to estimate which share of a text must be screened
+_MARGIN = 0.01  # share of a text, for hash collisions between groups
+_PARTS = 1 << 20  # bytes of scratch kept between calls
+_WHOLE = 1.5  # cost of comparing a whole text, relative to screening it
+_NO_PAIR = 1 << 60  # size of an empty group: too large for any pair
+_LEAST_SAVED = 0.05  # minimum saving that makes screening worthwhile
 
 
 class _ScreenScratch(threading.local):
@@ -59,7 +58,7 @@ _scratch = _ScreenScratch()
 
 @dataclass(frozen=True)
 class Screen:
-    """Which groups of a sample's documents have a shingle, and how much of a text is worth a look, 0 for nothing.
+    """The groups of sampled documents that have a shingle, and the share of a text to screen (0: none).
 
     `least` is the size of the smallest set of each group.
     """
@@ -72,7 +71,7 @@ class Screen:
 
     @classmethod
     def of(cls, sets: Sets, counts: Numbers, threshold: float) -> "Screen":
-        """The screen of a sample: its sets, in the order of the texts, and how many shingles each was said to have.
+        """Build the screen of a sample from its sets, in text order, and the upper bound of each set's size.
 
         Examples
         --------
@@ -93,12 +92,12 @@ class Screen:
         groups[np.argsort(sets.sizes, kind="stable")] = np.arange(len(groups)) * kernels.GROUPS // max(1, len(groups))
         least = np.full(kernels.GROUPS, _NO_PAIR)
         np.minimum.at(least, groups, sets.sizes.astype(np.int64))
-        made = cls(np.zeros(1 << power, np.uint64), np.uint64(64 - power), least, threshold, 0.0)
-        kernels.mark(sets.hashes, sets.starts, sets.sizes, groups, made.shift, made.marks)
-        return dataclasses.replace(made, share=_worthwhile(made._needed(sets, counts, groups)))
+        screen = cls(np.zeros(1 << power, np.uint64), np.uint64(64 - power), least, threshold, 0.0)
+        kernels.mark(sets.hashes, sets.starts, sets.sizes, groups, screen.shift, screen.marks)
+        return dataclasses.replace(screen, share=_worthwhile(screen._needed(sets, counts, groups)))
 
     def _needed(self, sets: Sets, counts: Numbers, groups: Places) -> Shares:
-        """Which share of each document of the sample tells it from the rest of the sample."""
+        """Share of each sampled document that rules out the rest of the sample."""
         _scratch.fit(0)
         needed = np.empty(min(_TRIED, len(counts)), np.float64)
         kernels.shares(
@@ -122,7 +121,7 @@ class Screen:
 
 
 def _worthwhile(needed: Shares) -> float:
-    """The share of texts to look at first for the least work: those that need more are compared, whole."""
+    """Share of each text to screen for the least work; texts that need more are compared whole."""
     if not len(needed):
         return 0.0
     shares = np.minimum(np.sort(needed) + _MARGIN, 1.0)
@@ -132,14 +131,14 @@ def _worthwhile(needed: Shares) -> float:
 
 
 def saves(share: float, left: float) -> bool:
-    """Whether it is worth the work to look at this share of each text if so many of the texts are left after it."""
+    """Whether screening this share of each text pays if the share `left` of the texts remains."""
     return share + _WHOLE * left < _WHOLE - _LEAST_SAVED
 
 
 def first_parts(data: Bytes, starts: Places, ends: Places, share: float) -> tuple[Bytes, Places]:
-    """The first part of each text, cut where a word cannot be cut; the bytes, and the offsets of the texts in them.
+    """Cut the first part of each text at a word boundary; return the bytes and the offsets of the texts.
 
-    The bytes are used again when the same thread asks for more.
+    The bytes are overwritten by the same thread's next call.
 
     Examples
     --------

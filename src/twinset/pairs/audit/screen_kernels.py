@@ -1,8 +1,8 @@
-"""Texts told apart by their beginnings: which documents of a sample have how many of their shingles.
+"""Count, for the first part of a text, the shingles that each group of sampled documents lacks.
 
-The documents of a sample are dealt out to 64 groups, by size. One bit a group says which of them have a shingle, so
-that one look into a table serves all. They are counted all at once as well: plane k holds bit k of the counter of every
-group, and words are added bit by bit, as an adder made of gates does it. Limits are compared in the same way.
+The sampled documents form 64 groups, by size. A 64-bit word per shingle marks the groups that have it, so one table
+lookup serves all. All groups are counted at once: plane k holds bit k of every group's counter, and words are added
+bitwise, by full adders. Limits are compared in the same way.
 """
 
 import numpy as np
@@ -12,16 +12,16 @@ from twinset.compiled.bytes_kernels import U, trailing_zeros
 
 GROUPS = 64
 PLANES = 48
-STEP = 4  # shingles between two looks at the counters
+STEP = 4  # shingles between two checks of the counters
 ALL = U(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel("void(read(uint8), int64[::1], int64[::1], float64, int64[::1])")
 def cuts(data, starts, ends, share, cut):  # type: ignore[no-untyped-def]
-    """cut[i]: where the first part of text data[starts[i]:ends[i]] ends, at least `share` of its bytes.
+    """cut[i]: the end of the first part of text data[starts[i]:ends[i]], at least `share` of its bytes.
 
-    A cut lies before a space, a line's end or an ideographic comma or full stop, or at the text's end: there a text's
-    words, characters and normal form are those of the whole.
+    A cut lies before a space, a line end, an ideographic comma or full stop, or at the end of the text: there the
+    words, characters and normal form of the part are those of the whole.
     """
     for i in range(len(starts)):
         at = starts[i] + np.int64(share * (ends[i] - starts[i]))
@@ -46,7 +46,7 @@ def mark(sets, starts, sizes, groups, shift, marks):  # type: ignore[no-untyped-
 
 @inlined
 def added(a, b, c):  # type: ignore[no-untyped-def]
-    """Three bits in each place added up: the lower bit of the sum and the higher one."""
+    """Full adder for each bit position: the sum bit and the carry."""
     both = a ^ b
     return both ^ c, (a & b) | (both & c)
 
@@ -63,7 +63,7 @@ def carried(word, planes, k):  # type: ignore[no-untyped-def]
 
 @inlined
 def count(words, n, planes):  # type: ignore[no-untyped-def]
-    """Count the bits in each place of words[:n], n being a multiple of eight."""
+    """Count the bits at each position of words[:n], n being a multiple of eight."""
     ones = twos = fours = U(0)
     planes[:] = U(0)
     for at in range(0, n, 8):
@@ -81,10 +81,10 @@ def count(words, n, planes):  # type: ignore[no-untyped-def]
 
 @inlined
 def limit(count, threshold, least, limits):  # type: ignore[no-untyped-def]
-    """How many hashes of a set of at most `count` each group may lack: plane k of `limits` is bit k of all of them.
+    """Maximum number of hashes of a set of at most `count` that each group may lack; plane k of `limits` is its bit k.
 
-    One with which it makes a pair lacks no more than (1 - t) n; and, if that one has m hashes or more, no more than
-    (n - t m) / (1 + t). A little too many is harmless. Returns the groups that are too large for any pair.
+    A match lacks at most (1 - t) n hashes and, if it has m hashes or more, at most (n - t m) / (1 + t). Rounding up is
+    harmless. Returns the groups that are too large for any pair.
     """
     most = np.int64((1.0 - threshold) * count + 1e-6)
     for k in range(PLANES):
@@ -107,7 +107,7 @@ def limit(count, threshold, least, limits):  # type: ignore[no-untyped-def]
 
 @inlined
 def all_over(planes, limits, over):  # type: ignore[no-untyped-def]
-    """Whether the counter of every group but those of `over` is over its limit. Compared from the lowest bit up."""
+    """Whether the counter of every group except those of `over` exceeds its limit. Compares from the lowest bit up."""
     more = U(0)
     for k in range(PLANES):
         more = (planes[k] & ~limits[k]) | (~(planes[k] ^ limits[k]) & more)
@@ -119,12 +119,11 @@ def all_over(planes, limits, over):  # type: ignore[no-untyped-def]
     "uint64[::1], uint64[::1], uint8[::1])"
 )
 def screen(hashes, offsets, counts, threshold, least, marks, shift, planes, limits, lacking, seen, alive):  # type: ignore[no-untyped-def]
-    """alive[i]: 0 only where row i has, for every group, more hashes which that group lacks than a pair allows.
+    """alive[i]: 0 only where row i has, for every group, more hashes absent from the group than a pair allows.
 
-    Rows of hashes as in `Shingles`, of sets of at most `counts`; least int64: the size of the smallest set of each
-    group; marks as `mark` makes them. Scratch, all uint64: planes and limits, PLANES each; lacking, the longest row
-    and eight more; seen, as many words as a quarter of the longest row, a power of two. Chance keeps some rows
-    alive: a mark that another hash has set.
+    Rows of hashes as in `Shingles`, of sets of at most `counts`; least int64: size of the smallest set of each group;
+    marks from `mark`. Scratch, all uint64: planes and limits, PLANES each; lacking, the longest row and eight more;
+    seen, a power of two of at least a quarter of the longest row in words. Hash collisions keep some rows alive.
     """
     for i in range(len(counts)):
         row = hashes[offsets[i] : offsets[i + 1]]
@@ -152,10 +151,10 @@ def screen(hashes, offsets, counts, threshold, least, marks, shift, planes, limi
     "uint64[::1], uint64[::1], float64[::1])"
 )
 def shares(sets, starts, sizes, counts, groups, threshold, least, marks, shift, planes, limits, needed):  # type: ignore[no-untyped-def]
-    """needed[j]: the share of set j, from its beginning, that tells it from all groups but its own; else infinity.
+    """needed[j]: the share of set j, from its start, that rules out all other groups; infinity if none does.
 
-    That is, each of them lacks more of these hashes than a pair of a set of at most counts[j] allows. sets, starts,
-    sizes, groups and marks as for `mark`, the hashes of a set in the order of the text; the rest as for `screen`.
+    A group is ruled out when it lacks more of these hashes than a pair of a set of at most counts[j] allows. sets,
+    starts, sizes, groups and marks as for `mark`, the hashes in text order; the rest as for `screen`.
     """
     for j in range(len(needed)):
         needed[j] = np.inf

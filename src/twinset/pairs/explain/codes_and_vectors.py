@@ -1,4 +1,4 @@
-"""How two items differ that have no words and no elements: the bits of codes, and where vectors point."""
+"""Differences of two items without words or elements: bits of codes, direction and length of vectors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OCTET = 8
 
 @dataclass(frozen=True)
 class CodeDifference:
-    """Two bit codes, compared so that a person can follow.
+    """The comparison of two bit codes.
 
     Attributes
     ----------
@@ -34,30 +34,30 @@ class CodeDifference:
 
     @property
     def bits(self) -> int:
-        """The bits of a code."""
+        """Number of bits of a code."""
         return _OCTET * len(self.left)
 
     @property
     def differing(self) -> tuple[int, ...]:
-        """The bits that differ, counted from the highest, which is 0."""
+        """Positions of the bits that differ; 0 is the highest bit."""
         ours, theirs = _written(self.left), _written(self.right)
         return tuple(place for place in range(self.bits) if ours[place] != theirs[place])
 
     @property
     def distance(self) -> int:
-        """How many bits differ."""
+        """Number of bits that differ."""
         return (int.from_bytes(self.left, "big") ^ int.from_bytes(self.right, "big")).bit_count()
 
     def parts(self, most: int | None = None, row: int | None = None) -> list[tuple[bool, str, str]]:
-        """The bits of both in runs that are equal or not: the first `most` bits, `row` bytes a line, spaces between."""
+        """Runs of equal and differing bits of both codes: the first `most` bits, `row` bytes a line, spaces between."""
         ours, theirs = _written(self.left), _written(self.right)
         bits = list(enumerate(zip(ours, theirs, strict=True)))[:most]
-        found = []
+        runs = []
         for equal, run in groupby(bits, key=lambda one: one[1][0] == one[1][1]):
             some = [(bit, _gap(at + 1, len(bits), row)) for at, bit in run]
             left, right = ("".join(bit[side] + gap for bit, gap in some) for side in (0, 1))
-            found.append((equal, left, right))
-        return found
+            runs.append((equal, left, right))
+        return runs
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as plain values, ready for JSON."""
@@ -71,7 +71,7 @@ class CodeDifference:
 
 
 def _gap(after: int, bits: int, row: int | None) -> str:
-    """What stands after so many bits of a code."""
+    """Separator after this many bits of a code."""
     if after % _OCTET or after == bits:
         return ""
     return "\n" if row and not after % (_OCTET * row) else " "
@@ -83,17 +83,16 @@ def _written(code: bytes) -> str:
 
 @dataclass(frozen=True)
 class VectorDifference:
-    """Two vectors, compared so that a person can follow.
+    """The comparison of two vectors.
 
-    Which of many dimensions differ most says nothing: they have no meaning one by one. Whether two point elsewhere, or
-    one is only longer, does.
+    Single dimensions have no meaning; whether the direction or only the length differs does.
 
     Attributes
     ----------
     distance, cosine
-        Euclidean, and of the angle between them; None where one has no direction.
+        Euclidean distance, and cosine of the angle; None where one vector is zero.
     left_length, right_length, dimensions
-        How long each is, and of how many numbers.
+        Length of each, and number of dimensions.
     """
 
     distance: float

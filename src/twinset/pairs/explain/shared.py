@@ -1,4 +1,4 @@
-"""Why two texts are similar, or are not: the shingles they share, those they do not, and the words that differ."""
+"""Explain the similarity of two texts or sets: shared shingles, differing shingles, and differing words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from twinset.options import ShingleOptions
-from twinset.pairs.explain.words import Difference, Hunk, Words, brought_to_form
+from twinset.pairs.explain.words import Difference, Hunk, Words, normalise
 from twinset.textbook import squeeze
 from twinset.wording import share
 
@@ -18,9 +18,9 @@ _One = TypeVar("_One", str, tuple[str, str])
 
 
 def shingle_texts(text: str, options: ShingleOptions) -> list[str]:
-    """The shingles of a text as texts, in order, repeated ones included; words are joined by a space.
+    """Shingles of a text as strings, in order, with repeats; words are joined by a space.
 
-    Words hold no space, so that two shingles are the same text if and only if they are the same shingle.
+    Words contain no space, so two shingles are the same string if and only if they are the same shingle.
 
     Examples
     --------
@@ -31,21 +31,21 @@ def shingle_texts(text: str, options: ShingleOptions) -> list[str]:
     if options.kind == "word":
         words = Words(text, options).keys
         return [" ".join(words[i : i + size]) for i in range(max(len(words) - size + 1, min(len(words), 1)))]
-    form = brought_to_form(text, options)
+    form = normalise(text, options)
     form = squeeze(form) if options.squeeze else form
     return [form[i : i + size] for i in range(max(len(form) - size + 1, min(len(form), 1)))]
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Two texts, compared so that a person can follow.
+    """The comparison of two texts.
 
     Attributes
     ----------
     similarity, left_in_right, right_in_left
-        Exact Jaccard similarity, and the share of each that is in the other: the numbers of a run.
+        Exact Jaccard similarity, and the containment of each in the other, as in a run.
     shared, left_only, right_only
-        Shingles as texts, in the order of the text; with `bag` as often as they count.
+        Shingles as strings, in text order; with `bag` as often as they count.
     left_words, right_words
         How many words each text has.
     shingle
@@ -69,12 +69,12 @@ class Explanation:
 
     @property
     def unit(self) -> str:
-        """What one of the things is called that are shared or not."""
+        """Name of one shared or differing thing."""
         return "shingle"
 
     @property
     def weighted(self) -> bool:
-        """Whether the shares are by weight, and not by number."""
+        """Whether the shares are by weight instead of by number."""
         return False
 
     @cached_property
@@ -93,7 +93,7 @@ class Explanation:
         return len(self.difference.right)
 
     def hunks(self, context: int | None = 6) -> list[Hunk]:
-        """The changes with some equal words around each; None folds nothing."""
+        """The changes with up to `context` equal words around each; None shows all words."""
         return self.difference.hunks(context)
 
     def __repr__(self) -> str:
@@ -125,10 +125,7 @@ class Explanation:
 
 @dataclass(frozen=True, repr=False)
 class SetExplanation(Explanation):
-    """Two sets, compared so that a person can follow: what they share and what they do not are elements.
-
-    There are no words to tell apart, so that there are no hunks either.
-    """
+    """The comparison of two sets: shared and differing elements, without words and hunks."""
 
     @property
     def shingle(self) -> str:
@@ -137,11 +134,11 @@ class SetExplanation(Explanation):
 
     @property
     def unit(self) -> str:
-        """What one of the things is called that are shared or not."""
+        """Name of one shared or differing thing."""
         return "element"
 
     def hunks(self, context: int | None = 6) -> list[Hunk]:
-        """None: sets have no order in which something could differ."""
+        """Return no hunks: sets have no order."""
         return []
 
     def to_dict(self, context: int | None = 6) -> dict[str, Any]:
@@ -158,20 +155,20 @@ class SetExplanation(Explanation):
 
 @dataclass(frozen=True, repr=False)
 class WeightedExplanation(SetExplanation):
-    """Two weighted sets, compared so that a person can follow: elements are named with how much they count.
+    """The comparison of two weighted sets: elements with their weights.
 
     Attributes
     ----------
     weights
-        Each element with its weight on the left and on the right: first those of both, then those of the left alone,
-        then those of the right, and of each of these first what counts most.
+        Each element with its weight on the left and on the right: first elements of both, then of the left only, then
+        of the right only; each part by descending weight.
     """
 
     weights: tuple[tuple[str, float, float], ...] = ()
 
     @property
     def weighted(self) -> bool:
-        """Whether the shares are by weight, and not by number."""
+        """Whether the shares are by weight instead of by number."""
         return True
 
     def to_dict(self, context: int | None = 6) -> dict[str, Any]:
@@ -193,7 +190,7 @@ def explain_sets(left: Sequence[str], right: Sequence[str], *, bag: bool = False
 
 
 def explain_weighted(left: Mapping[str, float], right: Mapping[str, float]) -> WeightedExplanation:
-    """Explain the similarity of two weighted sets: each element is named with how much it counts, left and right.
+    """Explain the similarity of two weighted sets: each element with its left and right weight.
 
     Examples
     --------
@@ -203,7 +200,7 @@ def explain_weighted(left: Mapping[str, float], right: Mapping[str, float]) -> W
     >>> found.weights
     (('bread', 2, 1), ('milk', 0.5, 0.5), ('salt', 0.0, 0.5))
     """
-    # What tells most comes first: of both what they share most of, else what weighs most.
+    # By importance: of both sets by common weight, otherwise by weight.
     both = sorted((name for name in left if name in right), key=lambda name: -min(left[name], right[name]))
     mine, other = (
         sorted((name for name in one if name not in two), key=lambda name: -one[name])
@@ -228,7 +225,7 @@ def explain_weighted(left: Mapping[str, float], right: Mapping[str, float]) -> W
 
 @dataclass(frozen=True, repr=False)
 class RecordExplanation(Explanation):
-    """Two records, compared so that a person can follow: shingles are named with their column."""
+    """The comparison of two records: shingles are prefixed with their column."""
 
     @property
     def shingle(self) -> str:
@@ -237,14 +234,14 @@ class RecordExplanation(Explanation):
 
     @property
     def weighted(self) -> bool:
-        """Whether the shares are by weight, and not by number."""
+        """Whether the shares are by weight instead of by number."""
         return True
 
 
 def explain_records(
     left: Mapping[str, str], right: Mapping[str, str], columns: Mapping[str, tuple[ShingleOptions, int]]
 ) -> RecordExplanation:
-    """Explain the similarity of two records; each column has its own shingles, and counts as much as its weight says.
+    """Explain the similarity of two records; each column has its own shingles and weight.
 
     Examples
     --------
@@ -275,11 +272,11 @@ def explain_records(
 def _record_shingles(
     record: Mapping[str, str], columns: Mapping[str, tuple[ShingleOptions, int]]
 ) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+    listed: list[tuple[str, str]] = []
     for name, (options, _) in columns.items():
         shingles = shingle_texts(record.get(name, ""), options)
-        found += [(name, one) for one in (shingles if options.bag else dict.fromkeys(shingles))]
-    return found
+        listed += [(name, one) for one in (shingles if options.bag else dict.fromkeys(shingles))]
+    return listed
 
 
 def explain_texts(left: str, right: str, options: ShingleOptions) -> Explanation:
@@ -298,7 +295,7 @@ def explain_texts(left: str, right: str, options: ShingleOptions) -> Explanation
 
 
 def _compared(ours: list[str], theirs: list[str]) -> dict[str, Any]:
-    """The numbers of an explanation, and what is shared and what is not."""
+    """Scores of an explanation, with its shared and differing shingles."""
     shared, left_only = _parted(ours, theirs)
     _, right_only = _parted(theirs, ours)
     union = len(ours) + len(theirs) - len(shared)
@@ -313,12 +310,12 @@ def _compared(ours: list[str], theirs: list[str]) -> dict[str, Any]:
 
 
 def _parted(ours: list[_One], theirs: list[_One]) -> tuple[tuple[_One, ...], tuple[_One, ...]]:
-    """Those of ours that the other has too, and the rest."""
+    """Split ours into those that the other side has too, and the rest."""
     left_over = Counter(theirs)
     shared: list[_One] = []
     alone: list[_One] = []
     for one in ours:
-        found = left_over[one] > 0
-        (shared if found else alone).append(one)
-        left_over[one] -= found
+        in_both = left_over[one] > 0
+        (shared if in_both else alone).append(one)
+        left_over[one] -= in_both
     return tuple(shared), tuple(alone)

@@ -1,8 +1,8 @@
 """Where two texts differ, word by word.
 
-Texts are cut into the words that shingles are made of; words are equal if they are equal to a run. Words that stand
-once in both texts hold the two together (the patience method), what lies between is matched by the shortest edit
-script (Myers, 1986), and a limit keeps hostile texts from taking for ever: what is beyond it counts as changed.
+Texts are split into words as for shingles; words are compared in the normalised form of a run. Words that occur once in
+both texts align the two (patience diff). The stretches between are matched by the shortest edit script (Myers 1986).
+A limit bounds the time for hostile texts: stretches beyond it count as changed.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from twinset.options import ShingleOptions
 from twinset.unicode import classes
 
 MOST_EDITS = 600
-"""Edits after which a stretch without a word that stands once is no longer searched for the shortest script."""
+"""Maximum edits of a stretch without a unique word; longer scripts are not searched."""
 
 INCIDENTAL = 3
-"""Fewer equal words than this between two larger changes are part of the change: a lone "the" explains nothing."""
+"""Fewer equal words than this between two larger changes belong to the change: a lone "the" explains nothing."""
 
 Block = tuple[int, int, int]
-"""Equal words: the place in the left text, the place in the right one, and how many."""
+"""Equal words: start in the left text, start in the right text, and number of words."""
 
 
-def brought_to_form(text: str, options: ShingleOptions) -> str:
-    """The text in the form in which it is compared, by the same library as in a run."""
+def normalise(text: str, options: ShingleOptions) -> str:
+    """Normalise a text for comparison, with the same library as in a run."""
     if options.nfc:
         text = pc.utf8_normalize(pa.scalar(text, pa.large_string()), form="NFC").as_py()
     return pc.utf8_lower(pa.scalar(text, pa.large_string())).as_py() if options.lowercase else text
 
 
 class Words:
-    """The words of a text: `keys` as they are compared, and the stretches of the text they stand in.
+    """The words of a text: `keys` for comparison, and the positions of the words in the text.
 
     Examples
     --------
@@ -49,9 +49,9 @@ class Words:
     """
 
     def __init__(self, text: str, options: ShingleOptions) -> None:
-        # Lower case is made code point by code point, so that places in `form` are places in the text.
-        self.text = brought_to_form(text, _only_nfc(options))
-        form = brought_to_form(self.text, options)
+        # Lowercasing goes code point by code point, so positions in `form` are positions in the text.
+        self.text = normalise(text, _only_nfc(options))
+        form = normalise(self.text, options)
         points = np.frombuffer(form.encode("utf-32-le"), np.uint32)
         bits = classes()[points]
         single = (bits & SINGLE).astype(np.bool_) if options.split else np.zeros(len(bits), np.bool_)
@@ -67,7 +67,7 @@ class Words:
         return len(self.keys)
 
     def stretch(self, first: int, stop: int) -> str:
-        """The text of some words, each with what stands between it and the next."""
+        """The text from one word to another, with the separators after each word."""
         return self.text[self._cuts[first] : self._cuts[stop]] if stop > first else ""
 
 
@@ -77,7 +77,7 @@ def _only_nfc(options: ShingleOptions) -> ShingleOptions:
 
 @dataclass(frozen=True)
 class Passage:
-    """A stretch of both texts: `words` equal words, or a change (then 0), where one side may be empty."""
+    """A stretch of both texts: `words` equal words, or a change (0), where one side may be empty."""
 
     words: int
     left: str
@@ -86,7 +86,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class Hunk:
-    """Some parts, after `folded` equal words that are not shown. The last hunk may have no parts."""
+    """Passages after `folded` equal words that are not shown. The last hunk may have no passages."""
 
     folded: int
     parts: tuple[Passage, ...]
@@ -107,7 +107,7 @@ class Difference:
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """The equal words, in order."""
+        """Blocks of equal words, in order."""
         numbers: dict[str, int] = {}
         ours, theirs = (
             [numbers.setdefault(key, len(numbers)) for key in side.keys] for side in (self.left, self.right)
@@ -116,15 +116,15 @@ class Difference:
 
     @property
     def equal_words(self) -> int:
-        """How many words are equal."""
+        """Number of equal words."""
         return sum(count for _, _, count in self.blocks)
 
     def parts(self) -> list[Passage]:
-        """Equal and changed stretches by turns; joined, they are the two texts."""
+        """Alternating equal and changed stretches; joined, they are the two texts."""
         return [self._part(*span) for span in self._spans()]
 
     def hunks(self, context: int | None) -> list[Hunk]:
-        """The changes, each with `context` equal words around it; longer equal stretches are folded."""
+        """The changes, each with up to `context` equal words around it; longer equal stretches are folded."""
         if context is None:
             return [Hunk(0, tuple(self.parts()))]
         hunks: list[Hunk] = []
@@ -134,7 +134,7 @@ class Difference:
         for place, (i, j, k, m, equal) in enumerate(spans):
             head = context if place > 0 else 0
             tail = context if place + 1 < len(spans) else 0
-            if not equal or j - i <= head + tail + 1:  # a fold of a single word would save nothing
+            if not equal or j - i <= head + tail + 1:  # folding a single word saves nothing
                 parts.append(self._part(i, j, k, m, equal))
                 continue
             if head:
@@ -147,7 +147,7 @@ class Difference:
         return hunks
 
     def _part(self, i: int, j: int, k: int, m: int, equal: bool) -> Passage:
-        # A text without any word is one stretch all the same.
+        # A text without words is one stretch.
         left = self.left.stretch(i, j) if len(self.left) else self.left.text
         right = self.right.stretch(k, m) if len(self.right) else self.right.text
         return Passage(j - i if equal else 0, left, right)
@@ -165,7 +165,7 @@ class Difference:
 
 
 def equal_blocks(left: Sequence[int], right: Sequence[int]) -> list[Block]:
-    """Match two sequences: blocks of equal items, in order in both, and as long as they can be.
+    """Match two sequences: maximal blocks of equal items, in order in both.
 
     Examples
     --------
@@ -212,20 +212,20 @@ def _joined(pairs: Sequence[tuple[int, int]]) -> list[Block]:
 
 
 def _anchors(left: Sequence[int], right: Sequence[int], once: bool) -> list[tuple[int, int]]:
-    """Items that stand once in both (or equally often, matched in order), thinned to those in order in both."""
+    """Items that occur once in both (or equally often, matched in order), reduced to those in order in both."""
     ours, theirs = Counter(left), Counter(right)
     fit = {item for item, count in ours.items() if theirs[item] == count and (count == 1 or not once)}
     places: dict[int, list[int]] = {}
     for k, item in enumerate(right):
         if item in fit:
             places.setdefault(item, []).append(k)
-    for found in places.values():
-        found.reverse()
+    for positions in places.values():
+        positions.reverse()
     return _rising([(i, places[item].pop()) for i, item in enumerate(left) if item in fit])
 
 
 def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest run of pairs that rises in both numbers; the first already does."""
+    """Longest increasing run of pairs in both numbers; the first numbers are increasing already."""
     ends: list[int] = []
     tops: list[int] = []
     below: list[int] = []
@@ -246,7 +246,7 @@ def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def shortest_script(left: Sequence[int], right: Sequence[int]) -> list[tuple[int, int]] | None:
-    """The equal items of the shortest edit script; None if it has more than `MOST_EDITS` edits."""
+    """Equal items of the shortest edit script; None if it has more than `MOST_EDITS` edits."""
     n, m = len(left), len(right)
     if not set(left) & set(right):
         return []
@@ -267,7 +267,7 @@ def shortest_script(left: Sequence[int], right: Sequence[int]) -> list[tuple[int
 
 
 def _walked_back(trail: Sequence[dict[int, int]], x: int, y: int) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+    matches: list[tuple[int, int]] = []
     for edits in range(len(trail) - 1, -1, -1):
         reach, diagonal = trail[edits], x - y
         down = diagonal == -edits or (diagonal != edits and reach[diagonal - 1] < reach[diagonal + 1])
@@ -275,13 +275,13 @@ def _walked_back(trail: Sequence[dict[int, int]], x: int, y: int) -> list[tuple[
         start = reach[before]
         while x > max(start, 0) and y > max(start - before, 0):
             x, y = x - 1, y - 1
-            found.append((x, y))
+            matches.append((x, y))
         x, y = start, start - before
-    return found[::-1]
+    return matches[::-1]
 
 
 def _without_incidental(blocks: Sequence[Block], n: int, m: int) -> list[Block]:
-    """Drop the few equal words between two changes that are larger than they are."""
+    """Drop short blocks of equal words between two larger changes."""
     kept: list[Block] = []
     i = k = 0
     for place, (left, right, count) in enumerate(blocks):

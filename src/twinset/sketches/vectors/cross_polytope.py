@@ -1,13 +1,13 @@
-"""Vectors to keys by cross-polytopes: which of the 2·width points ±e_j is nearest to the rotated vector.
+"""Cross-polytope LSH: the key is the nearest of the 2·width points ±e_j to the rotated vector.
 
-For vectors on the sphere its exponent is the best there can be (Andoni, Indyk, Laarhoven, Razenshteyn, Schmidt, NIPS
-2015): at a distance τ two vectors agree with probability exp(-τ²/(4-τ²) · ln(width)), up to lower terms, where
-hyperplanes with as many buckets agree less. The random rotation is three rounds of random signs and a Walsh–Hadamard
-transform, d log d instead of d² operations, the coordinates changing places in between. The vectors are padded with
-zeros to a power of two, 64 at least: with fewer coordinates there would be too few different rotations.
+For vectors on the sphere its exponent is optimal (Andoni, Indyk, Laarhoven, Razenshteyn, Schmidt, NIPS 2015): at a
+distance τ two vectors agree with probability exp(-τ²/(4-τ²) · ln(width)), up to lower terms, where hyperplanes with as
+many buckets agree less. The random rotation is three rounds of random signs and a Walsh–Hadamard transform, d log d
+instead of d² operations, with permuted coordinates in between. Vectors are zero-padded to a power of two, at least 64:
+with fewer coordinates there would be too few different rotations.
 
-A function looks at `width` of the rotated coordinates, a power of two up to all of them; one rotation serves as many
-functions as fit. Only directions matter: give vectors of length 1 (`twinset.system.vectors.unit_vectors`).
+A function uses `width` of the rotated coordinates, a power of two up to all of them; one rotation serves as many
+functions as fit. Only directions matter: pass vectors of length 1 (`twinset.system.vectors.unit_vectors`).
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class CrossPolytopes:
 
     @property
     def bits(self) -> int:
-        """Bits of a key that one function gives."""
+        """Bits of a key per function."""
         return self.width.bit_length()
 
 
 def padded_size(dimensions: int) -> int:
-    """Give the number of coordinates that are rotated: a power of two, at least 64.
+    """Return the number of rotated coordinates: a power of two, at least 64.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def padded_size(dimensions: int) -> int:
 
 
 def cross_polytopes(dimensions: int, functions: int, width: int, tables: int, seed: int) -> CrossPolytopes:
-    """Draw rotations; those of the first tables are the same however many tables there are.
+    """Draw rotations; those of the first tables do not depend on the number of tables.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def cross_polytopes(dimensions: int, functions: int, width: int, tables: int, se
 
 
 def random_rotations(count: int, size: int, seed: int) -> Rotations:
-    """Draw rotations of `size` coordinates, by SplitMix64 from the seed; the first are the same however many.
+    """Draw rotations of `size` coordinates, by SplitMix64 from the seed; the first do not depend on the number.
 
     Examples
     --------
@@ -108,23 +108,14 @@ def _random_words(count: int, seed: int) -> Hashes:
 
 
 def moves(vectors: Vectors, polytopes: CrossPolytopes, tables: range, probes: int = 0) -> list[Moves]:
-    """Give the keys of some vectors in some tables, and what the next nearest corners cost.
+    """Return the keys of some vectors in some tables, and the costs of the next nearest corners.
 
-    Parameters
-    ----------
-    vectors
-        float32 (n, dimensions), of length 1.
-    polytopes, tables
-        The rotations, and for which of their tables; several at once are quicker, because they share rotations.
-    probes
-        How many further keys will be tried; without any, no moves are given.
-
-    Returns
-    -------
-    list of Moves
-        One for each table. A key holds for each function the nearest corner, 2j or 2j+1 for plus or minus axis j. A
-        move goes to the next nearest corner of one function; it costs the square of the difference of the two
-        coordinates.
+    vectors: float32 (n, dimensions), of length 1.
+    polytopes, tables: the rotations, and a range of their tables; several at once are faster, because they share
+        rotations.
+    probes: number of further keys to try; without any, no moves are returned.
+    Returns one per table. A key has for each function the nearest corner, 2j or 2j+1 for plus or minus axis j. A
+    move goes to the next nearest corner of one function; it costs the squared difference of the two coordinates.
 
     Examples
     --------

@@ -1,9 +1,8 @@
-"""Vectors to keys by random hyperplanes: a bit says on which side of a hyperplane through the origin a vector lies.
+"""Random hyperplane LSH: a bit is the side of a hyperplane through the origin.
 
-Two vectors at an angle θ differ in a bit with probability θ/π, so k bits agree with probability (1-θ/π)^k, and one of
-L tables with 1-(1-(1-θ/π)^k)^L (Charikar, STOC 2002). Only directions matter: give vectors of length 1
-(`twinset.system.vectors.unit_vectors`). The hyperplanes are independent: their normals are drawn from a normal
-distribution.
+Two vectors at an angle θ differ in a bit with probability θ/π, so k bits agree with probability (1-θ/π)^k, and one of L
+tables with 1-(1-(1-θ/π)^k)^L (Charikar, STOC 2002). Only directions matter: pass vectors of length 1
+(`twinset.system.vectors.unit_vectors`). The hyperplanes are independent, with normally distributed normals.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _ROWS = 1 << 12  # projected at a time
 class Hyperplanes:
     """Random hyperplanes for `tables` hash tables of `bits` bits; directions float32 (tables, bits+, dimensions+).
 
-    Rows and columns beyond those are 0: the kernels take four at a time.
+    Rows and columns beyond those are 0: the kernels process four at a time.
     """
 
     dimensions: int
@@ -37,7 +36,7 @@ class Hyperplanes:
 
 
 def hyperplanes(dimensions: int, bits: int, tables: int, seed: int) -> Hyperplanes:
-    """Draw hyperplanes; those of the first tables are the same however many tables there are.
+    """Draw hyperplanes; those of the first tables do not depend on the number of tables.
 
     Examples
     --------
@@ -54,22 +53,13 @@ def hyperplanes(dimensions: int, bits: int, tables: int, seed: int) -> Hyperplan
 
 
 def moves(vectors: Vectors, planes: Hyperplanes, tables: range, probes: int = 0) -> list[Moves]:
-    """Give the keys of some vectors in some tables, and what crossing each hyperplane costs.
+    """Return the keys of some vectors in some tables, and the cost of crossing each hyperplane.
 
-    Parameters
-    ----------
-    vectors
-        float32 (n, dimensions), of length 1.
-    planes, tables
-        The hyperplanes, and for which of their tables; several at once are quicker.
-    probes
-        How many further keys will be tried; without any, no moves are given.
-
-    Returns
-    -------
-    list of Moves
-        One for each table. A key has one bit for each hyperplane, 1 where the scalar product is at least 0. A move
-        crosses one hyperplane; it costs the square of the vector's distance from it.
+    vectors: float32 (n, dimensions), of length 1.
+    planes, tables: the hyperplanes, and a range of their tables; several at once are faster.
+    probes: number of further keys to try; without any, no moves are returned.
+    Returns one per table. A key has one bit for each hyperplane, 1 where the scalar product is at least 0. A move
+    crosses one hyperplane; it costs the squared distance of the vector from it.
 
     Examples
     --------
@@ -85,30 +75,21 @@ def moves(vectors: Vectors, planes: Hyperplanes, tables: range, probes: int = 0)
     kernels.project(vectors, directions.reshape(rows, directions.shape[2]), projections.reshape(rows, len(vectors)))
     bits = np.arange(planes.bits if probes else 0)
     turns: Hashes = np.uint64(1) << bits.astype(np.uint64)
-    found = []
+    out = []
     for projected in projections:
         keys, costs = np.empty(len(vectors), np.uint64), np.empty((len(vectors), len(bits)), np.float32)
         kernels.sides(projected, planes.bits, keys, costs)
-        found.append(Moves(keys, costs, turns.reshape(1, -1), bits.astype(np.uint8)))
-    return found
+        out.append(Moves(keys, costs, turns.reshape(1, -1), bits.astype(np.uint8)))
+    return out
 
 
 def codes(vectors: Vectors, bits: int, seed: int) -> Codes:
-    """Give one code of any number of bits for each vector, to be compared by Hamming distance.
+    """Return a code of any number of bits for each vector, to be compared by Hamming distance.
 
-    Parameters
-    ----------
-    vectors
-        float32 (n, d).
-    bits
-        How many hyperplanes.
-    seed
-        Which hyperplanes.
-
-    Returns
-    -------
-    ndarray
-        uint64 (n, ⌈bits / 64⌉); bit b is in word b // 64, at place b mod 64.
+    vectors: float32 (n, d).
+    bits: number of hyperplanes.
+    seed: of the hyperplanes.
+    Returns uint64 (n, ⌈bits / 64⌉); bit b is in word b // 64, at place b mod 64.
 
     Examples
     --------
@@ -124,7 +105,7 @@ def codes(vectors: Vectors, bits: int, seed: int) -> Codes:
 
 
 def project_bits(vectors: Vectors, directions: Vectors) -> Codes:
-    """Give the side of each direction (m, d) on which each vector lies, packed as in `codes`.
+    """Return the side of each direction (m, d) for each vector, packed as in `codes`.
 
     Examples
     --------
@@ -143,7 +124,7 @@ def project_bits(vectors: Vectors, directions: Vectors) -> Codes:
 
 
 def padded_directions(directions: Vectors) -> Vectors:
-    """Give the directions with zeros around them, as the kernels take them: four at a time, both ways.
+    """Return the directions zero-padded for the kernels, to multiples of four both ways.
 
     Examples
     --------

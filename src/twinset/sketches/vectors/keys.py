@@ -1,4 +1,4 @@
-"""Vectors to keys and signatures, by whichever method a plan has chosen."""
+"""Keys and signatures of vectors, by the method of a plan."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from twinset.sketches.vectors import cross_polytope, hyperplane, p_stable
 from twinset.sketches.vectors.signatures import signatures
 
 Drawn = hyperplane.Hyperplanes | cross_polytope.CrossPolytopes | p_stable.Strips
-"""What was drawn at random for the tables of a plan."""
+"""The random draws for the tables of a plan."""
 
 
 def draw(plan: VectorPlan, seed: int) -> Drawn:
@@ -32,7 +32,7 @@ def draw(plan: VectorPlan, seed: int) -> Drawn:
 
 
 def moves(vectors: Vectors, drawn: Drawn, tables: range, probes: int = 0) -> list[Moves]:
-    """Give the keys of some vectors in some tables, with the moves to neighbouring keys; one `Moves` for each table.
+    """Return the keys of some vectors in some tables, with the moves to neighbouring keys; one `Moves` per table.
 
     For cosines the vectors are of length 1.
 
@@ -52,7 +52,7 @@ def moves(vectors: Vectors, drawn: Drawn, tables: range, probes: int = 0) -> lis
 
 
 def sign(vectors: Vectors, plan: VectorPlan, seed: int) -> Codes:
-    """Give the signatures by which a plan compares candidates.
+    """Return the signatures by which a plan compares candidates.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def sign(vectors: Vectors, plan: VectorPlan, seed: int) -> Codes:
     >>> sign(np.eye(2, 8, dtype=np.float32), plan, seed=1).shape
     (2, 2)
     """
-    other = (seed + 1) % 2**64  # not what the tables were drawn from
+    other = (seed + 1) % 2**64  # independent of the tables' draws
     if plan.measure == "cosine":
         return signatures(vectors, plan.signature_bits, other)
     return p_stable.parities(vectors, plan.signature_width, plan.signature_bits, other)

@@ -1,18 +1,18 @@
-"""Vectors to learned bit codes: spectral hashing and iterative quantisation, fitted on a sample of the collection.
+"""Learned bit codes of vectors: spectral hashing and iterative quantisation, fitted on a sample of the collection.
 
-Random hyperplanes know nothing of the data. These codes do: where vectors lie near a few directions, as images and
-embeddings do, equally many bits tell them apart better. The price is that they belong to the data they were fitted on:
-when it drifts, they must be fitted anew, and there is no theory of how many differing bits a distance means.
+Random hyperplanes ignore the data. These codes use it: where vectors lie near a few directions, as images and
+embeddings do, the same number of bits separates them better. But the codes belong to the data they were fitted on: when
+it drifts, they must be fitted again, and no theory relates a distance to a number of differing bits.
 
-- ``"spectral"`` (Weiss, Torralba, Fergus, NIPS 2008): the data is taken for a box along its principal directions, and
-  its lowest modes of vibration, one direction each, are cut at their zeros. Long sides of the box get several bits.
-  It is good where a few directions hold most of the spread, and for few bits: high modes jump back and forth, and
-  then random hyperplanes do better.
-- ``"itq"`` (Gong, Lazebnik, CVPR 2011): the principal directions are rotated together until signs say as much as
-  they can. One bit a direction. On digits and on descriptors of photographs the better of the two by far.
+- ``"spectral"`` (Weiss, Torralba, Fergus, NIPS 2008): the data is modelled as a box along its principal directions, and
+  its lowest modes of vibration, one direction each, are cut at their zeros. Long sides of the box get several bits. It
+  is good for few bits and where a few directions have most of the variance; high modes oscillate, and random
+  hyperplanes do better.
+- ``"itq"`` (Gong, Lazebnik, CVPR 2011): the principal directions are rotated to minimise the quantisation error of the
+  signs. One bit a direction. On digits and on descriptors of photographs it is by far the better of the two.
 
-What was learned is a few plain arrays (`LearnedCodes.arrays`), to be kept with an index. Fitting is done by numpy in
-64-bit floats and is the same every time on one machine; codes are taken by our own sums, the same on every machine.
+The learned codes are a few plain arrays (`LearnedCodes.arrays`), stored with an index. NumPy fits them in 64-bit
+floats, deterministically on one machine; codes are computed by our own sums, the same on every machine.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ METHODS = ("spectral", "itq")
 MOST_BITS = 4096
 FORMAT = 1
 
-_TURNS = 50  # of the iteration; the authors' number
-# What NumPy and zipfile raise for a file that is damaged, cut, packed in a way they do not know, or no archive at all.
+_TURNS = 50  # iterations; the authors' number
+# Exceptions of NumPy and zipfile for a damaged, truncated or foreign file.
 _UNREADABLE = (OSError, ValueError, EOFError, KeyError, AttributeError, RuntimeError, zipfile.BadZipFile, zlib.error)
 _ROWS = 1 << 12
 
@@ -46,20 +46,14 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class LearnedCodes:
-    """What was learned.
+    """Parameters of learned codes.
 
-    Attributes
-    ----------
-    method
-        ``"spectral"`` or ``"itq"``.
-    mean
-        float32 (d): the middle of the sample.
-    directions
-        float32 (m, d): what vectors, less the mean, are projected on.
-    lows, spans
-        float32 (m): the least projection of the sample, and the width of all; without meaning for ``"itq"``.
-    places, waves
-        int64 (bits): the direction of each bit, and how many half waves it counts over the span; 0 waves is the sign.
+    method: ``"spectral"`` or ``"itq"``.
+    mean: float32 (d): mean of the sample.
+    directions: float32 (m, d): directions of projection of vectors minus the mean.
+    lows, spans: float32 (m): minimum projection of the sample, and its range; unused by ``"itq"``.
+    places, waves: int64 (bits): the direction of each bit, and its number of half waves over the span; 0 waves is the
+        sign.
     """
 
     method: str
@@ -76,7 +70,7 @@ class LearnedCodes:
         return len(self.places)
 
     def arrays(self) -> dict[str, npt.NDArray[np.generic]]:
-        """Give all of it as named arrays of numbers, of which `from_arrays` makes the same again."""
+        """Return the parameters as named arrays, for `from_arrays`."""
         return {
             "about": np.array([FORMAT, METHODS.index(self.method)], np.int64),
             **{name: getattr(self, name) for name in _SHAPES},
@@ -96,20 +90,10 @@ _SHAPES = {
 def fit(sample: Vectors, bits: int, method: str = "itq", seed: int = 1) -> LearnedCodes:
     """Learn codes from a sample.
 
-    Parameters
-    ----------
-    sample
-        float32 (n, d), at least two vectors; some ten thousand are plenty. For cosines give vectors of length 1.
-    bits
-        Bits of a code.
-    method
-        ``"spectral"`` or ``"itq"``.
-    seed
-        Of the rotation that ``"itq"`` begins with.
-
-    Returns
-    -------
-    LearnedCodes
+    sample: float32 (n, d), at least two vectors; some ten thousand are plenty. For cosines pass vectors of length 1.
+    bits: bits of a code.
+    method: ``"spectral"`` or ``"itq"``.
+    seed: of the initial rotation of ``"itq"``.
 
     Examples
     --------
@@ -133,19 +117,11 @@ def fit(sample: Vectors, bits: int, method: str = "itq", seed: int = 1) -> Learn
 
 
 def codes(vectors: Vectors, learned: LearnedCodes) -> Codes:
-    """Give the code of each vector.
+    """Return the code of each vector.
 
-    Parameters
-    ----------
-    vectors
-        float32 (n, d).
-    learned
-        What `fit` gave.
-
-    Returns
-    -------
-    ndarray
-        uint64 (n, ⌈bits / 64⌉); bit b is in word b // 64, at place b mod 64.
+    vectors: float32 (n, d).
+    learned: the result of `fit`.
+    Returns uint64 (n, ⌈bits / 64⌉); bit b is in word b // 64, at place b mod 64.
 
     Examples
     --------
@@ -167,7 +143,7 @@ def codes(vectors: Vectors, learned: LearnedCodes) -> Codes:
 
 
 def from_arrays(arrays: Mapping[str, npt.NDArray[np.generic]], where: str = "the learned codes") -> LearnedCodes:
-    """Make learned codes of the arrays that `LearnedCodes.arrays` gave; what is not like that is refused.
+    """Restore learned codes from `LearnedCodes.arrays`; refuse anything else.
 
     Examples
     --------
@@ -178,21 +154,21 @@ def from_arrays(arrays: Mapping[str, npt.NDArray[np.generic]], where: str = "the
     """
     about = arrays.get("about")
     if about is None or about.shape != (2,) or about.dtype != np.int64 or about[0] != FORMAT:
-        raise StateError(f"{where}: these are no learned codes of format {FORMAT}; fit them anew")
+        raise StateError(f"{where}: these are no learned codes of format {FORMAT}; fit them again")
     sizes: dict[str, int] = {}
     for name, (kind, shape) in _SHAPES.items():
-        found = arrays.get(name)
-        if found is None or found.dtype != kind or found.ndim != len(shape):
-            raise StateError(f"{where}: the array {name!r} is missing or of another kind; fit the codes anew")
-        for letter, size in zip(shape, found.shape, strict=True):
+        array = arrays.get(name)
+        if array is None or array.dtype != kind or array.ndim != len(shape):
+            raise StateError(f"{where}: the array {name!r} is missing or of another kind; fit the codes again")
+        for letter, size in zip(shape, array.shape, strict=True):
             if sizes.setdefault(letter, size) != size or size == 0:
-                raise StateError(f"{where}: the array {name!r} has a length of {size}; fit the codes anew")
+                raise StateError(f"{where}: the array {name!r} has a length of {size}; fit the codes again")
     named = {name: np.ascontiguousarray(arrays[name]) for name in _SHAPES}
     method, floats = int(about[1]), ("mean", "directions", "lows", "spans")
     if not 0 <= method < len(METHODS) or not all(np.isfinite(named[name]).all() for name in floats):
-        raise StateError(f"{where}: these are no learned codes of format {FORMAT}; fit them anew")
+        raise StateError(f"{where}: these are no learned codes of format {FORMAT}; fit them again")
     if named["places"].min() < 0 or named["places"].max() >= sizes["m"] or named["waves"].min() < 0:
-        raise StateError(f"{where}: a bit has no direction; fit the codes anew")
+        raise StateError(f"{where}: a bit has no direction; fit the codes again")
     return LearnedCodes(METHODS[method], **named)
 
 
@@ -211,7 +187,7 @@ def save(learned: LearnedCodes, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> LearnedCodes:
-    """Read what `save` wrote; a damaged or foreign file is refused with an error that names it.
+    """Read a file of `save`; a damaged or foreign file raises an error that names it.
 
     Examples
     --------
@@ -227,20 +203,20 @@ def load(path: str | os.PathLike[str]) -> LearnedCodes:
     except FileNotFoundError:
         raise StateError(f"{name}: there is no such file; give the file that was written by save") from None
     except _UNREADABLE as error:
-        raise StateError(f"{name}: this is no file of learned codes, or it is damaged; fit them anew") from error
+        raise StateError(f"{name}: this is no file of learned codes, or it is damaged; fit them again") from error
     return from_arrays(arrays, name)
 
 
 def _principal(sample: Vectors, mean: Floats, count: int) -> Floats:
-    """The directions of largest variance, (count, d), of which the largest component is positive."""
+    """Directions of largest variance, (count, d), with their largest component positive."""
     scatter = np.zeros((sample.shape[1], sample.shape[1]))
     for start in range(0, len(sample), _ROWS):
         centred = sample[start : start + _ROWS] - mean
         scatter += centred.T @ centred
     _, vectors = np.linalg.eigh(scatter)
-    found = vectors[:, ::-1][:, :count].T
-    largest = np.abs(found).argmax(axis=1)
-    return found * np.where(found[np.arange(count), largest] < 0, -1.0, 1.0)[:, None]
+    directions = vectors[:, ::-1][:, :count].T
+    largest = np.abs(directions).argmax(axis=1)
+    return directions * np.where(directions[np.arange(count), largest] < 0, -1.0, 1.0)[:, None]
 
 
 def _spectral(sample: Vectors, mean: Floats, principal: Floats, bits: int) -> LearnedCodes:
@@ -249,8 +225,8 @@ def _spectral(sample: Vectors, mean: Floats, principal: Floats, bits: int) -> Le
     )
     lows = projected.min(axis=0)
     spans = np.maximum(projected.max(axis=0) - lows, 1e-30)
-    # The mode of w half waves over a span has the eigenvalue (w / span)², up to what is the same for all: the lowest
-    # are taken, of equal ones those along the earlier direction.
+    # The mode of w half waves over a span has the eigenvalue (w / span)², up to a constant. The lowest are taken, ties
+    # by the order of the directions.
     waves = np.arange(1, bits + 1)
     order = np.argsort((waves[None, :] / spans[:, None]).ravel(), kind="stable")[:bits]
     places, counts = order // bits, waves[order % bits]
@@ -265,7 +241,7 @@ def _quantised(sample: Vectors, mean: Floats, principal: Floats, bits: int, seed
     vector_kernels.normals(np.uint64(seed), np.uint64(0), drawn)
     rotation, upper = np.linalg.qr(drawn.reshape(bits, bits).astype(np.float64))
     rotation *= np.where(np.diag(upper) < 0, -1.0, 1.0)
-    projected = np.zeros((len(sample), bits))  # with more bits than directions the rest are zeros, rotated as well
+    projected = np.zeros((len(sample), bits))  # dimensions beyond the directions are zero, and are rotated as well
     for start in range(0, len(sample), _ROWS):
         projected[start : start + _ROWS, : len(principal)] = (sample[start : start + _ROWS] - mean) @ principal.T
     for _ in range(_TURNS):

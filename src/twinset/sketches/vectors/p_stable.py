@@ -1,9 +1,9 @@
-"""Vectors to keys for Euclidean distance: in which strip of a given width a vector lies, in random directions.
+"""p-stable LSH for Euclidean distance: the key is the strip of a vector in random directions.
 
 The projections of two vectors on a normal direction differ by a normal number times their distance (the normal
-distribution is 2-stable), whatever their lengths and wherever the origin is. So the probability of a common strip
-depends on distance/width alone (Datar, Immorlica, Indyk, Mirrokni, SoCG 2004). Near means within R, far beyond c·R: the
-width is chosen for R. Sums are taken in 64-bit floats, because a strip is narrow beside long vectors.
+distribution is 2-stable), whatever their lengths and the origin. So the probability of a common strip depends only on
+distance/width (Datar, Immorlica, Indyk, Mirrokni, SoCG 2004). Sums are taken in 64-bit floats, because a strip is
+narrow relative to long vectors.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Strips:
 
 
 def strips(dimensions: int, functions: int, width: float, tables: int, seed: int) -> Strips:
-    """Draw directions and offsets; those of the first tables are the same however many tables there are.
+    """Draw directions and offsets; those of the first tables do not depend on the number of tables.
 
     Examples
     --------
@@ -61,22 +61,13 @@ def strips(dimensions: int, functions: int, width: float, tables: int, seed: int
 
 
 def moves(vectors: Vectors, drawn: Strips, tables: range, probes: int = 0) -> list[Moves]:
-    """Give the keys of some vectors in some tables, and what stepping into the strips beside costs.
+    """Return the keys of some vectors in some tables, and the costs of moving to neighbouring strips.
 
-    Parameters
-    ----------
-    vectors
-        float32 (n, dimensions).
-    drawn, tables
-        The directions, and for which of their tables; several at once are quicker.
-    probes
-        How many further keys will be tried; without any, no moves are given.
-
-    Returns
-    -------
-    list of Moves
-        One for each table. A key is a hash of the strips. A move goes to the strip below or above in one direction;
-        it costs the square of the vector's distance from it, in widths.
+    vectors: float32 (n, dimensions).
+    drawn, tables: the directions, and a range of their tables; several at once are faster.
+    probes: number of further keys to try; without any, no moves are returned.
+    Returns one per table. A key is a hash of the strips. A move goes to the strip below or above in one direction;
+    it costs the squared distance of the vector from it, in widths.
 
     Examples
     --------
@@ -94,35 +85,25 @@ def moves(vectors: Vectors, drawn: Strips, tables: range, probes: int = 0) -> li
     )
     shape = (len(vectors), 2 * drawn.functions if probes else 0)
     groups = np.repeat(np.arange(drawn.functions, dtype=np.uint8), 2)[: shape[1]]
-    found = []
+    out = []
     for table, projected in zip(tables, projections, strict=True):
         keys, costs, turns = np.empty(len(vectors), np.uint64), np.empty(shape, np.float32), np.empty(shape, np.uint64)
         kernels.strips(projected, drawn.offsets[table], drawn.width, drawn.functions, keys, costs, turns)
-        found.append(Moves(keys, costs, turns, groups))
-    return found
+        out.append(Moves(keys, costs, turns, groups))
+    return out
 
 
 def parities(vectors: Vectors, width: float, bits: int, seed: int) -> Codes:
-    """Give a signature for distances: whether the strip is even or odd, in each of `bits` directions.
+    """Return signatures for distances: the parity of the strip in each of `bits` directions.
 
-    Two vectors at a distance differ in a bit with a probability that depends on distance/width alone
+    Two vectors differ in a bit with a probability that depends only on distance/width
     (`twinset.plan.vector_chances.parity_differs`).
 
-    Parameters
-    ----------
-    vectors
-        float32 (n, d).
-    width
-        Of the strips.
-    bits
-        How many directions, a multiple of 64.
-    seed
-        Which directions.
-
-    Returns
-    -------
-    ndarray
-        uint64 (n, bits / 64).
+    vectors: float32 (n, d).
+    width: of the strips.
+    bits: number of directions, a multiple of 64.
+    seed: of the directions.
+    Returns uint64 (n, bits / 64).
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Vectors to keys by projections on random directions.
+"""Projections of vectors on random directions, and their keys.
 
-A sum is taken in the order of the dimensions, one after the other, so that it does not depend on the rows beside it.
-Rows are worked on side by side: that is what the processor's wide registers are filled with.
+A sum goes through the dimensions in order, so it does not depend on other rows. Rows are processed side by side, to
+fill SIMD registers.
 """
 
 import math
@@ -11,7 +11,7 @@ import numpy as np
 from twinset.compiled import inlined, kernel
 from twinset.compiled.bytes_kernels import U, fmix64
 
-ROWS = 64  # side by side
+ROWS = 64  # rows side by side
 VALUE_MIX = U(0xC2B2AE3D27D4EB4F)
 FUNCTION_MIX = U(0xD1B54A32D192ED03)
 
@@ -52,7 +52,7 @@ def project(vectors, directions, out):  # type: ignore[no-untyped-def]
 
 @kernel("void(Array(float32, 2, 'C', readonly=True), float64[:, ::1], float64[:, ::1])")
 def project_exactly(vectors, directions, out):  # type: ignore[no-untyped-def]
-    """As `project`, in float64: for values that are compared with a width, however long the vectors are."""
+    """As `project`, in float64: for values that are compared with a width, even of long vectors."""
     n, d = vectors.shape
     m, padded = directions.shape
     x, o = np.zeros((padded, ROWS), np.float64), np.empty((2, ROWS), np.float64)
@@ -78,7 +78,7 @@ def project_exactly(vectors, directions, out):  # type: ignore[no-untyped-def]
 
 @kernel("void(float32[:, ::1], int64, uint64[::1], float32[:, ::1])")
 def sides(projections, bits, keys, costs):  # type: ignore[no-untyped-def]
-    """keys[i]: bit b is on which side of direction b vector i lies. costs[i, b]: its squared distance from the border.
+    """keys[i]: bit b is the side of direction b of vector i. costs[i, b]: its squared distance from the border.
 
     projections float32 (m, n), m ≥ bits; keys uint64 (n), costs float32 (n, bits) or (n, 0), both written.
     """
@@ -95,7 +95,7 @@ def sides(projections, bits, keys, costs):  # type: ignore[no-untyped-def]
 
 @kernel("void(float32[:, ::1], int64, uint64[:, ::1])")
 def pack_sides(projections, bits, words):  # type: ignore[no-untyped-def]
-    """Bit b of vector i, in words[i, b // 64]: on which side of direction b it lies; words uint64 (n, w), written."""
+    """Bit b of vector i, in words[i, b // 64]: its side of direction b; words uint64 (n, w), written."""
     for i in range(words.shape[0]):
         for b in range(words.shape[1]):
             words[i, b] = U(0)
@@ -108,7 +108,7 @@ def pack_sides(projections, bits, words):  # type: ignore[no-untyped-def]
 def pack_waves(projections, lows, spans, places, waves, words):  # type: ignore[no-untyped-def]
     """Bit b of vector i, in words[i, b // 64]: whether a cosine of waves[b] half waves over the span is at least 0.
 
-    It is, wherever the number of half waves from lows, rounded, is even. Without waves: whether the projection is.
+    That is where the rounded number of half waves from lows is even. With 0 waves: whether the projection is.
     projections float32 (m, n), lows and spans float32 (m), places and waves int64 (bits), words uint64 (n, w), written.
     """
     for i in range(words.shape[0]):
@@ -131,10 +131,9 @@ def strip_hash(function, value):  # type: ignore[no-untyped-def]
 
 @kernel("void(float64[:, ::1], float64[::1], float64, int64, uint64[::1], float32[:, ::1], uint64[:, ::1])")
 def strips(projections, offsets, width, functions, keys, costs, turns):  # type: ignore[no-untyped-def]
-    """keys[i]: a hash of the strips of that width which vector i lies in, one a direction.
+    """keys[i]: hash of the strips of that width of vector i, one per direction.
 
-    Moves 2f and 2f+1 lead to the strip below and above in direction f; they cost the squared distance from it, in
-    widths.
+    Moves 2f and 2f+1 go to the strip below and above in direction f; they cost the squared distance from it, in widths.
 
     projections float64 (m, n), offsets float64 (m) in widths; keys uint64 (n), costs float32 and turns uint64
     (n, 2 × functions) or (n, 0), written.
@@ -143,23 +142,23 @@ def strips(projections, offsets, width, functions, keys, costs, turns):  # type:
         key = U(0)
         for f in range(functions):
             place = projections[f, i] / width + offsets[f]
-            place = min(max(place, -4.0e18), 4.0e18)  # beyond, all is one strip: floats have no fractions there
+            place = min(max(place, -4.0e18), 4.0e18)  # beyond, floats have no fractions
             strip = math.floor(place)
             inside = place - strip
             number = np.int64(strip)
-            here = strip_hash(f, number)
-            key ^= here
+            own = strip_hash(f, number)
+            key ^= own
             if costs.shape[1]:
                 costs[i, 2 * f] = inside * inside
                 costs[i, 2 * f + 1] = (1.0 - inside) * (1.0 - inside)
-                turns[i, 2 * f] = here ^ strip_hash(f, number - 1)
-                turns[i, 2 * f + 1] = here ^ strip_hash(f, number + 1)
+                turns[i, 2 * f] = own ^ strip_hash(f, number - 1)
+                turns[i, 2 * f + 1] = own ^ strip_hash(f, number + 1)
         keys[i] = key
 
 
 @kernel("void(float64[:, ::1], float64[::1], float64, uint64[:, ::1], int64)")
 def odd_strips(projections, offsets, width, words, word):  # type: ignore[no-untyped-def]
-    """Bit f of words[i, word]: whether vector i lies in an odd strip in direction f.
+    """Bit f of words[i, word]: parity of the strip of vector i in direction f.
 
     projections float64 (64, n), offsets float64 (64) in widths, words uint64 (n, w), written.
     """

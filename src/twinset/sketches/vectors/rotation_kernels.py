@@ -1,9 +1,9 @@
-"""Vectors to keys by fast random rotations: random signs and a Walsh–Hadamard transform, three rounds of both.
+"""Fast random rotations: random signs and a Walsh–Hadamard transform, three rounds of both.
 
-Between the rounds the coordinates change places: without that, vectors of two or three coordinates keep a pattern that
-the next transform does not break up, and similar ones meet less often than they should (0.58 instead of 0.63 in 64
-dimensions). There are only additions and changes of sign, always in the same order, so a rotated vector depends neither
-on the machine nor on the rows beside it. Rows are worked on side by side.
+Between the rounds the coordinates are permuted: otherwise vectors of two or three non-zero coordinates keep a pattern
+that the next transform does not break up, and similar ones collide less often than they should (0.58 instead of 0.63 in
+64 dimensions). Only additions and sign changes, in a fixed order, are used, so a rotated vector depends neither on the
+machine nor on other rows. Rows are processed side by side.
 """
 
 import numpy as np
@@ -11,15 +11,15 @@ import numpy as np
 from twinset.compiled import inlined, kernel
 from twinset.compiled.bytes_kernels import U
 
-ROWS = 64  # side by side
+ROWS = 64  # rows side by side
 
 
 @inlined
 def transform(x):  # type: ignore[no-untyped-def]
-    """The Walsh–Hadamard transform of each column of x (D, ROWS), D a power of two, in place, not normalised."""
+    """Walsh–Hadamard transform of each column of x (D, ROWS), D a power of two, in place, not normalised."""
     size = x.shape[0]
     step = 1
-    while step * 4 <= size:  # two levels at once: half the trips to memory
+    while step * 4 <= size:  # two levels at once: half the memory accesses
         for base in range(0, size, 4 * step):
             for a in range(base, base + step):
                 for i in range(ROWS):
@@ -41,7 +41,7 @@ def transform(x):  # type: ignore[no-untyped-def]
 
 @inlined
 def signed(x, signs, order, y):  # type: ignore[no-untyped-def]
-    """y: the coordinates of x in another order, with their signs."""
+    """y: the coordinates of x, permuted and signed."""
     for j in range(x.shape[0]):
         sign, other = signs[j], order[j]
         for i in range(ROWS):
@@ -52,7 +52,7 @@ def signed(x, signs, order, y):  # type: ignore[no-untyped-def]
 def rotate(vectors, start, rows, signs, order, x, y):  # type: ignore[no-untyped-def]
     """x[:, i]: vectors[start + i], padded with zeros, after three rounds of signs float32 (3, D) and transforms.
 
-    order int64 (D): which coordinate goes where between the rounds; x, y float32 (D, ROWS): y is scratch.
+    order int64 (D): permutation of the coordinates between the rounds; x, y float32 (D, ROWS): y is scratch.
     """
     x[:] = np.float32(0)
     for i in range(rows):
@@ -105,9 +105,9 @@ def rotated_sides(vectors, signs, orders, bits, words):  # type: ignore[no-untyp
 
 @inlined
 def next_largest(block, tops, places, next_tops, next_places):  # type: ignore[no-untyped-def]
-    """Column by column of block (width, ROWS): the largest absolute value after `tops` at `places`, and its place.
+    """For each column of block (width, ROWS): the largest absolute value after `tops` at `places`, and its position.
 
-    Of equal values the first comes first.
+    Ties go to the first.
     """
     next_tops[:] = np.float32(-1)
     for j in range(block.shape[0]):
@@ -126,9 +126,9 @@ def next_largest(block, tops, places, next_tops, next_places):  # type: ignore[n
 def corners(vectors, signs, orders, first, functions, width, bits, keys, costs, turns):  # type: ignore[no-untyped-def]
     """keys[t, i]: for each function of a table the corner of a cross-polytope nearest to the rotated vector i.
 
-    Corner 2j is on axis j, 2j+1 opposite; each takes `bits` bits. Function f of table t looks at `width` coordinates
-    from (first + t × functions + f) × width on, counted through the rotations. Its moves lead to the next nearest
-    corners; they cost the squared difference of the coordinates.
+    Corner 2j is on axis j, 2j+1 opposite; each takes `bits` bits. Function f of table t uses `width` coordinates from
+    (first + t × functions + f) × width on, counted through the rotations. Its moves go to the next nearest corners;
+    they cost the squared difference of the coordinates.
 
     vectors (n, d), signs (rotations, 3, D), float32; orders int64 (rotations, D); keys uint64 (tables, n), costs
     float32 and turns uint64 (tables, n, functions × alternatives), written.
@@ -137,7 +137,7 @@ def corners(vectors, signs, orders, first, functions, width, bits, keys, costs, 
     alternatives = costs.shape[2] // functions
     x, y = np.empty((size, ROWS), np.float32), np.empty((size, ROWS), np.float32)
     tops, places = np.empty((2, ROWS), np.float32), np.empty((2, ROWS), np.int32)
-    best, here = np.empty(ROWS, np.float32), np.empty(ROWS, np.uint64)
+    best, best_places = np.empty(ROWS, np.float32), np.empty(ROWS, np.uint64)
     keys[:] = U(0)
     for start in range(0, vectors.shape[0], ROWS):
         rows = min(ROWS, vectors.shape[0] - start)
@@ -158,9 +158,9 @@ def corners(vectors, signs, orders, first, functions, width, bits, keys, costs, 
                     j = np.int64(places[now, i])
                     corner = U(2 * j) + U(block[j, i] < np.float32(0))
                     if a == 0:
-                        best[i], here[i] = tops[now, i], corner
+                        best[i], best_places[i] = tops[now, i], corner
                         keys[t, start + i] |= corner << shift
                     else:
                         gap = best[i] - tops[now, i]
                         costs[t, start + i, f * alternatives + a - 1] = gap * gap
-                        turns[t, start + i, f * alternatives + a - 1] = (here[i] ^ corner) << shift
+                        turns[t, start + i, f * alternatives + a - 1] = (best_places[i] ^ corner) << shift

@@ -1,8 +1,8 @@
-"""Vectors to signatures: bits by which candidates are compared before they are verified.
+"""Signatures of vectors: bits that compare candidates before verification.
 
-For cosines a bit says on which side of a hyperplane a vector lies, as in `hyperplane`; the hyperplanes are the axes of
-fast random rotations, so many of them cost little. Those of one rotation stand at right angles, which spreads the
-number of differing bits less than independent ones would. For distances see `p_stable.parities`.
+For cosines a bit is the side of a hyperplane, as in `hyperplane`; the hyperplanes are the axes of fast random
+rotations, so many of them cost little. Those of one rotation are orthogonal, so the number of differing bits varies
+less than with independent ones. For distances see `p_stable.parities`.
 """
 
 from __future__ import annotations
@@ -15,23 +15,14 @@ from twinset.sketches.vectors.cross_polytope import padded_size, random_rotation
 
 
 def signatures(vectors: Vectors, bits: int, seed: int) -> Codes:
-    """Give a signature for cosines.
+    """Return signatures for cosines.
 
     Two vectors at an angle θ differ in a share θ/π of the bits on average.
 
-    Parameters
-    ----------
-    vectors
-        float32 (n, d), of length 1.
-    bits
-        How many, a multiple of 64.
-    seed
-        Which rotations.
-
-    Returns
-    -------
-    ndarray
-        uint64 (n, bits / 64).
+    vectors: float32 (n, d), of length 1.
+    bits: number of bits, a multiple of 64.
+    seed: of the rotations.
+    Returns uint64 (n, bits / 64).
 
     Examples
     --------
