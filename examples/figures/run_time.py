@@ -115,7 +115,7 @@ def scaled(line: Line, size: int) -> float:
 def measure(
     collection: str, documents: list[str], sizes: list[int], setting: tuple[str, float], limit: float
 ) -> keeping.Numbers:
-    """Time every search at every size, and reckon the times of runs that would have taken too long."""
+    """Time every search at every size, and estimate the times of runs that would have taken too long."""
     both = {name: line_of(name, documents, sizes, setting, limit) for name in SEARCHES}
     measured, pairs = ({name: one[place] for name, one in both.items()} for place in (0, 1))
     for name, found in pairs.items():
