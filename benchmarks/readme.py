@@ -45,7 +45,7 @@ def section(results: dict[str, Any] | None) -> str:
         f"takes {peers['in_memory']['best']:.2f} seconds, to verified pairs. Arrow alone takes"
         f" {peers['arrow_alone']['seconds']:.2f} seconds to read the file and to",
         "write the kept rows. Peers that are too slow for the whole corpus ran on a sample, and their seconds are",
-        "scaled by the number of documents. Recall and precision are held against exact truth: Jaccard similarity of",
+        "scaled by the number of documents. Recall and precision refer to exact truth: Jaccard similarity of",
         "at least 0.8 of the sets of word 5-shingles.",
         *_further(results["parts"]),
         "[How it is measured](benchmarks/README.md).",

@@ -1,4 +1,4 @@
-"""Clean a folder of texts: near-copies go, and each removal has its reason."""
+"""Clean a folder of texts: remove near-copies, with a reason for each removal."""
 
 import shutil
 import tempfile

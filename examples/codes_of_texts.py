@@ -1,4 +1,4 @@
-"""SimHash codes of texts: eight bytes a document, made once, and compared by the bits in which they differ."""
+"""Make SimHash codes of texts, eight bytes per document, and compare them by the bits in which they differ."""
 
 import twinset
 from twinset.plan.codes import plan_codes
@@ -7,7 +7,7 @@ SHINGLE, COSINE = "word:2", 0.9
 
 
 def main() -> None:
-    """Make codes, find near ones within as many bits as it takes, and look at the texts behind them."""
+    """Make codes, find pairs within the planned distance, and compare their texts."""
     made = twinset.sketch(
         "news.jsonl", sketch="simhash", shingle=SHINGLE, bits=128, output="news-codes.parquet", force=True
     )

@@ -1,4 +1,4 @@
-"""Which training texts are too like the questions of a test? One source against another, never within one."""
+"""Find training texts that are too similar to test questions: compare one source with another."""
 
 import twinset
 
@@ -17,13 +17,13 @@ TRAINING = {
 
 
 def main() -> None:
-    """Find the training texts that give a question away, and leave them out."""
+    """Find the training texts that contain a question, and leave them out."""
     found = twinset.find_pairs(TRAINING, against=TEST, threshold=0.7)
     for row in found.pairs.to_pylist():
         share = f"it holds {row['right_in_left']:.0%} of it"
         print(f"{row['left']} is {row['similarity']:.2f} like {row['right']}: {share}")
 
-    # page-2 and page-3 are the same, and both stay: they were never compared with each other.
+    # page-2 and page-3 are equal, and both are kept: they are not compared with each other.
     clean = twinset.dedup(TRAINING, against=TEST, threshold=0.7)
     print("kept:", clean.kept["id"].to_pylist())
     print("removed:", clean.removed.select(["id", "because_of"]).to_pylist())

@@ -1,4 +1,4 @@
-"""Have we run this story? A newsroom keeps its stories in an index, and asks it about every new one."""
+"""Have we run this story? Keep stories in an index, and query it with every new one."""
 
 import json
 import tempfile
@@ -12,17 +12,17 @@ SAME = 0.8
 
 
 def stories() -> tuple[dict[str, str], dict[str, str]]:
-    """The stories that have run, and those that came in today: id → text."""
+    """Return the stories that have run and those that came in today: id → text."""
     rows = [json.loads(line) for line in NEWS.read_text("utf-8").splitlines()]
     run = {row["id"]: row["text"] for row in rows if row["date"] < TODAY}
     return run, {row["id"]: row["text"] for row in rows if row["date"] >= TODAY}
 
 
 def main() -> None:
-    """Add what has run, ask about what came in, and add what is new."""
+    """Add the old stories, query the index with today's, and add the new ones."""
     run, come = stories()
     with tempfile.TemporaryDirectory() as folder:
-        # Planned for the least similarity that anyone will ask for: related stories count, not copies alone.
+        # Planned for the minimum similarity of all queries: related stories, not only copies.
         with twinset.Index.create(Path(folder, "news.twinset"), threshold=0.5) as index:
             print(f"{index.add(run).added} stories have run")
             for name, text in come.items():

@@ -1,4 +1,4 @@
-"""Near-duplicates by bit codes that are given: all pairs within a few bits, the clean list, and the nearest of each."""
+"""Find near-duplicates by given bit codes: all pairs within a few bits, the clean list, and the nearest of each."""
 
 import hashlib
 
@@ -8,7 +8,7 @@ BITS = 3
 
 
 def codes() -> dict[str, str]:
-    """Sixteen hexadecimal digits for each of some pictures; a few are a bit or two from another, or equal."""
+    """Make 64-bit codes of pictures in hexadecimal; some are equal, or differ in a bit or two."""
     made = {name: hashlib.sha256(name.encode()).hexdigest()[:16] for name in ("quay", "tower", "bridge", "market")}
     quay = int(made["quay"], 16)
     made["quay, brighter"] = f"{quay ^ 0b1:016x}"
@@ -18,7 +18,7 @@ def codes() -> dict[str, str]:
 
 
 def main() -> None:
-    """Find pairs, remove all but one of each picture, and ask for the nearest."""
+    """Find pairs, keep one of each picture, and find the nearest."""
     given = codes()
     pairs = twinset.find_pairs(given, codes="code", distance=BITS)
     print(pairs.plan)

@@ -1,6 +1,6 @@
-"""Near-duplicates among embeddings: all pairs above a cosine with a recall that is known, and the nearest of each.
+"""Find near-duplicates among embeddings: all pairs above a cosine with a known recall, and the nearest of each.
 
-The vectors are made here: random directions, some of them with a near-copy. Any .npy file, or a column of lists in a
+The vectors are generated: random directions, some of them with a near-copy. Any .npy file, or a column of lists in a
 table, is read in the same way: twinset.find_pairs("embeddings.npy", vectors=True, threshold=0.9).
 """
 
@@ -16,7 +16,7 @@ COUNT, DIMENSIONS, COPIES = 20_000, 64, 500
 
 
 def embeddings() -> np.ndarray:
-    """Vectors of which the last 500 are at a cosine of 0.95 to the first 500."""
+    """Make vectors whose last 500 have a cosine of 0.95 with the first 500."""
     generator = np.random.default_rng(1)
     vectors = generator.normal(size=(COUNT, DIMENSIONS))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -29,7 +29,7 @@ def embeddings() -> np.ndarray:
 
 
 def main() -> None:
-    """Find pairs, keep one of each, and ask for the nearest of a few."""
+    """Find pairs, keep one of each, and find the nearest of a few."""
     vectors = embeddings()
     found = twinset.find_pairs(vectors, vectors=True, threshold=0.9, recall=0.95)
     print(found.plan)

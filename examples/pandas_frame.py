@@ -1,4 +1,4 @@
-"""A pandas data frame in, a clean one out; any table with Arrow's stream interface does the same."""
+"""Clean a pandas data frame; any table with Arrow's stream interface works in the same way."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def main() -> None:
     reasons = result.removed.to_pandas()[["id", "because_of", "similarity"]]
     print(reasons.to_string(index=False))
 
-    # The same frame with marks in place of removals: join the clusters to it.
+    # To mark rows instead of removing them, join the clusters to the frame.
     marked = frame.merge(result.clusters.to_pandas(), on="id")
     print(marked.groupby("cluster").size().sort_values(ascending=False).head(1).to_dict())
 

@@ -1,4 +1,4 @@
-"""Draw how surely a pair is found, for the default plan and for the usual one; dots are measured, lines are theory.
+"""Plot the probability that a pair is found, for the default plan and the usual one; dots are measured, lines theory.
 
 Usage: python s_curve.py [FOLDER]      needs matplotlib: pip install "twinset[plots]"
 """
@@ -26,7 +26,7 @@ SHARED = range(120, 180, 5)
 
 
 def documents() -> tuple[dict[str, str], dict[str, float]]:
-    """Pairs of documents of known similarity: some words shared, the others found nowhere else."""
+    """Make pairs of documents of known similarity: some words are shared, all others are unique."""
     chance, texts, similarities = random.Random(7), {}, {}
     for shared in SHARED:
         for number in range(PAIRS):
@@ -39,7 +39,7 @@ def documents() -> tuple[dict[str, str], dict[str, float]]:
 
 
 def measured(texts: dict[str, str], similarities: dict[str, float], bands: int, rows: int) -> dict[float, float]:
-    """The share of pairs found at each similarity; with a low threshold nothing but the bands decides."""
+    """Measure the share of pairs found at each similarity; with a low threshold only the bands decide."""
     found = twinset.find_pairs(texts, shingle="word:1", threshold=0.4, n_hashes=128, n_bands=bands, rows_per_band=rows)
     names = {left.removesuffix("-a") for left in found.pairs["left"].to_pylist()}
     shares: dict[float, list[bool]] = {}
@@ -49,7 +49,7 @@ def measured(texts: dict[str, str], similarities: dict[str, float], bands: int, 
 
 
 def draw(folder: Path) -> Path:
-    """Draw the picture, and print what is in it."""
+    """Draw the plot and print its numbers."""
     plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False})
     plt.rcParams["svg.hashsalt"] = "twinset"
     figure, axes = plt.subplots(figsize=(7.2, 3.6), layout="constrained")

@@ -1,4 +1,4 @@
-"""Which rows of a list of people are one person? Pairs worth a look, and how many of all pairs they spare."""
+"""Find rows that may be the same person, and the share of all pairs that need no comparison."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ COLUMNS = ["name,char:2,2", "street,char:3"]  # a name counts twice as much as a
 
 
 def main() -> None:
-    """Find the pairs, and hold them against what is known."""
+    """Find the pairs, and compare them with the known truth."""
     found = twinset.find_pairs(str(PEOPLE), text=COLUMNS, threshold=0.5)
     for row in found.pairs.to_pylist():
         print(f"{row['left']} {row['right']} {row['similarity']:.2f}")

@@ -1,4 +1,4 @@
-"""Which customers buy alike, over months whose purchases are not kept? Sketches are made each month, and merged."""
+"""Find customers with similar purchases over months, from merged monthly sketches."""
 
 import tempfile
 from pathlib import Path
@@ -19,7 +19,7 @@ FEBRUARY = {
 
 
 def main() -> None:
-    """Sketch each month, merge, and compare: the purchases themselves are not needed after their month."""
+    """Sketch each month, merge and compare; purchases are not needed after their month."""
     with tempfile.TemporaryDirectory() as folder:
         for name, month in (("january", JANUARY), ("february", FEBRUARY)):
             made = twinset.sketch(month, items="items", sketch="bottom-k", output=Path(folder, f"{name}.parquet"))
@@ -30,7 +30,7 @@ def main() -> None:
             kind = "estimated" if row["estimate"] else "exact"
             print(f"{row['left']} and {row['right']}: {row['similarity']:.3f} ({kind})")
 
-    # The same from the purchases of both months: the merged sketches are those of the unions.
+    # The same from the purchases of both months: merged sketches equal the sketches of the unions.
     everything = {who: {*JANUARY.get(who, []), *FEBRUARY.get(who, [])} for who in (*JANUARY, "dan")}
     ann, eve = everything["ann"], everything["eve"]
     assert both.estimate("ann", "eve").similarity == len(ann & eve) / len(ann | eve)

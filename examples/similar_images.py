@@ -1,8 +1,8 @@
-"""Ten nearest neighbours of an image in a collection, by colour layout.
+"""Find the ten nearest neighbours of an image in a collection, by colour layout.
 
-    python similar_images.py                          in 200 pictures that it draws itself
-    python similar_images.py PICTURE FOLDER           in a folder of yours
-    python similar_images.py --sheet nearest.png      and all of them on one sheet
+    python similar_images.py                          in 200 generated pictures
+    python similar_images.py PICTURE FOLDER           in your folder
+    python similar_images.py --sheet nearest.png      and show all of them on one sheet
 
 Needs ``pip install "twinset[images]"``.
 """
@@ -21,7 +21,7 @@ GROUNDS = {"meadow": "#4f8a3c", "desert": "#d9a95b", "sea": "#1f5f8b", "snow": "
 
 
 def landscape(sky: str, ground: str, seed: int) -> Image.Image:
-    """A sky, a sun, some hills and a ground: every seed places them elsewhere."""
+    """Draw a sky, a sun, hills and a ground; the seed chooses their positions."""
     drawn = random.Random(f"{sky} {ground} {seed}")
     high, low = (Image.new("RGB", (240, 160), colour) for colour in SKIES[sky])
     picture = Image.composite(low, high, Image.linear_gradient("L").resize((240, 160)))
@@ -37,25 +37,25 @@ def landscape(sky: str, ground: str, seed: int) -> Image.Image:
 
 
 def draw_collection(folder: Path, count: int) -> None:
-    """Draw so many landscapes, named after what they show."""
+    """Draw `count` landscapes, named after what they show."""
     for number in range(count):
         sky, ground = list(SKIES)[number % 3], list(GROUNDS)[number % 4]
         landscape(sky, ground, number).save(folder / f"{sky}-{ground}-{number:03}.png")
 
 
 def nearest(picture: Path, folder: Path, count: int = 10) -> list[tuple[str, float]]:
-    """Its nearest pictures in the folder, each with its distance: 0 to 255, levels of the small pictures compared."""
+    """Return the nearest pictures in the folder, each with its distance: levels from 0 to 255."""
     found = twinset.find_pairs(picture, against=[folder], images=True, top=count)
     return list(zip(found.pairs["right"].to_pylist(), found.pairs["distance"].to_pylist(), strict=True))
 
 
 def sheet(picture: Path, folder: Path, found: list[tuple[str, float]]) -> Image.Image:
-    """The picture, and its nearest beside it."""
+    """Draw the picture with its nearest beside it."""
     made = Image.new("RGB", (6 * 130 + 10, 2 * 122 + 10), "white")
     draw = ImageDraw.Draw(made)
     shown = [(picture, "asked for"), *((folder / name, f"{apart:.1f}") for name, apart in found)]
     for place, (path, words) in enumerate(shown):
-        # The one that was asked for stands in the first column, the others in rows of five.
+        # The query is in the first column, the others in rows of five.
         column, row = (0, 0) if place == 0 else (1 + (place - 1) % 5, (place - 1) // 5)
         with Image.open(path) as opened:
             small = ImageOps.contain(ImageOps.exif_transpose(opened).convert("RGB"), (120, 90))
@@ -66,7 +66,7 @@ def sheet(picture: Path, folder: Path, found: list[tuple[str, float]]) -> Image.
 
 
 def main() -> None:
-    """Ask for the picture's nearest, and print them."""
+    """Find the nearest pictures, and print them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("picture", type=Path, nargs="?")
     parser.add_argument("folder", type=Path, nargs="?")

@@ -1,4 +1,4 @@
-"""Which users are alike? Find them in a table of ratings, one row a rating, and say what they have in common.
+"""Find similar users in a table of ratings, one row per rating, and show what they have in common.
 
 Usage: python similar_users.py [TABLE]      a .csv, .parquet, … with the columns user, movie and rating
 """
@@ -10,7 +10,7 @@ import twinset
 
 
 def main(table: Path) -> None:
-    """Print pairs of users by the movies that they share, and what they share."""
+    """Print pairs of similar users, and the movies that they share."""
     words = {"group": "user", "item": "movie", "threshold": 0.5}
     found = twinset.find_pairs(table, **words)
     print(f"{found.summary['documents']} users, {len(found.pairs)} pairs that share at least half of their movies")

@@ -1,10 +1,10 @@
-"""Make a collection whose near-copies are known: stories.jsonl, and truth.csv, which says what is a copy of what.
+"""Make a collection with known near-copies: stories.jsonl, and truth.csv with the cluster of each story.
 
 Usage: python stories.py [FOLDER]
 
-The words come from the news in `news.jsonl`, in no sensible order. Of 600 stories 200 are copies of others, with up
+The words come from `news.jsonl`, in random order. Of 600 stories 200 are copies of others, with up
 to one word in twenty replaced, and belong to the cluster of their original. Another 100 are sequels: they begin with
-60 to 80 % of another story and go on by themselves. They are no copies.
+60 to 80 % of another story and continue differently. They are not copies.
 """
 
 import json
@@ -18,7 +18,7 @@ STORIES, COPIES, SEQUELS, WORDS = 300, 200, 100, 150
 
 
 def stories() -> list[tuple[str, str, str]]:
-    """Id, cluster and text of every story."""
+    """Return id, cluster and text of every story."""
     known = [word for line in NEWS.read_text("utf-8").splitlines() for word in json.loads(line)["text"].split()]
     chance = random.Random(3)
 

@@ -4,7 +4,7 @@ Usage: python codes_found.py [--out FOLDER] [--redraw]      needs matplotlib: pi
 
 Pairs of sets of 400 shingles are made of each similarity. Codes of 64 bits are called near within 3 bits, as is usual,
 or within as many as it takes to find a pair at 0.8 with probability 0.99; MinHash is cut into bands by Twinset's plan.
-Lines are reckoned: the cosine of two sets of one size is 2J/(1+J), and a bit differs with probability angle/π. Dots
+Lines are theory: the cosine of two sets of one size is 2J/(1+J), and a bit differs with probability angle/π. Dots
 are measured.
 """
 

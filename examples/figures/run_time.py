@@ -2,10 +2,10 @@
 
 Usage: python run_time.py [--out FOLDER] [--clough FOLDER] [--most N] [--limit SECONDS] [--redraw]      needs matplotlib
 
-Times are processor seconds on one thread, the least of some runs, so that other programs on the machine count little.
-Twinset's clock begins with the texts. The naive searches are given the sets of shingles ready made, and are timed for
-comparing them only. A naive run that would take longer than the limit is not made: its time is reckoned from the
-longest one that was made, by the number of pairs, and has no dot in the figure.
+Times are processor seconds on one thread, the minimum of several runs, so that other programs on the machine have
+little effect. Twinset's time begins with the texts. The naive searches get ready-made sets of shingles and are timed
+for comparing them only. A naive run that would take longer than the limit is skipped: its time is estimated from the
+longest run, by the number of pairs, and has no dot in the figure.
 """
 
 import math
@@ -21,10 +21,9 @@ import texts
 
 import twinset
 from twinset import textbook
-from twinset.engines.local.steps.candidates_exact import brute_force
 from twinset.engines.local.steps.sketch import shingle_sets
 from twinset.options import ShingleOptions
-from twinset.pairs.sets import Sets
+from twinset.pairs.sets import Sets, overlaps
 from twinset.report.plots import curve_figure
 from twinset.schema import Shingles
 
@@ -61,7 +60,13 @@ def compiled(documents: list[str], shingle: str, threshold: float) -> Search:
     offsets, every = np.cumsum([0, *map(len, found)]), np.arange(len(found))
     sets = Sets.with_room(np.diff(offsets))
     sets.fill(Shingles(every, offsets, np.concatenate(found)), every, every)
-    return lambda: len(brute_force(sets, threshold))
+    return lambda: sum(near_later_sets(sets, left, threshold) for left in range(len(found)))
+
+
+def near_later_sets(sets: Sets, left: int, threshold: float) -> int:
+    """Count the sets after `left` that reach the threshold with it."""
+    rights = np.arange(left + 1, len(sets.sizes), dtype=np.uint32)
+    return int(np.count_nonzero(overlaps(sets, np.full(len(rights), left, np.uint32), rights, threshold)))
 
 
 def plain(documents: list[str], shingle: str, threshold: float) -> Search:
@@ -110,7 +115,7 @@ def scaled(line: Line, size: int) -> float:
 def measure(
     collection: str, documents: list[str], sizes: list[int], setting: tuple[str, float], limit: float
 ) -> keeping.Numbers:
-    """Time every search at every size, and reckon the times of runs that would have taken too long."""
+    """Time every search at every size, and estimate the times of runs that would have taken too long."""
     both = {name: line_of(name, documents, sizes, setting, limit) for name in SEARCHES}
     measured, pairs = ({name: one[place] for name, one in both.items()} for place in (0, 1))
     for name, found in pairs.items():

@@ -2,7 +2,7 @@
 
 Usage: python vectors_found.py [--out FOLDER] [--redraw]      needs matplotlib: pip install "twinset[plots]"
 
-Pairs are made of each cosine. Lines are reckoned by the plan, dots are measured: the share of the pairs of which one
+Pairs are made of each cosine. Lines are computed by the plan, dots are measured: the share of the pairs of which one
 has, or tries, the key of the other in at least one table.
 """
 
@@ -68,7 +68,7 @@ def measure(count: int) -> keeping.Numbers:
     words = (
         f"To find a pair at cosine {THRESHOLD:g} with probability {RECALL:g}, {tables[0]} tables of 12 bits are "
         f"needed; with 8 more keys tried in each, {tables[1]} are enough, and with 2 cross-polytopes in the place of "
-        f"the bits, {tables[2]}. What was measured is within {math.ceil(1000 * off) / 10:.1f} % of what was reckoned."
+        f"the bits, {tables[2]}. What was measured is within {math.ceil(1000 * off) / 10:.1f} % of the theory."
     )
     return {"threshold": THRESHOLD, "measured": measured, "reckoned": reckoned, "pairs": count, "words": words}
 

@@ -3,7 +3,7 @@
 Usage: python xor_hashes.py [--out FOLDER] [--redraw]      needs matplotlib: pip install "twinset[plots]"
 
 Pairs of sets are made that are 0.4 similar, of 5, 20 and 100 shingles together. Dots are measured: the standard
-deviation of the estimates of many pairs. Lines are reckoned. For fair functions it is √(s(1-s)/k). For the XOR family
+deviation of the estimates of many pairs. Lines are theory. For fair functions it is √(s(1-s)/k). For the XOR family
 the share of minima that agree tends, with more and more hashes, to what `textbook.xor_chances` says of the pair, and
 this is not s.
 """
