@@ -308,7 +308,7 @@ def test_duckdb() -> None:
         ([], {"threshold": 0}, twinset.OptionError, "threshold is 0; allowed is a number above 0 and up to 1"),
         ([], {"threshold": float("nan")}, twinset.OptionError, "threshold is nan; allowed"),
         ([], {"treshold": 0.5}, twinset.OptionError, "did you mean 'threshold'?"),
-        ([], {"recall": 0.9}, twinset.OptionError, "there is no option 'recall'"),
+        ([], {"recall": 0.9}, twinset.OptionError, "unknown option 'recall'"),
         ([], {"shingle": "words"}, twinset.OptionError, "shingle is 'words'; allowed is word:K or char:K"),
         ([], {"text": 3}, twinset.OptionError, "text is 3; allowed is the name of a key or column, or a function"),
         ([], {"text": ""}, twinset.OptionError, "text is ''; allowed"),

@@ -166,10 +166,10 @@ def test_too_many_pairs_for_the_memory_are_refused() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({}, r"either a file \(--truth FILE\) or the exact join \(--exact\); neither of them came"),
-        ({"truth": {"0": 1}, "exact": True}, "; both came"),
+        ({}, r"either a file \(--truth FILE\) or the exact join \(--exact\); neither is given"),
+        ({"truth": {"0": 1}, "exact": True}, "; both are given"),
         ({"exact": True, "sweep": "0.5:0.9:0.1", "threshold": 0.7}, "threshold 0.7 and sweep .* give one"),
-        ({"exact": True, "against": "x"}, "there is no option 'against'"),
+        ({"exact": True, "against": "x"}, "unknown option 'against'"),
         ({"exact": True, "sweep": "0.9:0.5:0.1"}, "sweep is '0.9:0.5:0.1'; allowed is FIRST:LAST:STEP"),
     ],
 )

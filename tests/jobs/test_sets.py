@@ -130,7 +130,7 @@ def test_records_are_evaluated_as_blocking() -> None:
     ("words", "message"),
     [
         ({"items": "x", "shingle": "char:3"}, "--shingle has no meaning for sets (--items)"),
-        ({"items": "x", "group": "g", "item": "i"}, "--items and --group each say what an item is"),
+        ({"items": "x", "group": "g", "item": "i"}, "--items and --group each select a kind of items"),
         ({"group": "g"}, "--group needs --item"),
         ({"item": "i"}, "--item needs --group"),
         ({"weight": "w"}, "--weight needs --group and --item, or --items"),

@@ -1,7 +1,7 @@
-"""The file formats: one entry each, from which endings, messages, help and documentation are derived.
+"""Table of the file formats, from which endings, messages, help and documentation are derived.
 
-The parts that read them are named, not imported: this table must load without Arrow, since `twinset --help` reads it.
-`documents/open_parts.py` imports a part when a file of its format is opened.
+The reader of a format is named, not imported: this table must load without Arrow, since `twinset --help` reads it.
+`documents/open_parts.py` imports a reader when a file of its format is opened.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from twinset.wording import either
 
 @dataclass(frozen=True)
 class Format:
-    """A format of rows in a file, told by the ending of the file's name.
+    """A file format, recognised by the ending of the file name.
 
-    `words`: what such files are called in a sentence. `documents`: what of it one document is. `part`: module and class
-    that read it. `binary`: it is no text, so it is no document among text files. `compressible`: it is read from
-    beginning to end, so a compressed file (``.gz``) can be read too. `kinds`: the kinds of items it can hold.
-    `output`: result tables can be written in it.
+    `words`: the name of such files in a sentence. `documents`: the unit that is one document. `part`: module and class
+    of the reader. `binary`: not text, so such a file is not a document of a folder of texts. `compressible`: read
+    sequentially, so a compressed file (``.gz``) can be read, too. `kinds`: the kinds of items it can contain. `output`:
+    result tables can be written in it.
     """
 
     name: str
@@ -95,13 +95,13 @@ FORMATS = {
 }
 
 OUTPUT_ENDINGS = tuple(ending for one in FORMATS.values() if one.output for ending in one.endings)
-"""The endings of files that results can be written to."""
+"""The endings of result files."""
 
 _BY_ENDING = {ending: one for one in FORMATS.values() for ending in one.endings}
 
 
 def format_by_ending(name: str) -> Format | None:
-    """The format that a file's name tells; None for a text file.
+    """Return the format of a file by its name; None for a text file.
 
     Examples
     --------
@@ -112,12 +112,12 @@ def format_by_ending(name: str) -> Format | None:
 
 
 def formats_for(kind: str) -> list[Format]:
-    """The formats that can hold items of a kind."""
+    """Return the formats that can contain items of a kind."""
     return [one for one in FORMATS.values() if kind in one.kinds]
 
 
 def endings_for(kind: str) -> list[str]:
-    """The endings of the files that can hold items of a kind.
+    """Return the endings of files that can contain items of a kind.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def endings_for(kind: str) -> list[str]:
 
 
 def check_output_name(value: str) -> None:
-    """Refuse the name of a file for results whose ending does not say how to write it.
+    """Refuse the name of a result file with an unknown ending.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def check_output_name(value: str) -> None:
 
 
 def source_help() -> str:
-    """Say what a SOURCE of the command line is."""
+    """Describe a SOURCE of the command line."""
     packed, plain, special = [".txt"], list[str](), list[str]()
     for one in FORMATS.values():
         if "text" not in one.kinds:

@@ -33,8 +33,8 @@ def news(call: Call, corpus: Path) -> str:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("xyzzy", "there is no command 'xyzzy'; the commands are create, add, update, query"),
-        ("quary", "there is no command 'quary'; did you mean 'query'?"),
+        ("xyzzy", "unknown command 'xyzzy'; the commands are create, add, update, query"),
+        ("quary", "unknown command 'quary'; did you mean 'query'?"),
         ("create", "Missing argument 'INDEX'"),
         ("create x --threshold 2", "--threshold is 2.0; allowed is a number above 0 and up to 1"),
         ("create x --store everything", "--store is 'everything'; allowed is text, shingles or none"),

@@ -47,7 +47,7 @@ def test_no_words_at_all_show_the_help(process: Run) -> None:
         ("plan --recall 1", "--recall is 1.0; allowed is a number above 0 and below 1"),
         ("plan --hashes 1000000000", "--hashes is 1000000000; allowed is a whole number from 1 to 65536"),
         ("plan --hashes 1.5", "--hashes is '1.5'; allowed is"),
-        ("plan --bands 20 --rows 10 --hashes 128", "20 × 10 = 200, more than the --hashes asked for, 128"),
+        ("plan --bands 20 --rows 10 --hashes 128", "20 × 10 = 200, more than --hashes, 128"),
         ("plan --treshold 0.5", "'--threshold'?"),
         ("plan 0.8", "0.8: there is no such file or folder"),
         ("plan --text body", "--text has no meaning without a SOURCE"),
@@ -71,8 +71,8 @@ def test_no_words_at_all_show_the_help(process: Run) -> None:
         ("compare a", "1 file and 0 strings"),
         ("compare a b --hashes 0", "--hashes is 0; allowed is"),
         ("compare nothing.txt nowhere.txt", "nothing.txt"),
-        ("pair x", "there is no command 'pair'; did you mean 'pairs'?"),
-        ("frobnicate", "there is no command 'frobnicate'; the commands are demo, pairs"),
+        ("pair x", "unknown command 'pair'; did you mean 'pairs'?"),
+        ("frobnicate", "unknown command 'frobnicate'; the commands are demo, pairs"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(process: Run, words: str, message: str) -> None:

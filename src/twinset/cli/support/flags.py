@@ -136,7 +136,7 @@ def metavar_of(word: Word) -> str | None:
 def help_of(options: type[Options], name: str, word: Word) -> str:
     """Give the help of an option: what it does, what is allowed, and what happens without it."""
     text = word.off_help or word.help
-    if word.check.told and not word.check.choices:
+    if word.check.in_help and not word.check.choices:
         text += f" Allowed: {word.check.brief or word.allowed}."
     if word.check.multiple:
         text += " May be repeated."

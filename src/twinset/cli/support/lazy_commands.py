@@ -30,7 +30,7 @@ class Commands(click.Group):
 
             near = difflib.get_close_matches(name, self.names, n=1, cutoff=0.5)
             guess = f"did you mean {near[0]!r}?" if near else f"the commands are {', '.join(self.names)}"
-            raise click.UsageError(f"there is no command {name!r}; {guess}", ctx)
+            raise click.UsageError(f"unknown command {name!r}; {guess}", ctx)
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
