@@ -16,7 +16,7 @@ def test_sketch_then_pairs(call: Call, corpus: Path) -> None:
     assert done.code == 0
     assert done.out.splitlines() == [
         "s.parquet: 6 sketches (fss, 128 hashes)",
-        "  1  of these empty: they hold nothing, and are like nothing",
+        "  1  of these empty, so similar to nothing",
         "next: twinset pairs s.parquet",
     ]
     assert pq.read_table("s.parquet")["id"].to_pylist() == list("abcdef")
@@ -28,9 +28,9 @@ def test_sketch_then_pairs(call: Call, corpus: Path) -> None:
         ['"c"', '"d"'],
     ]
     assert "plan: 128 hashes, 16 bands × 6 rows: a pair estimated at 0.8 is found with probability 0.9925" in found.err
-    assert "3 pairs of 6 sketches, by estimate: none was verified" in found.err
+    assert "3 pairs of 6 sketches (estimated, not verified)" in found.err
     written = call("pairs", "s.parquet", "-o", "pairs.jsonl")
-    assert written.out == "3 pairs of 6 sketches in pairs.jsonl, by estimate: none was verified\n"
+    assert written.out == "3 pairs of 6 sketches in pairs.jsonl (estimated, not verified)\n"
     rows = [json.loads(line) for line in Path("pairs.jsonl").read_text().splitlines()]
     assert all(row["estimate"] and row["standard_error"] > 0 for row in rows)
 

@@ -14,8 +14,8 @@ from tests.pictures import encoded, scene
 def test_a_flag_that_took_a_source_for_its_value(call: Call, tmp_path: Path) -> None:
     np.save(tmp_path / "v.npy", np.eye(3, dtype=np.float32))
     assert call("pairs", "--vectors", "v.npy").refusal == (
-        "twinset: there is no source: --vectors took 'v.npy' for its own value; sources stand first, as in twinset "
-        "pairs v.npy --vectors (twinset pairs --help lists what is allowed)"
+        "twinset: missing source: --vectors took 'v.npy' as its value; write sources first, as in twinset "
+        "pairs v.npy --vectors (see twinset pairs --help)"
     )
     assert "Missing argument 'SOURCE...'" in call("pairs", "--threshold", "0.5").refusal
 

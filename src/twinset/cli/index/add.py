@@ -25,10 +25,9 @@ def command(index: str, sources: tuple[str, ...], quiet: bool, as_json: bool, **
 
     {sources}
 
-    An index of vectors also reads .npy files, and an
-    index of pictures reads folders of pictures. A document whose id and text the index already has is left unchanged,
-    so an interrupted command resumes when it is run again. A document whose id has another text in the index is
-    refused: see update.
+    An index of vectors also reads .npy files, and an index of pictures reads folders of pictures. A document whose id
+    and text are already in the index stays unchanged, so an interrupted command resumes when it is run again. A
+    document whose id has another text in the index is refused: see update.
     """
     change(index, sources, quiet, as_json, values, replace=False)
 

@@ -53,9 +53,9 @@ def command(
 
     {sources}
 
-    Answers are all documents that reach the threshold
-    of the index, or are within its distance, or with -k the K most similar ones, best first. Without -o they are
-    printed as a table on a terminal, and as CSV otherwise; with --json they are part of the summary.
+    Answers are all documents that reach the threshold of the index, or are within its distance, or with -k the K most
+    similar ones, best first. Without -o they are printed as a table on a terminal, and as CSV otherwise; with --json
+    they are part of the summary.
     """
     given = flags.given(AskOptions, values)
     options = AskOptions.of(**given)

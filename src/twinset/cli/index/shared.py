@@ -1,4 +1,4 @@
-"""What the commands of the index share."""
+"""Shared parts of the commands of the index."""
 
 from __future__ import annotations
 

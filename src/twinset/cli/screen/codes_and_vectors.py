@@ -1,4 +1,4 @@
-"""Two codes beside each other in a terminal, bit by bit, and what there is to tell of two vectors."""
+"""Print the differences of two codes bit by bit, and of two vectors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAME, _LISTED = 24, 16
 
 
 def print_apart(found: CodeDifference | VectorDifference, left: str, right: str) -> None:
-    """Print how two items differ that have no words and no elements."""
+    """Print the differences of two codes or two vectors."""
     from twinset.jobs.result import CodeDifference
 
     names = tuple(show.named(name, _NAME) for name in (left, right))
@@ -28,7 +28,7 @@ def print_apart(found: CodeDifference | VectorDifference, left: str, right: str)
 
 
 def _print_vectors(found: VectorDifference, left: str, right: str) -> None:
-    cosine = "none: one of them has no direction"
+    cosine = "undefined: one of them has no direction"
     if found.cosine is not None and found.angle is not None:
         cosine = f"{show.share(found.cosine)}  an angle of {found.angle:.4g} degrees"
     show.facts(
@@ -45,20 +45,20 @@ def _print_vectors(found: VectorDifference, left: str, right: str) -> None:
 def _print_codes(found: CodeDifference, left: str, right: str) -> None:
     differing = found.differing
     listed = ", ".join(map(str, differing[:_LISTED])) + (", …" if len(differing) > _LISTED else "")
-    which = f": {listed}, counted from the highest, which is 0" if differing else ""
+    which = f": {listed} (0 is the highest bit)" if differing else ""
     show.facts((("distance", f"{len(differing):,} of {show.count(found.bits, 'bit')} differ{which}"),))
     width = max(len(left), len(right))
     for row in _rows(found):
         click.echo()
         if isinstance(row, int):
-            click.echo(f"  … {show.count(row, 'bit')} the same …")
+            click.echo(f"  … {show.count(row, 'equal bit')} …")
             continue
         for name, text in zip((left, right, ""), row, strict=True):
             click.echo(f"  {name:{width}}  {text}".rstrip())
 
 
 def _rows(found: CodeDifference) -> Iterator[tuple[str, str, str] | int]:
-    """Lines of bits of both, with marks below those that differ; of lines that are equal, how many bits."""
+    """Yield lines of bits of both codes, with marks below those that differ; for equal lines, their number of bits."""
     same = 0
     for at in range(0, max(1, len(found.left)), _ROW):
         ours, theirs = found.left[at : at + _ROW], found.right[at : at + _ROW]

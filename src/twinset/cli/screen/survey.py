@@ -1,4 +1,4 @@
-"""What a survey of a collection found, told to a person."""
+"""Print the survey of a collection."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from twinset.plan import Plan
 
 _FEW = 20
-_AT_MOST = 3.0  # events that none in a sample of chance rules out, with 95 % confidence
+_AT_MOST = 3.0  # upper 95 % bound of the expected events when a sample has none
 
 
-def tell(found: Survey, chosen: Plan, shingle: str | None) -> None:
-    """Print what is expected of a run, on what it rests, and of texts how long a shingle should be."""
+def print_survey(found: Survey, chosen: Plan, shingle: str | None) -> None:
+    """Print the expected outcome of a run, its basis, and for texts the advised shingle length."""
     width = curves.window()
     click.echo()
     size = shown_size(found.text_bytes)
@@ -29,12 +29,12 @@ def tell(found: Survey, chosen: Plan, shingle: str | None) -> None:
     else:
         basis = f"A sample of {found.sampled:,} ({share:.2g} of all) was read, {found.contents:,} of them distinct, "
         basis += f"and the near pairs among {found.compared:,} were counted exactly: {found.seen:,} at or above "
-        basis += f"{found.threshold:g}, each standing for about {show.about(found.stands_for)}."
+        basis += f"{found.threshold:g}, each representing about {show.about(found.stands_for)}."
     unit, much = ("element", "") if shingle is None else ("shingle", f"about {size} of text, ")
     each = f"{show.count(round(found.shingles), unit)}{' each' if found.documents > 1 else ''}"
     text = f"{show.count(found.documents, 'document')}, {much}{each}. "
-    click.echo(curves.wrapped(f"{text}{basis} Copies of one content are counted once.", width))
-    click.echo("\nExpected of a run with the plan chosen:")
+    click.echo(curves.wrapped(f"{text}{basis} Identical copies are counted once.", width))
+    click.echo("\nExpected of a run with the chosen plan:")
     show.facts(_expected(found, found.estimate(chosen)))
     if doubt := _doubt(found):
         click.echo(curves.wrapped(doubt, width))
@@ -53,12 +53,12 @@ def _expected(found: Survey, expected: RunEstimate) -> list[tuple[str, object]]:
         ("  reading and sketching", read),
         ("  finding candidates", join),
         ("  verifying", verify),
-        ("  loading and writing", "on top"),
+        ("  loading and writing", "not included"),
     ]
 
 
 def _doubt(found: Survey) -> str:
-    """Say how far a small sample can be trusted."""
+    """Return a warning about a small sample."""
     if found.stands_for <= 1 or found.seen >= _FEW:
         return ""
     if found.seen:
@@ -71,7 +71,7 @@ def _lengths(lengths: list[Length], shingle: str, width: int) -> None:
     from twinset.evaluation.shingle_length import ENOUGH, least_length
 
     if not lengths:
-        text = "No two documents of the sample are unrelated, so nothing can be said about the length of a shingle."
+        text = "No two documents of the sample are unrelated, so the shingle length cannot be assessed."
         click.echo("\n" + curves.wrapped(text, width))
         return
     click.echo("\nWhat unrelated documents have in common by chance:")
@@ -83,7 +83,7 @@ def _lengths(lengths: list[Length], shingle: str, width: int) -> None:
         click.echo(row.rstrip())
     least = least_length(lengths)
     kind, asked = shingle.split(":")
-    rule = f"the least {kind} shingle with {ENOUGH:.0%} or less in common by chance"
+    rule = f"the shortest {kind} shingle with {ENOUGH:.0%} or less in common by chance"
     if least is None:
         text = f"{rule} is longer than {lengths[-1].shingle}: these texts repeat themselves."
         text = text[0].upper() + text[1:]
@@ -91,5 +91,5 @@ def _lengths(lengths: list[Length], shingle: str, width: int) -> None:
         text = f"{least.shingle} is {rule}; {shingle} is too short."
     else:
         text = f"{least.shingle} is {rule}; {shingle} is long enough."
-        text += " Longer ones tell apart more surely; shorter ones forgive more edits."
+        text += " Longer shingles separate documents better; shorter ones tolerate more edits."
     click.echo(curves.wrapped(text, width))

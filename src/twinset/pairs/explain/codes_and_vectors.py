@@ -39,7 +39,7 @@ class CodeDifference:
 
     @property
     def differing(self) -> tuple[int, ...]:
-        """The bits that differ, counted from the highest, which is 0."""
+        """The bits that differ (0 is the highest bit)."""
         ours, theirs = _written(self.left), _written(self.right)
         return tuple(place for place in range(self.bits) if ours[place] != theirs[place])
 
