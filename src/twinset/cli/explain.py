@@ -75,12 +75,12 @@ def _explain_texts(
     import twinset
 
     run.load(lambda text: click.echo(text, err=True))
-    found = twinset.explain(left, right, **given)
+    explanation = twinset.explain(left, right, **given)
     names = files or ("the first string", "the second string")
     if as_json:
-        show.as_json({"left": names[0], "right": names[1], **found.to_dict(_context(options))})
+        show.as_json({"left": names[0], "right": names[1], **explanation.to_dict(_context(options))})
     else:
-        _print_explanation(found, names[0], names[1], options)
+        _print_explanation(explanation, names[0], names[1], options)
 
 
 def _explain_result(arguments: tuple[str, ...], given: dict[str, Any], options: ExplainOptions, as_json: bool) -> None:
@@ -95,21 +95,21 @@ def _explain_result(arguments: tuple[str, ...], given: dict[str, Any], options: 
 
     run.load(lambda text: click.echo(text, err=True))
     result = twinset.open_result(arguments[0])
-    found = result.explain(*arguments[1:], source=options.source)
+    account = result.explain(*arguments[1:], source=options.source)
     if as_json:
-        show.as_json(found.to_dict(_context(options)))
+        show.as_json(account.to_dict(_context(options)))
         return
-    _print_account(found)
-    if found.explanation is not None and found.other is not None:
+    _print_account(account)
+    if account.explanation is not None and account.other is not None:
         click.echo()
-        _print_explanation(found.explanation, found.id, found.other, options)
-    elif found.apart is not None and found.other is not None:
+        _print_explanation(account.explanation, account.id, account.other, options)
+    elif account.apart is not None and account.other is not None:
         click.echo()
-        codes_and_vectors.print_apart(found.apart, found.id, found.other)
+        codes_and_vectors.print_apart(account.apart, account.id, account.other)
     elif result.recorded.options.item_kind in MEASURED:
         if len(arguments) == 3:
-            _print_pair(result, found.id, arguments[2])
-    elif found.other is not None:
+            _print_pair(result, account.id, arguments[2])
+    elif account.other is not None:
         click.echo("the index has no text to compare it with")
 
 
@@ -134,15 +134,15 @@ def _print_pair(result: DedupResult, one: str, other: str) -> None:
         click.echo(f"{names} are not a pair of that run; pairs.parquet has the scores of all pairs")
 
 
-def _print_account(found: Account) -> None:
+def _print_account(account: Account) -> None:
     """Print whether the document was kept or removed, and its cluster."""
-    name = show.named(found.id, 60)
-    members = found.members
-    if found.state in ("removed", "flagged"):
-        why = members.filter([one == found.id for one in members["id"].to_pylist()]).to_pylist()[0]
-        kept = show.named(str(found.cluster), 60)
+    name = show.named(account.id, 60)
+    members = account.members
+    if account.state in ("removed", "flagged"):
+        why = members.filter([one == account.id for one in members["id"].to_pylist()]).to_pylist()[0]
+        kept = show.named(str(account.cluster), 60)
         near = f"{_scored(why)} from" if "distance" in why else f"{_scored(why)} similar to"
-        click.echo(f"{name} was {found.state}: it is {near} {kept}, which is kept")
+        click.echo(f"{name} was {account.state}: it is {near} {kept}, which is kept")
     else:
         because = {
             "kept": "is kept",
@@ -150,17 +150,17 @@ def _print_account(found: Account) -> None:
             "unreadable": "could not be read and was skipped",
             "against": "is a document of the --against source, and is kept",
             "earlier": "is a document of the index, and is kept",
-        }[found.state]
+        }[account.state]
         click.echo(f"{name} {because}")
-    others = [row for row in members.to_pylist() if row["id"] != found.id]
+    others = [row for row in members.to_pylist() if row["id"] != account.id]
     if others:
-        first = "also because of that document" if found.state in ("removed", "flagged") else "removed because of it"
+        first = "also because of that document" if account.state in ("removed", "flagged") else "removed because of it"
         click.echo(f"{first}: {show.count(len(others), 'document')}")
         for row in others[:MEMBERS]:
             click.echo(f"  {_scored(row)}  {show.named(row['id'], 60)}")
         if len(others) > MEMBERS:
             click.echo(f"  … and {len(others) - MEMBERS:,} more; --json lists all")
-    elif found.state == "kept":
+    elif account.state == "kept":
         click.echo("no other document was removed because of it")
 
 
@@ -168,23 +168,24 @@ def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _print_explanation(found: Explanation, left: str, right: str, options: ExplainOptions) -> None:
+def _print_explanation(explanation: Explanation, left: str, right: str, options: ExplainOptions) -> None:
     """Print the scores, the difference and the shingles."""
     ours, theirs = (show.named(name, 40) for name in (left, right))
-    shared, only_left, only_right = found.shared, found.left_only, found.right_only
+    shared, only_left, only_right = explanation.shared, explanation.left_only, explanation.right_only
     n_left, n_right = len(shared) + len(only_left), len(shared) + len(only_right)
     every = len(shared) + len(only_left) + len(only_right)
-    of_texts = found.unit == "shingle"
-    unit = f"{found.unit if every == 1 else f'{found.unit}s'}" + (f" ({found.shingle})" if of_texts else "")
+    of_texts = explanation.unit == "shingle"
+    unit = explanation.unit if every == 1 else f"{explanation.unit}s"
+    unit += f" ({explanation.shingle})" if of_texts else ""
     rows = (
-        ("similarity", found.similarity, f"{every:,} {unit} {_are(every)} in both"),
-        (f"of {ours}", found.left_in_right, f"{n_left:,} {_are(n_left)} in the other"),
-        (f"of {theirs}", found.right_in_left, f"{n_right:,} {_are(n_right)} in the other"),
+        ("similarity", explanation.similarity, f"{every:,} {unit} {_are(every)} in both"),
+        (f"of {ours}", explanation.left_in_right, f"{n_left:,} {_are(n_left)} in the other"),
+        (f"of {theirs}", explanation.right_in_left, f"{n_right:,} {_are(n_right)} in the other"),
     )
-    how = "by weight; " if found.weighted else ""
+    how = "by weight; " if explanation.weighted else ""
     show.facts((name, f"{show.share(value)}  {how}{len(shared):,} of {whole}") for name, value, whole in rows)
     if of_texts:
-        texts.print_difference(found, ours, theirs, _context(options))
+        texts.print_difference(explanation, ours, theirs, _context(options))
     most = None if options.full else options.shingles
     texts.print_shingles(
         (
@@ -193,5 +194,5 @@ def _print_explanation(found: Explanation, left: str, right: str, options: Expla
             ("in both", shared, " "),
         ),
         most,
-        found.unit,
+        explanation.unit,
     )

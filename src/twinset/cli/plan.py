@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from twinset.cli.screen import curves, plan_of_items, show
-from twinset.cli.screen import survey as surveyed
+from twinset.cli.screen import survey as survey_screen
 from twinset.cli.support import flags, run
 from twinset.errors import OptionError
 from twinset.options import PlanOptions
@@ -58,18 +58,18 @@ def command(sources: tuple[str, ...], plot: str | None, as_json: bool, **values:
         plan_of_items.command(sources, given, options, plot, as_json)
         return
     chosen = band_plan(options)
-    found = _survey(sources, given, as_json) if sources else None
-    ranking = _ranking(options, found)
+    survey = _survey(sources, given, as_json) if sources else None
+    ranking = _ranking(options, survey)
     if plot:
         _plot(plot, chosen, others)
     if as_json:
-        show.as_json(_values(chosen, others, ranking, found))
+        show.as_json(_values(chosen, others, ranking, survey))
         return
     click.echo(curves.wrapped(str(chosen), curves.window()))
     _curves(chosen, others, len(options.compare))
-    _ranked(ranking, found)
-    if found is not None:
-        surveyed.print_survey(found, chosen, options.shingle if options.item_kind == "text" else None)
+    _ranked(ranking, survey)
+    if survey is not None:
+        survey_screen.print_survey(survey, chosen, options.shingle if options.item_kind == "text" else None)
     if plot:
         click.echo(f"\n{show.count(1 + len(others), 'curve')} in {plot}")
 
@@ -92,29 +92,29 @@ def _survey(sources: Sequence[str], given: dict[str, Any], quiet: bool) -> Surve
         return survey(*sources, progress=shown, **{name: value for name, value in given.items() if name in known})
 
 
-def _ranking(options: CurveOptions, found: Survey | None) -> list[Ranked]:
+def _ranking(options: CurveOptions, survey: Survey | None) -> list[Ranked]:
     choice = (options.threshold, options.recall, options.n_hashes, options.n_bands, options.rows_per_band)
-    if found is None:
+    if survey is None:
         return ranked(*choice)
-    return ranked(*choice, pairs=found.pairs, shingles=found.shingles)
+    return ranked(*choice, pairs=survey.pairs, shingles=survey.shingles)
 
 
-def _values(chosen: Plan, others: list[Curve], ranking: list[Ranked], found: Survey | None) -> dict[str, Any]:
+def _values(chosen: Plan, others: list[Curve], ranking: list[Ranked], survey: Survey | None) -> dict[str, Any]:
     values = {
         **chosen.to_dict(),
         "curve": [list(point) for point in chosen.curve()],
         "ranked": [one.to_dict() for one in ranking],
         "compared": [curve.to_dict() for curve in others],
     }
-    if found is not None:
+    if survey is not None:
         from twinset.evaluation.shingle_length import least_length
 
         for value, one in zip(values["ranked"], ranking, strict=True):
-            value["expected"] = found.estimate(one.plan).to_dict()
-        least = least_length(found.lengths)
+            value["expected"] = survey.estimate(one.plan).to_dict()
+        least = least_length(survey.lengths)
         values["survey"] = {
-            **found.to_dict(),
-            "expected": found.estimate(chosen).to_dict(),
+            **survey.to_dict(),
+            "expected": survey.estimate(chosen).to_dict(),
             "least_shingle": least.shingle if least else None,
         }
     return values
@@ -168,27 +168,27 @@ def _curves(chosen: Plan, others: list[Curve], named: int) -> None:
     click.echo("\n" + curves.wrapped(f"{text}every other one is verified exactly.", width))
 
 
-def _row(one: Ranked, found: Survey | None, least: float) -> tuple[str, ...]:
+def _row(one: Ranked, survey: Survey | None, least: float) -> tuple[str, ...]:
     """Return the cells of the row of a plan."""
     plan = one.plan
     mark, cut = "→" if one.chosen else " ", f"{plan.n_bands}×{plan.rows_per_band}"
     head = (mark, str(plan.n_hashes), cut, show.share(plan.reached), f"{plan.step:.2f}")
-    if found is None:
+    if survey is None:
         return (*head, f"{one.missed_above:.2%}", f"{one.met_below:.1%}", f"{one.cost.total / least:.1f}×")
-    expected = found.estimate(plan)
+    expected = survey.estimate(plan)
     seconds = sum(expected.seconds.values())
     return (*head, show.about(expected.missed), show.about(expected.candidates), show.duration(seconds))
 
 
-def _ranked(ranking: list[Ranked], found: Survey | None) -> None:
+def _ranked(ranking: list[Ranked], survey: Survey | None) -> None:
     """Print the plans side by side."""
     width, threshold = curves.window(), ranking[0].plan.threshold
     click.echo()
-    collection = "this collection" if found else "a hypothetical collection"
+    collection = "this collection" if survey else "a hypothetical collection"
     click.echo(curves.wrapped(f"Plans that reach {ranking[0].plan.recall:g}, by their cost on {collection}:", width))
-    last = ("missed", "verified", "time") if found else ("missed", "false", "cost")
+    last = ("missed", "verified", "time") if survey else ("missed", "false", "cost")
     rows: list[tuple[str, ...]] = [(" ", "hashes", "bands×rows", "P(found)", "step", *last)]
-    rows += [_row(one, found, ranking[0].cost.total) for one in ranking]
+    rows += [_row(one, survey, ranking[0].cost.total) for one in ranking]
     if width < _TABLE:
         marks, hashes, cuts, reached, steps, *others = zip(*rows, strict=True)
         first = [f"{mark} {cut:>10}" for mark, cut in zip(marks, cuts, strict=True)]
@@ -198,7 +198,7 @@ def _ranked(ranking: list[Ranked], found: Survey | None) -> None:
             line = f"{row[0]} {row[1]:>6} {row[2]:>10} {row[3]:>8} {row[4]:>4}"
             click.echo(line + "".join(f" {one:>8}" for one in row[5:]))
     text = "→ is chosen. "
-    if found is None:
+    if survey is None:
         text += f"missed: share of the pairs spread evenly from {threshold:g} to 1. false: share of the pairs spread "
         text += "evenly below that are false candidates. cost: relative to the cheapest plan, reading excluded."
     else:

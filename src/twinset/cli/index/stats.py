@@ -57,7 +57,7 @@ def _made(options: dict[str, Any]) -> list[tuple[str, object]]:
     if "vectors" in options:
         near = ("threshold", options["threshold"]) if options["distance"] is None else ("distance", options["distance"])
         return [
-            ("documents are", f"vectors of {options['vectors'] or '.npy files, or of the one column that has any'}"),
+            ("documents are", f"vectors of {options['vectors'] or '.npy files, or of the only column of vectors'}"),
             ("dimensions", options["dimensions"] or "those of the first vector"),
             (f"{near[0]}, recall", f"{near[1]:g}, {options['recall']:g}"),
             *([("learned codes", f"{options['learned']}, {options['bits']} bits")] if options["learned"] else []),

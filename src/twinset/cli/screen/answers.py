@@ -89,9 +89,9 @@ def _less_sure(summary: dict[str, Any]) -> bool:
     if summary.get("exact"):
         return False
     if "planned_distance" in summary:
-        asked, planned = summary["distance"], summary["planned_distance"]
-        if asked is not None:
-            return bool(asked > planned)
+        distance, planned = summary["distance"], summary["planned_distance"]
+        if distance is not None:
+            return bool(distance > planned)
         return bool(summary["found"] < summary["k"] * summary["queries"] or summary["greatest_distance"] > planned)
     planned = summary["planned_threshold"]
     if summary["threshold"] is not None:

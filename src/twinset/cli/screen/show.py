@@ -194,7 +194,7 @@ def outline(values: Mapping[str, Any], depth: int = 1) -> None:
             click.echo(f"{label}: {'-' if nothing else f'{value:,}' if type(value) is int else value}")
 
 
-def audit(found: Mapping[str, Any] | None, missed_in: str | None = None) -> list[str]:
+def audit(result: Mapping[str, Any] | None, missed_in: str | None = None) -> list[str]:
     """Return the result of an audit, in up to two lines.
 
     Examples
@@ -205,20 +205,20 @@ def audit(found: Mapping[str, Any] | None, missed_in: str | None = None) -> list
     >>> print(*audit({"documents": 1, "pairs": 0, "found": 0, "recall": None, "low": None, "high": None}))
     audit: 1 distinct document compared exactly with all others; no pairs to find (identical copies excluded)
     """
-    if found is None:
+    if result is None:
         return []
-    first = f"audit: {count(found['documents'], 'distinct document')} compared exactly with all others; "
-    if found["recall"] is None:
+    first = f"audit: {count(result['documents'], 'distinct document')} compared exactly with all others; "
+    if result["recall"] is None:
         return [first + "no pairs to find (identical copies excluded)"]
-    recall, low, high = (_short(found[name]) for name in ("recall", "low", "high"))
-    within = f"95 %: {low} to {high}" if found["low"] < found["high"] else "all documents were compared"
+    recall, low, high = (_short(result[name]) for name in ("recall", "low", "high"))
+    within = f"95 %: {low} to {high}" if result["low"] < result["high"] else "all documents were compared"
     lines = [
-        f"{first}{found['found']:,} of their {count(found['pairs'], 'pair')} found, "
+        f"{first}{result['found']:,} of their {count(result['pairs'], 'pair')} found, "
         f"recall {recall} ({within})"
     ]
-    missed = found["pairs"] - found["found"]
+    missed = result["pairs"] - result["found"]
     if missed:
-        first_of = next(iter(found["missed"]))
+        first_of = next(iter(result["missed"]))
         where = missed_in or "in the summary (--json)"
         named = ", ".join(repr(shortened(str(first_of[side]), 40)) for side in ("left", "right"))
         near = f"{first_of['distance']:g} apart" if "distance" in first_of else f"at {share(first_of['similarity'])}"

@@ -18,38 +18,38 @@ _FEW = 20
 _AT_MOST = 3.0  # upper 95 % bound of the expected events when a sample has none
 
 
-def print_survey(found: Survey, chosen: Plan, shingle: str | None) -> None:
+def print_survey(survey: Survey, chosen: Plan, shingle: str | None) -> None:
     """Print the expected outcome of a run, its basis, and for texts the advised shingle length."""
     width = curves.window()
     click.echo()
-    size = shown_size(found.text_bytes)
-    share = found.sampled / max(1, found.documents)
-    if found.stands_for <= 1:
+    size = shown_size(survey.text_bytes)
+    share = survey.sampled / max(1, survey.documents)
+    if survey.stands_for <= 1:
         basis = "All of them were compared, so that pairs are counted, not estimated."
     else:
-        basis = f"A sample of {found.sampled:,} ({share:.2g} of all) was read, {found.contents:,} of them distinct, "
-        basis += f"and the near pairs among {found.compared:,} were counted exactly: {found.seen:,} at or above "
-        basis += f"{found.threshold:g}, each representing about {show.about(found.stands_for)}."
+        basis = f"A sample of {survey.sampled:,} ({share:.2g} of all) was read, {survey.contents:,} of them distinct, "
+        basis += f"and the near pairs among {survey.compared:,} were counted exactly: {survey.seen:,} at or above "
+        basis += f"{survey.threshold:g}, each representing about {show.about(survey.stands_for)}."
     unit, much = ("element", "") if shingle is None else ("shingle", f"about {size} of text, ")
-    each = f"{show.count(round(found.shingles), unit)}{' each' if found.documents > 1 else ''}"
-    text = f"{show.count(found.documents, 'document')}, {much}{each}. "
+    each = f"{show.count(round(survey.shingles), unit)}{' each' if survey.documents > 1 else ''}"
+    text = f"{show.count(survey.documents, 'document')}, {much}{each}. "
     click.echo(curves.wrapped(f"{text}{basis} Identical copies are counted once.", width))
     click.echo("\nExpected of a run with the chosen plan:")
-    show.facts(_expected(found, found.estimate(chosen)))
-    if doubt := _doubt(found):
+    show.facts(_expected(survey, survey.estimate(chosen)))
+    if doubt := _doubt(survey):
         click.echo(curves.wrapped(doubt, width))
     if shingle is not None:
-        _lengths(found.lengths, shingle, width)
+        _lengths(survey.lengths, shingle, width)
 
 
-def _expected(found: Survey, expected: RunEstimate) -> list[tuple[str, object]]:
+def _expected(survey: Survey, expected: RunEstimate) -> list[tuple[str, object]]:
     read, join, verify = (show.duration(expected.seconds[name]) for name in ("read", "candidates", "verify"))
     return [
-        (f"pairs at {found.threshold:g} and above", show.about(expected.pairs)),
+        (f"pairs at {survey.threshold:g} and above", show.about(expected.pairs)),
         ("of them missed", show.about(expected.missed)),
         ("candidates to verify", show.about(expected.candidates)),
-        (f"of them below {found.threshold:g}", show.about(expected.in_vain)),
-        (f"time, {show.count(found.threads, 'thread')}", show.duration(sum(expected.seconds.values()))),
+        (f"of them below {survey.threshold:g}", show.about(expected.in_vain)),
+        (f"time, {show.count(survey.threads, 'thread')}", show.duration(sum(expected.seconds.values()))),
         ("  reading and sketching", read),
         ("  finding candidates", join),
         ("  verifying", verify),
@@ -57,13 +57,13 @@ def _expected(found: Survey, expected: RunEstimate) -> list[tuple[str, object]]:
     ]
 
 
-def _doubt(found: Survey) -> str:
+def _doubt(survey: Survey) -> str:
     """Return a warning about a small sample."""
-    if found.stands_for <= 1 or found.seen >= _FEW:
+    if survey.stands_for <= 1 or survey.seen >= _FEW:
         return ""
-    if found.seen:
-        return f"Only {show.count(found.seen, 'pair')} in the sample: these numbers are rough. --sample N reads more."
-    most = show.about(_AT_MOST * found.stands_for)
+    if survey.seen:
+        return f"Only {show.count(survey.seen, 'pair')} in the sample: these numbers are rough. --sample N reads more."
+    most = show.about(_AT_MOST * survey.stands_for)
     return f"No pair in the sample: there may be none, or up to about {most}. --sample N reads more."
 
 
@@ -82,12 +82,12 @@ def _lengths(lengths: list[Length], shingle: str, width: int) -> None:
         row = f"  {one.shingle:<8} {one.chance:>8.2%} {one.highest:>9.2%}  {show.bar(one.chance, widest)}{mark}"
         click.echo(row.rstrip())
     least = least_length(lengths)
-    kind, asked = shingle.split(":")
+    kind, size = shingle.split(":")
     rule = f"the shortest {kind} shingle with {ENOUGH:.0%} or less in common by chance"
     if least is None:
         text = f"{rule} is longer than {lengths[-1].shingle}: these texts repeat themselves."
         text = text[0].upper() + text[1:]
-    elif int(asked) < int(least.shingle.split(":")[1]):
+    elif int(size) < int(least.shingle.split(":")[1]):
         text = f"{least.shingle} is {rule}; {shingle} is too short."
     else:
         text = f"{least.shingle} is {rule}; {shingle} is long enough."

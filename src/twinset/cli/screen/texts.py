@@ -21,17 +21,17 @@ _LEFT, _RIGHT = "bold red", "bold green"
 _JOINERS = "\u200c\u200d"
 
 
-def print_difference(found: Explanation, left: str, right: str, context: int | None) -> None:
+def print_difference(explanation: Explanation, left: str, right: str, context: int | None) -> None:
     """Print the words that differ with some equal words around them; long equal runs are folded."""
     from rich.text import Text
 
     console = _console()
-    hunks = found.hunks(context)
+    hunks = explanation.hunks(context)
     console.print()
     if not any(part.words == 0 for hunk in hunks for part in hunk.parts):
-        exactly = found.left == found.right
+        exactly = explanation.left == explanation.right
         few = {0: "neither has words", 1: "the only word is the same"}
-        words = few.get(found.left_words, f"all {found.left_words:,} words are the same")
+        words = few.get(explanation.left_words, f"all {explanation.left_words:,} words are the same")
         console.print(Text("the texts are the same" if exactly else f"{words}; case, punctuation or spaces differ"))
         return
     _columns(console, Text(left, style="bold"), Text(right, style="bold"))

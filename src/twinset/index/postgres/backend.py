@@ -268,19 +268,19 @@ class PostgresBackend(Backend):
             self._run(f"DELETE FROM {table} WHERE {column} = ANY(%s::integer[])", numbers.tolist())
 
     def band_rows(self) -> Iterator[tuple[Int64s, Int64s]]:
-        held, head = bytearray(), len(_COPY_HEAD)
+        buffer, head = bytearray(), len(_COPY_HEAD)
         with self._errors(), self._db.cursor().copy("COPY bands (key, document) TO STDOUT (FORMAT binary)") as copy:
             for piece in copy:  # one row each: they are appended in place
-                held += piece
-                if len(held) < 2**20:
+                buffer += piece
+                if len(buffer) < 2**20:
                     continue
-                rows = (len(held) - head) // _BAND.itemsize
-                found = np.frombuffer(held, _BAND, rows, head)
-                held, head = held[head + rows * _BAND.itemsize :], 0
-                yield found["key"].astype(np.int64), found["document"].astype(np.int64)
-        rows = (len(held) - head) // _BAND.itemsize  # the two bytes of the trailer remain
-        found = np.frombuffer(held, _BAND, max(rows, 0), head)
-        yield found["key"].astype(np.int64), found["document"].astype(np.int64)
+                rows = (len(buffer) - head) // _BAND.itemsize
+                bands = np.frombuffer(buffer, _BAND, rows, head)
+                buffer, head = buffer[head + rows * _BAND.itemsize :], 0
+                yield bands["key"].astype(np.int64), bands["document"].astype(np.int64)
+        rows = (len(buffer) - head) // _BAND.itemsize  # the two bytes of the trailer remain
+        bands = np.frombuffer(buffer, _BAND, max(rows, 0), head)
+        yield bands["key"].astype(np.int64), bands["document"].astype(np.int64)
 
     def orphans(self) -> dict[str, int]:
         return {name: self._number(statement) for name, statement in tables.ORPHANS.items()}
