@@ -162,7 +162,7 @@ def test_demo_leaves_what_is_there_alone(run: Run, tmp_path: Path) -> None:
     (tmp_path / "OUT").mkdir()
     done = run("demo", "-o", "OUT")
     assert done.returncode == 2
-    assert "name a folder that is not" in done.stderr
+    assert "OUT exists; choose another folder" in done.stderr
     assert list((tmp_path / "OUT").iterdir()) == []
 
 

@@ -39,7 +39,7 @@ def news(call: Call, corpus: Path) -> str:
         ("create x --threshold 2", "--threshold is 2.0; allowed is a number above 0 and up to 1"),
         ("create x --store everything", "--store is 'everything'; allowed is text, shingles or none"),
         ("create x --seed -1", "--seed is -1; allowed is"),
-        ("create x --bands 20 --rows 10 --hashes 128", "20 × 10 = 200, more than the --hashes asked for"),
+        ("create x --bands 20 --rows 10 --hashes 128", "20 × 10 = 200, more than --hashes, 128"),
         ("create x --memory 1GB", "--memory"),
         ("create no/such/folder/x", "no/such/folder/x"),
         ("create http://somewhere/x", "http://…: an index is in a file or at postgresql://…"),

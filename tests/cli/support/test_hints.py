@@ -23,9 +23,9 @@ def test_a_flag_that_took_a_source_for_its_value(call: Call, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("pairs corpus.jsonl --codes --distance 3", "--codes needs a value, COLUMN; after it stands --distance, which"),
-        ("dedup corpus.jsonl -o --force", "-o needs a value, PATH; after it stands --force, which is an option of its"),
-        ("dedup corpus.jsonl --by --quiet -o out", "--by needs a value, COLUMN; after it stands --quiet"),
+        ("pairs corpus.jsonl --codes --distance 3", "--codes needs a value, COLUMN; it is followed by --distance"),
+        ("dedup corpus.jsonl -o --force", "-o needs a value, PATH; it is followed by --force, which is another"),
+        ("dedup corpus.jsonl --by --quiet -o out", "--by needs a value, COLUMN; it is followed by --quiet"),
     ],
 )
 def test_a_flag_without_its_value(call: Call, corpus: Path, words: str, said: str) -> None:

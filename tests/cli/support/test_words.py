@@ -67,7 +67,7 @@ def test_no_words_at_all_show_the_help(process: Run) -> None:
         ("dedup x -o OUT --keep newest", "newest needs a column"),
         ("dedup x -o OUT --cluster big", "--cluster is 'big'; allowed is leader, components or complete"),
         ("dedup nowhere -o OUT", "nowhere"),
-        ("compare", "0 files and 0 strings; allowed are two files, or --string twice"),
+        ("compare", "0 files and 0 strings to compare; allowed are two files, or --string twice"),
         ("compare a", "1 file and 0 strings"),
         ("compare a b --hashes 0", "--hashes is 0; allowed is"),
         ("compare nothing.txt nowhere.txt", "nothing.txt"),

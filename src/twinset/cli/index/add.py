@@ -59,7 +59,7 @@ def _tell(name: str, documents: int, kind: str, found: dict[str, Any]) -> None:
             ("added", "added"),
             ("replaced", f"replaced: their {KINDS.get(kind, 'text')}s have changed"),
             ("unchanged", "unchanged"),
-            ("empty", f"of these empty: no {LACKING.get(kind, 'word')}, so no query finds them"),
+            ("empty", f"of these empty: no {LACKING.get(kind, 'words')}, so no query finds them"),
             ("undecoded", "of these with invalid UTF-8 (replaced)"),
             ("unreadable", "unreadable, skipped"),
         )
