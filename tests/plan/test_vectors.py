@@ -260,7 +260,7 @@ def test_nonsense_is_refused(words: dict[str, Any], said: str) -> None:
 
 def test_given_tables_that_cannot_reach_the_recall_say_so() -> None:
     with pytest.warns(
-        PlanWarning, match="less than the recall of 0.99 asked for; more tables, more probes or fewer bits"
+        PlanWarning, match="less than the requested recall of 0.99; more tables, more probes or fewer bits"
     ):
         plan = vector_plan(0.9, 0.99, dimensions=64, method="hyperplane", functions=16, probes=0, tables=3)
     assert plan.tables == 3

@@ -13,7 +13,7 @@ from twinset.errors import OptionError
 from twinset.options import DedupOptions
 
 
-@click.command("dedup", cls=flags.Command)
+@click.command("dedup", cls=flags.Command, short_help="Remove near-duplicates.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @flags.flags_of(DedupOptions)
 @flags.output("Folder for the result; needed unless --dry-run.")

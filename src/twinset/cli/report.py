@@ -12,7 +12,7 @@ from twinset.options.checks import shown_size
 from twinset.options.results import ReportOptions
 
 
-@click.command("report", cls=flags.Command)
+@click.command("report", cls=flags.Command, short_help="Write a result as one HTML page.")
 @click.argument("folder", metavar="OUT")
 @flags.flags_of(ReportOptions)
 @flags.output("File for the report, ending in .html.", required=True)

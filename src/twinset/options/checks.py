@@ -136,7 +136,7 @@ def length() -> Check:
             raise ValueError
         return got
 
-    return Check(_or_none(run, none=True), "a number of 0 or more", float)
+    return Check(_or_none(run, none=True), "a number, 0 or more", float)
 
 
 def choice(*choices: str) -> Check:
@@ -285,5 +285,5 @@ def _shingle(value: Any) -> str:
 switch = Check(_switch, "True or False", bool, in_help=False)
 path = Check(_path, "the path of a folder", in_help=False)
 index_place = Check(_index, "the path of an index, its URL (postgresql://…), or an open twinset.Index", in_help=False)
-encoding_name = Check(_encoding, "an encoding of text that Python knows, such as utf-8, latin-1 or gb18030")
+encoding_name = Check(_encoding, "a text encoding known to Python, such as utf-8, latin-1 or gb18030")
 shingle_spec = Check(_shingle, SHINGLE_ALLOWED)

@@ -45,8 +45,8 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
     )
     top: int | None = option(
         None,
-        "Report only the N most similar items of each item (as left). For vectors and pictures at any distance, unless "
-        "--threshold or --distance is given.",
+        "For each item (column left), report only the N most similar ones. For vectors and pictures at any distance, "
+        "unless --threshold or --distance is given.",
         checks.whole(1, 10_000, none=True),
         "N",
         default_words="every pair, once",

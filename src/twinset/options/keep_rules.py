@@ -110,5 +110,5 @@ def _normal_form(value: Any) -> str:
     return ",".join(f"{rule}:{column}" if column else rule for rule, column in parse_keep(value))
 
 
-KEEP = ("Rules that choose the document to keep of a cluster.", Check(_normal_form, ALLOWED), "RULES")
+KEEP = ("Rules that choose which document of a cluster is kept.", Check(_normal_form, ALLOWED), "RULES")
 """Help, check and metavar of the option ``keep``."""

@@ -55,7 +55,7 @@ class ReadOptions(ItemOptions):
     on_error: str = option(
         "replace",
         "Handling of unreadable data. replace: undecodable bytes become U+FFFD and are counted, malformed rows stop "
-        "the run; stop: both stop the run; skip: malformed rows and files without read permission are skipped, "
+        "the run; stop: both stop the run; skip: malformed rows and files that cannot be read are skipped, "
         "counted and named.",
         checks.choice("replace", "stop", "skip"),
     )

@@ -178,7 +178,7 @@ def plan(
     made = _made(asked, *_choose(asked, asked.recall / (1 - _loss(asked))))
     if made.reached < asked.recall:
         warnings.warn(
-            f"{made}, less than the recall of {asked.recall:g} asked for; more bands or fewer rows find more",
+            f"{made}, less than the requested recall of {asked.recall:g}; more bands or fewer rows find more",
             PlanWarning,
             stacklevel=2,
         )

@@ -223,7 +223,7 @@ def vector_plan(
     made = best if tables is not None or best.method == "exact" else _with_tables(best, _MANY)
     if made.reached < recall:
         warnings.warn(
-            f"{made}, less than the recall of {recall:g} asked for; more tables, more probes or fewer"
+            f"{made}, less than the requested recall of {recall:g}; more tables, more probes or fewer"
             f" {_WORDS[made.method]} find more",
             PlanWarning,
             stacklevel=2,

@@ -121,6 +121,6 @@ def estimate_plan(
         return EstimatePlan(threshold, recall, n_hashes, low, each)
     found = EstimatePlan(threshold, recall, n_hashes, n_bands or n_hashes // (rows or 1), rows or 1)
     warnings.warn(
-        PlanWarning(f"{found}: less than the recall asked for, {recall:g}; leave out --bands and --rows"), stacklevel=3
+        PlanWarning(f"{found}: less than the requested recall, {recall:g}; leave out --bands and --rows"), stacklevel=3
     )
     return found
