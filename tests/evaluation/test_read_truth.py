@@ -55,9 +55,9 @@ def test_objects_will_do() -> None:
     assert read_truth([(1, "b")]).first.to_pylist() == ["1"]
     assert read_truth({"a": 3, "b": None}).second.to_pylist() == ["3", None]
     assert read_truth(pa.table({"left": ["a"], "right": ["b"]})).kind == "pairs"
-    with pytest.raises(SourceError, match="a float is no truth: give a path, a list of pairs"):
+    with pytest.raises(SourceError, match="a float is not a truth: give a path, a list of pairs"):
         read_truth(1.5)
-    with pytest.raises(RowError, match=r"the truth, row 1, counted from 0: this is no pair: .*'c'.*allowed is two ids"):
+    with pytest.raises(RowError, match=r"the truth, row 1, counted from 0: not a pair: .*'c'.*allowed is two ids"):
         read_truth([("a", "b"), ("c",)])
 
 
@@ -74,7 +74,7 @@ def test_objects_will_do() -> None:
         ("t.csv", "", SourceError, "cannot be read as CSV: Empty CSV file"),
         ("t.csv", b"left,right\n\xff\xfe,b\n", SourceError, "cannot be read as CSV: .*UTF8"),
         ("t.parquet", "left,right\n", SourceError, "cannot be read as Parquet"),
-        ("t.jsonl", '{"left": "a"\n', RowError, r"t\.jsonl, line 1: this is no JSON"),
+        ("t.jsonl", '{"left": "a"\n', RowError, r"t\.jsonl, line 1: not JSON"),
         ("t.jsonl", '["a", "b"]\n', RowError, r"t\.jsonl, line 1: a line must be an object"),
         ("t.jsonl", '{"left": "a", "right": 0.5}\n', RowError, r"t\.jsonl, row 0, counted from 0: right is '0\.5', a"),
         ("t.jsonl", '{"left": "a", "right": true}\n', RowError, "right is 'True', a bool"),

@@ -73,7 +73,7 @@ def decode(data: bytes, encoding: str) -> tuple[str, bool]:
         text, replaced = data.decode(encoding, "replace"), True
     text = text.removeprefix("\ufeff")
     if not text.isascii():
-        # Some codecs let through half a surrogate pair, which no UTF-8 can hold.
+        # Some codecs let through half a surrogate pair, which UTF-8 cannot encode.
         clean = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         return clean, replaced or clean != text
     return text, replaced

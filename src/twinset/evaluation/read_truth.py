@@ -79,7 +79,7 @@ def read_truth(given: object) -> Truth:
     if isinstance(given, (list, tuple)):
         return _told_apart(_table(_halves(given), "the truth"), "the truth")
     raise SourceError(
-        f"a {type(given).__name__} is no truth: give a path, a list of pairs of ids, a mapping from id to cluster, "
+        f"a {type(given).__name__} is not a truth: give a path, a list of pairs of ids, a mapping from id to cluster, "
         f"or a table with {ALLOWED}"
     )
 
@@ -88,7 +88,7 @@ def _halves(rows: Iterable[Any]) -> dict[str, list[Any]]:
     left, right = [], []
     for number, row in enumerate(rows):
         if not isinstance(row, (list, tuple)) or len(row) != 2:
-            raise RowError(f"this is no pair: {str(row)[:60]!r}; allowed is two ids", where=at_row("the truth", number))
+            raise RowError(f"not a pair: {str(row)[:60]!r}; allowed is two ids", where=at_row("the truth", number))
         left.append(row[0])
         right.append(row[1])
     return {"left": left, "right": right}
@@ -114,7 +114,7 @@ def _strings(values: list[Any], column: str, name: str) -> Any:
     try:
         return pa.array(texts, pa.large_string())
     except UnicodeEncodeError as error:
-        raise SourceError(f"{column} holds half of a surrogate pair, which no UTF-8 can hold", where=name) from error
+        raise SourceError(f"{column} holds half of a surrogate pair, which UTF-8 cannot encode", where=name) from error
 
 
 def _from_file(path: Path, name: str) -> pa.Table:
@@ -170,7 +170,7 @@ def _json_lines(path: Path, name: str) -> pa.Table:
             try:
                 row = orjson.loads(line)
             except orjson.JSONDecodeError as error:
-                raise RowError(f"this is no JSON: {error.msg}", where=at_line(name, number)) from error
+                raise RowError(f"not JSON: {error.msg}", where=at_line(name, number)) from error
             if not isinstance(row, dict):
                 raise RowError('a line must be an object such as {"left": …, "right": …}', where=at_line(name, number))
             for key in row.keys() - columns.keys():

@@ -52,11 +52,11 @@ def _refuse_the_other(recorded: StoredResult, asked: RecutOptions) -> None:
     if was.by_distance and asked.threshold is not None:
         raise OptionError(
             f"threshold is {asked.threshold:g}, and {_name(recorded)} is one of {was.item_flag}, whose pairs have a "
-            f"distance, no similarity; give --distance, from 0 to {was.farthest:g}"
+            f"distance, not a similarity; give --distance, from 0 to {was.farthest:g}"
         )
     if not was.by_distance and asked.distance is not None:
         raise OptionError(
-            f"distance is {asked.distance:g}, and the pairs of {_name(recorded)} have a similarity, no distance; "
+            f"distance is {asked.distance:g}, and the pairs of {_name(recorded)} have a similarity, not a distance; "
             f"give --threshold, from {was.least:g} to 1"
         )
 

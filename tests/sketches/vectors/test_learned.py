@@ -208,7 +208,7 @@ def test_compressed_files_that_are_damaged_are_refused(tmp_path: Path) -> None:
 def test_files_with_objects_are_never_opened(tmp_path: Path) -> None:
     path = tmp_path / "objects.npz"
     np.savez(path, about=np.array([{"a": 1}], object), allow_pickle=True)
-    with pytest.raises(StateError, match=r"objects\.npz: this is no file of learned codes"):
+    with pytest.raises(StateError, match=r"objects\.npz: not a file of learned codes"):
         load(path)
 
 

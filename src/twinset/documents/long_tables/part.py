@@ -93,7 +93,7 @@ class GroupsPart(Part):
         if names:
             rules = either([rule.name for rule in rules_for("groups")])
             raise OptionError(
-                f"--keep by the column {sorted(names)[0]!r} needs one value an item, and a group of rows has many; "
+                f"--keep by the column {sorted(names)[0]!r} needs one value per item, and a group of rows has many; "
                 f"allowed is {rules}"
             )
 
@@ -164,7 +164,7 @@ class GroupsPart(Part):
         """The stored groups; the rows are read and grouped first if need be."""
         self.prepare(_one_by_one)
         if self._laid is None:
-            raise SourceError("the groups could not be laid down", where=self.name)
+            raise SourceError("the groups could not be written to the scratch folder", where=self.name)
         return self._laid
 
     @property

@@ -156,8 +156,8 @@ class PostgresBackend(Backend):
                     f"{found[0][0]}, from {found[0][1] or 'the same machine'}, connected {found[0][2]}" if found else ""
                 )
                 raise BusyError(
-                    f"{self.name}: another writer holds the index ({who or 'it has just let go'}); waited {timeout:g} "
-                    "s: wait longer with --timeout, or end that one"
+                    f"{self.name}: another writer holds the index ({who or 'unknown process'}); waited {timeout:g} "
+                    "s: wait longer with --timeout, or stop the other writer"
                 )
             time.sleep(_PAUSE)
         said = f"twinset, {doing}, process {os.getpid()} on {socket.gethostname()}"
@@ -351,7 +351,7 @@ def _parsed(url: str) -> tuple[str, str, str]:
     if not schema or "\0" in schema or len(schema.encode()) > 63 or schema.startswith(("pg_", "$user")):
         raise OptionError(
             f"schema is {schema!r}; allowed is a name of 1 to 63 bytes that does not begin with pg_ or $user, which "
-            "PostgreSQL keeps for itself"
+            "PostgreSQL reserves"
         )
     rest = urlencode([(name, value) for name, value in parameters if name != "schema"], quote_via=quote)
     address = urlunsplit((parts.scheme, parts.netloc, parts.path, rest, ""))
@@ -379,7 +379,7 @@ def _translate_errors(name: str) -> Iterator[None]:
     except (errors.DiskFull, errors.OutOfMemory) as error:
         raise OutputError(f"{name}: {_first(error)}; what was committed before is safe") from error
     except (errors.DataCorrupted, errors.IndexCorrupted) as error:
-        raise DamagedError(f"{name} is damaged: {_first(error)}; put a back-up in its place") from error
+        raise DamagedError(f"{name} is damaged: {_first(error)}; restore a backup") from error
     except errors.ReadOnlySqlTransaction as error:
         raise OutputError(f"{name} cannot be written to: {_first(error)}") from error
     except errors.InsufficientPrivilege as error:

@@ -178,21 +178,21 @@ def from_arrays(arrays: Mapping[str, npt.NDArray[np.generic]], where: str = "the
     """
     about = arrays.get("about")
     if about is None or about.shape != (2,) or about.dtype != np.int64 or about[0] != FORMAT:
-        raise StateError(f"{where}: these are no learned codes of format {FORMAT}; fit them anew")
+        raise StateError(f"{where}: not learned codes of format {FORMAT}; fit them again")
     sizes: dict[str, int] = {}
     for name, (kind, shape) in _SHAPES.items():
         found = arrays.get(name)
         if found is None or found.dtype != kind or found.ndim != len(shape):
-            raise StateError(f"{where}: the array {name!r} is missing or of another kind; fit the codes anew")
+            raise StateError(f"{where}: the array {name!r} is missing or of another kind; fit the codes again")
         for letter, size in zip(shape, found.shape, strict=True):
             if sizes.setdefault(letter, size) != size or size == 0:
-                raise StateError(f"{where}: the array {name!r} has a length of {size}; fit the codes anew")
+                raise StateError(f"{where}: the array {name!r} has a length of {size}; fit the codes again")
     named = {name: np.ascontiguousarray(arrays[name]) for name in _SHAPES}
     method, floats = int(about[1]), ("mean", "directions", "lows", "spans")
     if not 0 <= method < len(METHODS) or not all(np.isfinite(named[name]).all() for name in floats):
-        raise StateError(f"{where}: these are no learned codes of format {FORMAT}; fit them anew")
+        raise StateError(f"{where}: not learned codes of format {FORMAT}; fit them again")
     if named["places"].min() < 0 or named["places"].max() >= sizes["m"] or named["waves"].min() < 0:
-        raise StateError(f"{where}: a bit has no direction; fit the codes anew")
+        raise StateError(f"{where}: a bit has no direction; fit the codes again")
     return LearnedCodes(METHODS[method], **named)
 
 
@@ -227,7 +227,7 @@ def load(path: str | os.PathLike[str]) -> LearnedCodes:
     except FileNotFoundError:
         raise StateError(f"{name}: there is no such file; give the file that was written by save") from None
     except _UNREADABLE as error:
-        raise StateError(f"{name}: this is no file of learned codes, or it is damaged; fit them anew") from error
+        raise StateError(f"{name}: not a file of learned codes, or damaged; fit them again") from error
     return from_arrays(arrays, name)
 
 
