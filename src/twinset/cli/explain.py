@@ -34,10 +34,7 @@ class ExplainCommand(flags.Command):
 
 
 @click.command(
-    "explain",
-    cls=ExplainCommand,
-    options_metavar="[OPTIONS]",
-    short_help="Explain a removal, or how two texts differ.",
+    "explain", cls=ExplainCommand, options_metavar="[OPTIONS]", short_help="Explain a removal, or how two texts differ."
 )
 @click.argument("arguments", nargs=-1, metavar="A B | OUT ID [ID]")
 @click.option("--string", "strings", multiple=True, metavar="TEXT", cls=flags.Flag, help="A text; give two.")
@@ -188,11 +185,7 @@ def _print_explanation(explanation: Explanation, left: str, right: str, options:
         texts.print_difference(explanation, ours, theirs, _context(options))
     most = None if options.full else options.shingles
     texts.print_shingles(
-        (
-            (f"only in {ours}", only_left, "-"),
-            (f"only in {theirs}", only_right, "+"),
-            ("in both", shared, " "),
-        ),
+        ((f"only in {ours}", only_left, "-"), (f"only in {theirs}", only_right, "+"), ("in both", shared, " ")),
         most,
         explanation.unit,
     )

@@ -33,11 +33,11 @@ def command(sources: tuple[str, ...], output: str, quiet: bool, as_json: bool, *
     with run.watched(quiet, "jobs.sketch") as progress:
         import twinset
 
-        made = twinset.sketch(*sources, output=output, progress=progress, **given)
+        result = twinset.sketch(*sources, output=output, progress=progress, **given)
     if as_json:
-        show.as_json(made.summary)
+        show.as_json(result.summary)
     elif not quiet:
-        _print_summary(output, made.summary, made.scheme)
+        _print_summary(output, result.summary, result.scheme)
 
 
 def _print_summary(output: str, summary: dict[str, Any], scheme: Any) -> None:

@@ -82,9 +82,7 @@ class Options:
         `result_only` omits options that cannot change a result (threads, memory, scratch, batch, force), so that two
         runs with equal dictionaries on equal sources have equal results.
         """
-        return {
-            name: _plain(getattr(self, name)) for name, word in self.words() if word.result or not result_only
-        }
+        return {name: _plain(getattr(self, name)) for name, word in self.words() if word.result or not result_only}
 
 
 def _unknown(name: str, known: Mapping[str, Word]) -> str:

@@ -66,10 +66,7 @@ class EvaluateOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
         False, "Use the exact join as the truth: every pair that reaches the threshold.", checks.switch
     )
     sweep: str | None = option(
-        None,
-        "Measure at several thresholds, with one run at the lowest.",
-        Check(_sweep, SWEEP_ALLOWED),
-        "A:B:STEP",
+        None, "Measure at several thresholds, with one run at the lowest.", Check(_sweep, SWEEP_ALLOWED), "A:B:STEP"
     )
     cluster: str = option(
         "leader", *(getattr(dict(DedupOptions.words())["cluster"], name) for name in ("help", "check"))

@@ -24,11 +24,7 @@ __all__ = [
     "WriteOptions",
 ]
 
-_TIMEOUT = (
-    "Seconds to wait for another writer.",
-    checks.whole(0, 86_400),
-    "SECONDS",
-)
+_TIMEOUT = ("Seconds to wait for another writer.", checks.whole(0, 86_400), "SECONDS")
 _ITEM_WORDS = dict(ItemOptions.words())
 
 _TEXTS, _SETS = ("text",), ("text", "items")

@@ -148,20 +148,12 @@ class ItemOptions(Options):
     group: str | None = option(
         None, "Long tables: rows with the same value in this column are one set.", checks.column(none=True), "COLUMN"
     )
-    item: str | None = option(
-        None, "With --group: column of the elements.", checks.column(none=True), "COLUMN"
-    )
+    item: str | None = option(None, "With --group: column of the elements.", checks.column(none=True), "COLUMN")
     weight: str | None = option(
-        None,
-        "With --group or --items: column of the weights of the elements.",
-        checks.column(none=True),
-        "COLUMN",
+        None, "With --group or --items: column of the weights of the elements.", checks.column(none=True), "COLUMN"
     )
     codes: str | None = option(
-        None,
-        "Column of bit codes: whole numbers, bytes or hexadecimal digits.",
-        checks.column(none=True),
-        "COLUMN",
+        None, "Column of bit codes: whole numbers, bytes or hexadecimal digits.", checks.column(none=True), "COLUMN"
     )
     vectors: str | None = option(
         None,

@@ -87,11 +87,7 @@ class ArrivalOptions(Options):
         "PATH|URL",
     )
     timeout: int = option(
-        30,
-        "With --index: seconds to wait for another writer.",
-        checks.whole(0, 86_400),
-        "SECONDS",
-        result=False,
+        30, "With --index: seconds to wait for another writer.", checks.whole(0, 86_400), "SECONDS", result=False
     )
 
 
@@ -110,10 +106,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         default_words="the threshold, or the distance",
     )
     keep: str = option("first", *KEEP)
-    cluster: str = option(
-        "leader",
-        *CLUSTER,
-    )
+    cluster: str = option("leader", *CLUSTER)
     copy: bool = option(
         False, "For a folder of files: copy the kept files, too; by default they are only listed.", checks.switch
     )

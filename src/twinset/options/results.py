@@ -27,9 +27,7 @@ class ExplainOptions(ShingleOptions):
     title: ClassVar[str] = "Explanation"
 
     encoding: str = option("utf-8", "Encoding of the two files.", checks.encoding_name, "NAME")
-    context: int = option(
-        6, "Equal words to show around each difference.", checks.whole(0, 1_000_000), "N"
-    )
+    context: int = option(6, "Equal words to show around each difference.", checks.whole(0, 1_000_000), "N")
     full: bool = option(False, "Show all words and all shingles.", checks.switch)
     shingles: int = option(8, "Shingles to show of each kind.", checks.whole(0, 1_000_000), "N")
     source: tuple[str, ...] = option((), *_SOURCE)
@@ -57,17 +55,10 @@ class RecutOptions(RunOptions):
         default_words="as in OUT",
     )
     rows: int | None = option(
-        None,
-        "Find the threshold or distance that leaves about N rows.",
-        checks.whole(0, 2**32, none=True),
-        "N",
+        None, "Find the threshold or distance that leaves about N rows.", checks.whole(0, 2**32, none=True), "N"
     )
-    keep: str | None = option(
-        None, KEEP[0], checks.optional(KEEP[1]), KEEP[2], default_words="as in OUT"
-    )
-    cluster: str | None = option(
-        None, CLUSTER[0], checks.optional(CLUSTER[1]), default_words="as in OUT"
-    )
+    keep: str | None = option(None, KEEP[0], checks.optional(KEEP[1]), KEEP[2], default_words="as in OUT")
+    cluster: str | None = option(None, CLUSTER[0], checks.optional(CLUSTER[1]), default_words="as in OUT")
     source: tuple[object, ...] = option(
         (),
         "New path of a SOURCE of OUT that has moved; give all sources, in their original order.",
@@ -82,9 +73,7 @@ class RecutOptions(RunOptions):
             raise OptionError("items are compared by --threshold or by --distance; leave one of them out")
         for name, value in (("threshold", self.threshold), ("distance", self.distance)):
             if value is not None and self.rows is not None:
-                raise OptionError(
-                    f"{name} is {value:g} and rows is {self.rows}: each decides the other; leave one out"
-                )
+                raise OptionError(f"{name} is {value:g} and rows is {self.rows}: each decides the other; leave one out")
 
 
 @dataclass(frozen=True, kw_only=True)

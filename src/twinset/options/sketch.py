@@ -92,11 +92,7 @@ class SketchOptions(SketchRunOptions, ShingleOptions, ReadOptions):
         128, "Hashes per sketch.", checks.whole(1, MOST_BOTTOM + 1), "K", flags=("--hashes", "--n-hashes")
     )
     bits: int | None = option(
-        None,
-        "With --sketch simhash: bits per code.",
-        Check(_bits, "64 or 128", int),
-        "N",
-        default_words="64",
+        None, "With --sketch simhash: bits per code.", Check(_bits, "64 or 128", int), "N", default_words="64"
     )
     weights: str | None = option(
         None,

@@ -175,12 +175,7 @@ class RunOptions(Options):
     title: ClassVar[str] = "Work"
 
     threads: int | None = option(
-        None,
-        "Number of threads.",
-        checks.whole(1, 4096, none=True),
-        "N",
-        default_words="all cores",
-        result=False,
+        None, "Number of threads.", checks.whole(1, 4096, none=True), "N", default_words="all cores", result=False
     )
     memory: int | None = option(
         None,

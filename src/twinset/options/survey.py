@@ -51,9 +51,6 @@ class CurveOptions(SurveyOptions):
         (), "Also draw the S-curve of these bands and rows, such as 20x5.", _several, "BxR"
     )
     family: tuple[str, ...] = option(
-        (),
-        "Also draw the S-curves of L tables of K bits, each a number or a range, such as 5,1-50.",
-        _several,
-        "K,L",
+        (), "Also draw the S-curves of L tables of K bits, each a number or a range, such as 5,1-50.", _several, "K,L"
     )
     force: bool = option(False, "Replace an existing file of --plot.", checks.switch, result=False)

@@ -49,10 +49,10 @@ def change(
     if as_json:
         show.as_json({"index": name, "documents": documents, **found})
     elif not quiet:
-        _tell(name, documents, kind, found)
+        _print_counts(name, documents, kind, found)
 
 
-def _tell(name: str, documents: int, kind: str, found: dict[str, Any]) -> None:
+def _print_counts(name: str, documents: int, kind: str, found: dict[str, Any]) -> None:
     rows = [
         (found[key], words)
         for key, words in (

@@ -212,10 +212,7 @@ def audit(result: Mapping[str, Any] | None, missed_in: str | None = None) -> lis
         return [first + "no pairs to find (identical copies excluded)"]
     recall, low, high = (_short(result[name]) for name in ("recall", "low", "high"))
     within = f"95 %: {low} to {high}" if result["low"] < result["high"] else "all documents were compared"
-    lines = [
-        f"{first}{result['found']:,} of their {count(result['pairs'], 'pair')} found, "
-        f"recall {recall} ({within})"
-    ]
+    lines = [f"{first}{result['found']:,} of their {count(result['pairs'], 'pair')} found, recall {recall} ({within})"]
     missed = result["pairs"] - result["found"]
     if missed:
         first_of = next(iter(result["missed"]))

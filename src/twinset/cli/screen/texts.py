@@ -25,7 +25,7 @@ def print_difference(explanation: Explanation, left: str, right: str, context: i
     """Print the words that differ with some equal words around them; long equal runs are folded."""
     from rich.text import Text
 
-    console = _console()
+    console = show.console()
     hunks = explanation.hunks(context)
     console.print()
     if not any(part.words == 0 for hunk in hunks for part in hunk.parts):
@@ -43,13 +43,11 @@ def print_difference(explanation: Explanation, left: str, right: str, context: i
             _columns(console, _side(hunk.parts, 0, console), _side(hunk.parts, 1, console))
 
 
-def print_shingles(
-    groups: Iterable[tuple[str, Sequence[str], str]], most: int | None, unit: str = "shingle"
-) -> None:
+def print_shingles(groups: Iterable[tuple[str, Sequence[str], str]], most: int | None, unit: str = "shingle") -> None:
     """Print shingles or elements of sets by group, up to `most` of each."""
     from rich.text import Text
 
-    console = _console()
+    console = show.console()
     for title, shingles, mark in groups:
         shown = shingles if most is None else shingles[:most]
         console.print()
@@ -73,10 +71,6 @@ def clean(text: str) -> str:
     """
     line = re.sub(r"\s+", " ", text)
     return "".join(one if one.isprintable() or one in _JOINERS else "·" for one in line)
-
-
-def _console() -> Console:
-    return show.console()
 
 
 def _side(parts: Sequence[Part], side: int, console: Console) -> Text:

@@ -159,14 +159,7 @@ def fitting(width: int, name: int, parts: Sequence[int]) -> tuple[int, int]:
 
 
 def _bars() -> Bars:
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        ProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.table import Column
     from rich.text import Text
 
