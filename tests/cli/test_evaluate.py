@@ -103,7 +103,7 @@ def test_mistakes_are_one_line(run: Run, corpus: Path, tmp_path: Path) -> None:
         (("--truth", "truth.csv"), "twinset: truth.csv: the truth must have the columns left and right"),
         (("--truth", "none.csv"), "twinset: none.csv: there is no such file"),
         ((), "twinset: the truth is either a file (--truth FILE) or the exact join (--exact); neither is given"),
-        (("--exact", "--sweep", "1:0:1"), "twinset: --sweep is '1:0:1'; allowed is FIRST:LAST:STEP"),
+        (("--exact", "--sweep", "1:0:1"), "twinset: --sweep is '1:0:1'; allowed: FIRST:LAST:STEP"),
         (("--exact", "--sweep", "0.5:0.9:0.1", "--threshold", "0.7"), "twinset: threshold 0.7 and sweep"),
     ):
         done = run("evaluate", corpus, *words)

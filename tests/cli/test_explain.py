@@ -149,9 +149,9 @@ def test_a_source_that_moved(run: Run, out: Path, corpus: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["a.txt"], "1 file and 0 strings to explain; allowed are two files"),
-        (["OUT"], "followed by 0 ids; allowed are one or two"),
-        (["OUT", "a", "b", "c"], "followed by 3 ids; allowed are one or two"),
+        (["a.txt"], "1 file and 0 strings to explain; allowed: two files"),
+        (["OUT"], "followed by 0 ids; allowed: one or two"),
+        (["OUT", "a", "b", "c"], "followed by 3 ids; allowed: one or two"),
         (["OUT", "-5"], "No such option '-5'. Write an id that begins with - after --, as in: twinset explain OUT"),
         (["OUT", "--jsno"], "Did you mean '--json'? Write an id that begins with - after --"),
         (["OUT", "nothing-like-it"], "there is no document 'nothing-like-it'"),

@@ -305,12 +305,12 @@ def test_duckdb() -> None:
 @pytest.mark.parametrize(
     ("results", "words", "kind", "message"),
     [
-        ([], {"threshold": 0}, twinset.OptionError, "threshold is 0; allowed is a number above 0 and up to 1"),
+        ([], {"threshold": 0}, twinset.OptionError, "threshold is 0; allowed: a number above 0 and up to 1"),
         ([], {"threshold": float("nan")}, twinset.OptionError, "threshold is nan; allowed"),
         ([], {"treshold": 0.5}, twinset.OptionError, "did you mean 'threshold'?"),
         ([], {"recall": 0.9}, twinset.OptionError, "unknown option 'recall'"),
-        ([], {"shingle": "words"}, twinset.OptionError, "shingle is 'words'; allowed is word:K or char:K"),
-        ([], {"text": 3}, twinset.OptionError, "text is 3; allowed is the name of a key or column, or a function"),
+        ([], {"shingle": "words"}, twinset.OptionError, "shingle is 'words'; allowed: word:K or char:K"),
+        ([], {"text": 3}, twinset.OptionError, "text is 3; allowed: the name of a key or column, or a function"),
         ([], {"text": ""}, twinset.OptionError, "text is ''; allowed"),
         ([], {"text": None}, twinset.OptionError, "text is None; allowed"),
         ([{"a": "x", "b": "y"}], {}, twinset.ColumnError, "results[0]: there is no key 'text'; the keys are 'a', 'b'"),

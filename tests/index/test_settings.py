@@ -49,7 +49,7 @@ def test_opening_with_other_options_is_refused(where: str) -> None:
         assert str(OPTIONS["seed"]) not in str(raised.value)
     with pytest.raises(OptionError, match="unknown option 'treshold'; did you mean 'threshold'"):
         twinset.Index.open(where, treshold=0.7)
-    with pytest.raises(OptionError, match="threshold is 7; allowed is"):
+    with pytest.raises(OptionError, match="threshold is 7; allowed:"):
         twinset.Index.open(where, threshold=7)
     twinset.Index.open(where).close()
 

@@ -146,7 +146,7 @@ def test_outputs(tmp_path: Path) -> None:
         twinset.sketch(output, output=output, force=True)
     with pytest.raises(OutputError, match="is a source and the output"):
         twinset.find_pairs(output, output=output, force=True)
-    with pytest.raises(OptionError, match=r"allowed is a name that ends in \.parquet"):
+    with pytest.raises(OptionError, match=r"allowed: a name that ends in \.parquet"):
         twinset.sketch(["one"], output=tmp_path / "few.csv")
     assert [path.name for path in tmp_path.iterdir()] == ["few.parquet"]
 

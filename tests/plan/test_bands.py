@@ -190,7 +190,7 @@ def test_a_recall_out_of_reach_is_a_warning_with_what_is_reached() -> None:
 )
 def test_nonsense_is_refused_with_what_is_allowed(words: dict[str, float]) -> None:
     (name,) = words
-    with pytest.raises(OptionError, match=rf"^{name} is .*; allowed is a (whole )?number"):
+    with pytest.raises(OptionError, match=rf"^{name} is .*; allowed: a (whole )?number"):
         twinset.plan(**words)  # type: ignore[arg-type]
 
 

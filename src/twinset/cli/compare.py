@@ -29,7 +29,7 @@ def command(files: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **v
     if len(files) + len(strings) != 2 or len(files) == 1:
         raise OptionError(
             f"{show.count(len(files), 'file')} and {show.count(len(strings), 'string')} to compare; "
-            "allowed are two files, or --string twice"
+            "allowed: two files, or --string twice"
         )
     left, right = strings or [text_of(name, options.encoding) for name in files]
     import twinset

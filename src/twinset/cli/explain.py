@@ -63,7 +63,7 @@ def _explain_texts(
 ) -> None:
     if len(files) + len(strings) != 2 or len(files) == 1:
         raise OptionError(
-            f"{show.count(len(files), 'file')} and {show.count(len(strings), 'string')} to explain; allowed are "
+            f"{show.count(len(files), 'file')} and {show.count(len(strings), 'string')} to explain; allowed: "
             "two files, --string twice, or a result folder with one or two ids"
         )
     if options.source:
@@ -82,7 +82,7 @@ def _explain_texts(
 
 def _explain_result(arguments: tuple[str, ...], given: dict[str, Any], options: ExplainOptions, as_json: bool) -> None:
     if len(arguments) not in (2, 3):
-        raise OptionError(f"{arguments[0]} is followed by {len(arguments) - 1} ids; allowed are one or two")
+        raise OptionError(f"{arguments[0]} is followed by {len(arguments) - 1} ids; allowed: one or two")
     for name, _ in (*ShingleOptions.words(), ("encoding", None)):
         if name in given:
             raise OptionError(

@@ -88,7 +88,7 @@ def _halves(rows: Iterable[Any]) -> dict[str, list[Any]]:
     left, right = [], []
     for number, row in enumerate(rows):
         if not isinstance(row, (list, tuple)) or len(row) != 2:
-            raise RowError(f"not a pair: {str(row)[:60]!r}; allowed is two ids", where=at_row("the truth", number))
+            raise RowError(f"not a pair: {str(row)[:60]!r}; allowed: two ids", where=at_row("the truth", number))
         left.append(row[0])
         right.append(row[1])
     return {"left": left, "right": right}
@@ -108,7 +108,7 @@ def _strings(values: list[Any], column: str, name: str) -> Any:
             texts.append(str(value))
         else:
             raise RowError(
-                f"{column} is {str(value)[:60]!r}, a {type(value).__name__}; allowed are strings and whole numbers",
+                f"{column} is {str(value)[:60]!r}, a {type(value).__name__}; allowed: strings and whole numbers",
                 where=at_row(name, number),
             )
     try:
@@ -120,7 +120,7 @@ def _strings(values: list[Any], column: str, name: str) -> Any:
 def _from_file(path: Path, name: str) -> pa.Table:
     ending = path.suffix.lower()
     if ending not in ENDINGS:
-        raise SourceError(f"cannot tell the format of the truth; allowed are {', '.join(ENDINGS)}", where=name)
+        raise SourceError(f"cannot tell the format of the truth; allowed: {', '.join(ENDINGS)}", where=name)
     if not path.exists():
         raise SourceError("there is no such file; --truth names a file of pairs or of clusters", where=name)
     try:
@@ -227,7 +227,7 @@ def _as_text(column: Any, label: str, name: str) -> Any:
         column, kind = column.cast(kind.value_type), kind.value_type
     texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_integer)
     if not (pa.types.is_null(kind) or any(is_kind(kind) for is_kind in texts)):
-        raise ColumnError(f"{label!r} holds {kind}; allowed are strings and whole numbers", where=name)
+        raise ColumnError(f"{label!r} holds {kind}; allowed: strings and whole numbers", where=name)
     if isinstance(column, pa.Array):
         return column.cast(pa.large_string())
     return pa.concat_arrays(

@@ -64,7 +64,7 @@ def open_index(where: object, *, read_only: bool = False) -> Iterator[Index]:
             yield index
     else:
         raise OptionError(
-            f"index is a {type(where).__name__}; allowed is the path of an index, its URL (postgresql://…), or an open "
+            f"index is a {type(where).__name__}; allowed: the path of an index, its URL (postgresql://…), or an open "
             "twinset.Index"
         )
 
@@ -92,8 +92,8 @@ def dedup_options(given: dict[str, Any], index: Index) -> DedupOptions:
     options = DedupOptions.of(**{**given, **inherited, "threshold": threshold, "index": index.name})
     if options.floor is not None and options.floor > options.threshold:
         raise OptionError(
-            f"floor is {options.floor:g}, above the threshold, {options.threshold:g}; allowed is a number up to the "
-            "threshold: lower the floor or raise the threshold"
+            f"floor is {options.floor:g}, above the threshold, {options.threshold:g}; allowed: a number up to the "
+            "threshold; lower the floor or raise the threshold"
         )
     if options.least < made.threshold:
         name = "threshold" if options.floor is None else "floor"

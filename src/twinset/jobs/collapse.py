@@ -179,7 +179,7 @@ def _table_of(results: Any, options: CollapseOptions) -> pa.Table | None:
     if not (hasattr(results, "__arrow_c_stream__") or hasattr(results, "__arrow_c_array__")):
         return None
     if not isinstance(options.text, str):
-        raise OptionError("text is a function, and these results are a table; allowed is the name of a column")
+        raise OptionError("text is a function, and these results are a table; allowed: the name of a column")
     if isinstance(results, (pa.Array, pa.ChunkedArray)):
         return pa.table({options.text: results})
     try:

@@ -223,7 +223,7 @@ def _check_place(place: Path | None, options: SketchOptions, sources: tuple[obje
     if place is None:
         return
     if place.suffix != ".parquet":
-        raise OptionError(f"the output is {str(place)!r}; allowed is a name that ends in .parquet")
+        raise OptionError(f"the output is {str(place)!r}; allowed: a name that ends in .parquet")
     new_file(place, options.force)
     for one in sources:
         if (

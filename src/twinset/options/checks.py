@@ -44,7 +44,7 @@ class Check:
         except OptionError:
             raise  # more specific than the message below
         except (ValueError, TypeError, OverflowError, LookupError) as error:
-            raise OptionError(f"{name} is {shown_value(value)}; allowed is {self.allowed}") from error
+            raise OptionError(f"{name} is {shown_value(value)}; allowed: {self.allowed}") from error
 
     def parse(self, name: str, text: str) -> Any:
         """Parse and check a value of the command line."""
@@ -53,7 +53,7 @@ class Check:
         except (ValueError, OverflowError) as error:
             if isinstance(error, OptionError):
                 raise
-            raise OptionError(f"{name} is {shown_value(text)}; allowed is {self.allowed}") from error
+            raise OptionError(f"{name} is {shown_value(text)}; allowed: {self.allowed}") from error
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ def parse_size(value: int | str) -> int:
         return value
     found = re.fullmatch(r"(?aix) \s* (\d+(?:\.\d*)?|\.\d+) \s* ([kmgt]?) (i?) b? \s*", str(value))
     if not found or isinstance(value, bool) or (found[3] and not found[2]):
-        raise OptionError(f"{shown_value(value)} is not a size; allowed is {SIZE_ALLOWED}")
+        raise OptionError(f"{shown_value(value)} is not a size; allowed: {SIZE_ALLOWED}")
     return int(float(found[1]) * (1024 if found[3] else 1000) ** _UNITS[found[2].lower()])
 
 
@@ -238,7 +238,7 @@ def parse_shingle(spec: str) -> tuple[str, int]:
     """
     found = re.fullmatch(r"(word|char):(\d{1,5})", spec, re.ASCII) if isinstance(spec, str) else None
     if not found or not 1 <= int(found[2]) <= 10000:
-        raise OptionError(f"shingle is {shown_value(spec)}; allowed is {SHINGLE_ALLOWED}")
+        raise OptionError(f"shingle is {shown_value(spec)}; allowed: {SHINGLE_ALLOWED}")
     return found[1], int(found[2])
 
 

@@ -38,7 +38,7 @@ def parse_sweep(text: str) -> tuple[float, ...]:
     except (ValueError, ArithmeticError, AttributeError, InvalidOperation):
         right = False
     if not right:
-        raise OptionError(f"sweep is {str(text)[:60]!r}; allowed is {SWEEP_ALLOWED}")
+        raise OptionError(f"sweep is {str(text)[:60]!r}; allowed: {SWEEP_ALLOWED}")
     return tuple(float(first + step * number) for number in range(count))
 
 

@@ -155,7 +155,7 @@ class IndexOptions(PlanOptions, ShingleOptions):
         if self.sample and self.learned is None:
             raise OptionError("sample has no meaning without learned codes; give --learned itq, or leave it out")
         if self.bits is not None and self.bits % 8:
-            raise OptionError(f"bits is {self.bits}; allowed is a multiple of 8")
+            raise OptionError(f"bits is {self.bits}; allowed: a multiple of 8")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -93,7 +93,7 @@ def parse_text(spec: str) -> TextColumn:
     """
     found = re.fullmatch(r"(?s)(.+?)(?:,((?:word|char):\d+))?(?:,(\d{1,3}))?", spec)
     if not found or (found[3] is not None and not 1 <= int(found[3]) <= 100):
-        raise OptionError(f"text is {spec!r}; allowed is {_TEXTS_ALLOWED}, the weight from 1 to 100")
+        raise OptionError(f"text is {spec!r}; allowed: {_TEXTS_ALLOWED}, the weight from 1 to 100")
     if found[2] is not None:
         parse_shingle(found[2])
     return TextColumn(found[1], found[2], int(found[3] or 1))

@@ -144,19 +144,19 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         if self.by_distance:
             if floor < self.reach:
                 raise OptionError(
-                    f"floor is {floor:g}, below the distance, {self.reach:g}; allowed is the distance or more: raise "
+                    f"floor is {floor:g}, below the distance, {self.reach:g}; allowed: the distance or more; raise "
                     "the floor or lower the distance"
                 )
             if self.measure == "bits" and floor % 1:
                 raise OptionError(f"floor is {floor:g}; codes differ in a whole number of bits")
             return
         if not 0 < floor <= 1:
-            raise OptionError(f"floor is {floor:g}; allowed is {_FLOOR}")
+            raise OptionError(f"floor is {floor:g}; allowed: {_FLOOR}")
         # With an index, the threshold may be the index's own, which is not known here.
         if floor > self.threshold and self.index is None:
             raise OptionError(
-                f"floor is {floor:g}, above the threshold, {self.threshold:g}; allowed is a number up to the "
-                "threshold: lower the floor or raise the threshold"
+                f"floor is {floor:g}, above the threshold, {self.threshold:g}; allowed: a number up to the "
+                "threshold; lower the floor or raise the threshold"
             )
 
     @property

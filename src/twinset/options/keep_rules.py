@@ -84,11 +84,11 @@ def parse_keep(chain: str) -> RuleChain:
         name, colon, column = part.strip().partition(":")
         rule = KEEP_RULES.get(name)
         if rule is None:
-            raise OptionError(f"keep is {shown}: {name!r} is not a rule; allowed is {ALLOWED}")
+            raise OptionError(f"keep is {shown}: {name!r} is not a rule; allowed: {ALLOWED}")
         if rule.column and not column:
             raise OptionError(f"keep is {shown}: {name} needs a column, such as {name}:date")
         if colon and not rule.column:
-            raise OptionError(f"keep is {shown}: {name} takes no column; allowed is {ALLOWED}")
+            raise OptionError(f"keep is {shown}: {name} takes no column; allowed: {ALLOWED}")
         if (name, column or None) in rules:
             raise OptionError(f"keep is {shown}: {part.strip()!r} appears twice; leave one out")
         if rules and KEEP_RULES[rules[-1][0]].final:

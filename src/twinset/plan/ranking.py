@@ -177,7 +177,7 @@ def banded(words: str) -> Curve:
     """
     found = re.fullmatch(r"(?a)\s*(\d{1,5})\s*[x×*]\s*(\d{1,5})\s*", words, re.IGNORECASE)
     if not found or not all(1 <= int(number) <= 65536 for number in found.groups()):
-        raise OptionError(f"--compare is {words!r}; allowed is {COMPARE_ALLOWED}")
+        raise OptionError(f"--compare is {words!r}; allowed: {COMPARE_ALLOWED}")
     bands, rows = int(found[1]), int(found[2])
     return Curve(f"{bands}×{rows}", bands, rows)
 
@@ -195,14 +195,14 @@ def families(words: str) -> list[Curve]:
     """
     found = re.fullmatch(r"(?a)\s*(\d{1,5})(?:-(\d{1,5}))?\s*,\s*(\d{1,5})(?:-(\d{1,5}))?\s*", words)
     if not found:
-        raise OptionError(f"--family is {words!r}; allowed is {FAMILY_ALLOWED}")
+        raise OptionError(f"--family is {words!r}; allowed: {FAMILY_ALLOWED}")
     bits = range(int(found[1]), int(found[2] or found[1]) + 1)
     tables = range(int(found[3]), int(found[4] or found[3]) + 1)
     if not bits or not tables or bits[0] < 1 or tables[0] < 1 or bits[-1] > 1000 or tables[-1] > 65536:
-        raise OptionError(f"--family is {words!r}; allowed is {FAMILY_ALLOWED}")
+        raise OptionError(f"--family is {words!r}; allowed: {FAMILY_ALLOWED}")
     if len(bits) * len(tables) > MOST_CURVES:
         raise OptionError(
-            f"--family is {words!r}, which is {len(bits) * len(tables):,} curves; allowed are at most {MOST_CURVES}"
+            f"--family is {words!r}, which is {len(bits) * len(tables):,} curves; allowed: at most {MOST_CURVES}"
         )
     return [Curve(f"k={k} L={count}", count, k) for k in bits for count in tables]
 

@@ -30,7 +30,7 @@ def write_report(recorded: StoredResult, path: Path | str, options: ReportOption
     """Write the report of a result; the file appears whole or not at all."""
     place = Path(path)
     if place.suffix.lower() not in ENDINGS:
-        raise OptionError(f"the report is {str(place)!r}; allowed is a name that ends in {' or '.join(ENDINGS)}")
+        raise OptionError(f"the report is {str(place)!r}; allowed: a name that ends in {' or '.join(ENDINGS)}")
     new_file(place, options.force)
     page = made(recorded, options)
     with replace_atomically(place) as new:

@@ -75,7 +75,7 @@ def test_a_dry_run_says_the_index_and_its_size_and_changes_nothing(call: Call, n
         ("--threshold 0.5", "threshold is 0.5, and the index news.twinset was planned for 0.8: a document at"),
         ("--against today.jsonl", "--against has no meaning with --index"),
         ("--by id", "--by has no meaning with --index"),
-        ("--timeout x", "--timeout is 'x'; allowed is a whole number from 0 to 86400"),
+        ("--timeout x", "--timeout is 'x'; allowed: a whole number from 0 to 86400"),
     ],
 )
 def test_what_does_not_go_with_an_index_is_refused(call: Call, news: Path, words: str, message: str) -> None:

@@ -48,7 +48,7 @@ def test_a_folder_of_pictures(call: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--shingle wrd:3", "twinset: --shingle is 'wrd:3'; allowed is word:K or char:K"),
+        ("--shingle wrd:3", "twinset: --shingle is 'wrd:3'; allowed: word:K or char:K"),
         ("--keep nope", "twinset: --keep is 'nope': 'nope' is not a rule"),
         ("--bands 20 --rows 10 --hashes 100", "twinset: --bands × --rows is 20 × 10 = 200, more than --hashes"),
         ("--threshold 0.7 --floor 0.9", "twinset: --floor is 0.9, above the threshold, 0.7"),

@@ -55,7 +55,7 @@ def as_codes(codes: npt.NDArray[np.uint64]) -> Codes:
     """
     if codes.dtype != np.uint64 or codes.ndim not in (1, 2) or (codes.ndim == 2 and codes.shape[1] == 0):
         raise OptionError(
-            f"codes are {codes.dtype} of shape {codes.shape}; allowed is uint64 of shape (n,) or (n, words);"
+            f"codes are {codes.dtype} of shape {codes.shape}; allowed: uint64 of shape (n,) or (n, words);"
             " pad shorter codes with zeros"
         )
     return codes if codes.ndim == 2 else codes[:, None]
@@ -283,7 +283,7 @@ def _sides(*codes: Codes) -> list[Side]:
 
 def _checked(distance: int, side: Side) -> int:
     if distance < 0:
-        raise OptionError(f"distance is {distance}; allowed is a number of bits, 0 or more")
+        raise OptionError(f"distance is {distance}; allowed: a number of bits, 0 or more")
     return min(distance, 64 * len(side.codes))
 
 

@@ -88,7 +88,7 @@ class CodeTables:
         at distance 65535.
         """
         if k < 1:
-            raise OptionError(f"k is {k}; allowed is 1 or more")
+            raise OptionError(f"k is {k}; allowed: 1 or more")
         asked = self._laid_out(queries)
         numbers = np.full((len(asked), k), NOBODY, np.uint32)
         distances = np.full((len(asked), k), 0xFFFF, np.uint16)
@@ -177,5 +177,5 @@ def _subsets(width: int, radius: int) -> int:
 
 def _distance(distance: int, words: int) -> int:
     if distance < 0:
-        raise OptionError(f"distance is {distance}; allowed is a number of bits, 0 or more")
+        raise OptionError(f"distance is {distance}; allowed: a number of bits, 0 or more")
     return min(distance, 64 * words)

@@ -94,7 +94,7 @@ class GroupsPart(Part):
             rules = either([rule.name for rule in rules_for("groups")])
             raise OptionError(
                 f"--keep by the column {sorted(names)[0]!r} needs one value per item, and a group of rows has many; "
-                f"allowed is {rules}"
+                f"allowed: {rules}"
             )
 
     @property

@@ -350,7 +350,7 @@ def _parsed(url: str) -> tuple[str, str, str]:
     schema = dict(parameters).get("schema", SCHEMA)
     if not schema or "\0" in schema or len(schema.encode()) > 63 or schema.startswith(("pg_", "$user")):
         raise OptionError(
-            f"schema is {schema!r}; allowed is a name of 1 to 63 bytes that does not begin with pg_ or $user, which "
+            f"schema is {schema!r}; allowed: a name of 1 to 63 bytes that does not begin with pg_ or $user, which "
             "PostgreSQL reserves"
         )
     rest = urlencode([(name, value) for name, value in parameters if name != "schema"], quote_via=quote)

@@ -120,11 +120,11 @@ def fit(sample: Vectors, bits: int, method: str = "itq", seed: int = 1) -> Learn
     ([0, 0], [1, 2])
     """
     if method not in METHODS:
-        raise OptionError(f"method is {method!r}; allowed is {' or '.join(METHODS)}")
+        raise OptionError(f"method is {method!r}; allowed: {' or '.join(METHODS)}")
     if not 1 <= bits <= MOST_BITS:
-        raise OptionError(f"bits is {bits}; allowed is a whole number from 1 to {MOST_BITS}")
+        raise OptionError(f"bits is {bits}; allowed: a whole number from 1 to {MOST_BITS}")
     if len(sample) < 2:
-        raise OptionError(f"the sample has {len(sample)} vectors; allowed is 2 or more, and some thousands are better")
+        raise OptionError(f"the sample has {len(sample)} vectors; allowed: 2 or more, and some thousands are better")
     mean = sample.mean(axis=0, dtype=np.float64)
     principal = _principal(sample, mean, min(bits, sample.shape[1]))
     if method == "itq":
