@@ -1,16 +1,16 @@
 """Twinset finds near-duplicates: documents in; verified pairs, clusters and clean data out.
 
-    twinset.find_pairs(source, …)    every pair of documents at least as similar as the threshold
-    twinset.dedup(source, …)         the clean collection, and a reason for every document removed
-    twinset.open_result(folder)      a result of dedup, opened again
-    twinset.compare(a, b, …)         two documents, exactly
-    twinset.collapse(results, …)     search results, near-duplicates folded under their first appearance
-    twinset.explain(a, b, …)         what two documents share, and where they differ
-    twinset.evaluate(source, …)      how well they are found, against a truth or the exact join
+    twinset.find_pairs(source, …)    find every pair of documents at least as similar as the threshold
+    twinset.dedup(source, …)         remove near-duplicates, with a reason for every removal
+    twinset.open_result(folder)      open a result of dedup
+    twinset.compare(a, b, …)         compare two documents exactly
+    twinset.collapse(results, …)     fold near-duplicate search results under their first appearance
+    twinset.explain(a, b, …)         show what two documents share, and where they differ
+    twinset.evaluate(source, …)      measure precision and recall against a truth or the exact join
     twinset.Index                    an index on disk or in a database: add, query, update, remove
     twinset.VectorIndex              an index of vectors in memory
-    twinset.sketch(source, …)        sketches to keep, to merge and to compare later, without the documents
-    twinset.plan(…)                  the hashes, bands and rows behind a threshold and a recall
+    twinset.sketch(source, …)        make sketches, to merge and compare them without the documents
+    twinset.plan(…)                  choose hashes, bands and rows for a threshold and a recall
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ __all__ = [
     "sketch",
 ]
 
-# Imported when first asked for. Most need Arrow and Numba, which `twinset --help` does not wait for; and the command
-# can handle Ctrl-C only after this module is loaded.
+# Imported on first use: most need Arrow and Numba, which would delay `twinset --help`, and the command handles Ctrl-C
+# only after this module is loaded.
 _LAZY = {
     "Index": "index.index", "Plan": "plan", "SimHashes": "jobs.codes", "Sketches": "jobs.sketch",
     "VectorIndex": "index.in_memory",
@@ -109,7 +109,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """The package: its `plan` is the function, although there is a folder of that name."""
+    """The package, whose attribute `plan` is the function and not the subpackage."""
 
     @property
     def plan(self) -> Any:
@@ -118,7 +118,7 @@ class _Package(ModuleType):
 
     @plan.setter
     def plan(self, folder: ModuleType) -> None:
-        """Leave the name to the function when the import system sets it to the folder."""
+        """Ignore the subpackage that the import system assigns."""
 
 
 sys.modules[__name__].__class__ = _Package

@@ -1,4 +1,4 @@
-"""What Twinset raises.
+"""The exceptions and warnings of Twinset.
 
 ::
 
@@ -10,16 +10,16 @@
         │   ├── RowError         one malformed row
         │   └── DuplicateIdError an id that appears twice
         ├── OutputError          the output exists, cannot be written, or there is no space left
-        ├── StateError           a damaged or foreign state or spill file, or one that another run holds
-        │   ├── DamagedError     an index that is damaged, or no index at all
-        │   └── BusyError        an index that another writer holds
-        ├── UnknownIdError       an id that the index does not hold
+        ├── StateError           a damaged or foreign state or spill file, or one locked by another run
+        │   ├── DamagedError     a damaged index, or a file that is not an index
+        │   └── BusyError        an index locked by another writer
+        ├── UnknownIdError       an id that is not in the index
         └── MissingError         an optional package is not installed
 
     UserWarning
     ├── CacheWarning             compiled kernels cannot be cached
     ├── NormalizationWarning     an index whose texts were normalised differently
-    └── PlanWarning              explicit hashes, bands or rows that cannot reach the recall asked for
+    └── PlanWarning              explicit hashes, bands or rows that cannot reach the requested recall
 
 The library raises these; only the command line catches them.
 """
@@ -48,7 +48,7 @@ __all__ = [
 
 
 class TwinsetError(Exception):
-    """Anything that Twinset raises on purpose; its text is one clear line."""
+    """Base class of all errors of Twinset; the message is one line."""
 
 
 class OptionError(TwinsetError, ValueError):
@@ -63,7 +63,7 @@ class SourceError(TwinsetError):
     message
         What is wrong, what is allowed and what to do.
     where
-        The place: ``"file"``, ``"file, line 4"`` or ``"file, row 3, counted from 0"``; empty where there is none.
+        The place: ``"file"``, ``"file, line 4"`` or ``"file, row 3, counted from 0"``; empty if unknown.
 
     Examples
     --------
@@ -78,14 +78,14 @@ class SourceError(TwinsetError):
 
     @classmethod
     def half_a_pair(cls, what: str, error: UnicodeEncodeError) -> SourceError:
-        """Make the error for a string of a program that cannot be written down."""
+        """Make the error for a string with an unpaired surrogate, which cannot be encoded."""
         return cls(
-            f"{what} holds half of a surrogate pair ({error.object[error.start]!r} at {error.start}), which no UTF-8 "
-            "can hold; take it out, or decode the text another way"
+            f"{what} holds half of a surrogate pair ({error.object[error.start]!r} at {error.start}), which UTF-8 "
+            "cannot encode; remove it, or decode the text another way"
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The default would rebuild from the joined text, and so lose the place.
+        # The default would use the joined text and lose `where`.
         return type(self), (self.message, self.where)
 
 
@@ -108,7 +108,7 @@ class DuplicateIdError(SourceError):
 
     @classmethod
     def of(cls, id: str, first: tuple[str, int], second: tuple[str, int]) -> DuplicateIdError:
-        """Make the error from the id and the two places where it stands, each a name and a row counted from 0."""
+        """Make the error from the id and its two places, each a name and a row counted from 0."""
         one, other = (f"{name}, row {row}" for name, row in (first, second))
         return cls(
             f"the id {id!r} appears twice: {one}, and {other} (counted from 0); name a column of unique ids with --id"
@@ -120,19 +120,19 @@ class OutputError(TwinsetError):
 
 
 class StateError(TwinsetError):
-    """A damaged or foreign state or spill file, or one that another run holds."""
+    """A damaged or foreign state or spill file, or one locked by another run."""
 
 
 class DamagedError(StateError):
-    """An index that is damaged, or a file that is no index."""
+    """A damaged index, or a file that is not an index."""
 
 
 class BusyError(StateError):
-    """An index that another writer holds."""
+    """An index locked by another writer."""
 
 
 class UnknownIdError(TwinsetError):
-    """An id that the index does not hold."""
+    """An id that is not in the index."""
 
 
 class MissingError(TwinsetError):
@@ -146,7 +146,7 @@ class MissingError(TwinsetError):
 
     @classmethod
     def of(cls, package: str, extra: str) -> MissingError:
-        """Make the error with its one install message."""
+        """Make the error with the command to install the package."""
         name = package.partition("[")[0]
         return cls(
             f'this needs the package {name}: pip install "{package}", or install Twinset again with its extra [{extra}]'
@@ -154,7 +154,7 @@ class MissingError(TwinsetError):
 
 
 class CacheWarning(UserWarning):
-    """Compiled kernels cannot be cached: the folder for them is not the user's own, or cannot be written to."""
+    """Compiled kernels cannot be cached: their folder is owned by another user, or not writable."""
 
 
 class NormalizationWarning(UserWarning):
@@ -162,4 +162,4 @@ class NormalizationWarning(UserWarning):
 
 
 class PlanWarning(UserWarning):
-    """Explicit hashes, bands or rows that cannot reach the recall asked for."""
+    """Explicit hashes, bands or rows that cannot reach the requested recall."""

@@ -1,4 +1,4 @@
-"""Where the six nouns meet: the Arrow schemas of the tables and the shapes of the buffers that pass between steps."""
+"""The Arrow schemas of the tables, and the types of the buffers that the steps exchange."""
 
 from __future__ import annotations
 
@@ -10,24 +10,21 @@ import numpy.typing as npt
 import pyarrow as pa
 
 HASH_SCHEME = 1
-"""Version of every value that hashing gives: tokens, shingles, sketches, band keys.
-
-Golden values in the tests hold it fast.
-"""
+"""Version of all hash values: tokens, shingles, sketches, band keys. Golden values in the tests fix it."""
 
 MOST_DIMENSIONS = 1 << 16
-"""Numbers in a vector."""
+"""Maximum number of dimensions of a vector."""
 
 MOST_TOTAL = 1e300
-"""The most that the weights of a set may add up to: two such sets together are still a number."""
+"""Maximum sum of the weights of a set; the sum of two sets is still finite."""
 
 @dataclass(frozen=True)
 class ScoreColumn:
-    """A column that a measure has for a pair, with its name in each table that shows it.
+    """A score column of a measure, with its name in each table.
 
-    `answer` is its name in what an index answers, where left is the query. `swapped` names the column that takes its
-    place when left and right change sides. `equal` is its value for equal items. The first column of a measure is the
-    score itself, which ``--flag`` shows, too.
+    `answer` is its name in the answers of an index, where left is the query. `swapped` is the column that replaces it
+    when left and right change sides. `equal` is its value for equal items. The first column of a measure is the score
+    itself, which ``--flag`` shows, too.
     """
 
     name: str
@@ -38,7 +35,7 @@ class ScoreColumn:
     swapped: str
 
     def field(self, table: str, *, nullable: bool = False) -> pa.Field:
-        """The column in a table: ``"name"`` for pairs, ``"removed"`` or ``"answer"``."""
+        """Return the field of a table: ``"name"`` for pairs, ``"removed"`` or ``"answer"``."""
         return pa.field(getattr(self, table), self.type, nullable=nullable)
 
 
@@ -61,13 +58,13 @@ SCORES: dict[str, tuple[ScoreColumn, ...]] = {
         _score("estimate", pa.bool_(), False),
     ),
 }
-"""What is known of a pair under each measure; every table of pairs, removed documents and answers is derived from it.
+"""The score columns of each measure, from which the tables of pairs, removed documents and answers are derived.
 
-Pairs of sketches have an estimate, its standard error, and whether it is an estimate at all.
+Pairs of sketches have an estimate, its standard error, and a flag that marks estimates.
 """
 
 DISTANCES = frozenset(measure for measure, columns in SCORES.items() if columns[0].name == "distance")
-"""Measures by which less is nearer."""
+"""Measures for which smaller is nearer."""
 
 
 CLUSTERS = pa.schema(
@@ -101,33 +98,33 @@ DOCUMENTS = pa.schema(
         pa.field("shingles", pa.uint32(), nullable=False),
     ]
 )
-"""Every document by number, those compared against last: where it stands (a row of sources.parquet, and a row there),
-of which SOURCE argument it is, what became of it (read, empty or unreadable: 0, 1, 2), the first document of equal
-content, its characters, and its shingles, repeated ones counted."""
+"""Every document by number, those of ``--against`` last: `part` is a row of sources.parquet and `row` a row of that
+source, `source` the number of the SOURCE argument, `status` 0 for read, 1 for empty and 2 for unreadable, `content` the
+first document of equal content, `length` the characters, `shingles` the shingles with repeats."""
 
 
 def pairs_schema(measure: str) -> pa.Schema:
-    """The columns of pairs.parquet, and of missed.parquet, under a measure: ids and scores."""
+    """Return the columns of pairs.parquet and missed.parquet: ids and scores."""
     ids = (pa.field(side, pa.string(), nullable=False) for side in ("left", "right"))
     return pa.schema([*ids, *(column.field("name") for column in SCORES[measure])])
 
 
 def earlier_schema() -> pa.Schema:
-    """The columns of earlier.parquet: `left` is the document of the index, `right` the new one."""
+    """Return the columns of earlier.parquet: `left` is the document of the index, `right` the new one."""
     return pairs_schema("jaccard")
 
 
 def removed_schema(measure: str) -> pa.Schema:
-    """The columns of removed.parquet under a measure: scores of the pair of a removed document and its kept one."""
+    """Return the columns of removed.parquet: ids and scores of a removed document and its kept one."""
     ids = (pa.field(name, pa.string(), nullable=False) for name in ("id", "because_of"))
     return pa.schema([*ids, *(column.field("removed") for column in SCORES[measure])])
 
 
 def answers_schema(measure: str) -> pa.Schema:
-    """The columns of what an index answers under a measure.
+    """Return the columns of the answers of an index.
 
-    `estimate` says whether the scores are estimates, `recall` is the least probability with which a document this
-    similar is found.
+    `estimate` says whether the scores are estimates. `recall` is the minimum probability of finding a document of this
+    similarity.
     """
     return pa.schema(
         [
@@ -140,25 +137,25 @@ def answers_schema(measure: str) -> pa.Schema:
 
 
 def flags_schema(measure: str) -> pa.Schema:
-    """The columns that ``--flag`` adds under a measure."""
+    """Return the columns that ``--flag`` adds."""
     score = SCORES[measure][0].field("name", nullable=True)
     return pa.schema([pa.field("cluster", pa.string()), pa.field("duplicate_of", pa.string()), score])
 
 
 def swap_sides(scores: Scores, measure: str) -> Scores:
-    """The scores of pairs whose left and right change places."""
+    """Return the scores of pairs with left and right swapped."""
     return {column.name: scores[column.swapped] for column in SCORES[measure]}
 
 
 def equal_scores(measure: str, count: int) -> Scores:
-    """The scores of pairs of equal items."""
+    """Return the scores of pairs of equal items."""
     return {one.name: np.full(count, one.equal, one.type.to_pandas_dtype()) for one in SCORES[measure]}
 
 
 def sketches_schema(slots: int | None) -> pa.Schema:
-    """The columns of a file of sketches: so many slots of 32 bits, or hashes of 64 bits, as many as there are.
+    """Return the columns of a file of sketches: `slots` slots of 32 bits, or for None a list of 64-bit hashes.
 
-    Shingles are counted with repeats, and not known (null) of merged sketches.
+    Shingles are counted with repeats, and null for merged sketches.
     """
     sketch = pa.list_(pa.uint64()) if slots is None else pa.list_(pa.uint32(), slots)
     return pa.schema(
@@ -171,7 +168,7 @@ def sketches_schema(slots: int | None) -> pa.Schema:
 
 
 def codes_schema(bits: int) -> pa.Schema:
-    """The columns of a file of SimHash codes: a whole number of 64 bits, or the bytes of 128; null of an empty item."""
+    """Return the columns of a file of SimHash codes: an integer of 64 bits or 16 bytes; null for an empty item."""
     return pa.schema(
         [
             pa.field("id", pa.string(), nullable=False),
@@ -186,14 +183,14 @@ Places = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
 Sketches = npt.NDArray[np.uint32]
 Numbers = npt.NDArray[np.uint32]
-"""Documents by their number: the order in which they were read, from 0."""
+"""Document numbers, from 0 in the order of reading."""
 Shares = npt.NDArray[np.float64]
 Scores = dict[str, npt.NDArray[Any]]
-"""Scores of pairs by the name of their column; see `SCORES`."""
+"""Scores of pairs by column name; see `SCORES`."""
 Vectors = npt.NDArray[np.float32]
-"""(n, d): one vector a row."""
+"""(n, d): one vector per row."""
 Codes = npt.NDArray[np.uint64]
-"""(n, words): one bit code a row, 64 bits a word; shorter codes are filled up with zeros."""
+"""(n, words): one bit code per row, 64 bits per word; shorter codes are padded with zeros."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +215,7 @@ class Shingles:
 
 @dataclass(frozen=True)
 class WeightedSets:
-    """Elements by their hashes, with their weights: those of set i are at offsets[i] to offsets[i+1]."""
+    """Hashes and weights of elements: those of set i are at offsets[i] to offsets[i+1]."""
 
     offsets: Places
     hashes: Hashes
@@ -227,11 +224,11 @@ class WeightedSets:
 
 @dataclass(frozen=True)
 class Moves:
-    """The keys of some vectors in one hash table, and the moves that lead from there to neighbouring keys.
+    """The keys of some vectors in one hash table, and the moves from them to neighbouring keys.
 
-    keys uint64 (n). costs float32 (n, m): the cheaper a move, the likelier a similar vector made it. turns uint64
-    (n, m), or (1, m) where they are the same for all: what the move XORs into the key. groups uint8 (m): of the moves
-    of one group only one can be made.
+    keys uint64 (n). costs float32 (n, m): the cheaper a move, the more likely it leads to a similar vector. turns
+    uint64 (n, m), or (1, m) if equal for all: the bits that the move XORs into the key. groups uint8 (m): the moves of
+    a group exclude each other.
     """
 
     keys: Hashes

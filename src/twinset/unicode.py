@@ -1,8 +1,7 @@
-"""What Twinset knows of each code point, from a table that ships with it.
+"""Properties of the code points, from a table in the package.
 
-The table is a file, not the running Python's `unicodedata`, so that the same text has the same words and the same
-hashes whatever Python it meets. `python -m twinset.unicode` writes the table anew from the running Python; that is a
-change of the hash scheme.
+The table is a file and not the `unicodedata` of the running Python, so that a text has the same words and hashes with
+every version of Python. `python -m twinset.unicode` rewrites the table, which changes the hash scheme.
 """
 
 import functools
@@ -20,8 +19,8 @@ _TABLE = Path(__file__).with_name("unicode.txt")
 
 
 def class_of(point: int, composing: frozenset[int]) -> int:
-    """The class bits of one code point, from the running Python's Unicode database."""
-    from twinset import textbook  # only who writes the table waits for it
+    """Compute the class bits of a code point from the Unicode database of the running Python."""
+    from twinset import textbook  # only needed to write the table
 
     character = chr(point)
     word = WORD if textbook.is_word_character(character) else 0
@@ -34,7 +33,7 @@ def class_of(point: int, composing: frozenset[int]) -> int:
 
 
 def composing_points() -> frozenset[int]:
-    """Code points that may join the one before them under NFC (the property NFC_Quick_Check=Maybe)."""
+    """Return the code points that may compose with the previous one under NFC (NFC_Quick_Check=Maybe)."""
     points = {*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)}  # Hangul vowels and finals join by rule
     for point in range(POINTS):
         parts = unicodedata.decomposition(chr(point)).split()
@@ -44,7 +43,7 @@ def composing_points() -> frozenset[int]:
 
 
 def write_table() -> None:
-    """Runs of code points with equal class and combining class, one a line, in hexadecimal."""
+    """Write the runs of code points with equal class and combining class, one per line, in hexadecimal."""
     composing = composing_points()
     both = [(class_of(point, composing), unicodedata.combining(chr(point))) for point in range(POINTS)]
     lines = [f"# Unicode {unicodedata.unidata_version}: last code point of a run, class bits, combining class"]
@@ -67,17 +66,17 @@ def _tables() -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
 
 
 def version() -> str:
-    """The version of Unicode that the table was made from."""
+    """Return the Unicode version of the table."""
     return _TABLE.read_text(encoding="ascii").partition(":")[0].removeprefix("# Unicode ")
 
 
 def classes() -> npt.NDArray[np.uint8]:
-    """Class bits (WORD, SINGLE, SPACE, UNSETTLED) of every code point."""
+    """Return the class bits (WORD, SINGLE, SPACE, UNSETTLED) of every code point."""
     return _tables()[0]
 
 
 def combining() -> npt.NDArray[np.uint8]:
-    """Canonical combining class of every code point."""
+    """Return the canonical combining class of every code point."""
     return _tables()[1]
 
 

@@ -1,4 +1,4 @@
-"""Counts and shares in words: one way of writing them for every screen, page and message."""
+"""Write counts, shares and places in the same way on screens, pages and in messages."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Sequence
 __all__ = ["DIGITS", "MARGIN", "at_line", "at_row", "counted", "either", "reason", "share"]
 
 DIGITS = 4
-"""Digits of a similarity, wherever one is shown."""
+"""Digits of a displayed similarity."""
 
 MARGIN = 1e-9
-"""Of a last digit: what the product of a share and a power of ten may be too small by."""
+"""Rounding error of a share times a power of ten, as a fraction of the last digit."""
 
 
 def counted(number: int, one: str, more: str | None = None) -> str:
-    """Write a count of things.
+    """Write a count with its noun.
 
     Examples
     --------
@@ -37,9 +37,9 @@ def either(names: Sequence[str]) -> str:
 
 
 def share(value: float, digits: int = DIGITS) -> str:
-    """Write a similarity, or another share of one, cut after so many digits and never rounded up.
+    """Write a similarity or another share, truncated and never rounded up.
 
-    So nothing but all is written as 1, and what is below a threshold is not written as if it had reached it.
+    So only 1 is written as 1, and a value below a threshold is never written as the threshold.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def share(value: float, digits: int = DIGITS) -> str:
 
 
 def at_line(name: str, line: int) -> str:
-    """Name a line of a file, as an editor counts them.
+    """Name a line of a file, counted from 1.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def at_line(name: str, line: int) -> str:
 
 
 def at_row(name: str, row: int) -> str:
-    """Name a row of a file or table, as ids such as news.jsonl:3 do: from 0, headers and blank lines left out.
+    """Name a row of a file or table, counted from 0 without headers and blank lines, as in the id news.jsonl:3.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def at_row(name: str, row: int) -> str:
 
 
 def reason(error: BaseException) -> str:
-    """Give the first line of what an exception says: Arrow's may have several, and a message of ours has one.
+    """Return the first line of the message of an exception; those of Arrow may have several.
 
     Examples
     --------

@@ -162,7 +162,7 @@ def test_demo_leaves_what_is_there_alone(run: Run, tmp_path: Path) -> None:
     (tmp_path / "OUT").mkdir()
     done = run("demo", "-o", "OUT")
     assert done.returncode == 2
-    assert "name a folder that is not" in done.stderr
+    assert "OUT exists; choose another folder" in done.stderr
     assert list((tmp_path / "OUT").iterdir()) == []
 
 
@@ -257,7 +257,7 @@ def test_pairs_tell_what_could_not_be_read(run: Run, tmp_path: Path) -> None:
     rows = [b'{"id":"a","text":"one two three"}', b'{"id":"b","text":', b'{"id":"c","text":"odd \xff byte"}']
     (tmp_path / "in.jsonl").write_bytes(b"\n".join(rows))
     said = run("pairs", "in.jsonl", "--on-error", "skip", "--audit", 0).stderr
-    assert "0 pairs of 3 documents\n1 unreadable: left out, such as in.jsonl:1 (line 2: not JSON: " in said
+    assert "0 pairs of 3 documents\n1 unreadable: skipped, such as in.jsonl:1 (line 2: not JSON: " in said
     assert "1 with bytes that are not text: replaced, such as c\n" in said
     assert run("pairs", "in.jsonl", "--on-error", "skip", "-o", "p.csv").stdout.count("such as") == 2
 

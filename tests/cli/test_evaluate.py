@@ -14,7 +14,7 @@ def test_a_table_and_what_it_means(run: Run, corpus: Path, tmp_path: Path) -> No
     (tmp_path / "truth.csv").write_text("left,right\na,c\na,d\nc,d\nb,nobody\n")
     done = run("evaluate", corpus, "--truth", "truth.csv", "-o", "out", "--sweep", "0.6:0.8:0.1")
     assert done.returncode == 0, done.stderr
-    assert "truth: 1 id of no document (nobody); 1 row left out" in done.stdout
+    assert "truth: 1 unknown id (nobody); 1 row skipped" in done.stdout
     lines = [line.split() for line in done.stdout.splitlines()]
     assert ["0.8", "3", "3", "3", *["1.0000"] * 3, "0.8000"] in lines
     assert ["0.8", *["1.0000"] * 5] in lines
@@ -102,8 +102,8 @@ def test_mistakes_are_one_line(run: Run, corpus: Path, tmp_path: Path) -> None:
     for words, said in (
         (("--truth", "truth.csv"), "twinset: truth.csv: the truth must have the columns left and right"),
         (("--truth", "none.csv"), "twinset: none.csv: there is no such file"),
-        ((), "twinset: the truth is either a file (--truth FILE) or the exact join (--exact); neither of them came"),
-        (("--exact", "--sweep", "1:0:1"), "twinset: --sweep is '1:0:1'; allowed is FIRST:LAST:STEP"),
+        ((), "twinset: the truth is either a file (--truth FILE) or the exact join (--exact); neither is given"),
+        (("--exact", "--sweep", "1:0:1"), "twinset: --sweep is '1:0:1'; allowed: FIRST:LAST:STEP"),
         (("--exact", "--sweep", "0.5:0.9:0.1", "--threshold", "0.7"), "twinset: threshold 0.7 and sweep"),
     ):
         done = run("evaluate", corpus, *words)

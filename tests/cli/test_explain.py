@@ -48,7 +48,7 @@ def test_two_files(run: Run, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for words in (
         "similarity  0.7647  13 of 17 shingles (word:2) are in both",
-        "… 5 words the same …",
+        "… 5 equal words …",
         "[-sold-]",
         "{+let+}",
         "only in a.txt: 2 shingles",
@@ -59,7 +59,7 @@ def test_two_files(run: Run, tmp_path: Path) -> None:
     ):
         assert words in done.stdout, done.stdout
     whole = run("explain", "a.txt", "b.txt", "--shingle", "word:2", "--full").stdout
-    assert "the same …" not in whole
+    assert "equal words …" not in whole
     assert "more;" not in whole
 
 
@@ -75,7 +75,7 @@ def test_a_removed_document(run: Run, out: Path) -> None:
     first, *rest = done.stdout.splitlines()
     assert first.startswith("d was removed: it is 0.")
     assert first.endswith("similar to a, which is kept")
-    assert "also because of that one: 1 document" in rest
+    assert "also because of that document: 1 document" in rest
     assert "[-and-]" in done.stdout
     found = json.loads(run("explain", out, "d", "--json").stdout)
     assert (found["state"], found["cluster"], found["other"]) == ("removed", "a", "a")
@@ -94,7 +94,7 @@ def test_a_removed_document(run: Run, out: Path) -> None:
     [
         ("a", "a is kept\nremoved because of it: 2 documents\n"),
         ("b", "b is kept\nno other document was removed because of it\n"),
-        ("f", "f is kept: it holds no word, and is compared with nothing\n"),
+        ("f", "f is kept: it has no words and was not compared\n"),
         ("c", "the texts are the same"),
     ],
 )
@@ -130,7 +130,7 @@ def test_one_of_a_thing_is_one(run: Run) -> None:
     shown = run("explain", "--string", "Word", "--string", "word", "--shingle", "word:1").stdout
     assert "1 of 1 shingle (word:1) is in both" in shown
     assert "1 of 1 is in the other" in shown
-    assert "the one word is the same; case, signs or spaces differ" in shown
+    assert "the only word is the same; case, punctuation or spaces differ" in shown
 
 
 def test_two_documents_of_a_result(run: Run, out: Path) -> None:
@@ -149,17 +149,17 @@ def test_a_source_that_moved(run: Run, out: Path, corpus: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["a.txt"], "to explain are 1 file and 0 strings; allowed are two files"),
-        (["OUT"], "stand 0 ids; allowed are one or two"),
-        (["OUT", "a", "b", "c"], "stand 3 ids; allowed are one or two"),
-        (["OUT", "-5"], "No such option '-5'. An id that begins with - stands after --, as in: twinset explain OUT"),
-        (["OUT", "--jsno"], "Did you mean '--json'? An id that begins with - stands after --"),
+        (["a.txt"], "1 file and 0 strings to explain; allowed: two files"),
+        (["OUT"], "followed by 0 ids; allowed: one or two"),
+        (["OUT", "a", "b", "c"], "followed by 3 ids; allowed: one or two"),
+        (["OUT", "-5"], "No such option '-5'. Write an id that begins with - after --, as in: twinset explain OUT"),
+        (["OUT", "--jsno"], "Did you mean '--json'? Write an id that begins with - after --"),
         (["OUT", "nothing-like-it"], "there is no document 'nothing-like-it'"),
-        (["OUT", "a", "--shingle", "word:2"], "shingle was set when OUT was made"),
-        (["OUT", "a", "--encoding", "latin-1"], "encoding was set when OUT was made"),
+        (["OUT", "a", "--shingle", "word:2"], "shingle is fixed by OUT"),
+        (["OUT", "a", "--encoding", "latin-1"], "encoding is fixed by OUT"),
         ([".", "a"], "summary.json: there is no such file"),
         (["corpus.jsonl", "absent.txt"], "absent.txt: no such file"),
-        (["corpus.jsonl", "corpus.jsonl", "--source", "x"], "two files have none"),
+        (["corpus.jsonl", "corpus.jsonl", "--source", "x"], "two files have no sources"),
         (["corpus.jsonl", "corpus.jsonl", "--context", "-1"], "--context is -1"),
     ],
 )

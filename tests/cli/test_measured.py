@@ -42,7 +42,7 @@ def test_a_result_of_codes_is_explained(call: Call, codes: Path) -> None:
     told = call("explain", "OUT", "b").out.splitlines()
     assert told[:3] == [
         "b was removed: it is 1 apart from a, which is kept",
-        "also because of that one: 1 document",
+        "also because of that document: 1 document",
         "  0 apart  c",
     ]
     ours, theirs, mark = told[-3:]
@@ -69,7 +69,7 @@ def test_pictures_of_which_no_two_are_a_pair_are_explained(call: Call, tmp_path:
         Image.fromarray(rng.integers(0, 256, (40, 40, 3), np.uint8)).save(tmp_path / name)
     assert call("dedup", "1.png", "2.png", "--images", "-o", "OUT").code == 0
     done = call("explain", "OUT", "1.png", "2.png")
-    assert (done.code, "1.png and 2.png are no pair of that run" in done.out) == (0, True), done.err
+    assert (done.code, "1.png and 2.png are not a pair of that run" in done.out) == (0, True), done.err
 
 
 def test_flags_have_a_distance(call: Call, codes: Path, tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_plans_without_a_source(call: Call) -> None:
     found = call("plan", "--vectors", "--threshold", 0.9, "--json").json
     assert found["reached"] >= 0.99
     assert len(found["curve"]) == 10
-    assert "100,000 vectors of 128 dimensions, which are supposed" in call("plan", "--vectors", "--distance", 1).out
+    assert "100,000 hypothetical vectors of 128 dimensions" in call("plan", "--vectors", "--distance", 1).out
     assert call("plan", "--items", "i", "--weight", "w").out.startswith("128 hashes, 16 bands × 6 rows")
     assert "curves of Jaccard" in call("plan", "--vectors", "--compare", "20x5").refusal
 

@@ -98,7 +98,7 @@ def test_a_run_is_foreseen_from_the_source(run: Run, collection: Path) -> None:
 
 def test_advice_on_the_length_of_a_shingle(run: Run, collection: Path) -> None:
     good = " ".join(run("plan", collection).stdout.split())
-    assert "word:2 is the least word shingle with 1% or less in common by chance; word:5 is long enough." in good
+    assert "word:2 is the shortest word shingle with 1% or less in common by chance; word:5 is long enough." in good
     short = " ".join(run("plan", collection, "--shingle", "char:3").stdout.split())
     assert "char:3 is too short" in short
     values = json.loads(run("plan", collection, "--shingle", "char:3", "--json").stdout)

@@ -61,10 +61,10 @@ def test_so_many_rows(run: Run, out: str) -> None:
     ("words", "told"),
     [
         (("OUT", "--threshold", ".4"), "threshold is 0.4, and pairs below 0.5, the floor of OUT"),
-        (("OUT", "--threshold", "1.5"), "threshold is 1.5; allowed is a number above 0 and up to 1"),
+        (("OUT", "--threshold", "1.5"), "threshold is 1.5; allowed: a number above 0 and up to 1"),
         (("OUT", "--threshold", ".9", "--rows", "3"), "leave one out"),
-        (("OUT", "--keep", "best"), "'best' is no rule"),
-        (("OUT", "--cluster", "best"), "allowed is leader, components or complete"),
+        (("OUT", "--keep", "best"), "'best' is not a rule"),
+        (("OUT", "--cluster", "best"), "allowed: leader, components or complete"),
         (("OUT", "--source", "gone.jsonl"), "gone.jsonl: there is no such file"),
         (("nowhere",), "nowhere/summary.json: there is no such file; name a folder that dedup wrote"),
         (("corpus.jsonl",), "name a folder that dedup wrote"),
@@ -84,14 +84,14 @@ def test_an_output_that_exists_is_refused(run: Run, out: str, tmp_path: Path) ->
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/file").write_text("precious")
     done = run("recut", out, "--threshold", ".9", "-o", "mine", "--force")
-    assert "is no result of an earlier run" in done.stderr
+    assert "is not a result of an earlier run" in done.stderr
     assert (tmp_path / "mine/file").read_text() == "precious"
 
 
 def test_a_moved_and_a_changed_source(run: Run, out: str, corpus: Path, tmp_path: Path) -> None:
     corpus.rename(tmp_path / "moved.jsonl")
     said = run("recut", out, "-o", "NEW").stderr
-    assert "corpus.jsonl: this source is not there any more; say where it is now with --source" in said
+    assert "corpus.jsonl: this source no longer exists; give its new path with --source" in said
     done = run("recut", out, "--source", "moved.jsonl", "-o", "NEW")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "NEW/kept/moved.jsonl").exists()

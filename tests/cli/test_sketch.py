@@ -16,7 +16,7 @@ def test_sketch_then_pairs(call: Call, corpus: Path) -> None:
     assert done.code == 0
     assert done.out.splitlines() == [
         "s.parquet: 6 sketches (fss, 128 hashes)",
-        "  1  of these empty: they hold nothing, and are like nothing",
+        "  1  of these empty, so similar to nothing",
         "next: twinset pairs s.parquet",
     ]
     assert pq.read_table("s.parquet")["id"].to_pylist() == list("abcdef")
@@ -28,9 +28,9 @@ def test_sketch_then_pairs(call: Call, corpus: Path) -> None:
         ['"c"', '"d"'],
     ]
     assert "plan: 128 hashes, 16 bands × 6 rows: a pair estimated at 0.8 is found with probability 0.9925" in found.err
-    assert "3 pairs of 6 sketches, by estimate: none was verified" in found.err
+    assert "3 pairs of 6 sketches (estimated, not verified)" in found.err
     written = call("pairs", "s.parquet", "-o", "pairs.jsonl")
-    assert written.out == "3 pairs of 6 sketches in pairs.jsonl, by estimate: none was verified\n"
+    assert written.out == "3 pairs of 6 sketches in pairs.jsonl (estimated, not verified)\n"
     rows = [json.loads(line) for line in Path("pairs.jsonl").read_text().splitlines()]
     assert all(row["estimate"] and row["standard_error"] > 0 for row in rows)
 
@@ -112,12 +112,12 @@ def test_one_file_of_sketches_against_another(call: Call, corpus: Path) -> None:
     ("words", "said"),
     [
         (("sketch", "corpus.jsonl"), "Missing option '-o'"),
-        (("sketch", "corpus.jsonl", "-o", "s.csv"), "allowed is a name that ends in .parquet"),
-        (("sketch", "corpus.jsonl", "-o", "s.parquet", "--sketch", "x"), "allowed is fss, kperm, bottom-k or simhash"),
-        (("sketch", "corpus.jsonl", "-o", "s.parquet", "--hashes", "0"), "allowed is a whole number from 1 to 65536"),
+        (("sketch", "corpus.jsonl", "-o", "s.csv"), "allowed: a name that ends in .parquet"),
+        (("sketch", "corpus.jsonl", "-o", "s.parquet", "--sketch", "x"), "allowed: fss, kperm, bottom-k or simhash"),
+        (("sketch", "corpus.jsonl", "-o", "s.parquet", "--hashes", "0"), "allowed: a whole number from 1 to 65536"),
         (("sketch", "nothing.jsonl", "-o", "s.parquet"), "there is no such file or folder"),
         (("sketch", "corpus.jsonl", "-o", "s.parquet", "--bits", "64"), "--bits has no meaning with --sketch fss"),
-        (("sketch", "corpus.jsonl", "-o", "s.parquet", "--sketch", "simhash", "--bits", "x"), "allowed is 64 or 128"),
+        (("sketch", "corpus.jsonl", "-o", "s.parquet", "--sketch", "simhash", "--bits", "x"), "allowed: 64 or 128"),
         (("pairs", "made.parquet", "--exact"), "--exact has no meaning for a file of sketches"),
         (("pairs", "made.parquet", "corpus.jsonl"), "SOURCE 1 is a file of sketches and SOURCE 2 is not"),
         (("dedup", "made.parquet", "-o", "out"), "it holds sketches, not the documents"),

@@ -126,7 +126,7 @@ def test_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert sources.skipped == [("x/c.bin", "a binary file")]
     assert read_all(opened("x/[1].txt")).ids == ["x/[1].txt"]
     assert read_all(opened("**/a.txt")).ids == ["x/a.txt", "y/a.txt"]
-    with pytest.raises(SourceError, match=r"\*\.nothing: no file fits this pattern"):
+    with pytest.raises(SourceError, match=r"\*\.nothing: no file matches this pattern"):
         opened("*.nothing")
 
 

@@ -166,11 +166,11 @@ def test_too_many_pairs_for_the_memory_are_refused() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({}, r"either a file \(--truth FILE\) or the exact join \(--exact\); neither of them came"),
-        ({"truth": {"0": 1}, "exact": True}, "; both came"),
+        ({}, r"either a file \(--truth FILE\) or the exact join \(--exact\); neither is given"),
+        ({"truth": {"0": 1}, "exact": True}, "; both are given"),
         ({"exact": True, "sweep": "0.5:0.9:0.1", "threshold": 0.7}, "threshold 0.7 and sweep .* give one"),
-        ({"exact": True, "against": "x"}, "there is no option 'against'"),
-        ({"exact": True, "sweep": "0.9:0.5:0.1"}, "sweep is '0.9:0.5:0.1'; allowed is FIRST:LAST:STEP"),
+        ({"exact": True, "against": "x"}, "unknown option 'against'"),
+        ({"exact": True, "sweep": "0.9:0.5:0.1"}, "sweep is '0.9:0.5:0.1'; allowed: FIRST:LAST:STEP"),
     ],
 )
 def test_words_that_do_not_go_together(words: dict[str, Any], said: str) -> None:
@@ -180,7 +180,7 @@ def test_words_that_do_not_go_together(words: dict[str, Any], said: str) -> None
 
 @pytest.mark.parametrize("text", ["", "1", "0.5:0.9", "0:0.9:0.1", "0.5:1.1:0.1", "a:b:c", "0.5:0.9:0", "0.1:1:0.0001"])
 def test_sweeps_that_are_none(text: str) -> None:
-    with pytest.raises(OptionError, match="allowed is FIRST:LAST:STEP"):
+    with pytest.raises(OptionError, match="allowed: FIRST:LAST:STEP"):
         parse_sweep(text)
     with pytest.raises(OptionError, match="sweep is 'nan:nan:nan'"):
         parse_sweep("nan:nan:nan")
@@ -229,7 +229,7 @@ def test_an_output_that_exists_is_replaced_only_when_asked(tmp_path: Path) -> No
     assert not list((tmp_path / "out").glob("*.svg"))
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("dear to me")
-    with pytest.raises(OutputError, match="other is no earlier evaluation, so --force does not replace it"):
+    with pytest.raises(OutputError, match="other is not an earlier evaluation, so --force cannot replace it"):
         twinset.evaluate(["one", "two"], **{**words, "output": tmp_path / "other"}, force=True)
 
 

@@ -55,9 +55,9 @@ def test_objects_will_do() -> None:
     assert read_truth([(1, "b")]).first.to_pylist() == ["1"]
     assert read_truth({"a": 3, "b": None}).second.to_pylist() == ["3", None]
     assert read_truth(pa.table({"left": ["a"], "right": ["b"]})).kind == "pairs"
-    with pytest.raises(SourceError, match="a float is no truth: give a path, a list of pairs"):
+    with pytest.raises(SourceError, match="a float is not a truth: give a path, a list of pairs"):
         read_truth(1.5)
-    with pytest.raises(RowError, match=r"the truth, row 1, counted from 0: this is no pair: .*'c'.*allowed is two ids"):
+    with pytest.raises(RowError, match=r"the truth, row 1, counted from 0: not a pair: .*'c'.*allowed: two ids"):
         read_truth([("a", "b"), ("c",)])
 
 
@@ -74,14 +74,14 @@ def test_objects_will_do() -> None:
         ("t.csv", "", SourceError, "cannot be read as CSV: Empty CSV file"),
         ("t.csv", b"left,right\n\xff\xfe,b\n", SourceError, "cannot be read as CSV: .*UTF8"),
         ("t.parquet", "left,right\n", SourceError, "cannot be read as Parquet"),
-        ("t.jsonl", '{"left": "a"\n', RowError, r"t\.jsonl, line 1: this is no JSON"),
+        ("t.jsonl", '{"left": "a"\n', RowError, r"t\.jsonl, line 1: not JSON"),
         ("t.jsonl", '["a", "b"]\n', RowError, r"t\.jsonl, line 1: a line must be an object"),
         ("t.jsonl", '{"left": "a", "right": 0.5}\n', RowError, r"t\.jsonl, row 0, counted from 0: right is '0\.5', a"),
         ("t.jsonl", '{"left": "a", "right": true}\n', RowError, "right is 'True', a bool"),
         ("t.jsonl", "", ColumnError, "it has none"),
         ("t.csv", "id,cluster\na,1\nb,1\na,2\n", SourceError, "the id 'a' is in two clusters, '1' and '2'"),
         ("t.csv", "id,cluster\n,1\n", RowError, "id is empty"),
-        ("t.txt", "a b", SourceError, "cannot tell the format of the truth; allowed are .csv"),
+        ("t.txt", "a b", SourceError, "cannot tell the format of the truth; allowed: .csv"),
     ],
 )
 def test_a_wrong_truth_is_named_and_explained(
@@ -104,7 +104,7 @@ def test_a_truth_that_is_not_there(tmp_path: Path) -> None:
 
 def test_columns_of_other_types(tmp_path: Path) -> None:
     path = written(tmp_path, "parquet", {"left": [1.5], "right": [2.5]})
-    with pytest.raises(ColumnError, match="'left' holds double; allowed are strings and whole numbers"):
+    with pytest.raises(ColumnError, match="'left' holds double; allowed: strings and whole numbers"):
         read_truth(path)
     coded = pa.table(
         {"id": pa.array(["a", "b", "c"]).dictionary_encode(), "cluster": pa.array([1, 1, None], pa.uint8())}

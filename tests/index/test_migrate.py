@@ -169,7 +169,7 @@ def test_damage_after_a_migration_is_damage(tmp_path: Path) -> None:
     with twinset.Index.open(old, read_only=True) as index:
         assert twinset.Index.migrate(old) == 1
         Path(old).write_bytes(b"\xa5" * Path(old).stat().st_size)
-        with pytest.raises(DamagedError, match="put a back-up in its place"):
+        with pytest.raises(DamagedError, match="restore a backup"):
             index.query(TEXTS)
         assert len(index.verify()) == 1
 

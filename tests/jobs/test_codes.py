@@ -257,7 +257,7 @@ def test_a_file_is_opened_again_and_damage_is_told(tmp_path: Path) -> None:
         with pytest.raises(StateError, match="is damaged, or of another version"):
             twinset.SimHashes.open(place)
     twinset.sketch(["a text"], output=place, force=True)
-    with pytest.raises(SourceError, match="this is no file of SimHash codes"):
+    with pytest.raises(SourceError, match="not a file of SimHash codes"):
         twinset.SimHashes.open(place)
     with pytest.raises(SourceError, match="there is no such file"):
         twinset.SimHashes.open(tmp_path / "nothing.parquet")
@@ -298,8 +298,8 @@ def test_rows_without_a_code_are_named(tmp_path: Path) -> None:
         ({"sketch": "simhash", "n_hashes": 64}, "--hashes has no meaning with --sketch simhash"),
         ({"sketch": "simhash", "bag": True}, "--bag has no meaning with --sketch simhash"),
         ({"sketch": "simhash", "merge": True}, "--merge has no meaning with --sketch simhash"),
-        ({"sketch": "simhash", "bits": 96}, "bits is 96; allowed is 64 or 128"),
-        ({"sketch": "simhash", "weights": "best"}, "weights is 'best'; allowed is count, tf-idf or none"),
+        ({"sketch": "simhash", "bits": 96}, "bits is 96; allowed: 64 or 128"),
+        ({"sketch": "simhash", "weights": "best"}, "weights is 'best'; allowed: count, tf-idf or none"),
         ({"sketch": "simhash", "items": "x", "shingle": "word:2"}, "--shingle has no meaning for sets"),
         ({"sketch": "simhash", "group": "x", "item": "y", "weight": "w", "shingle": "word:2"}, "for weighted sets"),
     ],

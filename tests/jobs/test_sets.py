@@ -130,7 +130,7 @@ def test_records_are_evaluated_as_blocking() -> None:
     ("words", "message"),
     [
         ({"items": "x", "shingle": "char:3"}, "--shingle has no meaning for sets (--items)"),
-        ({"items": "x", "group": "g", "item": "i"}, "--items and --group each say what an item is"),
+        ({"items": "x", "group": "g", "item": "i"}, "--items and --group each select a kind of items"),
         ({"group": "g"}, "--group needs --item"),
         ({"item": "i"}, "--item needs --group"),
         ({"weight": "w"}, "--weight needs --group and --item, or --items"),
@@ -140,7 +140,7 @@ def test_records_are_evaluated_as_blocking() -> None:
         ({"codes": "c", "distance": 2.5}, "a whole number of bits"),
         ({"vectors": True, "distance": 1.0, "threshold": 0.9}, "leave one of them out"),
         ({"distance": 3}, "--distance has no meaning for texts"),
-        ({"top": 0}, "top is 0; allowed is a whole number from 1"),
+        ({"top": 0}, "top is 0; allowed: a whole number from 1"),
     ],
 )
 def test_what_cannot_go_together_is_refused(words: dict[str, Any], message: str) -> None:

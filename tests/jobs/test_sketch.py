@@ -142,11 +142,11 @@ def test_outputs(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="exists; choose another output, or replace it with --force"):
         twinset.sketch(["two"], output=output)
     twinset.sketch(["two"], output=output, force=True)
-    with pytest.raises(OutputError, match="would be replaced, and is read from"):
+    with pytest.raises(OutputError, match="is a source and the output"):
         twinset.sketch(output, output=output, force=True)
-    with pytest.raises(OutputError, match="would be replaced, and is read from"):
+    with pytest.raises(OutputError, match="is a source and the output"):
         twinset.find_pairs(output, output=output, force=True)
-    with pytest.raises(OptionError, match=r"allowed is a name that ends in \.parquet"):
+    with pytest.raises(OptionError, match=r"allowed: a name that ends in \.parquet"):
         twinset.sketch(["one"], output=tmp_path / "few.csv")
     assert [path.name for path in tmp_path.iterdir()] == ["few.parquet"]
 
@@ -362,7 +362,7 @@ def test_other_refusals(tmp_path: Path) -> None:
     made = twinset.sketch(["one text", "another"], output=tmp_path / "few.parquet")
     with pytest.raises(OptionError, match="--hashes is 64, but the sketches have 128"):
         twinset.find_pairs(made, n_hashes=64)
-    with pytest.raises(DuplicateIdError, match="make one sketch of what has the same id with twinset sketch --merge"):
+    with pytest.raises(DuplicateIdError, match="merge sketches of the same id with twinset sketch --merge"):
         twinset.find_pairs(made, tmp_path / "few.parquet")
     with pytest.raises(UnknownIdError, match="there is no sketch with the id 'x'"):
         made.estimate("0", "x")

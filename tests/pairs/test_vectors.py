@@ -214,7 +214,7 @@ def test_nearest_in_several_portions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_unknown_measure() -> None:
-    with pytest.raises(OptionError, match="measure is 'manhattan'; allowed is cosine or distance"):
+    with pytest.raises(OptionError, match="measure is 'manhattan'; allowed: cosine or distance"):
         every_nearest(directions(1, 2, 1), directions(1, 2, 1), 1, "manhattan")
 
 
@@ -227,12 +227,12 @@ def test_vectors_are_checked() -> None:
     assert check_vectors(ready) is ready
     assert check_vectors(np.asfortranarray(ready)).flags.c_contiguous
     for wrong, said in (
-        ([1.0, 2.0], "the vectors are 2 of type float64; allowed is an array of numbers, one vector a row"),
+        ([1.0, 2.0], "the vectors are 2 of type float64; allowed: an array of numbers, one vector a row"),
         ([["a"]], "of type <U1"),
-        (np.empty((3, 0)), "0 dimensions; allowed is 1 to 65536"),
+        (np.empty((3, 0)), "0 dimensions; allowed: 1 to 65536"),
         (np.empty((1, MOST_DIMENSIONS + 1)), "65537 dimensions"),
         ([[1.0], [math.inf]], "row 8, counted from 0, holds inf"),
-        ([[1e39]], r"row 7, counted from 0, holds 1e\+39; allowed are finite numbers that 32-bit floats can hold"),
+        ([[1e39]], r"row 7, counted from 0, holds 1e\+39; allowed: finite numbers that 32-bit floats can hold"),
     ):
         with pytest.raises(SourceError, match=said):
             check_vectors(wrong, first=7)

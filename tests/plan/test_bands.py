@@ -153,7 +153,7 @@ def test_explicit_values_are_used_as_they_are() -> None:
 
 
 def test_more_bands_times_rows_than_hashes_is_refused_with_the_numbers() -> None:
-    with pytest.raises(OptionError, match=r"20 × 10 = 200, more than the n_hashes asked for, 128"):
+    with pytest.raises(OptionError, match=r"20 × 10 = 200, more than n_hashes, 128"):
         twinset.plan(n_hashes=128, n_bands=20, rows_per_band=10)
     with pytest.raises(OptionError, match=r"65536"):
         twinset.plan(n_bands=1000, rows_per_band=1000)
@@ -190,7 +190,7 @@ def test_a_recall_out_of_reach_is_a_warning_with_what_is_reached() -> None:
 )
 def test_nonsense_is_refused_with_what_is_allowed(words: dict[str, float]) -> None:
     (name,) = words
-    with pytest.raises(OptionError, match=rf"^{name} is .*; allowed is a (whole )?number"):
+    with pytest.raises(OptionError, match=rf"^{name} is .*; allowed: a (whole )?number"):
         twinset.plan(**words)  # type: ignore[arg-type]
 
 

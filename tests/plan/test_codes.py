@@ -52,10 +52,10 @@ def test_what_is_written_of_a_plan() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"threshold": 0.0}, "threshold is 0.0; allowed is a cosine"),
+        ({"threshold": 0.0}, "threshold is 0.0; allowed: a cosine"),
         ({"threshold": math.nan}, "threshold is nan"),
         ({"recall": 1.0}, "recall is 1.0; allowed"),
-        ({"bits": 32}, "bits is 32; allowed is 64 or 128"),
+        ({"bits": 32}, "bits is 32; allowed: 64 or 128"),
     ],
 )
 def test_nonsense_is_refused(words: dict[str, float], message: str) -> None:

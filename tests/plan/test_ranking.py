@@ -97,7 +97,7 @@ def test_the_families_of_bits_and_tables() -> None:
 
 @pytest.mark.parametrize("words", ["", "20", "20x", "0x5", "5x0", "20x5x2", "-1x5", "1e3x5", "99999x1", "20 5"])
 def test_no_bands_and_rows(words: str) -> None:
-    with pytest.raises(OptionError, match=r"--compare is .*; allowed is bands x rows"):
+    with pytest.raises(OptionError, match=r"--compare is .*; allowed: bands x rows"):
         ranking.banded(words)
 
 

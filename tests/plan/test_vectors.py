@@ -233,23 +233,23 @@ def test_bounds_of_what_can_be_given() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"threshold": 0.0}, "threshold is 0.0; allowed is a number above 0 and up to 1"),
+        ({"threshold": 0.0}, "threshold is 0.0; allowed: a number above 0 and up to 1"),
         ({"threshold": math.nan}, "threshold is nan"),
         ({"threshold": 1.5}, "threshold is 1.5"),
-        ({"threshold": -1.0, "measure": "distance"}, "threshold is -1.0; allowed is a number above 0"),
+        ({"threshold": -1.0, "measure": "distance"}, "threshold is -1.0; allowed: a number above 0"),
         ({"threshold": 1e38, "measure": "distance", "tables": 3}, r"threshold is 1e\+38; allowed .* below 1e\+30"),
-        ({"recall": 1.0}, "recall is 1.0; allowed is a number above 0 and below 1"),
-        ({"measure": "dot"}, "measure is 'dot'; allowed is cosine or distance"),
+        ({"recall": 1.0}, "recall is 1.0; allowed: a number above 0 and below 1"),
+        ({"measure": "dot"}, "measure is 'dot'; allowed: cosine or distance"),
         (
             {"method": "p-stable"},
             "method is 'p-stable'; allowed for the measure cosine is hyperplane or cross-polytope",
         ),
-        ({"dimensions": 0}, "dimensions is 0; allowed is a whole number from 1 to 65536"),
-        ({"sides": 3}, "sides is 3; allowed is a whole number from 1 to 2"),
-        ({"tables": 0}, "tables is 0; allowed is a whole number from 1 to 1024"),
-        ({"probes": 256}, "probes is 256; allowed is a whole number from 0 to 255"),
-        ({"functions": 99}, "functions is 99; allowed is a whole number from 1 to 48"),
-        ({"functions": 9, "method": "cross-polytope"}, "functions is 9; allowed is a whole number from 1 to 8"),
+        ({"dimensions": 0}, "dimensions is 0; allowed: a whole number from 1 to 65536"),
+        ({"sides": 3}, "sides is 3; allowed: a whole number from 1 to 2"),
+        ({"tables": 0}, "tables is 0; allowed: a whole number from 1 to 1024"),
+        ({"probes": 256}, "probes is 256; allowed: a whole number from 0 to 255"),
+        ({"functions": 99}, "functions is 99; allowed: a whole number from 1 to 48"),
+        ({"functions": 9, "method": "cross-polytope"}, "functions is 9; allowed: a whole number from 1 to 8"),
     ],
 )
 def test_nonsense_is_refused(words: dict[str, Any], said: str) -> None:
@@ -260,7 +260,7 @@ def test_nonsense_is_refused(words: dict[str, Any], said: str) -> None:
 
 def test_given_tables_that_cannot_reach_the_recall_say_so() -> None:
     with pytest.warns(
-        PlanWarning, match="less than the recall of 0.99 asked for; more tables, more probes or fewer bits"
+        PlanWarning, match="less than the requested recall of 0.99; more tables, more probes or fewer bits"
     ):
         plan = vector_plan(0.9, 0.99, dimensions=64, method="hyperplane", functions=16, probes=0, tables=3)
     assert plan.tables == 3

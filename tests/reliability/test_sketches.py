@@ -119,5 +119,5 @@ def test_stopped_by_ctrl_c(tmp_path: Path, source: Path) -> None:
     out = tmp_path / "out.parquet"
     done = struck("INT", 1, tmp_path.name, "sketch", source, "-o", out)
     assert done.code == 130
-    assert "nothing half-written is left" in done.err
+    assert "no partial output is left" in done.err
     assert list(tmp_path.iterdir()) == []

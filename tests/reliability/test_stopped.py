@@ -27,7 +27,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def stopped(done: Done) -> None:
     assert done.code == 130, (done.code, done.err)
     assert done.out == ""
-    assert done.lines == ["twinset: stopped; nothing half-written is left"], done.err
+    assert done.lines == ["twinset: stopped; no partial output is left"], done.err
     assert "Traceback" not in done.err
     assert "Exception ignored" not in done.err
 

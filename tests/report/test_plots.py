@@ -98,7 +98,7 @@ def test_points_without_numbers_are_left_out_and_one_point_is_seen(tmp_path: Pat
 
 
 def test_files_that_cannot_be(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"the figure is 'x\.pdf'; allowed is a name that ends in \.svg or \.png"):
+    with pytest.raises(OptionError, match=r"the figure is 'x\.pdf'; allowed: a name that ends in \.svg or \.png"):
         check_figure("x.pdf")
     with pytest.raises(OutputError, match=r"missing/figure\.svg cannot be written: No such file or directory"):
         curve_figure({"one": CURVE}, tmp_path / "missing" / "figure.svg", **AXES)

@@ -106,7 +106,7 @@ def test_a_cut_that_would_keep_a_document_with_the_id_of_an_earlier_one_is_refus
     arrivals = {"9": LINE + " one", "7": LINE + " one two three", "x": "new"}
     result = twinset.dedup(arrivals, index=tmp_path / "news.twinset")
     assert clusters_of(result) == {"9": "7", "7": "8", "x": "x"}
-    with pytest.raises(twinset.DuplicateIdError, match=r"'7' stands for a document that would be kept and for another"):
+    with pytest.raises(twinset.DuplicateIdError, match=r"'7' belongs to a document that would be kept and to another"):
         result.rethreshold(0.99)
 
 

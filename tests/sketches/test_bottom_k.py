@@ -148,7 +148,7 @@ def test_merging_large_and_small_sets(method: str) -> None:
 
 
 def test_a_group_is_needed_for_every_sketch() -> None:
-    with pytest.raises(OptionError, match="1 groups came for 2 sketches"):
+    with pytest.raises(OptionError, match="1 groups for 2 sketches"):
         merged(bottom_k(shingles([[1], [2]]), 4), np.array([0]), 1)
 
 

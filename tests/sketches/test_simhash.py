@@ -183,7 +183,7 @@ def test_rows_do_not_know_of_each_other() -> None:
 
 
 def test_other_numbers_of_bits_are_refused() -> None:
-    with pytest.raises(OptionError, match="bits is 96; allowed is 64 or 128"):
+    with pytest.raises(OptionError, match="bits is 96; allowed: 64 or 128"):
         simhash(shingles([[1]]), 96)
 
 

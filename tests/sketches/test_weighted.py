@@ -123,7 +123,7 @@ def test_without_elements_all_slots_are_empty_and_agree_with_nothing() -> None:
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, math.nan, math.inf])
 def test_weights_that_are_none_are_refused(weight: float) -> None:
-    with pytest.raises(OptionError, match="allowed are finite ones above 0"):
+    with pytest.raises(OptionError, match="allowed: finite numbers above 0"):
         weighted_sketch(packed([{1: 2.0, 2: weight}]), 4, 1)
 
 

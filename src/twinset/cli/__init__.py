@@ -1,8 +1,8 @@
-"""The command ``twinset``: its entry points, which load the rest.
+"""Entry points of the command ``twinset``, which load the rest.
 
-Python raises Ctrl-C wherever the program is. While modules are loaded that would be a traceback, or it would be lost in
-an import that catches everything. Nothing is written yet, so the process may simply end. That is why this module and
-the package import next to nothing, and why `script` begins with the signal.
+A Ctrl-C during an import would print a traceback, or be lost in an import that catches every exception. Nothing is
+written yet, so the process may simply end. That is why this module and the package import almost nothing, and why
+`script` sets the signal first.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ __all__ = ["main", "script"]
 
 
 def script() -> NoReturn:
-    """Be the command: run it and leave with its exit code."""
+    """Run the command and exit with its exit code."""
     import signal
 
-    # Who ignores Ctrl-C, as a shell's background commands do, or handles it in another way, is left alone.
+    # A process that ignores Ctrl-C, such as a background command of a shell, or that handles it, keeps its setting.
     ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if ours:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -1,6 +1,6 @@
-"""The command line: one command a file, each imported when it is called.
+"""The command line: one module per command, imported when called.
 
-Here the library's exceptions end: each becomes one line on stderr and an exit code.
+Exceptions of the library become one line on stderr and an exit code here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import click
 
 from twinset import __version__
 from twinset.cli.support.fast_start import skip_unused_packages
-from twinset.cli.support.interrupt import insisting
+from twinset.cli.support.interrupt import deliver_interrupts
 from twinset.cli.support.lazy_commands import Commands
 from twinset.errors import CacheWarning, NormalizationWarning, OptionError, PlanWarning, TwinsetError
 
@@ -26,7 +26,7 @@ __all__ = ["COMMANDS", "run", "run_and_exit", "twinset"]
 
 COMMANDS = ("demo", "pairs", "dedup", "recut", "explain", "report", "index", "evaluate", "compare", "sketch", "plan")
 FAILED, STOPPED, PIPE_CLOSED = 2, 130, 141
-_COMPLETE = "_TWINSET_COMPLETE"  # set by a shell that asks how to go on
+_COMPLETE = "_TWINSET_COMPLETE"  # set by a shell that asks for completions
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -44,54 +44,54 @@ def twinset(debug: bool) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    words = sys.argv[1:] if arguments is None else arguments
+    arguments = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
-        # A file name that is not valid text, or a terminal that is not Unicode, must not end a run.
+        # A file name that is not valid text, or a terminal without Unicode, must not end a run.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    with warnings.catch_warnings(), insisting():
+    with warnings.catch_warnings(), deliver_interrupts():
         for ours in (CacheWarning, NormalizationWarning, PlanWarning):
             warnings.simplefilter("always", ours)
         warnings.showwarning = _Warn()
         try:
-            return _outcome(words)
+            return _run_command(arguments)
         except BrokenPipeError:
             _write_nowhere()
             return PIPE_CLOSED
         except SystemExit as leaving:
             if not isinstance(leaving.__context__, BrokenPipeError):
                 raise
-            _write_nowhere()  # rich makes this of a closed pipe
+            _write_nowhere()  # rich exits on a closed pipe
             return PIPE_CLOSED
 
 
 def run_and_exit() -> NoReturn:
-    """Run the command line and leave at once.
+    """Run the command line and exit at once.
 
-    Taking the interpreter, its compiled kernels and a gigabyte of texts apart piece by piece is a good part of a short
-    run. By now every file is closed and every thread has ended.
+    A regular exit frees the interpreter, the compiled kernels and a gigabyte of texts piece by piece, which takes a
+    large part of a short run. All files are closed and all threads have ended by now.
     """
     code = FAILED
     try:
         skip_unused_packages()
         code = run()
         _flush()
-        atexit._run_exitfuncs()  # folders of what was read once are removed by these
-    except KeyboardInterrupt:  # one more, while the first is told of
+        atexit._run_exitfuncs()  # these remove temporary folders
+    except KeyboardInterrupt:  # a second one, while the first is reported
         code = STOPPED
-    except OSError:  # what is wrong cannot even be told
+    except OSError:  # the error cannot be reported
         pass
     os._exit(code)
 
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None:  # it was closed when the program began
+        if stream is not None:  # None: closed before the program began
             stream.flush()
 
 
 def _write_nowhere() -> None:
-    """Let go of a pipe that nobody reads: Python flushes once more at exit, and must have somewhere to write to."""
+    """Redirect a closed pipe to the null device, because Python flushes once more at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -99,37 +99,37 @@ def _write_nowhere() -> None:
         except BrokenPipeError:
             os.dup2(nowhere, stream.fileno())
         except AttributeError:
-            pass  # there is none
+            pass  # the stream is None
 
 
-def _invoke(words: list[str]) -> int:
-    """Run the command, without what click's own `main` makes of a closed pipe, Ctrl-C and the end of a file."""
+def _invoke(arguments: list[str]) -> int:
+    """Run the command without click's own handling of closed pipes, Ctrl-C and end of file."""
     if instruction := os.environ.get(_COMPLETE):
         from click.shell_completion import shell_complete
 
         return shell_complete(twinset, {}, "twinset", _COMPLETE, instruction)
     try:
-        with twinset.make_context("twinset", list(words)) as context:
+        with twinset.make_context("twinset", list(arguments)) as context:
             twinset.invoke(context)
     except click.exceptions.Exit as done:
         return done.exit_code
     return 0
 
 
-def _outcome(words: list[str]) -> int:
-    """Run the command; turn what it raises into a line and a code."""
+def _run_command(arguments: list[str]) -> int:
+    """Run the command; turn an exception into one line and an exit code."""
     try:
-        code = _invoke(words)
+        code = _invoke(arguments)
         _flush()
         return code
     except BrokenPipeError:
         raise
     except (Exception, KeyboardInterrupt) as error:
-        if "--debug" in words and not isinstance(error, click.UsageError):
+        if "--debug" in arguments and not isinstance(error, click.UsageError):
             import traceback
 
             click.echo(_without_secrets("".join(traceback.format_exception(error))), err=True, nl=False)
-        line, code = _told(error)
+        line, code = _message_and_code(error)
         if code == STOPPED and sys.stderr is not None and sys.stderr.isatty():
             click.echo(err=True)  # the terminal has written ^C
         if line:
@@ -137,42 +137,42 @@ def _outcome(words: list[str]) -> int:
         return code
 
 
-def _told(error: BaseException) -> tuple[str, int]:
-    """Say in one line what went wrong, and with which exit code."""
+def _message_and_code(error: BaseException) -> tuple[str, int]:
+    """Return the line that reports an error, and its exit code."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return error.format_message(), FAILED
     if isinstance(error, click.UsageError):
         path = error.ctx.command_path if error.ctx else "twinset"
-        return f"twinset: {_one_line(error.format_message())} ({path} --help lists what is allowed)", FAILED
+        return f"twinset: {_one_line(error.format_message())} (see {path} --help)", FAILED
     if isinstance(error, click.ClickException):
         return f"twinset: {_one_line(error.format_message())}", FAILED
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
-        return f"twinset: stopped; {_one_line(str(error)) or 'nothing half-written is left'}", STOPPED
+        return f"twinset: stopped; {_one_line(str(error)) or 'no partial output is left'}", STOPPED
     if isinstance(error, OptionError):
         from twinset.cli.support.flags import as_flags
 
         return f"twinset: {_one_line(as_flags(str(error)))}", FAILED
     if isinstance(error, TwinsetError):
-        told = "; ".join((str(error), *getattr(error, "__notes__", ())))
-        return f"twinset: {_one_line(told)}", FAILED
+        message = "; ".join((str(error), *getattr(error, "__notes__", ())))
+        return f"twinset: {_one_line(message)}", FAILED
     if isinstance(error, MemoryError):
-        return "twinset: there is not enough memory; give a smaller --memory, or fewer --threads", FAILED
+        return "twinset: not enough memory; give a smaller --memory, or fewer --threads", FAILED
     if isinstance(error, OSError):
-        place = f"{error.filename}: " if error.filename else ""
-        if not place and _was_shown(error):
+        path = f"{error.filename}: " if error.filename else ""
+        if not path and _on_stdout(error):
             return f"twinset: cannot write to standard output: {(error.strerror or str(error)).lower()}", FAILED
-        hint = "; free some, or name another place with --scratch" if error.errno in _NO_SPACE else ""
-        return f"twinset: {place}{(error.strerror or str(error)).lower()}{hint}", FAILED
+        hint = "; free some, or choose another folder with --scratch" if error.errno in _NO_SPACE else ""
+        return f"twinset: {path}{(error.strerror or str(error)).lower()}{hint}", FAILED
     kind = type(error).__name__
-    return f"twinset: a mistake in Twinset itself ({kind}: {_one_line(str(error))}); --debug shows where", 1
+    return f"twinset: internal error ({kind}: {_one_line(str(error))}); --debug shows where", 1
 
 
-def _was_shown(error: OSError) -> bool:
-    """Whether it came up where something was shown: files are written elsewhere."""
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    module = "" if place is None else str(place.tb_frame.f_globals.get("__name__"))
+def _on_stdout(error: OSError) -> bool:
+    """Whether an error arose while printing; files are written by other modules."""
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    module = "" if step is None else str(step.tb_frame.f_globals.get("__name__"))
     return module == __name__ or module.partition(".")[0] in ("click", "rich")
 
 
@@ -181,7 +181,7 @@ def _one_line(text: str) -> str:
 
 
 def _without_secrets(text: str) -> str:
-    """Leave out the password of an address, wherever one stands: also where an address was given by mistake."""
+    """Hide passwords in addresses, also in an address that was given by mistake."""
     text = re.sub(r"(\w://[^\s:/@]*):\S*@", r"\1:…@", text)
     return re.sub(r"(?i)\b(password=)[^\s&]+", r"\1…", text)
 
@@ -190,12 +190,12 @@ class _Warn:
     """Print each warning once, as one line."""
 
     def __init__(self) -> None:
-        self.said: set[str] = set()
+        self.printed: set[str] = set()
         self.otherwise: Callable[..., None] = warnings.showwarning
 
     def __call__(self, message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if not issubclass(category, (CacheWarning, NormalizationWarning, PlanWarning)):
             self.otherwise(message, category, *place, **more)
-        elif str(message) not in self.said:
-            self.said.add(str(message))
+        elif str(message) not in self.printed:
+            self.printed.add(str(message))
             click.echo(f"warning: {_one_line(str(message))}", err=True)

@@ -1,4 +1,4 @@
-"""``twinset compare``: two documents, exactly."""
+"""``twinset compare``: compare two documents exactly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from twinset.cli.support import flags, run
 from twinset.errors import OptionError
 from twinset.options import CompareOptions
 
-_DIGITS = 6  # two texts that are looked at alone are looked at closely
+_DIGITS = 6  # more than in tables of many pairs
 
 
 @click.command("compare", cls=flags.Command)
@@ -22,42 +22,41 @@ _DIGITS = 6  # two texts that are looked at alone are looked at closely
 def command(files: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **values: Any) -> None:
     """Compare two files, or two strings.
 
-    Prints the exact Jaccard similarity, the share of each that is in the other, and what their sketches alone
-    would have estimated.
+    Prints the exact Jaccard similarity, the containment of each in the other, and the estimate of their sketches.
     """
-    words = flags.given(CompareOptions, values)
-    options = CompareOptions.of(**words)
+    given = flags.given(CompareOptions, values)
+    options = CompareOptions.of(**given)
     if len(files) + len(strings) != 2 or len(files) == 1:
         raise OptionError(
-            f"to compare are {show.count(len(files), 'file')} and {show.count(len(strings), 'string')}; "
-            "allowed are two files, or --string twice"
+            f"{show.count(len(files), 'file')} and {show.count(len(strings), 'string')} to compare; "
+            "allowed: two files, or --string twice"
         )
     left, right = strings or [text_of(name, options.encoding) for name in files]
     import twinset
 
     run.load(lambda text: click.echo(text, err=True), "jobs.compare")
-    found = twinset.compare(left, right, **words)
+    comparison = twinset.compare(left, right, **given)
     if as_json:
-        show.as_json({**found.to_dict(), "options": options.to_dict()})
+        show.as_json({**comparison.to_dict(), "options": options.to_dict()})
         return
     hashes = show.count(options.n_hashes, "hash", "hashes")
-    estimate = f"{show.share(found.estimate)} ± {found.standard_error:.4f} ({hashes})"
+    estimate = f"{show.share(comparison.estimate)} ± {comparison.standard_error:.4f} ({hashes})"
     names = [show.shortened(name, 40) for name in files] or ["the first string", "the second string"]
     show.facts(
         [
-            (f"shingles of {names[0]}", found.left_shingles),
-            (f"shingles of {names[1]}", found.right_shingles),
-            ("shared", found.shared),
-            ("Jaccard similarity", show.share(found.similarity, _DIGITS)),
-            (f"of {names[0]} in the other", show.share(found.left_in_right, _DIGITS)),
-            (f"of {names[1]} in the other", show.share(found.right_in_left, _DIGITS)),
-            ("estimated by the sketches", estimate),
+            (f"shingles of {names[0]}", comparison.left_shingles),
+            (f"shingles of {names[1]}", comparison.right_shingles),
+            ("shared", comparison.shared),
+            ("Jaccard similarity", show.share(comparison.similarity, _DIGITS)),
+            (f"containment of {names[0]}", show.share(comparison.left_in_right, _DIGITS)),
+            (f"containment of {names[1]}", show.share(comparison.right_in_left, _DIGITS)),
+            ("estimate of the sketches", estimate),
         ]
     )
 
 
 def text_of(name: str, encoding: str) -> str:
-    """Read a file as one text, as every run would."""
-    from twinset.jobs.compare import text_of_file  # with it comes what reads files, for which --help need not wait
+    """Read a file as one text, as a run does."""
+    from twinset.jobs.compare import text_of_file  # imported late, so that --help is fast
 
     return text_of_file(name, encoding)

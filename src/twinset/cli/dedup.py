@@ -1,4 +1,4 @@
-"""``twinset dedup``: the clean collection, and a reason for every document removed."""
+"""``twinset dedup``: remove near-duplicates, with a reason for every removal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from twinset.errors import OptionError
 from twinset.options import DedupOptions
 
 
-@click.command("dedup", cls=flags.Command)
+@click.command("dedup", cls=flags.Command, short_help="Remove near-duplicates.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @flags.flags_of(DedupOptions)
 @flags.output("Folder for the result; needed unless --dry-run.")
@@ -21,28 +21,28 @@ from twinset.options import DedupOptions
 def command(
     sources: tuple[str, ...], output: str | None, dry_run: bool, quiet: bool, as_json: bool, **values: Any
 ) -> None:
-    """Remove near-duplicates, and say why for each.
+    """Remove near-duplicates, with a reason for every removal.
 
     {sources}
 
-    The folder OUT holds kept/ (the clean data, in the format of the input), removed.parquet (each removed
-    document with the kept one it resembles), clusters.parquet, pairs.parquet and summary.json. It appears
-    whole or not at all. A run that was stopped goes on where it was when started again with the same words.
+    The folder OUT contains kept/ (the clean data, in the format of the input), removed.parquet (each removed document
+    with the kept one it resembles), clusters.parquet, pairs.parquet and summary.json. It appears only when complete.
+    An interrupted run resumes when the same command is run again.
 
-    With --index the documents are new arrivals: they are compared with all documents of the index too,
-    removed.parquet names the earlier document, and what is kept is added to the index.
+    With --index the documents are also compared with all documents of an index. removed.parquet then names the
+    document of the index, and the kept documents are added to the index.
     """
-    words = flags.given(DedupOptions, values)
-    options = DedupOptions.of(**words)
+    given = flags.given(DedupOptions, values)
+    options = DedupOptions.of(**given)
     if dry_run:
-        run.dry_run(sources, options, as_json, words)
+        run.dry_run(sources, options, as_json, given)
         return
     if not output:
-        raise OptionError("there is no output; name a folder for the result with -o OUT")
+        raise OptionError("missing output; name a folder for the result with -o OUT")
     import twinset
 
     with run.followed(options, quiet) as progress:
-        result = twinset.dedup(*sources, output=output, progress=progress, **words)
+        result = twinset.dedup(*sources, output=output, progress=progress, **given)
     if as_json:
         show.as_json(result.summary)
     elif not quiet:
@@ -58,21 +58,21 @@ _ONE = {
 }
 
 
-def _one(words: str) -> str:
-    """The words for one where they stand for many."""
-    what, comma, rest = words.partition(",")
+def _one(label: str) -> str:
+    """Return the singular of a label."""
+    what, comma, rest = label.partition(",")
     return _ONE.get(what, what) + comma + rest
 
 
 def _pairs(options: DedupOptions) -> str:
-    """What the pairs are called: those that remove nothing are told."""
+    """Return the label of the pairs; a floor below the threshold is part of it."""
     if options.lowest == options.limit:
         return "pairs"
-    return f"pairs, up to {options.farthest:g} apart" if options.by_distance else f"pairs, down to {options.least:g}"
+    return f"pairs, distance up to {options.farthest:g}" if options.by_distance else f"pairs, down to {options.least:g}"
 
 
 def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -> None:
-    """Print what a run found and where it lies."""
+    """Print the counts of a run and the paths of its output."""
     marked = "flagged as duplicates" if options.flag else "removed as near-duplicates"
     rows: list[tuple[str, object]] = [
         ("documents", summary["documents"]),
@@ -81,19 +81,19 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
     ]
     index = summary.get("index") or {}
     rows += [
-        (words, index[name])
-        for name, words in (
+        (label, index[name])
+        for name, label in (
             ("matched", f"of these because of documents in {index.get('name')}"),
             ("added", f"added to {index.get('name')}"),
-            ("there", f"kept that {index.get('name')} had already"),
+            ("there", f"kept, already in {index.get('name')}"),
         )
         if name in index and (index[name] or name != "there")
     ]
     rows += [
-        (words, summary[name])
-        for name, words in (
+        (label, summary[name])
+        for name, label in (
             ("empty", "empty (kept)"),
-            ("unreadable", "unreadable (left out, named in unreadable.parquet)"),
+            ("unreadable", "unreadable (skipped, listed in unreadable.parquet)"),
             ("replaced", "with bytes that are not text (replaced)"),
             ("clusters", "clusters"),
             ("pairs", _pairs(options)),
@@ -101,18 +101,18 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
         if isinstance(summary.get(name), int) and (summary[name] or name in ("clusters", "pairs"))
     ]
     width = max(len(f"{value:,}") for _, value in rows)
-    for words, value in rows:
-        click.echo(f"  {value:>{width},}  {_one(words) if value == 1 else words}")
+    for label, value in rows:
+        click.echo(f"  {value:>{width},}  {_one(label) if value == 1 else label}")
     for line in show.audit(summary["audit"], f"in {Path(output) / 'missed.parquet'}"):
         show.say(line)
     if index:
         click.echo(
-            f"index: {show.count(index['documents'], 'earlier document')} asked; one at {options.threshold:g} is found "
+            f"index: compared with {show.count(index['documents'], 'document')}; one at {options.threshold:g} is found "
             f"with probability {show.share(index['recall'])}"
         )
     folder = Path(output)
     if any((folder / "kept").iterdir()):
         click.echo(f"{'all rows, flagged' if options.flag else 'clean data'}: {folder / 'kept'}")
     if (folder / "kept.txt").exists():
-        click.echo(f"the files to keep: {folder / 'kept.txt'}")
+        click.echo(f"files to keep: {folder / 'kept.txt'}")
     click.echo(f"a reason for every {'flag' if options.flag else 'removal'}: {folder / 'removed.parquet'}")

@@ -1,4 +1,4 @@
-"""``twinset demo``: the bundled sample, the whole job, explained."""
+"""``twinset demo``: run dedup on a bundled sample and explain the result."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ SAMPLE = "articles.jsonl"
 SHOWN = 12
 
 
-@click.command("demo", cls=flags.Command, short_help="The whole job on a bundled sample, explained.")
-@flags.output("Folder for the result; without it a temporary one, removed at the end.")
+@click.command("demo", cls=flags.Command, short_help="Run dedup on a bundled sample, with explanations.")
+@flags.output("Folder for the result; by default a temporary one, removed at the end.")
 @flags.shown
 def command(output: str | None, as_json: bool) -> None:
-    """Run the whole job on a small bundled sample, and explain what was found."""
+    """Run dedup on a small bundled sample, and explain the result."""
     with as_file(files(__package__) / "sample" / SAMPLE) as source, _folder(output) as out:
         if not as_json:
             _introduce(source)
@@ -46,7 +46,7 @@ def command(output: str | None, as_json: bool) -> None:
 def _folder(output: str | None) -> Iterator[Path]:
     if output:
         if os.path.lexists(output):
-            raise OutputError(f"{output} is there already; name a folder that is not")
+            raise OutputError(f"{output} exists; choose another folder")
         yield Path(output)
         return
     with TemporaryDirectory(prefix="twinset-demo-") as folder:
@@ -83,7 +83,7 @@ def _explain_pairs(pairs: list[dict[str, Any]], texts: dict[str, Any]) -> None:
 
 
 def _difference(left: str, right: str) -> str:
-    """Say what differs between two texts, shortly."""
+    """Describe the first difference of two texts."""
     import difflib
 
     if left == right:
@@ -133,13 +133,13 @@ def _explain_rest(summary: dict[str, Any], texts: dict[str, Any]) -> None:
 
 def _say_what_next(output: str | None) -> None:
     _heading("What to try next")
-    for words, why in (
-        ("twinset dedup FOLDER -o OUT/", "a folder of texts of your own"),
+    for line, purpose in (
+        ("twinset dedup FOLDER -o OUT/", "your own folder of texts"),
         ("twinset pairs DATA.parquet --threshold 0.7 -o pairs.parquet", "pairs only"),
         ("twinset dedup A.jsonl B.jsonl --keep source,longest -o OUT/", "A wins over B, then the longest"),
         ('twinset compare --string "…" --string "…" --shingle char:5', "two texts, exactly"),
-        ("twinset plan --threshold 0.7 --recall 0.99", "what lies behind a threshold"),
+        ("twinset plan --threshold 0.7 --recall 0.99", "how surely pairs are found"),
     ):
-        click.echo(f"  {words:<62}  {why}")
+        click.echo(f"  {line:<62}  {purpose}")
     if output:
         click.echo(f"\nThe result is in {output}.")

@@ -1,4 +1,4 @@
-"""``twinset evaluate``: how well near-duplicates are found."""
+"""``twinset evaluate``: measure how well near-duplicates are found."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from twinset.cli.support import flags, run
 from twinset.options import DedupOptions
 from twinset.options.evaluate import EvaluateOptions
 
-# Heading, column, and whether it counts; the rest are shares.
+# Heading, column, and whether it is a count; the others are shares.
 _PAIRS = (
     ("found", "found_pairs", True),
     ("true", "true_pairs", True),
@@ -40,25 +40,25 @@ _SHOWN_IDS = 5
 @click.option("--quiet", is_flag=True, cls=flags.Flag, help="Print no progress and no table.")
 @flags.shown
 def command(sources: tuple[str, ...], output: str | None, quiet: bool, as_json: bool, **values: Any) -> None:
-    """Measure precision, recall and F1 of pairs, and how well clusters agree with the truth.
+    """Measure precision, recall and F1 of pairs, and the agreement of clusters with the truth.
 
     {sources}
 
-    The truth is a file of pairs or of clusters (--truth FILE), or what the exact join finds (--exact). One run at the
-    lowest threshold finds and scores all pairs; every threshold is then a cut of them. Its plan is made for the lowest
-    threshold, so a sweep may find more at a high threshold than a run made for that one.
+    The truth is a file of pairs or of clusters (--truth FILE), or the exact join (--exact). One run at the lowest
+    threshold finds and scores all pairs; every higher threshold selects from them. The plan is made for the lowest
+    threshold, so a sweep may find more pairs at a high threshold than a run at that threshold.
     """
-    words = flags.given(EvaluateOptions, values)
-    options = EvaluateOptions.of(**words)
+    given = flags.given(EvaluateOptions, values)
+    options = EvaluateOptions.of(**given)
     import twinset
 
-    # The run is that of a dedup at the lowest threshold, and so is its plan.
+    # The run and its plan are those of a dedup at the lowest threshold.
     known = {name for name, _ in DedupOptions.words()}
-    searching = {name: value for name, value in words.items() if name in known}
+    searching = {name: value for name, value in given.items() if name in known}
     alike = options.measure in ("jaccard", "cosine")
     lowest = DedupOptions.of(**{**searching, **({"threshold": options.thresholds[0]} if alike else {})})
     with run.followed(lowest, quiet) as progress:
-        done = twinset.evaluate(*sources, output=output, progress=progress, **words)
+        done = twinset.evaluate(*sources, output=output, progress=progress, **given)
     summary = done.summary
     if as_json:
         show.as_json(summary)
@@ -70,8 +70,8 @@ def command(sources: tuple[str, ...], output: str | None, quiet: bool, as_json: 
 
 def _print(summary: dict[str, Any], what: str) -> None:
     width = curves.window()
-    for said in (*_about(summary["truth"]), *_looked_at(summary["sampled"])):
-        click.echo(curves.wrapped(said, width))
+    for line in (*_truth_notes(summary["truth"]), *_sample_notes(summary["sampled"])):
+        click.echo(curves.wrapped(line, width))
     rows = summary["measures"]
     first = [what, *(f"{row['threshold']:g}" for row in rows)]
     groups = [[_column(rows, *one) for one in group] for group in (_PAIRS, _CLUSTERS)]
@@ -84,44 +84,44 @@ def _print(summary: dict[str, Any], what: str) -> None:
     nothing = any("-" in column for group in groups for column in group)
     click.echo()
     for heading, name, _ in (*_PAIRS, *_CLUSTERS):
-        said = f"{heading}: {_defined(summary['definitions'][name], nothing)}"
-        click.echo(textwrap.fill(said, width, subsequent_indent="  ", break_on_hyphens=False))
+        text = f"{heading}: {_defined(summary['definitions'][name], nothing)}"
+        click.echo(textwrap.fill(text, width, subsequent_indent="  ", break_on_hyphens=False))
 
 
 def _column(rows: Sequence[dict[str, Any]], heading: str, name: str, counts: bool) -> list[str]:
-    """A column of the table; a measure that is not defined is a dash."""
+    """Return a column of the table; an undefined measure is a dash."""
     values = [row[name] for row in rows]
     return [heading, *("-" if one is None else f"{one:,}" if counts else show.share(one) for one in values)]
 
 
 def _defined(text: str, nothing: bool) -> str:
-    """What a measure is; when it is none is said only where some are dashes."""
+    """Return the definition of a measure; the condition for null only if the table has dashes."""
     what, _, none = text.partition(" Null where ")
     return f"{what} - where {none}" if none and nothing else what
 
 
-def _looked_at(sampled: dict[str, int]) -> list[str]:
-    """Say so where the share found at each similarity is that of some of the true pairs."""
+def _sample_notes(sampled: dict[str, int]) -> list[str]:
+    """Return a line if the share found by similarity was measured on a sample of the true pairs."""
     if sampled["looked_at"] == sampled["true_pairs"]:
         return []
     some, every = (f"{sampled[name]:,}" for name in ("looked_at", "true_pairs"))
-    return [f"share found by similarity: measured on {some} of {every} true pairs, at even steps through their list"]
+    return [f"share found by similarity: measured on {some} of {every} true pairs, spread evenly over their list"]
 
 
-def _about(truth: dict[str, Any]) -> list[str]:
-    """What a person should know about the truth before believing the numbers."""
+def _truth_notes(truth: dict[str, Any]) -> list[str]:
+    """Return a line for each irregularity of the truth."""
     lines = []
     if truth.get("unknown_ids"):
         some = ", ".join(show.shortened(str(id), 40) for id in truth["unknown"][:_SHOWN_IDS])
         more = ", …" if truth["unknown_ids"] > _SHOWN_IDS else ""
         lines.append(
-            f"truth: {show.count(truth['unknown_ids'], 'id')} of no document ({some}{more}); "
-            f"{show.count(truth['rows_left_out'], 'row')} left out"
+            f"truth: {show.count(truth['unknown_ids'], 'unknown id')} ({some}{more}); "
+            f"{show.count(truth['rows_left_out'], 'row')} skipped"
         )
     if truth.get("unnamed_documents"):
-        lines.append(f"truth: {show.count(truth['unnamed_documents'], 'document')} not named, taken as alone")
+        lines.append(f"truth: {show.count(truth['unnamed_documents'], 'document')} not named, each its own cluster")
     if truth.get("repeated"):
         lines.append(f"truth: {show.count(truth['repeated'], 'repeated pair')}, counted once")
     if truth.get("with_itself"):
-        lines.append(f"truth: {show.count(truth['with_itself'], 'pair')} of a document with itself, left out")
+        lines.append(f"truth: {show.count(truth['with_itself'], 'pair')} of a document with itself, skipped")
     return lines

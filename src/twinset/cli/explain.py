@@ -1,4 +1,4 @@
-"""``twinset explain``: why two documents are similar, or why one was removed."""
+"""``twinset explain``: explain why two documents are similar, or why one was removed."""
 
 from __future__ import annotations
 
@@ -22,41 +22,40 @@ MEMBERS = 12
 
 
 class ExplainCommand(flags.Command):
-    """A command that is given ids, which may begin like an option."""
+    """A command whose arguments are ids, which may begin with a dash."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take the words apart; say what to do about an id that was taken for an option."""
+        """Parse the arguments; an unknown option may be an id."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            hint = "An id that begins with - stands after --, as in: twinset explain OUT -- ID"
+            hint = "Write an id that begins with - after --, as in: twinset explain OUT -- ID"
             raise click.UsageError(f"{error.format_message()} {hint}", ctx) from error
 
 
 @click.command(
-    "explain",
-    cls=ExplainCommand,
-    options_metavar="[OPTIONS]",
-    short_help="Explain a removal, or how two texts differ.",
+    "explain", cls=ExplainCommand, options_metavar="[OPTIONS]", short_help="Explain a removal, or how two texts differ."
 )
-@click.argument("words", nargs=-1, metavar="A B | OUT ID [ID]")
+@click.argument("arguments", nargs=-1, metavar="A B | OUT ID [ID]")
 @click.option("--string", "strings", multiple=True, metavar="TEXT", cls=flags.Flag, help="A text; give two.")
 @flags.flags_of(ExplainOptions)
 @flags.shown
-def command(words: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **values: Any) -> None:
+def command(arguments: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **values: Any) -> None:
     """Explain how two documents resemble each other, or why one was removed.
 
-    A B: two files. OUT ID: a document of a result folder, with the reason for its removal and what else is in
-    its cluster. OUT ID ID: two documents of a result folder. Shown are the similarity, the share of each in the
-    other, the words that differ side by side, and the shingles that are shared and those that are not; of sets their
-    elements, of codes the bits that differ, of vectors their angle and lengths.
+    A B: two files. OUT ID: a document of a result folder, with the reason for its removal and its cluster. OUT ID ID:
+    two documents of a result folder.
+
+    Prints the similarity, the containment of each document in the other, the words that differ side by side, and the
+    shared and unshared shingles. For sets it prints their elements, for codes the bits that differ, for vectors their
+    angle and lengths.
     """
     given = flags.given(ExplainOptions, values)
     options = ExplainOptions.of(**given)
-    if not strings and words and Path(words[0]).is_dir():
-        _explain_result(words, given, options, as_json)
+    if not strings and arguments and Path(arguments[0]).is_dir():
+        _explain_result(arguments, given, options, as_json)
     else:
-        _explain_texts(words, strings, given, options, as_json)
+        _explain_texts(arguments, strings, given, options, as_json)
 
 
 def _explain_texts(
@@ -64,51 +63,50 @@ def _explain_texts(
 ) -> None:
     if len(files) + len(strings) != 2 or len(files) == 1:
         raise OptionError(
-            f"to explain are {show.count(len(files), 'file')} and {show.count(len(strings), 'string')}; allowed are "
+            f"{show.count(len(files), 'file')} and {show.count(len(strings), 'string')} to explain; allowed: "
             "two files, --string twice, or a result folder with one or two ids"
         )
     if options.source:
-        raise OptionError("--source says where the sources of a result are now; two files have none: leave it out")
+        raise OptionError("--source is for a result folder, and two files have no sources; leave it out")
     left, right = strings or [text_of(name, options.encoding) for name in files]
     import twinset
 
     run.load(lambda text: click.echo(text, err=True))
-    found = twinset.explain(left, right, **given)
+    explanation = twinset.explain(left, right, **given)
     names = files or ("the first string", "the second string")
     if as_json:
-        show.as_json({"left": names[0], "right": names[1], **found.to_dict(_context(options))})
+        show.as_json({"left": names[0], "right": names[1], **explanation.to_dict(_context(options))})
     else:
-        _print_explanation(found, names[0], names[1], options)
+        _print_explanation(explanation, names[0], names[1], options)
 
 
-def _explain_result(words: tuple[str, ...], given: dict[str, Any], options: ExplainOptions, as_json: bool) -> None:
-    if len(words) not in (2, 3):
-        raise OptionError(f"after the result folder {words[0]} stand {len(words) - 1} ids; allowed are one or two")
+def _explain_result(arguments: tuple[str, ...], given: dict[str, Any], options: ExplainOptions, as_json: bool) -> None:
+    if len(arguments) not in (2, 3):
+        raise OptionError(f"{arguments[0]} is followed by {len(arguments) - 1} ids; allowed: one or two")
     for name, _ in (*ShingleOptions.words(), ("encoding", None)):
         if name in given:
             raise OptionError(
-                f"{name} was set when {words[0]} was made, and its documents are explained as they were compared; "
-                "leave it out"
+                f"{name} is fixed by {arguments[0]}, whose documents are explained as they were compared; leave it out"
             )
     import twinset
 
     run.load(lambda text: click.echo(text, err=True))
-    result = twinset.open_result(words[0])
-    found = result.explain(*words[1:], source=options.source)
+    result = twinset.open_result(arguments[0])
+    account = result.explain(*arguments[1:], source=options.source)
     if as_json:
-        show.as_json(found.to_dict(_context(options)))
+        show.as_json(account.to_dict(_context(options)))
         return
-    _print_account(found)
-    if found.explanation is not None and found.other is not None:
+    _print_account(account)
+    if account.explanation is not None and account.other is not None:
         click.echo()
-        _print_explanation(found.explanation, found.id, found.other, options)
-    elif found.apart is not None and found.other is not None:
+        _print_explanation(account.explanation, account.id, account.other, options)
+    elif account.apart is not None and account.other is not None:
         click.echo()
-        codes_and_vectors.print_apart(found.apart, found.id, found.other)
+        codes_and_vectors.print_apart(account.apart, account.id, account.other)
     elif result.recorded.options.item_kind in MEASURED:
-        if len(words) == 3:
-            _print_pair(result, found.id, words[2])
-    elif found.other is not None:
+        if len(arguments) == 3:
+            _print_pair(result, account.id, arguments[2])
+    elif account.other is not None:
         click.echo("the index has no text to compare it with")
 
 
@@ -117,49 +115,49 @@ def _context(options: ExplainOptions) -> int | None:
 
 
 def _scored(row: dict[str, Any]) -> str:
-    """How near the documents of a row are, in the words of its measure."""
+    """Write the similarity or the distance of a row."""
     return f"{row['distance']:g} apart" if "distance" in row else show.share(row["similarity"])
 
 
 def _print_pair(result: DedupResult, one: str, other: str) -> None:
-    """Say how near two items are that have no words to show, if they are a pair."""
+    """Print the score of two items without words, if they are a pair."""
     lefts, rights = (result.pairs[name].to_pylist() for name in ("left", "right"))
     both = enumerate({left, right} for left, right in zip(lefts, rights, strict=True))
-    here = next((place for place, pair in both if pair == {one, other}), None)
+    row = next((number for number, pair in both if pair == {one, other}), None)
     names = " and ".join(show.named(name, 40) for name in (one, other))
-    if here is not None:
-        click.echo(f"{names}: {_scored(result.pairs.slice(here, 1).to_pylist()[0])}")
+    if row is not None:
+        click.echo(f"{names}: {_scored(result.pairs.slice(row, 1).to_pylist()[0])}")
     else:
-        click.echo(f"{names} are no pair of that run; the scores of all pairs are in pairs.parquet")
+        click.echo(f"{names} are not a pair of that run; pairs.parquet has the scores of all pairs")
 
 
-def _print_account(found: Account) -> None:
-    """Say what became of the document, and name its cluster."""
-    name = show.named(found.id, 60)
-    members = found.members
-    if found.state in ("removed", "flagged"):
-        why = members.filter([one == found.id for one in members["id"].to_pylist()]).to_pylist()[0]
-        kept = show.named(str(found.cluster), 60)
+def _print_account(account: Account) -> None:
+    """Print whether the document was kept or removed, and its cluster."""
+    name = show.named(account.id, 60)
+    members = account.members
+    if account.state in ("removed", "flagged"):
+        why = members.filter([one == account.id for one in members["id"].to_pylist()]).to_pylist()[0]
+        kept = show.named(str(account.cluster), 60)
         near = f"{_scored(why)} from" if "distance" in why else f"{_scored(why)} similar to"
-        click.echo(f"{name} was {found.state}: it is {near} {kept}, which is kept")
+        click.echo(f"{name} was {account.state}: it is {near} {kept}, which is kept")
     else:
         because = {
             "kept": "is kept",
-            "empty": "is kept: it holds no word, and is compared with nothing",
-            "unreadable": "could not be read, and was left out",
-            "against": "is of the source that was compared against, and stays",
-            "earlier": "is a document of the index, and stays",
-        }[found.state]
+            "empty": "is kept: it has no words and was not compared",
+            "unreadable": "could not be read and was skipped",
+            "against": "is a document of the --against source, and is kept",
+            "earlier": "is a document of the index, and is kept",
+        }[account.state]
         click.echo(f"{name} {because}")
-    others = [row for row in members.to_pylist() if row["id"] != found.id]
+    others = [row for row in members.to_pylist() if row["id"] != account.id]
     if others:
-        first = "also because of that one" if found.state in ("removed", "flagged") else "removed because of it"
+        first = "also because of that document" if account.state in ("removed", "flagged") else "removed because of it"
         click.echo(f"{first}: {show.count(len(others), 'document')}")
         for row in others[:MEMBERS]:
             click.echo(f"  {_scored(row)}  {show.named(row['id'], 60)}")
         if len(others) > MEMBERS:
             click.echo(f"  … and {len(others) - MEMBERS:,} more; --json lists all")
-    elif found.state == "kept":
+    elif account.state == "kept":
         click.echo("no other document was removed because of it")
 
 
@@ -167,30 +165,27 @@ def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _print_explanation(found: Explanation, left: str, right: str, options: ExplainOptions) -> None:
-    """Print numbers, the difference and the shingles."""
+def _print_explanation(explanation: Explanation, left: str, right: str, options: ExplainOptions) -> None:
+    """Print the scores, the difference and the shingles."""
     ours, theirs = (show.named(name, 40) for name in (left, right))
-    shared, only_left, only_right = found.shared, found.left_only, found.right_only
+    shared, only_left, only_right = explanation.shared, explanation.left_only, explanation.right_only
     n_left, n_right = len(shared) + len(only_left), len(shared) + len(only_right)
     every = len(shared) + len(only_left) + len(only_right)
-    of_texts = found.unit == "shingle"
-    unit = f"{found.unit if every == 1 else f'{found.unit}s'}" + (f" ({found.shingle})" if of_texts else "")
+    of_texts = explanation.unit == "shingle"
+    unit = explanation.unit if every == 1 else f"{explanation.unit}s"
+    unit += f" ({explanation.shingle})" if of_texts else ""
     rows = (
-        ("similarity", found.similarity, f"{every:,} {unit} {_are(every)} in both"),
-        (f"of {ours}", found.left_in_right, f"{n_left:,} {_are(n_left)} in the other"),
-        (f"of {theirs}", found.right_in_left, f"{n_right:,} {_are(n_right)} in the other"),
+        ("similarity", explanation.similarity, f"{every:,} {unit} {_are(every)} in both"),
+        (f"of {ours}", explanation.left_in_right, f"{n_left:,} {_are(n_left)} in the other"),
+        (f"of {theirs}", explanation.right_in_left, f"{n_right:,} {_are(n_right)} in the other"),
     )
-    how = "by weight; " if found.weighted else ""
+    how = "by weight; " if explanation.weighted else ""
     show.facts((name, f"{show.share(value)}  {how}{len(shared):,} of {whole}") for name, value, whole in rows)
     if of_texts:
-        texts.print_difference(found, ours, theirs, _context(options))
+        texts.print_difference(explanation, ours, theirs, _context(options))
     most = None if options.full else options.shingles
     texts.print_shingles(
-        (
-            (f"only in {ours}", only_left, "-"),
-            (f"only in {theirs}", only_right, "+"),
-            ("in both", shared, " "),
-        ),
+        ((f"only in {ours}", only_left, "-"), (f"only in {theirs}", only_right, "+"), ("in both", shared, " ")),
         most,
-        found.unit,
+        explanation.unit,
     )

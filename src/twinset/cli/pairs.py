@@ -1,4 +1,4 @@
-"""``twinset pairs``: every pair at least as similar as the threshold."""
+"""``twinset pairs``: find every pair of documents at least as similar as the threshold."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ def command(
 ) -> None:
     """Find every pair of documents at least as similar as the threshold.
 
-    {sources} A file that twinset sketch made is a SOURCE too: its pairs are estimates.
+    {sources} A file made by twinset sketch is also a SOURCE; its pairs have estimated similarities.
 
-    Without -o the pairs are shown as a table on a terminal, and written as CSV elsewhere.
+    Without -o the pairs are printed as a table on a terminal, and as CSV otherwise.
     """
-    words = flags.given(PairsOptions, values)
-    options = PairsOptions.of(**words)
+    given = flags.given(PairsOptions, values)
+    options = PairsOptions.of(**given)
     if output:
         check_output_name(output)
     if dry_run:
-        run.dry_run(sources, options, as_json, words, sketches=any(map(holds_sketches, sources)))
+        run.dry_run(sources, options, as_json, given, sketches=any(map(holds_sketches, sources)))
         return
     if output:
-        summary = _find(sources, output, quiet, options, words)
+        summary = _find(sources, output, quiet, options, given)
         if as_json:
             show.as_json(summary)
         elif not quiet:
-            for line in _said(summary, f" in {output}"):
+            for line in _summary_lines(summary, f" in {output}"):
                 show.say(line)
         return
     show.need_stdout()
     table = sys.stdout.isatty()
-    # Pairs are never all in memory: they go through a file even on their way to the screen.
+    # Pairs go through a file even to the screen, so that they are never all in memory.
     with temporary_folder(options.scratch) as folder:
         file = Path(folder) / ("pairs.parquet" if table else "pairs.csv")
-        summary = _find(sources, str(file), quiet, options, words)
+        summary = _find(sources, str(file), quiet, options, given)
         if as_json:
             show.as_json(summary)
             return
@@ -62,33 +62,30 @@ def command(
         else:
             show.copied(file)
     if not quiet:
-        for line in _said(summary):
+        for line in _summary_lines(summary):
             show.say(line, err=True)
 
 
 def _find(
-    sources: tuple[str, ...], output: str, quiet: bool, options: PairsOptions, words: dict[str, Any]
+    sources: tuple[str, ...], output: str, quiet: bool, options: PairsOptions, given: dict[str, Any]
 ) -> dict[str, Any]:
     import twinset
 
     with run.followed(options, quiet, planned=not any(map(holds_sketches, sources))) as progress:
-        return dict(twinset.find_pairs(*sources, output=output, progress=progress, **words).summary)
+        return dict(twinset.find_pairs(*sources, output=output, progress=progress, **given).summary)
 
 
-def _said(summary: dict[str, Any], where: str = "") -> list[str]:
-    """What a run found, and what of its documents could not be compared as it stands."""
-    lines = [_found(summary, where)]
-    for name, words in (
-        ("unreadable", "unreadable: left out"),
-        ("replaced", "with bytes that are not text: replaced"),
-    ):
+def _summary_lines(summary: dict[str, Any], where: str = "") -> list[str]:
+    """Return the counts of pairs, of unreadable documents and of replaced bytes, and the audit."""
+    lines = [_pairs_line(summary, where)]
+    for name, label in (("unreadable", "unreadable: skipped"), ("replaced", "with bytes that are not text: replaced")):
         if summary.get(name):
-            lines.append(f"{summary[name]:,} {words}{_such_as(summary, name)}")
+            lines.append(f"{summary[name]:,} {label}{_such_as(summary, name)}")
     return [*lines, *show.audit(summary["audit"])]
 
 
 def _such_as(summary: dict[str, Any], name: str) -> str:
-    """The first of what a summary counts, with the reason if there is one."""
+    """Return the first document that a summary counts, with the reason if it has one."""
     named = summary.get("replaced_in", []) if name == "replaced" else summary.get("named", {}).get(name, [])
     if not named:
         return ""
@@ -96,11 +93,11 @@ def _such_as(summary: dict[str, Any], name: str) -> str:
     return f", such as {show.named(id, 40)}" + "".join(f" ({one})" for one in reason)
 
 
-def _found(summary: dict[str, Any], where: str = "") -> str:
+def _pairs_line(summary: dict[str, Any], where: str = "") -> str:
     pairs = show.count(summary["pairs"], "pair")
     if summary.get("estimate"):
         sketches = show.count(summary["documents"], "sketch", "sketches")
-        return f"{pairs} of {sketches}{where}, by estimate: none was verified"
+        return f"{pairs} of {sketches}{where} (estimated, not verified)"
     return f"{pairs} of {show.count(summary['documents'], 'document')}{where}"
 
 

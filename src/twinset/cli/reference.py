@@ -1,4 +1,4 @@
-"""The command reference: ``python -m twinset.cli.reference`` prints `docs/commands.md`."""
+"""Write the command reference: ``python -m twinset.cli.reference`` prints `docs/commands.md`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from twinset.cli.support.flags import SHOW
 HEAD = """\
 # Commands
 
-Made from the options themselves: `make docs` writes this page anew.
+This page is generated from the options; `make docs` updates it.
 
     twinset COMMAND …
 
@@ -26,15 +26,15 @@ TAIL = """
 | code | meaning |
 |---|---|
 | 0 | done |
-| 1 | `index verify` found something wrong; of other commands a mistake in Twinset itself: `--debug` shows where |
-| 2 | something was wrong with the words, the sources, the index or the output; one line on stderr says what |
-| 130 | stopped with Ctrl-C; nothing half-written is left, and what an index has committed stays |
+| 1 | `index verify` found problems; with other commands: internal error, and `--debug` shows where |
+| 2 | wrong arguments, or an error in the sources, the index or the output; one line on stderr names it |
+| 130 | stopped with Ctrl-C; no partial output is left, and documents committed to an index stay |
 | 141 | the program that read the output closed it |
 """
 
 
 def reference() -> str:
-    """Write the page."""
+    """Return the page."""
     every = list(_commands(click.Context(twinset, info_name="twinset", **twinset.context_settings)))
     rows = [
         f"| [`{path}`](#{path.replace(' ', '-')}) | {_first_line(context.command)} |\n"
@@ -45,7 +45,7 @@ def reference() -> str:
 
 
 def _commands(parent: click.Context) -> Iterator[click.Context]:
-    """Each command of a group, and those of the groups in it, each after its group."""
+    """Yield each command of a group, and after a nested group its commands."""
     group = parent.command
     if not isinstance(group, click.Group):
         return

@@ -1,4 +1,4 @@
-"""``twinset report``: a result as one page to look at, to print and to hand on."""
+"""``twinset report``: write a result as one HTML page."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from twinset.options.checks import shown_size
 from twinset.options.results import ReportOptions
 
 
-@click.command("report", cls=flags.Command)
+@click.command("report", cls=flags.Command, short_help="Write a result as one HTML page.")
 @click.argument("folder", metavar="OUT")
 @flags.flags_of(ReportOptions)
 @flags.output("File for the report, ending in .html.", required=True)
 @flags.shown
 def command(folder: str, output: str, as_json: bool, **values: Any) -> None:
-    """Make one self-contained HTML page of a result folder.
+    """Write a result folder as one self-contained HTML page.
 
-    It shows what was done and with which options, counts, the audit, how similar the pairs are, how surely a pair
-    is found, the clusters with the words that differ side by side, and every removed document, to search in. The
-    page opens offline and loads nothing. It holds words of the documents unless --no-texts is given.
+    It shows the options, the counts, the audit, the similarities of the pairs, the probability of finding a pair, the
+    clusters with their differences side by side, and a searchable list of the removed documents. The page works
+    offline. It contains texts of the documents unless --no-texts is given.
     """
-    words = flags.given(ReportOptions, values)
-    ReportOptions.of(**words)
+    given = flags.given(ReportOptions, values)
+    ReportOptions.of(**given)
     import twinset
 
     run.load(lambda text: click.echo(text, err=True))
-    made = twinset.open_result(folder).report(output, **words)
-    size = made.stat().st_size
+    page = twinset.open_result(folder).report(output, **given)
+    size = page.stat().st_size
     if as_json:
-        show.as_json({"report": str(made), "bytes": size})
+        show.as_json({"report": str(page), "bytes": size})
     else:
-        click.echo(f"report: {made} ({shown_size(size)})")
+        click.echo(f"report: {page} ({shown_size(size)})")

@@ -151,7 +151,7 @@ class _Opening:
     def _add_stdin(self, number: int) -> None:
         name = self.prefix + "stdin"
         if name in self.names:
-            raise OptionError("stdin (-) can be read once only; it was named twice")
+            raise OptionError("stdin (-) can be read only once; it is given twice")
         if sys.stdin is None:
             raise SourceError("standard input is closed, and - reads from it; name a file, a folder or a pattern")
         self.names.add(name)
@@ -248,7 +248,7 @@ class _Opening:
             self.entries.append(SourceFile(Path(match), shown, number, components_of(match), 1))
         if len(self.entries) == before:
             raise SourceError(
-                self._nothing("pattern", matches) if matches else "no file fits this pattern",
+                self._nothing("pattern", matches) if matches else "no file matches this pattern",
                 where=given,
             )
 
@@ -313,5 +313,5 @@ def _mapped_id(key: object) -> str:
         try:
             return str(key).encode().decode()
         except UnicodeEncodeError as error:
-            raise SourceError(f"the id {key!r} holds half of a surrogate pair, which no UTF-8 can hold") from error
+            raise SourceError(f"the id {key!r} holds half of a surrogate pair, which UTF-8 cannot encode") from error
     raise SourceError(f"ids in a mapping must be strings or whole numbers, this is {type(key).__name__}: {key!r}")

@@ -72,7 +72,7 @@ def read_truth(given: object) -> Truth:
     if isinstance(given, (list, tuple)):
         return _truth_of_table(_table(_halves(given), "the truth"), "the truth")
     raise SourceError(
-        f"a {type(given).__name__} is no truth: give a path, a list of pairs of ids, a mapping from id to cluster, "
+        f"a {type(given).__name__} is not a truth: give a path, a list of pairs of ids, a mapping from id to cluster, "
         f"or a table with {ALLOWED}"
     )
 
@@ -81,7 +81,7 @@ def _halves(rows: Iterable[Any]) -> dict[str, list[Any]]:
     left, right = [], []
     for number, row in enumerate(rows):
         if not isinstance(row, (list, tuple)) or len(row) != 2:
-            raise RowError(f"this is no pair: {str(row)[:60]!r}; allowed is two ids", where=at_row("the truth", number))
+            raise RowError(f"not a pair: {str(row)[:60]!r}; allowed: two ids", where=at_row("the truth", number))
         left.append(row[0])
         right.append(row[1])
     return {"left": left, "right": right}
@@ -101,19 +101,19 @@ def _strings(values: list[Any], column: str, name: str) -> Any:
             texts.append(str(value))
         else:
             raise RowError(
-                f"{column} is {str(value)[:60]!r}, a {type(value).__name__}; allowed are strings and whole numbers",
+                f"{column} is {str(value)[:60]!r}, a {type(value).__name__}; allowed: strings and whole numbers",
                 where=at_row(name, number),
             )
     try:
         return pa.array(texts, pa.large_string())
     except UnicodeEncodeError as error:
-        raise SourceError(f"{column} holds half of a surrogate pair, which no UTF-8 can hold", where=name) from error
+        raise SourceError(f"{column} holds half of a surrogate pair, which UTF-8 cannot encode", where=name) from error
 
 
 def _from_file(path: Path, name: str) -> pa.Table:
     ending = path.suffix.lower()
     if ending not in ENDINGS:
-        raise SourceError(f"cannot tell the format of the truth; allowed are {', '.join(ENDINGS)}", where=name)
+        raise SourceError(f"cannot tell the format of the truth; allowed: {', '.join(ENDINGS)}", where=name)
     if not path.exists():
         raise SourceError("there is no such file; --truth names a file of pairs or of clusters", where=name)
     try:
@@ -163,7 +163,7 @@ def _json_lines(path: Path, name: str) -> pa.Table:
             try:
                 row = orjson.loads(line)
             except orjson.JSONDecodeError as error:
-                raise RowError(f"this is no JSON: {error.msg}", where=at_line(name, number)) from error
+                raise RowError(f"not JSON: {error.msg}", where=at_line(name, number)) from error
             if not isinstance(row, dict):
                 raise RowError('a line must be an object such as {"left": …, "right": …}', where=at_line(name, number))
             for key in row.keys() - columns.keys():
@@ -220,7 +220,7 @@ def _as_text(column: Any, label: str, name: str) -> Any:
         column, kind = column.cast(kind.value_type), kind.value_type
     texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_integer)
     if not (pa.types.is_null(kind) or any(is_kind(kind) for is_kind in texts)):
-        raise ColumnError(f"{label!r} holds {kind}; allowed are strings and whole numbers", where=name)
+        raise ColumnError(f"{label!r} holds {kind}; allowed: strings and whole numbers", where=name)
     if isinstance(column, pa.Array):
         return column.cast(pa.large_string())
     return pa.concat_arrays(

@@ -138,7 +138,7 @@ def draw(run: LocalRun, pieces: int, seed: int) -> Sample:
             heapq.heappushpop(chosen, entry)
         n_pieces += 1
     if not documents:
-        raise SourceError("there is no document in the sources; name one that has some")
+        raise SourceError("the sources hold no documents; name another source")
     rows = _Rows(run)
     for _, place, number, chunk in sorted(chosen, key=lambda one: -one[1]):
         rows.add(-place, number, chunk)

@@ -59,12 +59,12 @@ def open_index(where: object, *, read_only: bool = False) -> Iterator[Index]:
             if index.settings.format < FORMAT:
                 raise StateError(
                     f"{index.name}: the index has the older format {index.settings.format}, to which nothing can be "
-                    "added; bring it up to date with twinset index migrate"
+                    "added; convert it with twinset index migrate"
                 )
             yield index
     else:
         raise OptionError(
-            f"index is a {type(where).__name__}; allowed is the path of an index, its URL (postgresql://…), or an open "
+            f"index is a {type(where).__name__}; allowed: the path of an index, its URL (postgresql://…), or an open "
             "twinset.Index"
         )
 
@@ -73,9 +73,9 @@ def dedup_options(given: dict[str, Any], index: Index) -> DedupOptions:
     """Return the options of a run: those given, and for the hashing those of the index."""
     made = index.settings.options
     if made.item_kind != "text":
-        held = "sets" if made.item_kind == "items" else made.item_kind
+        documents = "sets" if made.item_kind == "items" else made.item_kind
         raise OptionError(
-            f"{index.name}: the index holds {held}; dedup --index needs an index of texts; use twinset index "
+            f"{index.name}: the index holds {documents}; dedup --index needs an index of texts; use twinset index "
             "query, or remove copies with dedup --against"
         )
     if made.store == "none":
@@ -92,8 +92,8 @@ def dedup_options(given: dict[str, Any], index: Index) -> DedupOptions:
     options = DedupOptions.of(**{**given, **inherited, "threshold": threshold, "index": index.name})
     if options.floor is not None and options.floor > options.threshold:
         raise OptionError(
-            f"floor is {options.floor:g}, above the threshold, {options.threshold:g}; allowed is a number up to the "
-            "threshold: lower the one or raise the other"
+            f"floor is {options.floor:g}, above the threshold, {options.threshold:g}; allowed: a number up to the "
+            "threshold; lower the floor or raise the threshold"
         )
     if options.least < made.threshold:
         name = "threshold" if options.floor is None else "floor"
@@ -148,7 +148,7 @@ class IndexedDedup:
             numbers, texts = _chosen(span, block, wanted)
             return numbers, sketch_texts(texts, writer.settings, sets=True)
 
-        self.run.progress.stage("asking the index", int(np.count_nonzero(wanted)), "documents")
+        self.run.progress.stage("querying the index", int(np.count_nonzero(wanted)), "documents")
         for _, (numbers, queries) in corpus.read(self.run.threads, prepare, wanted=wanted):
             searcher.own = self._own_numbers(numbers, copies)
             near, found, scored = searcher.nearest(queries, limits)
@@ -214,8 +214,8 @@ class IndexedDedup:
         alone = copies.counts[copies.first[documents]] == 1
         firsts, numbers = copies.first[documents[alone]], numbers[alone]
         places = np.minimum(np.searchsorted(contents, firsts), max(0, len(contents) - 1))
-        here = np.flatnonzero(contents[places] == firsts) if len(contents) else np.zeros(0, np.int64)
-        return np.stack([places[here].astype(np.int64), numbers[here]], axis=1)
+        rows = np.flatnonzero(contents[places] == firsts) if len(contents) else np.zeros(0, np.int64)
+        return np.stack([places[rows].astype(np.int64), numbers[rows]], axis=1)
 
     def add(self, results: ResultTables, clusters: Clusters) -> None:
         """Add the kept documents to the index; `commit` commits them. An id with another text is refused.

@@ -88,7 +88,7 @@ class Index:
             if index.settings.format < FORMAT and not read_only:
                 raise StateError(
                     f"{backend.name}: the index has the older format {index.settings.format}; open it read-only, or "
-                    "bring it up to date with twinset index migrate"
+                    "convert it with twinset index migrate"
                 )
         except BaseException:
             backend.close()
@@ -306,7 +306,7 @@ class Index:
             return batch, queries
 
         documents = DocumentBatches(what, source_options(kind, options), progress, self._backend.files())
-        with closing(documents.read(prepare, "asking")) as batches:
+        with closing(documents.read(prepare, "querying")) as batches:
             for batch, queries in batches:
                 answers = self._answers(kind, batch.ids, queries, limits)
                 counts.count(batch, queries, answers)

@@ -186,7 +186,7 @@ def find_candidates(
 ) -> Iterator[tuple[Int64s, Int64s]]:
     """Yield distinct pairs of query and document that share a key, sorted; all pairs of a query are in one portion.
 
-    `keys` are those of the queries `rows`, (rows, n). Memory is bounded: up to `most` rows of `bands` are held at a
+    `keys` are those of the queries `rows`, (rows, n). Memory is bounded: up to `most` rows of `bands` are kept at a
     time, unless a single query has more.
     """
     flat = keys.astype(np.int64).ravel()
@@ -200,14 +200,14 @@ def find_candidates(
     starts = np.searchsorted(found, flat, "left")
     counts = np.searchsorted(found, flat, "right") - starts
     width = keys.shape[1]
-    held: list[Hashes] = []
+    parts: list[Hashes] = []
     for low, high in runs(counts.reshape(-1, width).sum(axis=1), most):
         part = slice(low * width, high * width)
         matches = documents[ranges(starts[part], counts[part])].astype(np.uint64)
         query_rows = np.repeat(np.repeat(rows[low:high].astype(np.uint64), width), counts[part])
-        held.append(_distinct((query_rows << np.uint64(32)) | matches))
-        if high == len(rows) or sum(map(len, held)) >= most:
-            packed, held = held[0] if len(held) == 1 else np.concatenate(held), []
+        parts.append(_distinct((query_rows << np.uint64(32)) | matches))
+        if high == len(rows) or sum(map(len, parts)) >= most:
+            packed, parts = parts[0] if len(parts) == 1 else np.concatenate(parts), []
             yield (packed >> np.uint64(32)).astype(np.int64), (packed & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
 

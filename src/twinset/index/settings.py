@@ -86,7 +86,7 @@ class Settings:
     learned: str | None = None
     """Codes that were learned from a sample of vectors, as JSON."""
     normalization: Normalization | None = None
-    """What normalised the texts of the index; older indexes do not say."""
+    """The versions that normalised the texts of the index; None for older indexes."""
 
     @classmethod
     def create(cls, options: IndexOptions) -> Settings:

@@ -168,7 +168,7 @@ def collapse(results: Any, **words: Any) -> Collapsed:
 def _items_of(results: Any) -> list[Any]:
     if isinstance(results, (str, bytes, Mapping)) or not isinstance(results, Iterable):
         raise SourceError(
-            f"a {type(results).__name__} is no ranking: give a list of strings, of mappings or of other results, or a "
+            f"a {type(results).__name__} is not a ranking: give a list of strings, mappings or other results, or a "
             "table with Arrow's stream (pandas, Polars, DuckDB, pyarrow)"
         )
     return list(results)
@@ -179,7 +179,7 @@ def _table_of(results: Any, options: CollapseOptions) -> pa.Table | None:
     if not (hasattr(results, "__arrow_c_stream__") or hasattr(results, "__arrow_c_array__")):
         return None
     if not isinstance(options.text, str):
-        raise OptionError("text is a function, and these results are a table; allowed is the name of a column")
+        raise OptionError("text is a function, and these results are a table; allowed: the name of a column")
     if isinstance(results, (pa.Array, pa.ChunkedArray)):
         return pa.table({options.text: results})
     try:
@@ -261,8 +261,8 @@ def _encoded(value: Any, place: int) -> bytes | None:
         return value.encode()
     except UnicodeEncodeError as error:
         raise SourceError(
-            f"the text holds half of a surrogate pair ({value[error.start]!r} at {error.start}), which no UTF-8 can "
-            "hold; take it out, or decode the text another way",
+            f"the text holds half of a surrogate pair ({value[error.start]!r} at {error.start}), which UTF-8 cannot "
+            "encode; remove it, or decode the text another way",
             where=f"results[{place}]",
         ) from error
 

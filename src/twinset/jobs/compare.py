@@ -84,7 +84,7 @@ def text_of_file(path: str, encoding: str = "utf-8") -> str:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     except OSError as error:
         said = (error.strerror or str(error)).lower()
-        raise SourceError(f"{said}; allowed is the path of a file that can be read", where=path) from error
+        raise SourceError(f"{said}; allowed: the path of a file that can be read", where=path) from error
     kind, codec = format_of(path)
     if reason := why_not_text(path, path, codec, ReadOptions.of(encoding=encoding)):
         table = f"a {kind} table, and two texts are compared"

@@ -64,7 +64,7 @@ def find_estimated(
         new_file(output, options.force)
         for one in (*sources, *options.against):
             if isinstance(one, (str, os.PathLike)) and output.exists() and os.path.samefile(one, output):
-                raise OutputError(f"{output} would be replaced, and is read from; choose another output")
+                raise OutputError(f"{output} is a source and the output; choose another output")
     with ExitStack() as stack:
         run = stack.enter_context(EstimateRun(sources, options, progress))
         progress.note(f"plan: {run.plan}")

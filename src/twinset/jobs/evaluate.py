@@ -112,7 +112,7 @@ def _check_place(place: Path | None, options: EvaluateOptions) -> None:
     if place.exists() and not place.is_dir():
         raise OutputError(f"{place} is a file, and the output is a folder; choose another output")
     if place.exists() and any(place.iterdir()) and not (place / "evaluation.json").is_file():
-        raise OutputError(f"{place} is no earlier evaluation, so --force does not replace it; choose another output")
+        raise OutputError(f"{place} is not an earlier evaluation, so --force cannot replace it; choose another output")
 
 
 def _searching(options: EvaluateOptions) -> DedupOptions:

@@ -223,7 +223,7 @@ def _check_place(place: Path | None, options: SketchOptions, sources: tuple[obje
     if place is None:
         return
     if place.suffix != ".parquet":
-        raise OptionError(f"the output is {str(place)!r}; allowed is a name that ends in .parquet")
+        raise OptionError(f"the output is {str(place)!r}; allowed: a name that ends in .parquet")
     new_file(place, options.force)
     for one in sources:
         if (
@@ -232,7 +232,7 @@ def _check_place(place: Path | None, options: SketchOptions, sources: tuple[obje
             and os.path.exists(one)
             and os.path.samefile(one, place)
         ):
-            raise OutputError(f"{place} would be replaced, and is read from; choose another output")
+            raise OutputError(f"{place} is a source and the output; choose another output")
 
 
 def _sketched(
@@ -288,6 +288,6 @@ def _put_together(
                 f"{flag} cannot change sketches that were made before; leave it out, or sketch the documents again"
             )
     budget = Budget.of(options.memory_bytes, options.thread_count, 1 << 20)
-    told.stage("putting together", sum(one.rows for one in given), "sketches")
+    told.stage("joining files", sum(one.rows for one in given), "sketches")
     making = SketchMaker(scheme, options.merge, scratch, budget)
     return scheme, making.write(read_sketches(given), made_at, told.advance)

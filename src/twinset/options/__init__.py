@@ -1,7 +1,7 @@
-"""Every option, once: its name, default, bounds, choices and help.
+"""Define every option once: name, default, bounds, choices and help.
 
-The keyword words of the Python functions, the flags of the command line and `docs/commands.md` are all
-derived from the dataclasses below. They only hold and check values; nothing heavy is imported here.
+The keyword arguments of the Python functions, the flags of the command line and `docs/commands.md` are derived from
+the dataclasses below. They only store and check values; nothing heavy is imported here.
 
     ItemOptions
          │

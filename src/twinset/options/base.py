@@ -1,4 +1,4 @@
-"""What every group of options does: check its values, name its words, and say itself in plain values."""
+"""Base class of the option groups: checks values, lists options and converts them to plain values."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from twinset.options.checks import Check, Word
 
 
 def option(default: Any, help: str, check: Check, metavar: str | None = None, **more: Any) -> Any:
-    """Write one option down: a dataclass field with all that is said about it."""
+    """Define an option: a dataclass field with its description."""
     return field(default=default, metadata={"word": Word(help, check, metavar, **more)})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """A group of options: checked when made, never changed afterwards."""
+    """A group of options, checked on construction and immutable."""
 
     title: ClassVar[str] = "Options"
     _given: ClassVar[frozenset[str]] = frozenset()
@@ -32,11 +32,11 @@ class Options:
         self._check_together()
 
     def _check_together(self) -> None:
-        """Refuse options that are right one by one but not together."""
+        """Refuse combinations of options that are valid one by one."""
 
     @classmethod
-    def of(cls, **words: Any) -> Self:
-        """Make the options from keyword words; wrong names and values raise `OptionError`.
+    def of(cls, **values: Any) -> Self:
+        """Make the options from keyword arguments; wrong names and values raise `OptionError`.
 
         Examples
         --------
@@ -45,56 +45,54 @@ class Options:
         0.7
         >>> PlanOptions.of(treshold=0.7)
         Traceback (most recent call last):
-        twinset.errors.OptionError: there is no option 'treshold'; did you mean 'threshold'?
+        twinset.errors.OptionError: unknown option 'treshold'; did you mean 'threshold'?
         """
         known = dict(cls.words())
-        for name in words:
+        for name in values:
             if name not in known:
                 raise OptionError(_unknown(name, known))
-        made = cls(**words)
-        object.__setattr__(made, "_given", frozenset(words))
-        return made
+        options = cls(**values)
+        object.__setattr__(options, "_given", frozenset(values))
+        return options
 
     def was_given(self, name: str) -> bool:
-        """Whether an option was given by its word, be it with the value of its default."""
+        """Whether an option was given, even with its default value."""
         return name in self._given or getattr(self, name) != self.defaults()[name]
 
     @classmethod
     def words(cls) -> Iterator[tuple[str, Word]]:
-        """Give each option's name with what is said about it, in the order of the help page."""
+        """Yield the name and the description of each option, in the order of the help page."""
         for one in dataclasses.fields(cls):
             yield one.name, one.metadata["word"]
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
-        """Give the default of every option."""
+        """Return the default of every option."""
         return {one.name: one.default for one in dataclasses.fields(cls)}
 
     @classmethod
     def group_of(cls, name: str) -> str:
-        """Name the group under which the help page shows an option."""
+        """Return the heading under which the help page shows an option."""
         owner = next(base for base in cls.__mro__ if name in inspect.get_annotations(base))
         return str(owner.__dict__.get("title", cls.title))
 
     def to_dict(self, result_only: bool = True) -> dict[str, Any]:
-        """Give the options as plain values, ready for JSON.
+        """Return the options as plain values, ready for JSON.
 
-        With `result_only`, those that cannot change a result (threads, memory, scratch, batch, force) are
-        left out, so that two runs with equal dictionaries on equal sources have equal results.
+        `result_only` omits options that cannot change a result (threads, memory, scratch, batch, force), so that two
+        runs with equal dictionaries on equal sources have equal results.
         """
-        return {
-            name: _plain(getattr(self, name)) for name, word in self.words() if word.result or not result_only
-        }
+        return {name: _plain(getattr(self, name)) for name, word in self.words() if word.result or not result_only}
 
 
 def _unknown(name: str, known: Mapping[str, Word]) -> str:
-    """Say that there is no such option, and guess what was meant."""
+    """Return the message for an unknown option, with the closest known name."""
     names = {key: key for key in known}
     for key, word in known.items():
         names.update((flag.strip("-").replace("-", "_"), key) for flag in word.spellings(key))
     near = difflib.get_close_matches(name, names, n=1)
     guess = f"did you mean {names[near[0]]!r}?" if near else f"the options are {', '.join(known)}"
-    return f"there is no option {name!r}; {guess}"
+    return f"unknown option {name!r}; {guess}"
 
 
 def _plain(value: Any) -> Any:

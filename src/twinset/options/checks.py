@@ -1,8 +1,8 @@
-"""What can be said about one option, and how its value is checked.
+"""Descriptions of options, and checks of their values.
 
-A check takes the option's name and the value that came. It returns the value in its one form (a size in
-bytes, a shingle as ``word:5``) or raises `OptionError`, which says the value and what is allowed. `allowed`
-words the bounds for the error, the help page and the documentation alike.
+A check takes the name of an option and its value. It returns the value in normal form (a size in bytes, a shingle as
+``word:5``) or raises `OptionError` with the value and what is allowed. `allowed` is the text of the bounds for the
+error, the help page and the documentation.
 """
 
 from __future__ import annotations
@@ -27,38 +27,38 @@ _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 @dataclass(frozen=True)
 class Check:
-    """A check of a value, with its bounds in words and the type the command line should expect."""
+    """A check of a value, with its bounds as text and the type for the command line."""
 
     run: Callable[[Any], Any]
     allowed: str
     type: type = str
     choices: tuple[str, ...] = ()
     multiple: bool = False
-    told: bool = True  # whether the help page needs the words of `allowed`
-    brief: str = ""  # shorter words for the help page
+    in_help: bool = True  # whether the help page shows `allowed`
+    brief: str = ""  # shorter text for the help page
 
     def __call__(self, name: str, value: Any) -> Any:
-        """Give the value in its one form, or raise `OptionError`."""
+        """Return the value in normal form, or raise `OptionError`."""
         try:
             return self.run(value)
         except OptionError:
-            raise  # it says more than the general words below
+            raise  # more specific than the message below
         except (ValueError, TypeError, OverflowError, LookupError) as error:
-            raise OptionError(f"{name} is {shown_value(value)}; allowed is {self.allowed}") from error
+            raise OptionError(f"{name} is {shown_value(value)}; allowed: {self.allowed}") from error
 
     def parse(self, name: str, text: str) -> Any:
-        """Read the value from the text of a command line."""
+        """Parse and check a value of the command line."""
         try:
             return self(name, self.type(text))
         except (ValueError, OverflowError) as error:
             if isinstance(error, OptionError):
                 raise
-            raise OptionError(f"{name} is {shown_value(text)}; allowed is {self.allowed}") from error
+            raise OptionError(f"{name} is {shown_value(text)}; allowed: {self.allowed}") from error
 
 
 @dataclass(frozen=True)
 class Word:
-    """What is written about one option, in the one place where it is written."""
+    """The description of an option, from which its flag, help and documentation are derived."""
 
     help: str
     check: Check
@@ -66,16 +66,16 @@ class Word:
     flags: tuple[str, ...] = ()
     default_words: str = ""
     off_help: str = ""
-    bare: str | None = None  # what a flag that stands without a value means
+    bare: str | None = None  # the value of a flag that is given without one
     result: bool = True
 
     @property
     def allowed(self) -> str:
-        """The bounds, in words."""
+        """The bounds, as text."""
         return self.check.allowed
 
     def spellings(self, name: str) -> tuple[str, ...]:
-        """Give the flags of the command line; what is on by default is spelled as turning it off."""
+        """Return the flags of the command line; an option that is on by default has a flag to turn it off."""
         if self.off_help:
             return (f"--no-{name.replace('_', '-')}",)
         return self.flags or (f"--{name.replace('_', '-')}",)
@@ -92,7 +92,7 @@ def _or_none(run: Callable[[Any], Any], none: bool) -> Callable[[Any], Any]:
 
 
 def optional(check: Check) -> Check:
-    """The same check, for an option that may be left out."""
+    """Extend a check to allow None."""
     return replace(check, run=_or_none(check.run, none=True))
 
 
@@ -126,7 +126,7 @@ def number(above: float, most: float | None = None, below: float | None = None) 
 
 
 def length() -> Check:
-    """Check a distance: a number from 0 on, or nothing; never NaN."""
+    """Check a distance: a finite number of 0 or more, or None."""
 
     def run(value: Any) -> float:
         if isinstance(value, (bool, str)):
@@ -136,7 +136,7 @@ def length() -> Check:
             raise ValueError
         return got
 
-    return Check(_or_none(run, none=True), "a number from 0 on", float)
+    return Check(_or_none(run, none=True), "a number, 0 or more", float)
 
 
 def choice(*choices: str) -> Check:
@@ -158,11 +158,11 @@ def column(none: bool = False) -> Check:
             raise TypeError
         return value
 
-    return Check(_or_none(run, none), "the name of a column", told=False)
+    return Check(_or_none(run, none), "the name of a column", in_help=False)
 
 
 def items(kind: type) -> Check:
-    """Check several values; one alone stands for itself."""
+    """Check one value or a list of values."""
 
     def run(value: Any) -> tuple[Any, ...]:
         if value is None:
@@ -173,7 +173,7 @@ def items(kind: type) -> Check:
         return several
 
     noun = "pattern" if kind is str else "source"
-    return Check(run, f"one {noun} or a list of them", multiple=True, told=False)
+    return Check(run, f"one {noun} or a list of them", multiple=True, in_help=False)
 
 
 def size(least: int, most: int, none: bool = False) -> Check:
@@ -183,7 +183,7 @@ def size(least: int, most: int, none: bool = False) -> Check:
         try:
             got = parse_size(value)
         except OptionError as error:
-            raise ValueError from error  # the words below name the option and its bounds
+            raise ValueError from error  # the message of `Check` names the option and its bounds
         if not least <= got <= most:
             raise ValueError
         return got
@@ -193,7 +193,7 @@ def size(least: int, most: int, none: bool = False) -> Check:
 
 
 def parse_size(value: int | str) -> int:
-    """Read a size in bytes.
+    """Parse a size in bytes.
 
     Examples
     --------
@@ -204,12 +204,12 @@ def parse_size(value: int | str) -> int:
         return value
     found = re.fullmatch(r"(?aix) \s* (\d+(?:\.\d*)?|\.\d+) \s* ([kmgt]?) (i?) b? \s*", str(value))
     if not found or isinstance(value, bool) or (found[3] and not found[2]):
-        raise OptionError(f"{shown_value(value)} is no size; allowed is {SIZE_ALLOWED}")
+        raise OptionError(f"{shown_value(value)} is not a size; allowed: {SIZE_ALLOWED}")
     return int(float(found[1]) * (1024 if found[3] else 1000) ** _UNITS[found[2].lower()])
 
 
 def shown_size(size: int) -> str:
-    """Write a size to be read.
+    """Format a size for a reader.
 
     Examples
     --------
@@ -229,7 +229,7 @@ def shown_size(size: int) -> str:
 
 
 def parse_shingle(spec: str) -> tuple[str, int]:
-    """Read what a shingle is: its kind and its number of tokens.
+    """Parse a shingle specification into its kind and its number of tokens.
 
     Examples
     --------
@@ -238,16 +238,16 @@ def parse_shingle(spec: str) -> tuple[str, int]:
     """
     found = re.fullmatch(r"(word|char):(\d{1,5})", spec, re.ASCII) if isinstance(spec, str) else None
     if not found or not 1 <= int(found[2]) <= 10000:
-        raise OptionError(f"shingle is {shown_value(spec)}; allowed is {SHINGLE_ALLOWED}")
+        raise OptionError(f"shingle is {shown_value(spec)}; allowed: {SHINGLE_ALLOWED}")
     return found[1], int(found[2])
 
 
-def new_file(place: str | os.PathLike[str], force: bool) -> None:
-    """Refuse to write a file where something is, unless a file may be replaced."""
-    if os.path.isdir(place):
-        raise OutputError(f"{os.fspath(place)} is a folder, and the output is a file; choose another output")
-    if os.path.lexists(place) and not force:
-        raise OutputError(f"{os.fspath(place)} exists; choose another output, or replace it with --force")
+def new_file(path: str | os.PathLike[str], force: bool) -> None:
+    """Refuse a path that is a folder, or that exists, unless `force` allows to replace a file."""
+    if os.path.isdir(path):
+        raise OutputError(f"{os.fspath(path)} is a folder, and the output is a file; choose another output")
+    if os.path.lexists(path) and not force:
+        raise OutputError(f"{os.fspath(path)} exists; choose another output, or replace it with --force")
 
 
 def _switch(value: Any) -> bool:
@@ -261,17 +261,17 @@ def _path(value: Any) -> str | None:
 
 
 def _index(value: Any) -> Any:
-    """A path or URL as text; an open index as it is."""
+    """Convert a path or URL to text; return an open index unchanged."""
     if value is None or not isinstance(value, (str, bytes, os.PathLike)):
         return value
-    place = os.fsdecode(value)
-    if not place:
+    path_or_url = os.fsdecode(value)
+    if not path_or_url:
         raise ValueError
-    return place
+    return path_or_url
 
 
 def _encoding(value: Any) -> str:
-    # Encoding a letter refuses codecs that do not make bytes of text, such as hex and rot13.
+    # Encoding a letter fails with codecs that do not convert text to bytes, such as hex and rot13.
     name = codecs.lookup(value).name
     "a".encode(name)
     return name
@@ -282,8 +282,8 @@ def _shingle(value: Any) -> str:
     return f"{kind}:{count}"
 
 
-switch = Check(_switch, "True or False", bool, told=False)
-path = Check(_path, "the path of a folder", told=False)
-index_place = Check(_index, "the path of an index, its URL (postgresql://…), or an open twinset.Index", told=False)
-encoding_name = Check(_encoding, "an encoding of text that Python knows, such as utf-8, latin-1 or gb18030")
+switch = Check(_switch, "True or False", bool, in_help=False)
+path = Check(_path, "the path of a folder", in_help=False)
+index_place = Check(_index, "the path of an index, its URL (postgresql://…), or an open twinset.Index", in_help=False)
+encoding_name = Check(_encoding, "a text encoding known to Python, such as utf-8, latin-1 or gb18030")
 shingle_spec = Check(_shingle, SHINGLE_ALLOWED)

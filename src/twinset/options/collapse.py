@@ -1,4 +1,4 @@
-"""The options of collapsing search results: written once, as all others are in `options.py`."""
+"""Options for collapsing search results."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class CollapseOptions(ShingleOptions):
 
     text: str | Callable[[Any], Any] = option(
         "text",
-        "Where the text of a result is: a key or column, or a function that takes the result and gives it.",
-        Check(_text, "the name of a key or column, or a function", told=False),
+        "Text of a result: a key or column, or a function that takes the result and returns its text.",
+        Check(_text, "the name of a key or column, or a function", in_help=False),
         "COLUMN",
     )
     threshold: float = option(
         0.8,
-        "Least exact similarity (Jaccard) of a result and the one it is folded under; inclusive.",
+        "Minimum exact similarity (Jaccard) of a result to the one it is folded under (inclusive).",
         _PLAN["threshold"].check,
         "T",
     )

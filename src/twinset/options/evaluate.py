@@ -1,4 +1,4 @@
-"""The options of an evaluation: written once, as all others are in `options.py`."""
+"""Options of an evaluation."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ MOST_THRESHOLDS = 1000
 
 
 def parse_sweep(text: str) -> tuple[float, ...]:
-    """Read a range of thresholds, both ends included.
+    """Parse a range of thresholds, both ends included.
 
-    Steps are counted in decimals, so that 0.8 is 0.8 and not the sum of sixteen roundings.
+    Steps are decimals, so that 0.8 is exactly 0.8 and not a sum of rounded floats.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def parse_sweep(text: str) -> tuple[float, ...]:
     except (ValueError, ArithmeticError, AttributeError, InvalidOperation):
         right = False
     if not right:
-        raise OptionError(f"sweep is {str(text)[:60]!r}; allowed is {SWEEP_ALLOWED}")
+        raise OptionError(f"sweep is {str(text)[:60]!r}; allowed: {SWEEP_ALLOWED}")
     return tuple(float(first + step * number) for number in range(count))
 
 
@@ -57,47 +57,44 @@ class EvaluateOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
 
     truth: object = option(
         None,
-        "What is true: a .csv, .tsv, .jsonl or .parquet of pairs (columns left and right) or of clusters "
-        "(id and cluster).",
-        Check(lambda value: value, "a file, or a table", told=False),
+        "Truth: a .csv, .tsv, .jsonl or .parquet file of pairs (columns left and right) or clusters (columns id and "
+        "cluster).",
+        Check(lambda value: value, "a file, or a table", in_help=False),
         "FILE",
     )
     exact: bool = option(
-        False, "Take as true what the exact join finds: every pair that reaches the threshold.", checks.switch
+        False, "Use the exact join as the truth: every pair that reaches the threshold.", checks.switch
     )
     sweep: str | None = option(
-        None,
-        "Measure at several thresholds, by one run at the lowest.",
-        Check(_sweep, SWEEP_ALLOWED),
-        "A:B:STEP",
+        None, "Measure at several thresholds, with one run at the lowest.", Check(_sweep, SWEEP_ALLOWED), "A:B:STEP"
     )
     cluster: str = option(
         "leader", *(getattr(dict(DedupOptions.words())["cluster"], name) for name in ("help", "check"))
     )
     plots: str = option(
         "svg",
-        "Format of the plots in the output; none: no plots, and no need of matplotlib.",
+        "Format of the plots in the output; none: no plots, so that matplotlib is not needed.",
         checks.choice("svg", "png", "none"),
     )
     force: bool = option(False, *FORCE, result=False)
 
     @classmethod
     def words(cls) -> Iterator[tuple[str, Word]]:
-        """Give each option's name with what is said about it, in the order of the help page."""
-        # Measured is how well a whole collection is sorted out; one against another has no clusters.
+        """Yield the name and the description of each option, in the order of the help page."""
+        # Clusters are measured, and a comparison against another source has none.
         return ((name, word) for name, word in super().words() if name != "against")
 
     def _check_together(self) -> None:
         super()._check_together()
         if self.sweep is not None and self.measure in ("bits", "distance"):
-            raise OptionError("--sweep goes over similarities, and these items have distances; name one --distance")
+            raise OptionError("--sweep is for similarities, and these items have distances; give one --distance")
         if (self.truth is None) != self.exact:
-            came = "both" if self.exact else "neither of them"
-            raise OptionError(f"the truth is either a file (--truth FILE) or the exact join (--exact); {came} came")
+            given = "both are" if self.exact else "neither is"
+            raise OptionError(f"the truth is either a file (--truth FILE) or the exact join (--exact); {given} given")
 
     @property
     def thresholds(self) -> tuple[float, ...]:
-        """The thresholds to measure at, the lowest first; of what has a distance, its negative."""
+        """The thresholds to measure at, the lowest first; for a distance, its negative."""
         if self.measure in ("bits", "distance"):
             return (-self.reach,)
         return (self.threshold,) if self.sweep is None else parse_sweep(self.sweep)

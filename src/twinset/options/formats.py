@@ -1,7 +1,7 @@
-"""The file formats: one entry each, from which endings, messages, help and documentation are derived.
+"""Table of the file formats, from which endings, messages, help and documentation are derived.
 
-The parts that read them are named, not imported: this table must load without Arrow, since `twinset --help` reads it.
-`documents/open_parts.py` imports a part when a file of its format is opened.
+The reader of a format is named, not imported: this table must load without Arrow, since `twinset --help` reads it.
+`documents/open_parts.py` imports a reader when a file of its format is opened.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from twinset.wording import either
 
 @dataclass(frozen=True)
 class Format:
-    """A format of rows in a file, told by the ending of the file's name.
+    """A file format, recognised by the ending of the file name.
 
-    `words`: what such files are called in a sentence. `documents`: what of it one document is. `part`: module and class
-    that read it. `binary`: it is no text, so it is no document among text files. `compressible`: it is read from
-    beginning to end, so a compressed file (``.gz``) can be read too. `kinds`: the kinds of items it can hold.
-    `output`: result tables can be written in it.
+    `words`: the name of such files in a sentence. `documents`: the unit that is one document. `part`: module and class
+    of the reader. `binary`: not text, so such a file is not a document of a folder of texts. `compressible`: read
+    sequentially, so a compressed file (``.gz``) can be read, too. `kinds`: the kinds of items it can contain. `output`:
+    result tables can be written in it.
     """
 
     name: str
@@ -43,7 +43,7 @@ FORMATS = {
             "jsonl",
             (".jsonl", ".ndjson"),
             "JSON lines",
-            "one a line, each a JSON object",
+            "one per line, each a JSON object",
             "twinset.documents.formats.jsonl:JsonLinesPart",
             compressible=True,
             output=True,
@@ -52,7 +52,7 @@ FORMATS = {
             "csv",
             (".csv",),
             "CSV",
-            "one a row, below a header row",
+            "one per row, below a header row",
             "twinset.documents.formats.csv_files:CsvPart",
             compressible=True,
             output=True,
@@ -61,7 +61,7 @@ FORMATS = {
             "tsv",
             (".tsv",),
             "TSV",
-            "one a row, below a header row; tabs between the fields",
+            "one per row, below a header row; tabs between the fields",
             "twinset.documents.formats.csv_files:TsvPart",
             compressible=True,
         ),
@@ -69,7 +69,7 @@ FORMATS = {
             "parquet",
             (".parquet",),
             "Parquet",
-            "one a row",
+            "one per row",
             "twinset.documents.parquet.read:ParquetPart",
             binary=True,
             output=True,
@@ -78,7 +78,7 @@ FORMATS = {
             "arrow",
             (".arrow", ".feather"),
             "Arrow",
-            "one a row; file or stream format",
+            "one per row; file or stream format",
             "twinset.documents.formats.arrow:ArrowPart",
             binary=True,
         ),
@@ -86,7 +86,7 @@ FORMATS = {
             "npy",
             (".npy",),
             "NumPy arrays",
-            "one [vector](vectors.md) a row",
+            "one [vector](vectors.md) per row",
             "twinset.documents.formats.npy:NpyPart",
             binary=True,
             kinds=("vectors",),
@@ -95,13 +95,13 @@ FORMATS = {
 }
 
 OUTPUT_ENDINGS = tuple(ending for one in FORMATS.values() if one.output for ending in one.endings)
-"""The endings of files that results can be written to."""
+"""The endings of result files."""
 
 _BY_ENDING = {ending: one for one in FORMATS.values() for ending in one.endings}
 
 
 def format_by_ending(name: str) -> Format | None:
-    """The format that a file's name tells; None for a text file.
+    """Return the format of a file by its name; None for a text file.
 
     Examples
     --------
@@ -112,12 +112,12 @@ def format_by_ending(name: str) -> Format | None:
 
 
 def formats_for(kind: str) -> list[Format]:
-    """The formats that can hold items of a kind."""
+    """Return the formats that can contain items of a kind."""
     return [one for one in FORMATS.values() if kind in one.kinds]
 
 
 def endings_for(kind: str) -> list[str]:
-    """The endings of the files that can hold items of a kind.
+    """Return the endings of files that can contain items of a kind.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def endings_for(kind: str) -> list[str]:
 
 
 def check_output_name(value: str) -> None:
-    """Refuse the name of a file for results whose ending does not say how to write it.
+    """Refuse the name of a result file with an unknown ending.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def check_output_name(value: str) -> None:
 
 
 def source_help() -> str:
-    """Say what a SOURCE of the command line is."""
+    """Describe a SOURCE of the command line."""
     packed, plain, special = [".txt"], list[str](), list[str]()
     for one in FORMATS.values():
         if "text" not in one.kinds:

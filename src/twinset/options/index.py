@@ -1,4 +1,4 @@
-"""Options of the index: written once, as all others are in `options.py`."""
+"""Options of the index."""
 
 from __future__ import annotations
 
@@ -24,11 +24,7 @@ __all__ = [
     "WriteOptions",
 ]
 
-_TIMEOUT = (
-    "Seconds to wait for another writer before giving up.",
-    checks.whole(0, 86_400),
-    "SECONDS",
-)
+_TIMEOUT = ("Seconds to wait for another writer.", checks.whole(0, 86_400), "SECONDS")
 _ITEM_WORDS = dict(ItemOptions.words())
 
 _TEXTS, _SETS = ("text",), ("text", "items")
@@ -40,7 +36,7 @@ _OF_KINDS: dict[str, tuple[str, ...]] = {
     "bits": ("codes", "vectors"),
     **dict.fromkeys(("dimensions", "learned"), ("vectors",)),
 }
-"""For which kinds of documents an option of an index has a meaning; those that are not here have one for all."""
+"""Kinds of documents to which an option applies; an option that is not listed applies to all."""
 
 _NAMES = {
     "text": "texts",
@@ -52,106 +48,106 @@ _NAMES = {
 
 
 def _as_elsewhere(name: str, default: Any = None) -> Any:
-    """An option that says the same here as where an item is read."""
+    """Reuse the description of an option of `ItemOptions`."""
     return field(default=default, metadata={"word": _ITEM_WORDS[name]})
 
 
 @dataclass(frozen=True, kw_only=True)
 class IndexOptions(PlanOptions, ShingleOptions):
-    """The options of `twinset.Index.create` and ``twinset index create``: fixed for the index's life."""
+    """The options of `twinset.Index.create` and ``twinset index create``, which cannot be changed later."""
 
     title: ClassVar[str] = "Index"
 
     items: str | None = option(
-        None, "The documents are sets: column that holds their lists.", checks.column(none=True), "COLUMN"
+        None, "The documents are sets: column of their lists.", checks.column(none=True), "COLUMN"
     )
     codes: str | None = _as_elsewhere("codes")
     vectors: str | None = _as_elsewhere("vectors")
     images: bool = _as_elsewhere("images", False)
     distance: float | None = option(
         None,
-        "Greatest distance that is asked for, inclusive: bits of codes and of pictures, Euclidean of vectors.",
+        "Maximum distance of an answer (inclusive): bits for codes and pictures, Euclidean for vectors.",
         checks.length(),
         "R",
-        default_words="3 bits for --codes, 6 for --images; vectors go by --threshold, their cosine",
+        default_words="3 bits for --codes, 6 for --images; vectors use --threshold (cosine)",
     )
     bits: int | None = option(
         None,
-        "Bits of a code; also of those that are learned.",
+        "Bits per code, also for learned codes.",
         checks.whole(8, 32768, none=True),
         "N",
-        default_words="those of the first code that is added; 64 of learned ones",
+        default_words="those of the first code added; 64 for learned codes",
     )
     dimensions: int | None = option(
         None,
-        "Numbers of a vector.",
+        "Dimensions of a vector.",
         checks.whole(1, 65536, none=True),
         "D",
-        default_words="those of the first vector that is added",
+        default_words="those of the first vector added",
     )
     learned: str | None = option(
         None,
-        "With --vectors: learn bit codes from --sample, by which the K nearest (-k) are ranked first.",
+        "With --vectors: learn bit codes from --sample, to preselect the K nearest vectors (-k).",
         checks.optional(checks.choice("itq", "spectral")),
     )
     sample: tuple[object, ...] = option(
-        (), "With --learned: vectors that the codes are fitted on.", checks.items(object), "SOURCE", result=False
+        (), "With --learned: vectors to fit the codes to.", checks.items(object), "SOURCE", result=False
     )
     store: str = option(
         "text",
-        "What is kept of a document besides its sketch. text: its text, compressed; shingles: its shingle hashes; "
-        "none: nothing, and answers are estimates.",
+        "Content to store besides the sketch of a document. text: its text, compressed; shingles: its shingle hashes; "
+        "none: nothing, so that answers are estimates.",
         checks.choice("text", "shingles", "none"),
     )
-    seed: int | None = option(  # type: ignore[assignment] # until it is drawn there is none
+    seed: int | None = option(  # type: ignore[assignment] # None until it is drawn
         None,
-        "Seed of all hashing. Whoever knows it can make documents that crowd one bucket.",
+        "Seed of all hash functions. Anyone who knows it can make documents that fill one bucket.",
         checks.optional(checks.whole(0, 2**63 - 1)),
         "N",
-        default_words="drawn at random and kept in the index",
+        default_words="drawn at random and stored in the index",
     )
 
     @property
     def item_kind(self) -> str:
-        """What the documents are: text, items, codes, vectors or images."""
+        """The kind of documents: text, items, codes, vectors or images."""
         if self.images:
             return "images"
         return next((kind for kind in ("items", "codes", "vectors") if getattr(self, kind) is not None), "text")
 
     @property
     def measure(self) -> str:
-        """What answers are scored by: jaccard, cosine, distance (Euclidean) or bits."""
+        """The score of an answer: jaccard, cosine, distance (Euclidean) or bits."""
         if self.item_kind == "vectors":
             return "cosine" if self.distance is None else "distance"
         return "jaccard" if self.item_kind in _SETS else "bits"
 
     @property
     def reach(self) -> float:
-        """The greatest distance, that of the kind where none was given."""
+        """The maximum distance: as given, else the default of the kind."""
         return self.distance if self.distance is not None else 6.0 if self.images else 3.0
 
     def to_dict(self, result_only: bool = True) -> dict[str, Any]:
-        """Give the options as plain values; of an index of texts, those that every version of it has had."""
-        found, kind = super().to_dict(result_only), self.item_kind
+        """Return the options that apply to the kind of documents, as plain values."""
+        values, kind = super().to_dict(result_only), self.item_kind
         for name in ("items", "codes", "vectors", "images"):
             if name != kind:
-                del found[name]
-        return {name: value for name, value in found.items() if kind in _OF_KINDS.get(name, (kind,))}
+                del values[name]
+        return {name: value for name, value in values.items() if kind in _OF_KINDS.get(name, (kind,))}
 
     def _check_together(self) -> None:
         super()._check_together()
-        said = [f"--{name}" for name in ("items", "codes", "vectors") if getattr(self, name) is not None]
-        said += ["--images"] if self.images else []
-        if len(said) > 1:
-            raise OptionError(f"{' and '.join(said)} each say what a document is; leave all but one out")
+        given = [f"--{name}" for name in ("items", "codes", "vectors") if getattr(self, name) is not None]
+        given += ["--images"] if self.images else []
+        if len(given) > 1:
+            raise OptionError(f"{' and '.join(given)} each select a kind of documents; leave all but one out")
         defaults, kind = self.defaults(), self.item_kind
         for name, kinds in _OF_KINDS.items():
             if kind not in kinds and getattr(self, name) != defaults[name]:
                 raise OptionError(f"{name} has no meaning for {_NAMES[kind]}; leave it out")
         if kind == "vectors" and self.distance is not None and self.threshold != defaults["threshold"]:
-            raise OptionError("vectors are near by --threshold, their cosine, or by --distance; leave one of them out")
+            raise OptionError("vectors are compared by --threshold (cosine) or by --distance; leave one of them out")
         if kind == "vectors" and self.distance == 0:
-            raise OptionError("distance is 0; allowed for an index of vectors is more than 0, however little")
+            raise OptionError("distance is 0; allowed for an index of vectors is a number above 0")
         if self.measure == "bits" and self.reach % 1:
             raise OptionError(f"distance is {self.reach:g}; codes differ in a whole number of bits")
         if kind == "vectors" and self.bits is not None and self.learned is None:
@@ -159,7 +155,7 @@ class IndexOptions(PlanOptions, ShingleOptions):
         if self.sample and self.learned is None:
             raise OptionError("sample has no meaning without learned codes; give --learned itq, or leave it out")
         if self.bits is not None and self.bits % 8:
-            raise OptionError(f"bits is {self.bits}; a code is whole bytes, so that allowed is a multiple of 8")
+            raise OptionError(f"bits is {self.bits}; allowed: a multiple of 8")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,18 +169,18 @@ class WriteOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class SourceOptions(RunOptions, ReadOptions):
-    """How documents are read on their way to an index, to be added or asked for."""
+    """Options for reading documents to add, or queries."""
 
     title: ClassVar[str] = "Work"
     kinds: ClassVar[tuple[str, ...]] = ("text", "items", "groups", "codes", "vectors", "images")
     why_not: ClassVar[str] = "works with an index of texts, sets, codes, vectors or pictures"
     lists_as_text: ClassVar[bool] = True
-    # Every document is compared with the whole index, and none is held in memory for longer than it is worked on.
+    # Every document is compared with the whole index, and stays in memory only while it is processed.
     left_out: ClassVar[tuple[str, ...]] = ("by", "against", "memory", "distance")
 
     scratch: str | None = option(
         None,
-        "Folder for files that are needed during the run only: a copy of stdin, or of a stream.",
+        "Folder for temporary files: a copy of stdin or of a stream.",
         checks.path,
         "FOLDER",
         default_words="the system's temporary folder",
@@ -192,7 +188,7 @@ class SourceOptions(RunOptions, ReadOptions):
     )
     batch_bytes: int = option(
         4 * 2**20,
-        "Text that a thread takes up at a time, such as 4MiB.",
+        "Amount of text that a thread processes at a time, such as 4MiB.",
         checks.size(1024, 2**28),
         "SIZE",
         flags=("--batch",),
@@ -201,13 +197,13 @@ class SourceOptions(RunOptions, ReadOptions):
 
     @classmethod
     def words(cls) -> Iterator[tuple[str, Word]]:
-        """Give each option's name with what is said about it, in the order of the help page."""
+        """Yield the name and the description of each option, in the order of the help page."""
         return ((name, word) for name, word in super().words() if name not in cls.left_out)
 
 
 @dataclass(frozen=True, kw_only=True)
 class IndexedOptions(SourceOptions):
-    """How documents are read for one index, whose kind and measure are known."""
+    """Options for reading documents of an index whose kind and measure are known."""
 
     left_out: ClassVar[tuple[str, ...]] = ("by", "against", "memory")
 
@@ -227,28 +223,28 @@ class QueryOptions(Options):
 
     k: int | None = option(
         None,
-        "The K most similar documents, also beyond the threshold of the index unless one is given here.",
+        "Return the K most similar documents, also beyond the limit of the index unless a limit is given here.",
         checks.whole(1, 1_000_000, none=True),
         "K",
         flags=("-k", "--top"),
-        default_words="all from the threshold on",
+        default_words="all documents that reach the threshold",
     )
     threshold: float | None = option(
         None,
-        "Least similarity of an answer.",
+        "Minimum similarity of an answer (inclusive).",
         checks.optional(checks.number(above=0.0, most=1.0)),
         "T",
         default_words="that of the index",
     )
     distance: float | None = option(
         None,
-        "Greatest distance of an answer, of an index of codes, pictures or vectors that goes by distance.",
+        "Maximum distance of an answer (inclusive), if the index uses distances.",
         checks.length(),
         "R",
         default_words="that of the index",
     )
     force: bool = option(
-        False, "Ask beyond what the index was planned for, and find less than was promised.", checks.switch
+        False, "Allow a lower threshold or a greater distance than planned, with a lower recall.", checks.switch
     )
 
 
@@ -261,13 +257,13 @@ class AskOptions(QueryOptions, SourceOptions):
 
     force: bool = option(
         False,
-        "Ask beyond what the index was planned for, and find less than was promised. Also: replace an output that "
-        "exists.",
+        "Allow a lower threshold or a greater distance than planned, with a lower recall. Also replace an existing "
+        "output.",
         checks.switch,
     )
 
     def _refuse_meaningless(self) -> None:
-        """Only the index knows what its documents are, and so what has a meaning for them."""
+        """Leave the check to the index, which knows the kind of its documents."""
 
 
 @dataclass(frozen=True, kw_only=True)

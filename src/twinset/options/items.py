@@ -1,7 +1,6 @@
-"""What an item is: a text, a record of several, a set, a bit code, a vector, a picture.
+"""Options that define an item: a text, a record of several, a set, a bit code, a vector or a picture.
 
-The source says it, and everything else stays the same. Options that have no meaning for the kind of item there is are
-refused, never passed over.
+Options that have no meaning for the kind of item are refused, never ignored.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from twinset.options.checks import Check, parse_shingle
 
 KINDS = ("text", "records", "items", "groups", "weighted", "codes", "vectors", "images")
 SETS = ("text", "records", "items", "groups")
-"""The kinds that are sets of hashes once they are read, and compared by Jaccard."""
+"""The kinds that are read as sets of hashes and compared by Jaccard similarity."""
 
 PACKED = ("records", "items", "groups")
-"""Those of them that are read in a packed form: eight bytes an element, or the texts of several columns."""
+"""The kinds in `SETS` that are read in a packed form: eight bytes per element, or the texts of several columns."""
 
 MEASURED = ("weighted", "codes", "vectors", "images")
-"""The kinds that are held in memory and joined by a measure of their own."""
+"""The kinds that are stored in memory and joined by a measure of their own."""
 
-_TEXTS_ALLOWED = "the name of a column; of a record several, each COLUMN[,SHINGLE[,WEIGHT]], such as 'name,char:3,2'"
+_TEXTS_ALLOWED = "the name of a column; several for a record, each COLUMN[,SHINGLE[,WEIGHT]], such as 'name,char:3,2'"
 
 _NAMES = {
     "text": "texts",
@@ -40,9 +39,9 @@ _NAMES = {
     "images": "pictures",
 }
 
-_FLAGS = {"records": "text", "groups": "group", "weighted": "group"}  # of the other kinds, the kind's own name
+_FLAGS = {"records": "text", "groups": "group", "weighted": "group"}  # of the other kinds: the name of the kind
 
-# For which kinds an option has a meaning; those that are not here have one for all.
+# Kinds to which an option applies; an option that is not listed applies to all.
 _MEANING: dict[str, tuple[str, ...]] = {
     "shingle": ("text", "records"),
     "lowercase": ("text", "records"),
@@ -66,7 +65,7 @@ _MEANING: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class TextColumn:
-    """One column of a record: its name, what its shingles are (None: as those of the run), and how much it counts."""
+    """One column of a record: its name, its shingles (None: those of the run) and its weight."""
 
     name: str
     shingle: str | None = None
@@ -74,7 +73,7 @@ class TextColumn:
 
 
 def flag_of_kind(kind: str) -> str:
-    """The flag that says that items are of a kind.
+    """Return the flag that selects a kind of items.
 
     Examples
     --------
@@ -85,7 +84,7 @@ def flag_of_kind(kind: str) -> str:
 
 
 def parse_text(spec: str) -> TextColumn:
-    """Read what one ``--text`` of a record says.
+    """Parse one ``--text`` of a record.
 
     Examples
     --------
@@ -94,7 +93,7 @@ def parse_text(spec: str) -> TextColumn:
     """
     found = re.fullmatch(r"(?s)(.+?)(?:,((?:word|char):\d+))?(?:,(\d{1,3}))?", spec)
     if not found or (found[3] is not None and not 1 <= int(found[3]) <= 100):
-        raise OptionError(f"text is {spec!r}; allowed is {_TEXTS_ALLOWED}, the weight from 1 to 100")
+        raise OptionError(f"text is {spec!r}; allowed: {_TEXTS_ALLOWED}, the weight from 1 to 100")
     if found[2] is not None:
         parse_shingle(found[2])
     return TextColumn(found[1], found[2], int(found[3] or 1))
@@ -125,59 +124,51 @@ def _vectors(value: Any) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemOptions(Options):
-    """What an item is."""
+    """Options that define an item."""
 
     title: ClassVar[str] = "Items"
     kinds: ClassVar[tuple[str, ...]] = KINDS
-    """The kinds that the command can do; others are refused."""
+    """The kinds that the command supports; others are refused."""
     why_not: ClassVar[str] = "compares texts"
-    """What a command that cannot do all kinds does instead, for the message."""
+    """The purpose of a command that does not support all kinds, for the message."""
 
     meanings: ClassVar[dict[str, tuple[str, ...]]] = {}
-    """For which kinds an option has a meaning, where that is another thing here than elsewhere."""
+    """Exceptions to `_MEANING` for this command."""
 
     lists_as_text: ClassVar[bool] = False
-    """Whether sets are read as they are written, JSON lists, and not as hashes: an index keeps them so."""
+    """Whether sets are read as JSON lists instead of hashes, as an index stores them."""
 
     text: str | tuple[str, ...] = option(
         "text",
-        "Column that holds the text. Several make a record, each COLUMN[,SHINGLE[,WEIGHT]].",
-        Check(_texts, _TEXTS_ALLOWED, multiple=True, told=False),
+        "Text column. Several columns make a record, each given as COLUMN[,SHINGLE[,WEIGHT]].",
+        Check(_texts, _TEXTS_ALLOWED, multiple=True, in_help=False),
         "COLUMN",
     )
-    items: str | None = option(None, "Column that holds lists: items are sets.", checks.column(none=True), "COLUMN")
+    items: str | None = option(None, "Column of lists: items are sets.", checks.column(none=True), "COLUMN")
     group: str | None = option(
-        None, "Long tables: the rows that agree in this column are one set.", checks.column(none=True), "COLUMN"
+        None, "Long tables: rows with the same value in this column are one set.", checks.column(none=True), "COLUMN"
     )
-    item: str | None = option(
-        None, "With --group: the column that holds the elements.", checks.column(none=True), "COLUMN"
-    )
+    item: str | None = option(None, "With --group: column of the elements.", checks.column(none=True), "COLUMN")
     weight: str | None = option(
-        None,
-        "With --group or --items: the column that says how much each element counts.",
-        checks.column(none=True),
-        "COLUMN",
+        None, "With --group or --items: column of the weights of the elements.", checks.column(none=True), "COLUMN"
     )
     codes: str | None = option(
-        None,
-        "Column that holds bit codes: whole numbers, bytes, or hexadecimal digits.",
-        checks.column(none=True),
-        "COLUMN",
+        None, "Column of bit codes: whole numbers, bytes or hexadecimal digits.", checks.column(none=True), "COLUMN"
     )
     vectors: str | None = option(
         None,
-        "Items are vectors: of .npy files, or of this column of lists.",
-        Check(_vectors, "the name of a column, or True for the files or the one column that hold vectors", told=False),
+        "Items are vectors, from .npy files or from this column of lists.",
+        Check(_vectors, "the name of a column, or True for .npy files or the only column of vectors", in_help=False),
         "[COLUMN]",
         bare="",
     )
     images: bool = option(False, "Items are pictures.", checks.switch)
     distance: float | None = option(
         None,
-        "Greatest distance of a reported pair, inclusive: bits of codes and of pictures, Euclidean of vectors.",
+        "Maximum distance of a reported pair (inclusive): bits for codes and pictures, Euclidean for vectors.",
         checks.length(),
         "R",
-        default_words="3 bits for --codes, 6 for --images; vectors go by --threshold, their cosine",
+        default_words="3 bits for --codes, 6 for --images; vectors use --threshold (cosine)",
     )
 
     @cached_property
@@ -197,7 +188,7 @@ class ItemOptions(Options):
 
     @cached_property
     def text_columns(self) -> tuple[TextColumn, ...]:
-        """The columns of a text, one, or of a record."""
+        """The column of a text, or the columns of a record."""
         return (TextColumn(self.text),) if isinstance(self.text, str) else tuple(map(parse_text, self.text))
 
     @property
@@ -210,7 +201,7 @@ class ItemOptions(Options):
 
     @property
     def measure(self) -> str:
-        """What pairs are scored by: jaccard, cosine, distance (Euclidean) or bits."""
+        """The score of a pair: jaccard, cosine, distance (Euclidean) or bits."""
         if self.item_kind == "images" and getattr(self, "top", None) is not None:
             return "distance"
         if self.item_kind in ("codes", "images"):
@@ -221,7 +212,7 @@ class ItemOptions(Options):
 
     @property
     def reach(self) -> float:
-        """The greatest distance of a pair, that of the kind where none was given."""
+        """The maximum distance of a pair: as given, else the default of the kind."""
         if self.distance is not None:
             return self.distance
         if self.item_kind == "images":
@@ -235,22 +226,22 @@ class ItemOptions(Options):
 
     @property
     def farthest(self) -> float:
-        """The greatest distance up to which pairs are found and scored."""
+        """The maximum distance of scored pairs."""
         return self.reach
 
     @property
     def item_flag(self) -> str:
-        """The flag that says what an item is, for messages."""
+        """The flag that selects the kind of items, for messages."""
         return "--items" if self.items else flag_of_kind(self.item_kind)
 
     def flag_of(self, column: str) -> str:
-        """The flag that names a column of an item, for messages."""
+        """Return the flag that names a column of an item, for messages."""
         named = {self.item: "--item", self.weight: "--weight"}
         return named.get(column, self.item_flag)
 
     def _check_together(self) -> None:
         super()._check_together()
-        said = {
+        given = {
             "--text": self.text != "text",
             "--items": self.items is not None,
             "--group": self.group is not None,
@@ -258,17 +249,17 @@ class ItemOptions(Options):
             "--vectors": self.vectors is not None,
             "--images": self.images,
         }
-        several = [flag for flag, given in said.items() if given]
-        if len(several) > 1:
-            raise OptionError(f"{' and '.join(several)} each say what an item is; leave all but one out")
+        kinds = [flag for flag, present in given.items() if present]
+        if len(kinds) > 1:
+            raise OptionError(f"{' and '.join(kinds)} each select a kind of items; leave all but one out")
         if (self.group is None) != (self.item is None):
-            there, missing = ("--group", "--item") if self.item is None else ("--item", "--group")
-            raise OptionError(f"{there} needs {missing}: the one names the set of a row, the other its element")
+            present, missing = ("--group", "--item") if self.item is None else ("--item", "--group")
+            raise OptionError(f"{present} needs {missing}: --group names the set of a row, --item its element")
         if self.weight is not None and self.group is None and self.items is None:
-            raise OptionError("--weight needs --group and --item, or --items: it says how much their elements count")
-        asked = getattr(self, "threshold", None) != self.defaults().get("threshold")
-        if self.item_kind == "vectors" and self.distance is not None and asked:
-            raise OptionError("vectors are near by --threshold, their cosine, or by --distance; leave one of them out")
+            raise OptionError("--weight needs --group and --item, or --items: it is the weight of their elements")
+        by_cosine = getattr(self, "threshold", None) != self.defaults().get("threshold")
+        if self.item_kind == "vectors" and self.distance is not None and by_cosine:
+            raise OptionError("vectors are compared by --threshold (cosine) or by --distance; leave one of them out")
         if self.distance is not None and self.measure == "bits" and self.distance % 1:
             raise OptionError(f"distance is {self.distance:g}; codes differ in a whole number of bits")
         if self.item_kind not in self.kinds:
@@ -276,7 +267,7 @@ class ItemOptions(Options):
         self._refuse_meaningless()
 
     def _refuse_meaningless(self) -> None:
-        """Refuse what was asked for and would change nothing."""
+        """Refuse options that would have no effect."""
         kind, defaults = self.item_kind, self.defaults()
         for name, kinds in {**_MEANING, **self.meanings}.items():
             if name in defaults and kind not in kinds and getattr(self, name) != defaults[name]:

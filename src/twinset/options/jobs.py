@@ -1,4 +1,4 @@
-"""What the whole jobs are told: pairs, dedup, compare."""
+"""Options of the jobs: pairs, dedup, compare."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from twinset.options.steps import (
     ShingleOptions,
 )
 
-_FLOOR = "a number above 0 and up to 1; where items have a distance, one from 0 on"
+_FLOOR = "a number above 0 and up to 1; for items with a distance, 0 or more"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,18 +35,18 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
 
     exact: bool = option(
         False,
-        "Miss nothing: join the shingle sets exactly, without sketches. Slower where much is shared.",
+        "Find every pair: join the shingle sets exactly, without sketches. Slower if documents share many shingles.",
         checks.switch,
     )
     identical: str = option(
         "all",
-        "Pairs of identical documents. all: every one; link: each copy with its first appearance only.",
+        "Pairs of identical documents to report. all: every pair; link: each copy with its first appearance only.",
         checks.choice("all", "link"),
     )
     top: int | None = option(
         None,
-        "Of each item its N most similar only, each item as left in turn; those of vectors and pictures however far, "
-        "unless --threshold or --distance is given with it.",
+        "For each item (column left), report only the N most similar ones. For vectors and pictures at any distance, "
+        "unless --threshold or --distance is given.",
         checks.whole(1, 10_000, none=True),
         "N",
         default_words="every pair, once",
@@ -55,7 +55,7 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
 
     @property
     def top_limit(self) -> float | None:
-        """With ``top``: the least cosine or greatest distance of vectors; None for any, where none was given."""
+        """With ``top``: the minimum cosine or maximum distance of vectors; None for no limit."""
         if self.measure == "distance":
             return self.distance
         return self.threshold if self.was_given("threshold") else None
@@ -67,7 +67,7 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
             if getattr(self, name) != defaults[name]:
                 raise OptionError(
                     f"{name} is {getattr(self, name)}, which has no meaning with exact: the sets themselves are "
-                    "compared, and every pair is found; leave one of the two out"
+                    "compared, and every pair is found; leave one of them out"
                 )
         if self.exact and self.audit and self.top is not None and self.item_kind == "vectors":
             raise OptionError("--audit has no meaning with --exact and --top: all vectors are compared; leave it out")
@@ -75,23 +75,19 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
 
 @dataclass(frozen=True, kw_only=True)
 class ArrivalOptions(Options):
-    """What else new documents are compared with."""
+    """Options for documents that are added to an index."""
 
     title: ClassVar[str] = "Index"
 
     index: object = option(
         None,
-        "Compare with the documents of this index too, and add what is kept to it; shingles, sketches and plan are "
-        "those of the index.",
+        "Also compare with the documents of this index, and add the kept documents to it. Shingles, sketches and plan "
+        "are those of the index.",
         checks.index_place,
         "PATH|URL",
     )
     timeout: int = option(
-        30,
-        "With --index: seconds to wait for another writer before giving up.",
-        checks.whole(0, 86_400),
-        "SECONDS",
-        result=False,
+        30, "With --index: seconds to wait for another writer.", checks.whole(0, 86_400), "SECONDS", result=False
     )
 
 
@@ -103,19 +99,16 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
 
     floor: float | None = option(
         None,
-        "Find and keep scored pairs down to this similarity, so that recut can choose another threshold; clusters "
-        "are made of those from --threshold on. Where items have a --distance: up to this distance.",
+        "Also score pairs down to this similarity, so that recut can choose another threshold; clusters still use "
+        "--threshold. For items with a --distance: pairs up to this distance.",
         replace(checks.length(), allowed=_FLOOR),
         "T",
         default_words="the threshold, or the distance",
     )
     keep: str = option("first", *KEEP)
-    cluster: str = option(
-        "leader",
-        *CLUSTER,
-    )
+    cluster: str = option("leader", *CLUSTER)
     copy: bool = option(
-        False, "Of a folder of files, copy the kept files too, not only list them.", checks.switch
+        False, "For a folder of files: copy the kept files, too; by default they are only listed.", checks.switch
     )
     flag: bool = option(
         False, "Remove nothing; add the columns cluster, duplicate_of and similarity instead.", checks.switch
@@ -123,73 +116,72 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
     force: bool = option(False, *FORCE, result=False)
 
     def to_dict(self, result_only: bool = True) -> dict[str, Any]:
-        """Give the options as plain values, ready for JSON; the seed of an index is a secret, and left out."""
-        found = super().to_dict(result_only)
+        """Return the options as plain values, ready for JSON, without the seed of an index, which is secret."""
+        values = super().to_dict(result_only)
         if self.index is not None:
-            del found["seed"]
-        return found
+            del values["seed"]
+        return values
 
     def _check_together(self) -> None:
         super()._check_together()
         for name in ("against", "by") if self.index is not None else ():
             if getattr(self, name):
                 raise OptionError(
-                    f"--{name} has no meaning with --index: arrivals are compared with all documents of the index and "
-                    "with each other; leave one of the two out"
+                    f"--{name} has no meaning with --index: new documents are compared with the index and with each "
+                    "other; leave one of them out"
                 )
         if self.floor is not None:
             self._check_floor(self.floor)
         check_kind(self.keep_rules, self.item_kind, self.item_flag)
         if self.against and (self.keep != "first" or self.cluster != "leader"):
-            came = f"--keep {self.keep}" if self.keep != "first" else f"--cluster {self.cluster}"
+            given = f"--keep {self.keep}" if self.keep != "first" else f"--cluster {self.cluster}"
             raise OptionError(
-                f"{came} has no meaning with --against: documents are compared with those of the other source only, "
-                "which are always kept; leave one of the two out"
+                f"{given} has no meaning with --against: documents are compared only with those of the other source, "
+                "which are always kept; leave one of them out"
             )
 
     def _check_floor(self, floor: float) -> None:
         if self.by_distance:
             if floor < self.reach:
                 raise OptionError(
-                    f"floor is {floor:g}, below the distance, {self.reach:g}: pairs are kept up to the floor, for "
-                    "greater distances later; allowed is a number from the distance on: raise the one or lower the "
-                    "other"
+                    f"floor is {floor:g}, below the distance, {self.reach:g}; allowed: the distance or more; raise "
+                    "the floor or lower the distance"
                 )
             if self.measure == "bits" and floor % 1:
                 raise OptionError(f"floor is {floor:g}; codes differ in a whole number of bits")
             return
         if not 0 < floor <= 1:
-            raise OptionError(f"floor is {floor:g}; allowed is {_FLOOR}")
+            raise OptionError(f"floor is {floor:g}; allowed: {_FLOOR}")
         # With an index, the threshold may be the index's own, which is not known here.
         if floor > self.threshold and self.index is None:
             raise OptionError(
-                f"floor is {floor:g}, above the threshold, {self.threshold:g}; allowed is a number up to the "
-                "threshold: lower the one or raise the other"
+                f"floor is {floor:g}, above the threshold, {self.threshold:g}; allowed: a number up to the "
+                "threshold; lower the floor or raise the threshold"
             )
 
     @property
     def least(self) -> float:
-        """The floor, if there is one and it is a similarity, else the threshold."""
+        """The minimum similarity of scored pairs: the floor, if given, else the threshold."""
         return self.threshold if self.floor is None or self.by_distance else self.floor
 
     @property
     def farthest(self) -> float:
-        """The floor, if there is one and it is a distance, else the distance."""
+        """The maximum distance of scored pairs: the floor, if given, else the distance."""
         return self.reach if self.floor is None or not self.by_distance else self.floor
 
     @property
     def limit(self) -> float:
-        """How near a pair must be that something is removed for: its similarity; of a distance, its negative."""
+        """The minimum score of a pair that causes a removal; the score of a distance is its negative."""
         return -self.reach if self.by_distance else self.threshold
 
     @property
     def lowest(self) -> float:
-        """How near a pair must be to be found and scored, in the same way."""
+        """The minimum score of a pair that is found and scored."""
         return -self.farthest if self.by_distance else self.least
 
     @property
     def keep_rules(self) -> RuleChain:
-        """The keep policy, as rules each with the column it needs."""
+        """The rules of the keep policy, each with the column it needs."""
         return parse_keep(self.keep)
 
 
@@ -202,6 +194,6 @@ class CompareOptions(ShingleOptions):
     encoding: str = option("utf-8", *ENCODING)
     sketch: str = option("fss", *SKETCH)
     n_hashes: int = option(
-        128, "Hashes in a sketch.", checks.whole(1, MOST_HASHES), "K", flags=("--hashes", "--n-hashes")
+        128, "Hashes per sketch.", checks.whole(1, MOST_HASHES), "K", flags=("--hashes", "--n-hashes")
     )
     seed: int = option(DEFAULT_SEED, *SEED)

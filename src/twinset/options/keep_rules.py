@@ -1,7 +1,6 @@
-"""The keep rules: one entry each, from which checks, messages, help and documentation are derived.
+"""Table of the keep rules, from which checks, messages, help and documentation are derived.
 
-How documents are ordered by a rule is in `clusters/keep.py`, under the same name: this table must load without NumPy,
-since `twinset --help` reads it.
+`clusters/keep.py` orders documents by these rules. This table must load without NumPy, since `twinset --help` reads it.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ RuleChain = tuple[tuple[str, str | None], ...]
 class KeepRule:
     """A rule that prefers one document of a cluster to another.
 
-    `wins` says which document is preferred, in one line. `column`: whether it needs a column, as in ``newest:date``.
-    `final`: whether it leaves no ties, so that no rule can follow. `undefined_for` names the kinds of items (a subset
-    of `items.KINDS`) that it cannot order, and `reason` says why.
+    `wins`: the preferred document, in one line. `column`: whether the rule needs a column, as in ``newest:date``.
+    `final`: whether it leaves no ties, so that no rule can follow. `undefined_for`: the kinds of items (a subset of
+    `items.KINDS`) that it cannot order. `reason`: why it cannot.
     """
 
     name: str
@@ -35,7 +34,7 @@ class KeepRule:
 
     @property
     def spelling(self) -> str:
-        """How the rule is written, such as ``newest:COLUMN``."""
+        """The rule as written on the command line, such as ``newest:COLUMN``."""
         return f"{self.name}:COLUMN" if self.column else self.name
 
 
@@ -57,11 +56,11 @@ KEEP_RULES = {
 
 ALLOWED = ", ".join(rule.spelling for rule in KEEP_RULES.values()) + ", or several of these, such as source,longest"
 COLUMN_FLAG = "--keep " + either([f"{rule.name}:NAME" for rule in KEEP_RULES.values() if rule.column])
-"""The flag that names a column, as messages about a missing column show it."""
+"""The flag that names a column, for messages about a missing column."""
 
 
 def rules_for(kind: str) -> list[KeepRule]:
-    """The rules that need no column and can order items of this kind.
+    """Return the rules that need no column and can order items of this kind.
 
     Examples
     --------
@@ -72,7 +71,7 @@ def rules_for(kind: str) -> list[KeepRule]:
 
 
 def parse_keep(chain: str) -> RuleChain:
-    """Read a keep policy: its rules in order, each with the column it needs.
+    """Parse a keep policy into its rules in order, each with the column it needs.
 
     Examples
     --------
@@ -85,13 +84,13 @@ def parse_keep(chain: str) -> RuleChain:
         name, colon, column = part.strip().partition(":")
         rule = KEEP_RULES.get(name)
         if rule is None:
-            raise OptionError(f"keep is {shown}: {name!r} is no rule; allowed is {ALLOWED}")
+            raise OptionError(f"keep is {shown}: {name!r} is not a rule; allowed: {ALLOWED}")
         if rule.column and not column:
             raise OptionError(f"keep is {shown}: {name} needs a column, such as {name}:date")
         if colon and not rule.column:
-            raise OptionError(f"keep is {shown}: {name} takes no column; allowed is {ALLOWED}")
+            raise OptionError(f"keep is {shown}: {name} takes no column; allowed: {ALLOWED}")
         if (name, column or None) in rules:
-            raise OptionError(f"keep is {shown}: {part.strip()!r} stands in it twice; leave one out")
+            raise OptionError(f"keep is {shown}: {part.strip()!r} appears twice; leave one out")
         if rules and KEEP_RULES[rules[-1][0]].final:
             raise OptionError(f"keep is {shown}: nothing can follow {rules[-1][0]}, which leaves no ties")
         rules.append((name, column or None))
@@ -99,7 +98,7 @@ def parse_keep(chain: str) -> RuleChain:
 
 
 def check_kind(rules: RuleChain, kind: str, flag: str) -> None:
-    """Refuse rules that cannot order items of this kind; `flag` is the option that names the kind."""
+    """Refuse rules that cannot order items of this kind; `flag` is the option that selects the kind."""
     for name, _ in rules:
         if kind in KEEP_RULES[name].undefined_for:
             raise OptionError(f"--keep {name} has no meaning with {flag}: {KEEP_RULES[name].reason}; leave it out")
@@ -111,5 +110,5 @@ def _normal_form(value: Any) -> str:
     return ",".join(f"{rule}:{column}" if column else rule for rule, column in parse_keep(value))
 
 
-KEEP = ("Which document of a cluster is kept.", Check(_normal_form, ALLOWED), "RULES")
+KEEP = ("Rules that choose which document of a cluster is kept.", Check(_normal_form, ALLOWED), "RULES")
 """Help, check and metavar of the option ``keep``."""

@@ -1,4 +1,4 @@
-"""Options of the commands that look at a result: written once, as all others are in `options.py`."""
+"""Options of the commands that read a result: explain, recut, report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from twinset.options.steps import CLUSTER, FORCE, RunOptions, ShingleOptions
 __all__ = ["ExplainOptions", "RecutOptions", "ReportOptions"]
 
 _SOURCE = (
-    "Where a source of the result is now, in the order in which the sources were given; all or none.",
+    "New path of a source of the result that has moved; give all sources, in their original order.",
     checks.items(str),
     "PATH",
 )
@@ -27,11 +27,9 @@ class ExplainOptions(ShingleOptions):
     title: ClassVar[str] = "Explanation"
 
     encoding: str = option("utf-8", "Encoding of the two files.", checks.encoding_name, "NAME")
-    context: int = option(
-        6, "Equal words shown around each difference.", checks.whole(0, 1_000_000), "N"
-    )
-    full: bool = option(False, "Fold nothing: show all words, and all shingles.", checks.switch)
-    shingles: int = option(8, "Shingles of each kind shown.", checks.whole(0, 1_000_000), "N")
+    context: int = option(6, "Equal words to show around each difference.", checks.whole(0, 1_000_000), "N")
+    full: bool = option(False, "Show all words and all shingles.", checks.switch)
+    shingles: int = option(8, "Shingles to show of each kind.", checks.whole(0, 1_000_000), "N")
     source: tuple[str, ...] = option((), *_SOURCE)
 
 
@@ -43,34 +41,27 @@ class RecutOptions(RunOptions):
 
     threshold: float | None = option(
         None,
-        "Least exact similarity of a document to the one it is removed for; not below the floor of OUT.",
+        "Minimum exact similarity of a removed document to the kept one (inclusive); not below the floor of OUT.",
         checks.optional(checks.number(above=0.0, most=1.0)),
         "T",
         default_words="as in OUT",
     )
     distance: float | None = option(
         None,
-        "Greatest distance of a document from the one it is removed for, where items have one: bits of codes and of "
-        "pictures, Euclidean of vectors; not beyond the floor of OUT.",
+        "Maximum distance of a removed document from the kept one (inclusive): bits for codes and pictures, Euclidean "
+        "for vectors; not beyond the floor of OUT.",
         checks.length(),
         "R",
         default_words="as in OUT",
     )
     rows: int | None = option(
-        None,
-        "Find the threshold, or the distance, that leaves about so many rows.",
-        checks.whole(0, 2**32, none=True),
-        "N",
+        None, "Find the threshold or distance that leaves about N rows.", checks.whole(0, 2**32, none=True), "N"
     )
-    keep: str | None = option(
-        None, KEEP[0], checks.optional(KEEP[1]), KEEP[2], default_words="as in OUT"
-    )
-    cluster: str | None = option(
-        None, CLUSTER[0], checks.optional(CLUSTER[1]), default_words="as in OUT"
-    )
+    keep: str | None = option(None, KEEP[0], checks.optional(KEEP[1]), KEEP[2], default_words="as in OUT")
+    cluster: str | None = option(None, CLUSTER[0], checks.optional(CLUSTER[1]), default_words="as in OUT")
     source: tuple[object, ...] = option(
         (),
-        "Where a SOURCE of OUT is now, if it has moved; all of them, in their order.",
+        "New path of a SOURCE of OUT that has moved; give all sources, in their original order.",
         checks.items(object),
         "PATH",
     )
@@ -79,12 +70,10 @@ class RecutOptions(RunOptions):
     def _check_together(self) -> None:
         super()._check_together()
         if self.threshold is not None and self.distance is not None:
-            raise OptionError("items are near by --threshold or by --distance; leave one of them out")
+            raise OptionError("items are compared by --threshold or by --distance; leave one of them out")
         for name, value in (("threshold", self.threshold), ("distance", self.distance)):
             if value is not None and self.rows is not None:
-                raise OptionError(
-                    f"{name} is {value:g} and rows is {self.rows}: the one decides the other; leave one out"
-                )
+                raise OptionError(f"{name} is {value:g} and rows is {self.rows}: each decides the other; leave one out")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,18 +84,18 @@ class ReportOptions(Options):
 
     clusters: int = option(
         40,
-        "Clusters shown with their differences: so many of the largest, and so many of the most doubtful.",
+        "Clusters to show with their differences: the N largest and the N most doubtful.",
         checks.whole(0, 1000),
         "N",
     )
     rows: int = option(
         200_000,
-        "Removed documents and clusters listed in the page at most; it says so where there are more.",
+        "Maximum number of removed documents and clusters to list; the page says if there are more.",
         checks.whole(0, 5_000_000),
         "N",
     )
     texts: bool = option(
-        True, "Show texts.", checks.switch, off_help="Leave the texts of documents out, and only list ids and numbers."
+        True, "Show texts.", checks.switch, off_help="Show ids and numbers only, no texts of documents."
     )
     source: tuple[str, ...] = option((), *_SOURCE)
     force: bool = option(False, *FORCE, result=False)

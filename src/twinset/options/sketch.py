@@ -1,4 +1,4 @@
-"""The options of sketching as a step of its own, and what a file of sketches is known by."""
+"""Options of ``twinset sketch``, and the test for files of sketches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from twinset.options.steps import DEFAULT_SEED, FORCE, PlanOptions, ReadOptions,
 __all__ = ["METADATA", "SketchOptions", "holds_sketches"]
 
 METADATA = b"twinset.sketches"
-"""The key of a Parquet file's metadata under which it says what its sketches are."""
+"""The key of the Parquet metadata that describes the sketches."""
 
 MOST_BOTTOM = 65535
 WEIGHTS = ("count", "tf-idf", "none")
@@ -27,7 +27,7 @@ _MOST_FOOTER = 64 * 2**20
 
 
 def holds_sketches(source: object) -> bool:
-    """Whether a source is a file of sketches, or a table of them; for a file, by its footer alone.
+    """Whether a source is a file or a table of sketches; of a file, only the footer is read.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def holds_sketches(source: object) -> bool:
     if not isinstance(source, (str, os.PathLike)):
         return METADATA in (getattr(getattr(source, "schema", None), "metadata", None) or {})
     if not os.path.isfile(source):
-        return False  # opening a pipe would take what is in it
+        return False  # reading a pipe would consume its data
     try:
         with open(source, "rb") as file:
             file.seek(-8, os.SEEK_END)
@@ -48,7 +48,7 @@ def holds_sketches(source: object) -> bool:
             file.seek(-8 - size, os.SEEK_END)
             return METADATA in file.read(size)
     except (OSError, ValueError):
-        return False  # whoever reads it meets the same, and tells of it
+        return False  # the reader of the source reports the error
 
 
 def _bits(value: Any) -> int | None:
@@ -59,13 +59,13 @@ def _bits(value: Any) -> int | None:
 
 @dataclass(frozen=True, kw_only=True)
 class SketchRunOptions(RunOptions):
-    """How sketches are made; none of these changes a result."""
+    """Resources of a run that makes sketches; none of these options changes a result."""
 
     title: ClassVar[str] = "Work"
 
     scratch: str | None = option(
         None,
-        "Folder for files that are needed during the run only: what is to be merged, a copy of stdin or of a stream.",
+        "Folder for temporary files: sketches to merge, a copy of stdin or of a stream.",
         checks.path,
         "FOLDER",
         default_words="the system's temporary folder",
@@ -84,59 +84,55 @@ class SketchOptions(SketchRunOptions, ShingleOptions, ReadOptions):
 
     sketch: str = option(
         "fss",
-        "Sketch. fss: fast similarity sketching; kperm: the textbook's k permutations; bottom-k: the k least hashes; "
-        "simhash: a bit code, for --codes.",
+        "Sketch method. fss: fast similarity sketching; kperm: k permutations, as in textbooks; bottom-k: the k "
+        "smallest hashes; simhash: a bit code, for --codes.",
         checks.choice("fss", "kperm", "bottom-k", "simhash"),
     )
     n_hashes: int = option(
-        128, "Hashes in a sketch.", checks.whole(1, MOST_BOTTOM + 1), "K", flags=("--hashes", "--n-hashes")
+        128, "Hashes per sketch.", checks.whole(1, MOST_BOTTOM + 1), "K", flags=("--hashes", "--n-hashes")
     )
     bits: int | None = option(
-        None,
-        "With --sketch simhash: bits of a code.",
-        Check(_bits, "64 or 128", int),
-        "N",
-        default_words="64",
+        None, "With --sketch simhash: bits per code.", Check(_bits, "64 or 128", int), "N", default_words="64"
     )
     weights: str | None = option(
         None,
-        "With --sketch simhash: how much a shingle counts. count: as often as it occurs, or as --weight says; "
-        "tf-idf: that times its rarity, for which the sources are read twice; none: all alike.",
+        "With --sketch simhash: weight of a shingle. count: its number of occurrences, or its --weight; tf-idf: count "
+        "times rarity, which reads the sources twice; none: 1 for all.",
         checks.optional(checks.choice(*WEIGHTS)),
         default_words="count",
     )
     seed: int = option(DEFAULT_SEED, _SEED.help, _SEED.check, "N")
-    merge: bool = option(False, "Rows of the same id are one: the sketch of the union of their sets.", checks.switch)
+    merge: bool = option(False, "Merge rows with the same id: the sketch of the union of their sets.", checks.switch)
     force: bool = option(False, *FORCE, result=False)
 
     @classmethod
     def words(cls) -> Iterator[tuple[str, Word]]:
-        """Give each option's name with what is said about it, in the order of the help page."""
-        # Nothing is compared here, so there is nothing to compare within or against; and only sets are sketched.
-        none = ("by", "against", "codes", "vectors", "images", "distance")
-        return ((name, word) for name, word in super().words() if name not in none)
+        """Yield the name and the description of each option, in the order of the help page."""
+        # Nothing is compared here, and only sets are sketched.
+        unused = ("by", "against", "codes", "vectors", "images", "distance")
+        return ((name, word) for name, word in super().words() if name not in unused)
 
     def _check_together(self) -> None:
         super()._check_together()
         if self.sketch == "bottom-k" and self.n_hashes > MOST_BOTTOM:
-            raise OptionError(f"n_hashes is {self.n_hashes}; allowed of bottom-k is at most {MOST_BOTTOM}")
+            raise OptionError(f"n_hashes is {self.n_hashes}; allowed for bottom-k is at most {MOST_BOTTOM}")
         if self.sketch == "simhash":
             self._refuse_with_codes()
             return
         for name in ("bits", "weights"):
             if getattr(self, name) is not None:
-                raise OptionError(f"--{name} has no meaning with --sketch {self.sketch}; it is of --sketch simhash")
+                raise OptionError(f"--{name} has no meaning with --sketch {self.sketch}; it needs --sketch simhash")
         if self.weight is not None:
             raise OptionError(
-                f"--weight has no meaning with --sketch {self.sketch}, which is of sets; --sketch simhash makes codes "
-                "of weighted sets, and twinset pairs compares them as they are"
+                f"--weight has no meaning with --sketch {self.sketch}, which is for unweighted sets; --sketch simhash "
+                "makes codes of weighted sets, and twinset pairs compares weighted sets directly"
             )
 
     def _refuse_with_codes(self) -> None:
         reasons = {
             "n_hashes": "a code has --bits",
             "bag": "--weights count counts repeats",
-            "merge": "two codes do not tell that of the union",
+            "merge": "the code of a union cannot be computed from two codes",
         }
         words, defaults = dict(self.words()), self.defaults()
         for name, reason in reasons.items():
@@ -151,17 +147,17 @@ class SketchOptions(SketchRunOptions, ShingleOptions, ReadOptions):
 
     @property
     def code_weights(self) -> str:
-        """How much a shingle of a SimHash code counts."""
+        """How shingles are weighted in a SimHash code."""
         return self.weights or "count"
 
     def items_meant(self) -> dict[str, Any]:
-        """Give what the elements of the sets are, in plain values: sketches of others cannot be compared."""
+        """Describe the elements of the sets in plain values; only sketches with equal descriptions are comparable."""
         kind = self.item_kind
         if kind in ("items", "groups", "weighted"):
             return {"kind": "sets", "bag": self.bag}
         names = ("shingle", "bag", "lowercase", "nfc", "squeeze", "split")
-        found: dict[str, Any] = {"kind": kind, **{name: getattr(self, name) for name in names}}
+        description: dict[str, Any] = {"kind": kind, **{name: getattr(self, name) for name in names}}
         if kind == "records":
-            found["text"] = [[one.shingle, one.weight] for one in self.text_columns]
-            found["columns"] = [one.name for one in self.text_columns]
-        return found
+            description["text"] = [[one.shingle, one.weight] for one in self.text_columns]
+            description["columns"] = [one.name for one in self.text_columns]
+        return description

@@ -1,4 +1,4 @@
-"""What the steps of a run are told: reading, shingling, planning, running, auditing."""
+"""Options of the steps of a run: reading, shingling, planning, running, auditing."""
 
 from __future__ import annotations
 
@@ -16,84 +16,84 @@ from twinset.system.memory import LEAST_MEMORY, default_memory, default_threads
 DEFAULT_SEED = 1
 MOST_HASHES = 65536
 
-# Said by more than one group below.
+# Shared by several groups.
 ENCODING = ("Encoding of text files, JSON lines and CSV.", checks.encoding_name, "NAME")
 SKETCH = (
-    "Sketch. fss: fast similarity sketching; kperm: the textbook's k permutations.",
+    "Sketch method. fss: fast similarity sketching; kperm: k permutations, as in textbooks.",
     checks.choice("fss", "kperm"),
 )
 CLUSTER = (
-    "leader: each removed document is near the kept one; components: chains of near documents; "
-    "complete: all members are near each other.",
+    "Clustering method. leader: each removed document is near the kept one; components: documents linked by chains of "
+    "pairs; complete: all members are near each other.",
     checks.choice("leader", "components", "complete"),
 )
-FORCE = ("Replace an output that exists.", checks.switch)
-SEED = ("Seed of all hashing.", checks.whole(0, 2**64 - 1), "N")
+FORCE = ("Replace an existing output.", checks.switch)
+SEED = ("Seed of all hash functions.", checks.whole(0, 2**64 - 1), "N")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions(ItemOptions):
-    """How sources are read."""
+    """Options for reading sources."""
 
     title: ClassVar[str] = "Reading"
 
     id: str | None = option(
         None,
-        "Column that holds the id.",
+        "Id column.",
         checks.column(none=True),
         "COLUMN",
-        default_words="the column id if there is one, else file:row",
+        default_words="the column id if it exists, else file:row",
     )
-    lines: bool = option(False, "Text files hold one document a line.", checks.switch)
+    lines: bool = option(False, "Read each line of a text file as a document.", checks.switch)
     include: tuple[str, ...] = option(
-        (), "In folders, read only the files of this pattern.", checks.items(str), "PATTERN"
+        (), "In folders, read only files that match this pattern.", checks.items(str), "PATTERN"
     )
     exclude: tuple[str, ...] = option(
-        (), "In folders, leave out the files of this pattern.", checks.items(str), "PATTERN"
+        (), "In folders, skip files that match this pattern.", checks.items(str), "PATTERN"
     )
     encoding: str = option("utf-8", *ENCODING)
     on_error: str = option(
         "replace",
-        "What cannot be read. replace: bytes that do not decode become U+FFFD and are counted, malformed "
-        "rows stop the run; stop: both stop it; skip: malformed rows, and files that may not be read, are counted, "
-        "named and left out.",
+        "Handling of unreadable data. replace: undecodable bytes become U+FFFD and are counted, malformed rows stop "
+        "the run; stop: both stop the run; skip: malformed rows and files that cannot be read are skipped, "
+        "counted and named.",
         checks.choice("replace", "stop", "skip"),
     )
     by: str | None = option(
-        None, "Compare only rows that agree in this column.", checks.column(none=True), "COLUMN"
+        None, "Compare only rows with the same value in this column.", checks.column(none=True), "COLUMN"
     )
     against: tuple[object, ...] = option(
-        (), "Compare the sources with this one only, never with each other.", checks.items(object), "SOURCE"
+        (), "Compare the sources only with this one, not with each other.", checks.items(object), "SOURCE"
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShingleOptions(Options):
-    """What two documents can have in common."""
+    """Options for making shingles."""
 
     title: ClassVar[str] = "Shingles"
 
     shingle: str = option(
-        "word:5", "What is compared: runs of K words or of K characters.", checks.shingle_spec, "KIND:K"
+        "word:5", "Shingles to compare: runs of K words or K characters.", checks.shingle_spec, "KIND:K"
     )
-    bag: bool = option(False, "Count repeated shingles: a bag, not a set.", checks.switch)
+    bag: bool = option(False, "Count repeated shingles (a bag instead of a set).", checks.switch)
     lowercase: bool = option(
-        True, "Bring text to lower case.", checks.switch, off_help="Tell upper from lower case."
+        True, "Convert text to lower case.", checks.switch, off_help="Distinguish upper and lower case."
     )
     nfc: bool = option(
-        True, "Bring text to form NFC.", checks.switch, off_help="Do not bring text to Unicode's form NFC."
+        True, "Normalise text to Unicode NFC.", checks.switch, off_help="Do not normalise text to Unicode NFC."
     )
     squeeze: bool = option(
         True,
-        "Make each run of white space one space and strip the ends (char shingles).",
+        "Collapse each run of white space to one space and strip the ends (char shingles).",
         checks.switch,
-        off_help="Keep white space as it is (char shingles).",
+        off_help="Keep white space unchanged (char shingles).",
     )
     split: bool = option(
         True,
-        "Take each character of a script written without spaces, and each emoji, as a word (word shingles).",
+        "Treat each emoji, and each character of a script written without spaces, as a word (word shingles).",
         checks.switch,
-        off_help="Do not take each character of a script written without spaces as a word (word shingles).",
+        off_help="Do not treat each character of a script written without spaces as a word (word shingles).",
     )
 
     @cached_property
@@ -109,25 +109,25 @@ class ShingleOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions(Options):
-    """What counts as near, and how surely it is found."""
+    """Options that define near-duplicates and the recall of the search."""
 
     title: ClassVar[str] = "Plan"
 
     threshold: float = option(
         0.8,
-        "Least exact similarity of a reported pair, inclusive: Jaccard of texts and sets, cosine of vectors.",
+        "Minimum exact similarity of a reported pair (inclusive): Jaccard for texts and sets, cosine for vectors.",
         checks.number(above=0.0, most=1.0),
         "T",
     )
     recall: float = option(
         0.99,
-        "Least probability that a pair exactly at the threshold is found.",
+        "Minimum probability of finding a pair exactly at the threshold.",
         checks.number(above=0.0, below=1.0),
         "P",
     )
     n_hashes: int | None = option(
         None,
-        "Hashes in a sketch.",
+        "Hashes per sketch.",
         checks.whole(1, MOST_HASHES, none=True),
         "K",
         flags=("--hashes", "--n-hashes"),
@@ -135,7 +135,7 @@ class PlanOptions(Options):
     )
     n_bands: int | None = option(
         None,
-        "Bands; more are looser.",
+        "Number of bands; more bands find less similar pairs.",
         checks.whole(1, MOST_HASHES, none=True),
         "B",
         flags=("--bands", "--n-bands"),
@@ -143,7 +143,7 @@ class PlanOptions(Options):
     )
     rows_per_band: int | None = option(
         None,
-        "Rows in a band; more are stricter.",
+        "Rows per band; with more rows, pairs must be more similar.",
         checks.whole(1, MOST_HASHES, none=True),
         "R",
         flags=("--rows", "--rows-per-band"),
@@ -154,7 +154,7 @@ class PlanOptions(Options):
 
     @property
     def least(self) -> float:
-        """The least similarity down to which pairs are found and scored: what the plan is made for."""
+        """The minimum similarity of scored pairs, for which the plan is made."""
         return self.threshold
 
     def _check_together(self) -> None:
@@ -163,36 +163,31 @@ class PlanOptions(Options):
         if bands * rows > most:
             raise OptionError(
                 f"n_bands × rows_per_band is {bands} × {rows} = {bands * rows}, more than "
-                f"{'the n_hashes asked for' if self.n_hashes else 'the most hashes there can be'}, {most}; "
-                "ask for more hashes, or for fewer bands or rows"
+                f"{'n_hashes' if self.n_hashes else 'the maximum number of hashes'}, {most}; "
+                "use more hashes, or fewer bands or rows"
             )
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(Options):
-    """How the work is done; none of these changes a result."""
+    """Resources of a run; none of these options changes a result."""
 
     title: ClassVar[str] = "Work"
 
     threads: int | None = option(
-        None,
-        "Threads to work with.",
-        checks.whole(1, 4096, none=True),
-        "N",
-        default_words="all cores",
-        result=False,
+        None, "Number of threads.", checks.whole(1, 4096, none=True), "N", default_words="all cores", result=False
     )
     memory: int | None = option(
         None,
-        "Memory to stay within, such as 2GB or 512MiB; what does not fit goes to --scratch.",
+        "Memory limit, such as 2GB or 512MiB; what does not fit goes to --scratch.",
         checks.size(LEAST_MEMORY, 2**60, none=True),
         "SIZE",
-        default_words="half of what is free",
+        default_words="half of the free memory",
         result=False,
     )
     scratch: str | None = option(
         None,
-        "Folder for files that are needed during the run only.",
+        "Folder for temporary files.",
         checks.path,
         "FOLDER",
         default_words="beside the output, else the system's temporary folder",
@@ -200,7 +195,7 @@ class RunOptions(Options):
     )
     batch_bytes: int = option(
         16 * 2**20,
-        "Text that a thread takes up at a time, such as 16MiB.",
+        "Amount of text that a thread processes at a time, such as 16MiB.",
         checks.size(1024, 2**30),
         "SIZE",
         flags=("--batch",),
@@ -209,27 +204,27 @@ class RunOptions(Options):
 
     @property
     def thread_count(self) -> int:
-        """The threads asked for, else as many as this process may use."""
+        """The given number of threads, else as many as this process may use."""
         return self.threads or default_threads()
 
     @property
     def memory_bytes(self) -> int:
-        """The memory asked for, else half of what is free at this moment."""
+        """The given memory limit, else half of the memory that is free now."""
         return self.memory or default_memory()
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditOptions(Options):
-    """How sure the result shall be known to be."""
+    """Options of the audit, which measures the recall of a run."""
 
     title: ClassVar[str] = "Audit"
 
     audit: int | None = option(
         None,
-        "Compare so many documents, drawn at random, exactly with all others, and report which share of their pairs "
-        "the run has found; 0 for no audit.",
+        "Compare N random documents exactly with all others, and report the share of their pairs that the run found; "
+        "0 for no audit.",
         checks.whole(0, 2**32 - 1, none=True),
         "N",
-        default_words="as many as a small part of the run affords, all of a small corpus",
+        default_words="as many as take a small part of the run time; all documents of a small corpus",
         result=False,
     )

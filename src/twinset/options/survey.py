@@ -1,4 +1,4 @@
-"""The options of ``twinset plan``: written once, as all others are in `options.py`."""
+"""Options of ``twinset plan``."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def _texts(value: Any) -> tuple[str, ...]:
     return several
 
 
-_several = Check(_texts, "one word or a list of them", multiple=True, told=False)
+_several = Check(_texts, "one word or a list of them", multiple=True, in_help=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SurveyOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
-    """The options of a survey: what is planned, and how the source is read."""
+    """The options of a survey: the plan, and how to read the source."""
 
     title: ClassVar[str] = "Survey"
     kinds: ClassVar[tuple[str, ...]] = SETS
@@ -34,7 +34,7 @@ class SurveyOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
 
     sample: int = option(
         64,
-        "With a SOURCE: pieces of about 1 MiB to read, chosen over the whole of it.",
+        "With a SOURCE: number of pieces of about 1 MiB to read, spread over the source.",
         checks.whole(1, 4096),
         "N",
     )
@@ -48,12 +48,9 @@ class CurveOptions(SurveyOptions):
     kinds: ClassVar[tuple[str, ...]] = KINDS
 
     compare: tuple[str, ...] = option(
-        (), "Draw the S-curve of these bands and rows too, such as 20x5.", _several, "BxR"
+        (), "Also draw the S-curve of these bands and rows, such as 20x5.", _several, "BxR"
     )
     family: tuple[str, ...] = option(
-        (),
-        "Draw the S-curves of L tables of k bits, each a number or a range, such as 5,1-50.",
-        _several,
-        "K,L",
+        (), "Also draw the S-curves of L tables of K bits, each a number or a range, such as 5,1-50.", _several, "K,L"
     )
-    force: bool = option(False, "Replace the file of --plot if it exists.", checks.switch, result=False)
+    force: bool = option(False, "Replace an existing file of --plot.", checks.switch, result=False)

@@ -284,5 +284,5 @@ def _scaled(vectors: Vectors, longest: float, by_cosine: bool) -> Vectors:
 
 def _is_cosine(measure: str) -> bool:
     if measure not in ("cosine", "distance"):
-        raise OptionError(f"measure is {measure!r}; allowed is cosine or distance")
+        raise OptionError(f"measure is {measure!r}; allowed: cosine or distance")
     return measure == "cosine"

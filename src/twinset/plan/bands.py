@@ -168,7 +168,7 @@ def plan(
     chosen = _plan_of(options, *_choose(options, options.recall / (1 - _loss(options))))
     if chosen.reached < options.recall:
         warnings.warn(
-            f"{chosen}, less than the recall of {options.recall:g} asked for; more bands or fewer rows find more",
+            f"{chosen}, less than the requested recall of {options.recall:g}; more bands or fewer rows find more",
             PlanWarning,
             stacklevel=2,
         )

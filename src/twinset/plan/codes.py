@@ -119,11 +119,11 @@ def plan_codes(threshold: float = 0.95, recall: float = 0.95, bits: int = 64) ->
     [5, 10, 13]
     """
     if not 0 < threshold <= 1:
-        raise OptionError(f"threshold is {threshold}; allowed is a cosine above 0 and up to 1")
+        raise OptionError(f"threshold is {threshold}; allowed: a cosine above 0 and up to 1")
     if not 0 < recall < 1:
-        raise OptionError(f"recall is {recall}; allowed is a number above 0 and below 1")
+        raise OptionError(f"recall is {recall}; allowed: a number above 0 and below 1")
     if bits not in BITS:
-        raise OptionError(f"bits is {bits}; allowed is 64 or 128")
+        raise OptionError(f"bits is {bits}; allowed: 64 or 128")
     distance = next(d for d in range(bits + 1) if within_probability(threshold, bits, d) >= recall)
     return CodePlan(threshold, recall, bits, distance)
 

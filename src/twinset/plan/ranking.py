@@ -153,7 +153,7 @@ def banded(text: str) -> Curve:
     """
     match = re.fullmatch(r"(?a)\s*(\d{1,5})\s*[x×*]\s*(\d{1,5})\s*", text, re.IGNORECASE)
     if not match or not all(1 <= int(number) <= 65536 for number in match.groups()):
-        raise OptionError(f"--compare is {text!r}; allowed is {COMPARE_ALLOWED}")
+        raise OptionError(f"--compare is {text!r}; allowed: {COMPARE_ALLOWED}")
     bands, rows = int(match[1]), int(match[2])
     return Curve(f"{bands}×{rows}", bands, rows)
 
@@ -171,14 +171,14 @@ def families(text: str) -> list[Curve]:
     """
     match = re.fullmatch(r"(?a)\s*(\d{1,5})(?:-(\d{1,5}))?\s*,\s*(\d{1,5})(?:-(\d{1,5}))?\s*", text)
     if not match:
-        raise OptionError(f"--family is {text!r}; allowed is {FAMILY_ALLOWED}")
+        raise OptionError(f"--family is {text!r}; allowed: {FAMILY_ALLOWED}")
     bits = range(int(match[1]), int(match[2] or match[1]) + 1)
     tables = range(int(match[3]), int(match[4] or match[3]) + 1)
     if not bits or not tables or bits[0] < 1 or tables[0] < 1 or bits[-1] > 1000 or tables[-1] > 65536:
-        raise OptionError(f"--family is {text!r}; allowed is {FAMILY_ALLOWED}")
+        raise OptionError(f"--family is {text!r}; allowed: {FAMILY_ALLOWED}")
     if len(bits) * len(tables) > MOST_CURVES:
         raise OptionError(
-            f"--family is {text!r}, which is {len(bits) * len(tables):,} curves; allowed are at most {MOST_CURVES}"
+            f"--family is {text!r}, which is {len(bits) * len(tables):,} curves; allowed: at most {MOST_CURVES}"
         )
     return [Curve(f"k={k} L={count}", count, k) for k in bits for count in tables]
 

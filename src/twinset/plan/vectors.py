@@ -208,7 +208,7 @@ def vector_plan(
     chosen = best if tables is not None or best.method == "exact" else _with_tables(best, _MANY)
     if chosen.reached < recall:
         warnings.warn(
-            f"{chosen}, less than the recall of {recall:g} asked for; more tables, more probes or fewer"
+            f"{chosen}, less than the requested recall of {recall:g}; more tables, more probes or fewer"
             f" {_WORDS[chosen.method]} find more",
             PlanWarning,
             stacklevel=2,

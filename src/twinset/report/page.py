@@ -30,7 +30,7 @@ def write_report(recorded: StoredResult, path: Path | str, options: ReportOption
     """Write the report of a result atomically."""
     output = Path(path)
     if output.suffix.lower() not in ENDINGS:
-        raise OptionError(f"the report is {str(output)!r}; allowed is a name that ends in {' or '.join(ENDINGS)}")
+        raise OptionError(f"the report is {str(output)!r}; allowed: a name that ends in {' or '.join(ENDINGS)}")
     new_file(output, options.force)
     page = render(recorded, options)
     with replace_atomically(output) as new:

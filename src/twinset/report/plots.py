@@ -67,11 +67,11 @@ def check_figure(path: str | Path) -> Path:
     --------
     >>> check_figure("curve.pdf")
     Traceback (most recent call last):
-    twinset.errors.OptionError: the figure is 'curve.pdf'; allowed is a name that ends in .svg or .png
+    twinset.errors.OptionError: the figure is 'curve.pdf'; allowed: a name that ends in .svg or .png
     """
     output = Path(path)
     if output.suffix.lower() not in ENDINGS:
-        raise OptionError(f"the figure is {str(path)!r}; allowed is a name that ends in .svg or .png")
+        raise OptionError(f"the figure is {str(path)!r}; allowed: a name that ends in .svg or .png")
     try:
         import matplotlib  # noqa: F401 - checks that it is installed
     except ImportError as error:

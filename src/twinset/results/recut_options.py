@@ -21,7 +21,7 @@ def options_of(recorded: StoredResult, asked: RecutOptions) -> DedupOptions:
         if distance > was.farthest:
             raise OptionError(
                 f"distance is {distance:g}, and pairs beyond {was.farthest:g}, the floor of {name}, were not "
-                f"scored; allowed is 0 up to {was.farthest:g}: run dedup again with --floor {distance:g} for more"
+                f"scored; allowed: 0 up to {was.farthest:g}; run dedup again with --floor {distance:g} for more"
             )
         chosen = was.distance if asked.distance is None else asked.distance
         return dataclasses.replace(was, floor=was.farthest, distance=chosen, keep=keep, cluster=cluster)
@@ -29,7 +29,7 @@ def options_of(recorded: StoredResult, asked: RecutOptions) -> DedupOptions:
     if threshold < was.least:
         raise OptionError(
             f"threshold is {threshold:g}, and pairs below {was.least:g}, the floor of {name}, were not "
-            f"scored; allowed is {was.least:g} up to 1: run dedup again with --floor {threshold:g} for less"
+            f"scored; allowed: {was.least:g} up to 1; run dedup again with --floor {threshold:g} for less"
         )
     return dataclasses.replace(was, floor=was.least, threshold=threshold, keep=keep, cluster=cluster)
 
@@ -52,11 +52,11 @@ def _refuse_the_other(recorded: StoredResult, asked: RecutOptions) -> None:
     if was.by_distance and asked.threshold is not None:
         raise OptionError(
             f"threshold is {asked.threshold:g}, and {_name(recorded)} is one of {was.item_flag}, whose pairs have a "
-            f"distance, no similarity; give --distance, from 0 to {was.farthest:g}"
+            f"distance, not a similarity; give --distance, from 0 to {was.farthest:g}"
         )
     if not was.by_distance and asked.distance is not None:
         raise OptionError(
-            f"distance is {asked.distance:g}, and the pairs of {_name(recorded)} have a similarity, no distance; "
+            f"distance is {asked.distance:g}, and the pairs of {_name(recorded)} have a similarity, not a distance; "
             f"give --threshold, from {was.least:g} to 1"
         )
 
@@ -86,7 +86,7 @@ def leaving(rows: int, levels: Shares, left: Any) -> float:
         distances = levels[high] <= 0
         span = f"distances from {-levels[low]:g} down to 0" if distances else f"thresholds from {levels[low]:g} to 1"
         raise OptionError(
-            f"rows is {rows:,}, and {span} leave {least:,} to {most:,}; allowed is a number between these: a "
+            f"rows is {rows:,}, and {span} leave {least:,} to {most:,}; allowed: a number between these; a "
             f"{'greater' if distances else 'lower'} --floor of dedup leaves fewer"
         )
     counts = {low: least, high: most}

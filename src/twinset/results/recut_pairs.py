@@ -57,7 +57,7 @@ class StoredPairs:
         else:
             left, right = np.split(numbers_of(pa.concat_arrays(ids)), 2)
         if start + batch.num_rows >= SAME or (left >= right).any():
-            raise StateError(f"{self.recorded.folder / 'pairs.parquet'} is no table of pairs; run dedup again")
+            raise StateError(f"{self.recorded.folder / 'pairs.parquet'} is not a table of pairs; run dedup again")
         rows = np.stack([left, right, np.arange(start, start + batch.num_rows)], axis=1).astype(np.uint32)
         found = np.asarray(batch[self.score]).astype(np.float64, copy=False)
         return rows, -found if self.recorded.options.by_distance else found

@@ -84,7 +84,7 @@ class ReopenedSources:
             )
         rest = self.names[len(self.moved) :]
         if None in rest:
-            raise SourceError("what that run was compared against was in memory only; give it too, after the sources")
+            raise SourceError("the --against source of that run was in memory only; give it, too, after the sources")
         return (*self.moved, *(self._place(name) for name in rest if name is not None))
 
     @property
@@ -113,7 +113,7 @@ class ReopenedSources:
         paths = [place for place in places if isinstance(place, str) and not is_pattern(place)]
         gone = [path for path in paths if not os.path.exists(path)]
         if gone and not self.moved:
-            raise SourceError("this source is not there any more; say where it is now with --source", where=gone[0])
+            raise SourceError("this source no longer exists; give its new path with --source", where=gone[0])
         options, left_out = exclude_outputs(self.options, self.outputs, places, self.left_out)
         self.left_out = left_out
         # For streams, which are read once; it is made only if there is one.
@@ -215,7 +215,7 @@ def _name_files(part: Part, ids: list[str], changed: str) -> None:
         raise SourceError(f"{changed} ({counted(len(part.files), 'file')}, not {len(ids):,})", where=part.name)
     for file, id in zip(part.files, ids, strict=True):
         if part.path is not None and file.id != id:
-            raise SourceError(f"{changed} ({file.id!r} stands where {id!r} stood)", where=part.name)
+            raise SourceError(f"{changed} ({file.id!r} is in the place of {id!r})", where=part.name)
         file.id = id
 
 

@@ -121,7 +121,7 @@ def merged(sketches: BottomK, groups: Places, n_groups: int) -> BottomK:
     [[3, 7], [9]]
     """
     if len(groups) != len(sketches):
-        raise OptionError(f"{len(groups)} groups came for {len(sketches)} sketches; allowed is one for each")
+        raise OptionError(f"{len(groups)} groups for {len(sketches)} sketches; allowed: one for each")
     lengths = np.diff(sketches.starts)
     order = np.argsort(groups, kind="stable")
     offsets = np.zeros(n_groups + 1, np.int64)

@@ -123,7 +123,7 @@ def simhash(shingles: Shingles, bits: int = 64, seed: int = 1, weights: Numbers 
     True
     """
     if bits not in BITS:
-        raise OptionError(f"bits is {bits}; allowed is 64 or 128")
+        raise OptionError(f"bits is {bits}; allowed: 64 or 128")
     codes = np.empty((len(shingles.rows), bits // 64), np.uint64)
     salts = _salts(bits // 64, seed)
     if weights is None:
@@ -151,7 +151,7 @@ def weighted_simhash(sets: WeightedSets, bits: int = 64, seed: int = 1, weights:
     True
     """
     if bits not in BITS:
-        raise OptionError(f"bits is {bits}; allowed is 64 or 128")
+        raise OptionError(f"bits is {bits}; allowed: 64 or 128")
     heavy = sets.weights
     if weights is not None:
         heavy = heavy * weights[sets.hashes & np.uint64(len(weights) - 1)]

@@ -38,7 +38,7 @@ def weighted_sketch(sets: WeightedSets, n_hashes: int, seed: int) -> Sketches:
     """
     if len(sets.weights) and not (sets.weights.min() > 0 and sets.weights.max() < math.inf):
         raise OptionError(
-            f"weights from {sets.weights.min():g} to {sets.weights.max():g} came; allowed are finite ones above 0"
+            f"weights are {sets.weights.min():g} to {sets.weights.max():g}; allowed: finite numbers above 0"
         )
     sketches = np.empty((len(sets.offsets) - 1, n_hashes), np.uint32)
     chances, bounds = _rounds(n_hashes)

@@ -129,7 +129,7 @@ class WriterLock:
             self._wait(handle, timeout)
         except OSError as error:
             os.close(handle)
-            raise OutputError(f"{self.path}: the lock of the index cannot be had: {error.strerror}") from error
+            raise OutputError(f"{self.path}: the lock of the index cannot be acquired: {error.strerror}") from error
         except BaseException:
             os.close(handle)
             raise
@@ -145,7 +145,7 @@ class WriterLock:
             if time.monotonic() >= until:
                 holder = os.pread(handle, _NAME, 0).decode("utf-8", "replace").partition("\n")[0].strip()
                 raise BusyError(
-                    f"{self.name}: another writer holds the index ({holder or 'it has not said who it is'}); "
-                    f"waited {timeout:g} s: wait longer with --timeout, or end that one"
+                    f"{self.name}: another writer holds the index ({holder or 'unknown process'}); "
+                    f"waited {timeout:g} s: wait longer with --timeout, or stop the other writer"
                 )
             time.sleep(_PAUSE)

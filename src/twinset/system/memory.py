@@ -47,9 +47,9 @@ def temporary_folder(scratch: str | None) -> TemporaryDirectory[str]:
         reason = (error.strerror or str(error)).lower()
         if scratch is not None:
             raise OutputError(
-                f"{scratch}: no temporary folder can be made there ({reason}); name another place with --scratch"
+                f"{scratch}: no temporary folder can be made there ({reason}); choose another folder with --scratch"
             ) from error
-        raise OutputError(f"no temporary folder can be made ({reason}); name a place for it with --scratch") from error
+        raise OutputError(f"no temporary folder can be made ({reason}); choose a folder with --scratch") from error
 
 
 def default_threads() -> int:

@@ -25,7 +25,7 @@ Array = Any
 def cannot_write(path: Path, error: OSError) -> OutputError:
     """What to tell a person when the system refuses a write."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return OutputError(f"no space left to write {path}: free some, or name another place (--output, --scratch)")
+        return OutputError(f"no space left to write {path}: free some, or choose another folder (--output, --scratch)")
     return OutputError(f"cannot write {path}: {error.strerror or error}")
 
 

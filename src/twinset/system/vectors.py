@@ -39,16 +39,16 @@ def check_vectors(array: npt.ArrayLike, dimensions: int | None = None, first: in
     dtype('float32')
     >>> check_vectors([[1.0, 2.0], [3.0, float("nan")]])
     Traceback (most recent call last):
-    twinset.errors.SourceError: row 1, counted from 0, holds nan; allowed are finite numbers that 32-bit floats can hold
+    twinset.errors.SourceError: row 1, counted from 0, holds nan; allowed: finite numbers that 32-bit floats can hold
     """
     given = np.asarray(array)
     if given.ndim != 2 or given.dtype.kind not in "fiu":
         shape = " × ".join(map(str, given.shape)) or "a single value"
         raise SourceError(
-            f"the vectors are {shape} of type {given.dtype}; allowed is an array of numbers, one vector a row"
+            f"the vectors are {shape} of type {given.dtype}; allowed: an array of numbers, one vector a row"
         )
     if not 1 <= given.shape[1] <= MOST_DIMENSIONS:
-        raise SourceError(f"the vectors have {given.shape[1]} dimensions; allowed is 1 to {MOST_DIMENSIONS}")
+        raise SourceError(f"the vectors have {given.shape[1]} dimensions; allowed: 1 to {MOST_DIMENSIONS}")
     if dimensions is not None and given.shape[1] != dimensions:
         raise SourceError(f"the vectors have {given.shape[1]} dimensions; the others have {dimensions}")
     with np.errstate(over="ignore"):
@@ -59,7 +59,7 @@ def check_vectors(array: npt.ArrayLike, dimensions: int | None = None, first: in
             row, column = (int(at) for at in np.argwhere(~finite)[0])
             raise SourceError(
                 f"row {first + start + row}, counted from 0, holds {_shown(given[start + row, column])};"
-                " allowed are finite numbers that 32-bit floats can hold"
+                " allowed: finite numbers that 32-bit floats can hold"
             )
     return vectors
 

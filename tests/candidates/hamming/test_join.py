@@ -302,9 +302,9 @@ def test_sides_that_always_differ_have_no_pairs() -> None:
 
 
 def test_wrong_codes_and_distances_are_refused() -> None:
-    with pytest.raises(OptionError, match=r"codes are int64 of shape \(3,\); allowed is uint64"):
+    with pytest.raises(OptionError, match=r"codes are int64 of shape \(3,\); allowed: uint64"):
         list(within(np.arange(3), 1))  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match="distance is -1; allowed is a number of bits"):
+    with pytest.raises(OptionError, match="distance is -1; allowed: a number of bits"):
         list(within(np.zeros(3, np.uint64), -1))
     with pytest.raises(OptionError, match="on the left have 64 bits, on the right 128"):
         list(across(np.zeros(3, np.uint64), np.zeros((3, 2), np.uint64), 1))

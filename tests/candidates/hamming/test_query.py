@@ -113,5 +113,5 @@ def test_wrong_questions_are_refused() -> None:
         list(tables.within(np.zeros((1, 2), np.uint64), 1))
     with pytest.raises(OptionError, match="distance is -1"):
         list(tables.within(np.zeros(1, np.uint64), -1))
-    with pytest.raises(OptionError, match="k is 0; allowed is 1 or more"):
+    with pytest.raises(OptionError, match="k is 0; allowed: 1 or more"):
         tables.nearest(np.zeros(1, np.uint64), 0)

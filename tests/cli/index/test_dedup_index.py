@@ -36,11 +36,11 @@ def test_a_run_says_what_came_of_the_index(call: Call, news: Path) -> None:
         "  2  added to news.twinset",
         "  1  empty (kept)",
     ]
-    assert "index: 2 earlier documents asked; one at 0.8 is found with probability 0.99" in done.out
+    assert "index: compared with 2 documents; one at 0.8 is found with probability 0.99" in done.out
     assert done.err.splitlines()[0].startswith("index news.twinset: 2 documents; plan: 128 hashes, 16 bands × 6 rows")
     assert sum("plan:" in line for line in done.err.splitlines()) == 1
     again = call("dedup", news, "--index", "news.twinset", "-o", "OUT", "--force")
-    assert "  0  added to news.twinset\n  2  kept that news.twinset had already\n" in again.out
+    assert "  0  added to news.twinset\n  2  kept, already in news.twinset\n" in again.out
 
 
 def test_the_summary_as_json(call: Call, news: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_dry_run_says_the_index_and_its_size_and_changes_nothing(call: Call, n
         ("--threshold 0.5", "threshold is 0.5, and the index news.twinset was planned for 0.8: a document at"),
         ("--against today.jsonl", "--against has no meaning with --index"),
         ("--by id", "--by has no meaning with --index"),
-        ("--timeout x", "--timeout is 'x'; allowed is a whole number from 0 to 86400"),
+        ("--timeout x", "--timeout is 'x'; allowed: a whole number from 0 to 86400"),
     ],
 )
 def test_what_does_not_go_with_an_index_is_refused(call: Call, news: Path, words: str, message: str) -> None:
@@ -94,7 +94,7 @@ def test_explain_report_and_recut(call: Call, news: Path) -> None:
     assert told.out.startswith("a was removed: it is 0.98")
     assert "only in a: 1 shingle" in told.out
     earlier = call("explain", "OUT", "old")
-    assert earlier.out.startswith("old is a document of the index, and stays\nremoved because of it: 1 document")
+    assert earlier.out.startswith("old is a document of the index, and is kept\nremoved because of it: 1 document")
     assert call("report", "OUT", "-o", "page.html").code == 0
     cut = call("recut", "OUT", "--threshold", "1", "-o", "CUT")
     assert "  4  kept" in cut.out

@@ -94,7 +94,7 @@ def test_adding_again_changes_nothing(call: Call, corpus: Path) -> None:
     assert again.out.splitlines() == [
         "  0  added",
         "  6  unchanged",
-        "  1  of these empty: no word, so no query finds them",
+        "  1  of these empty: no words, so no query finds them",
         "news.twinset holds 6 documents",
     ]
     assert "adding: 6 documents, " in again.err

@@ -57,8 +57,8 @@ def test_answers_to_a_pipe_are_csv(call: Call, news: str, corpus: Path) -> None:
     rows = rows_of(done.out)
     assert list(rows[0]) == HEAD
     assert [row["id"] for row in rows if row["query"] == "d"] == ["d", "a", "c"]
-    assert "asking: 6 documents, " in done.err
-    assert "11 answers to 5 of 6 queries\n1 query has no word and no answers\n" in done.err
+    assert "querying: 6 documents, " in done.err
+    assert "11 answers to 5 of 6 queries\n1 query has no words and no answers\n" in done.err
 
 
 def test_one_text(call: Call, news: str) -> None:

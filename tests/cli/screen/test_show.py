@@ -91,7 +91,7 @@ def test_a_table_has_fewer_numbers_where_not_all_fit(
     assert all(len(line) <= width for line in (head, first, *rest))
     assert head.split() == ["left", "right", "similarity"]
     assert first.split()[::2] == ["''", "0.9999"]
-    assert " ".join(" ".join(rest).split()) == "a wider window shows how much of each is in the other"
+    assert " ".join(" ".join(rest).split()) == "a wider window also shows the containment of each in the other"
 
 
 def in_a_terminal(command: list[str], folder: Path, width: int | None = None) -> str:

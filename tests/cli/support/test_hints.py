@@ -14,8 +14,8 @@ from tests.pictures import encoded, scene
 def test_a_flag_that_took_a_source_for_its_value(call: Call, tmp_path: Path) -> None:
     np.save(tmp_path / "v.npy", np.eye(3, dtype=np.float32))
     assert call("pairs", "--vectors", "v.npy").refusal == (
-        "twinset: there is no source: --vectors took 'v.npy' for its own value; sources stand first, as in twinset "
-        "pairs v.npy --vectors (twinset pairs --help lists what is allowed)"
+        "twinset: missing source: --vectors took 'v.npy' as its value; write sources first, as in twinset "
+        "pairs v.npy --vectors (see twinset pairs --help)"
     )
     assert "Missing argument 'SOURCE...'" in call("pairs", "--threshold", "0.5").refusal
 
@@ -23,9 +23,9 @@ def test_a_flag_that_took_a_source_for_its_value(call: Call, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("pairs corpus.jsonl --codes --distance 3", "--codes needs a value, COLUMN; after it stands --distance, which"),
-        ("dedup corpus.jsonl -o --force", "-o needs a value, PATH; after it stands --force, which is an option of its"),
-        ("dedup corpus.jsonl --by --quiet -o out", "--by needs a value, COLUMN; after it stands --quiet"),
+        ("pairs corpus.jsonl --codes --distance 3", "--codes needs a value, COLUMN; it is followed by --distance"),
+        ("dedup corpus.jsonl -o --force", "-o needs a value, PATH; it is followed by --force, which is another"),
+        ("dedup corpus.jsonl --by --quiet -o out", "--by needs a value, COLUMN; it is followed by --quiet"),
     ],
 )
 def test_a_flag_without_its_value(call: Call, corpus: Path, words: str, said: str) -> None:
@@ -48,9 +48,9 @@ def test_a_folder_of_pictures(call: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--shingle wrd:3", "twinset: --shingle is 'wrd:3'; allowed is word:K or char:K"),
-        ("--keep nope", "twinset: --keep is 'nope': 'nope' is no rule"),
-        ("--bands 20 --rows 10 --hashes 100", "twinset: --bands × --rows is 20 × 10 = 200, more than the --hashes"),
+        ("--shingle wrd:3", "twinset: --shingle is 'wrd:3'; allowed: word:K or char:K"),
+        ("--keep nope", "twinset: --keep is 'nope': 'nope' is not a rule"),
+        ("--bands 20 --rows 10 --hashes 100", "twinset: --bands × --rows is 20 × 10 = 200, more than --hashes"),
         ("--threshold 0.7 --floor 0.9", "twinset: --floor is 0.9, above the threshold, 0.7"),
         ("--scratch /proc/nope", "twinset: /proc/nope: no temporary folder can be made there (no such file or direc"),
     ],

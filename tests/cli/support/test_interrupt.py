@@ -11,7 +11,7 @@ import pytest
 
 HEAD = """
     import os, signal, sys, time
-    from twinset.cli.support.interrupt import insisting
+    from twinset.cli.support.interrupt import deliver_interrupts
 
     def strike():
         os.kill(os.getpid(), signal.SIGINT)
@@ -53,7 +53,7 @@ PLACES = {
 }
 TAIL = """
     try:
-        with insisting():
+        with deliver_interrupts():
             happen()
             sys.stdout.write("after ")
             sys.stdout.flush()
@@ -78,7 +78,7 @@ def test_a_stop_comes_again_where_it_cannot_be_raised(place: str) -> None:
 
 
 def test_other_troubles_are_told_as_ever() -> None:
-    done = run(HEAD, "class Brief:\n    def __del__(self): 1 / 0\nwith insisting(): Brief()\n")
+    done = run(HEAD, "class Brief:\n    def __del__(self): 1 / 0\nwith deliver_interrupts(): Brief()\n")
     assert "ZeroDivisionError" in done.stderr
 
 
@@ -86,7 +86,7 @@ def test_a_process_that_ignores_it_goes_on_doing_so() -> None:
     """A command that a shell runs in the background is not stopped by Ctrl-C at the terminal."""
     done = run(
         HEAD,
-        "signal.signal(signal.SIGINT, signal.SIG_IGN)\nwith insisting():\n    strike()\n"
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\nwith deliver_interrupts():\n    strike()\n"
         "print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)\n",
     )
     assert (done.stdout, done.stderr) == ("True\n", "")
@@ -142,7 +142,7 @@ def test_while_it_is_loaded_it_dies_of_the_signal(place: str) -> None:
 def test_once_it_is_loaded_that_is_told() -> None:
     done = run(STARTING.format(place="twinset.plan.ranking", name="/usr/bin/twinset"))
     assert done.returncode == 128 + signal.SIGINT
-    assert (done.stdout, done.stderr) == ("", "twinset: stopped; nothing half-written is left\n")
+    assert (done.stdout, done.stderr) == ("", "twinset: stopped; no partial output is left\n")
 
 
 def test_an_import_that_forgives_everything_does_not_forgive_a_stop() -> None:
@@ -166,4 +166,4 @@ def test_an_import_that_forgives_everything_does_not_forgive_a_stop() -> None:
         """
     )
     assert (done.returncode, done.stdout) == (128 + signal.SIGINT, "")
-    assert done.stderr == "twinset: stopped; nothing half-written is left\n"
+    assert done.stderr == "twinset: stopped; no partial output is left\n"

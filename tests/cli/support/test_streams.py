@@ -8,7 +8,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-CLOSED = "twinset: standard output is closed, and the result would be written to it; name a file with -o FILE"
+CLOSED = "twinset: standard output is closed; name a file for the result with -o FILE"
 FULL = "twinset: cannot write to standard output: no space left on device"
 CASES = {
     "pairs corpus.jsonl --quiet >&-": CLOSED,

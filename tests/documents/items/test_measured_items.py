@@ -48,7 +48,7 @@ def test_whole_numbers_have_the_bits_of_their_width(numbers: list[int | None]) -
     [
         ("abc", "odd number of digits;"),
         ("1844674407370955161", "a decimal number?"),
-        ("zz", "allowed are hexadecimal digits"),
+        ("zz", "allowed: hexadecimal digits"),
         ("é0", "hexadecimal"),
         ("1 ", "hexa"),
     ],
@@ -251,7 +251,7 @@ def test_every_format_says_the_same(tmp_path: Path) -> None:
     [
         ('{"c": 1.5}', {"codes": "c"}, "a code must be a whole number"),
         ('{"c": true}', {"codes": "c"}, "a code must be a whole number"),
-        ('{"c": "xyz"}', {"codes": "c"}, "allowed are hexadecimal digits"),
+        ('{"c": "xyz"}', {"codes": "c"}, "allowed: hexadecimal digits"),
         ('{"d": 1}', {"codes": "c"}, "there is no (key|column) 'c'"),
         ('{"c": [1, "a"]}', {"vectors": "c"}, "must hold numbers alone"),
         ('{"c": 3}', {"vectors": "c"}, "must hold a list of numbers"),

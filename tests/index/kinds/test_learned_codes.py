@@ -102,7 +102,7 @@ def test_what_has_no_meaning_is_refused(new_index: NewIndex) -> None:
         ({"codes": "c", "learned": "itq"}, "learned has no meaning for bit codes"),
         ({"vectors": "v", "bits": 64}, "bits has no meaning for vectors without --learned"),
         ({"vectors": "v", "learned": "itq", "sample": VECTORS[:1]}, "the sample has 1 vectors"),
-        ({"vectors": "v", "learned": "pca", "sample": VECTORS}, "allowed is itq or spectral"),
+        ({"vectors": "v", "learned": "pca", "sample": VECTORS}, "allowed: itq or spectral"),
     ):
         with pytest.raises(OptionError, match=said):
             new_index(**words)

@@ -38,10 +38,10 @@ def test_nonsense_is_refused(new_index: NewIndex) -> None:
     index = new_index()
     for k in (0, -1, 1_000_001, 1.5, "3", True, float("nan")):
         for ask in (lambda k=k: index.query("text", k=k), lambda k=k: index.query(["text"], k=k)):
-            with pytest.raises(OptionError, match=r"k is .*; allowed is a whole number from 1 to 1000000"):
+            with pytest.raises(OptionError, match=r"k is .*; allowed: a whole number from 1 to 1000000"):
                 ask()
     for threshold in (0, -0.1, 1.01, float("nan"), float("inf"), "0.9", True):
-        with pytest.raises(OptionError, match=r"threshold is .*; allowed is a number above 0 and up to 1"):
+        with pytest.raises(OptionError, match=r"threshold is .*; allowed: a number above 0 and up to 1"):
             index.query("text", threshold=threshold)
 
 

@@ -136,7 +136,7 @@ def test_what_has_no_meaning_is_refused(new_index: NewIndex) -> None:
     for words, said in (
         ({"n_hashes": 64}, "n_hashes has no meaning for vectors"),
         ({"threshold": 0.9, "distance": 1}, "leave one of them out"),
-        ({"distance": 0}, "allowed for an index of vectors is more than 0"),
+        ({"distance": 0}, "allowed for an index of vectors is a number above 0"),
         ({"bits": 64}, "bits has no meaning for vectors"),
     ):
         with pytest.raises(OptionError, match=said):
@@ -144,8 +144,8 @@ def test_what_has_no_meaning_is_refused(new_index: NewIndex) -> None:
     index = new_index(vectors="v", threshold=0.9, dimensions=24)
     for wrong, said in (
         ([[1.0, 2.0]], "the vector has 2 dimensions, and those of the index have 24"),
-        ([[math.nan] * 24], "nan; allowed are finite numbers"),
-        (["text"], "allowed are numbers"),
+        ([[math.nan] * 24], "nan; allowed: finite numbers"),
+        (["text"], "allowed: numbers"),
         ([[[1.0]]], "a vector must be a list of numbers"),
         (np.ones(24), "one vector a row"),
     ):

@@ -75,7 +75,7 @@ def test_a_kind_leaves_nothing_when_it_is_stopped(tmp_path: Path, runs: dict[str
         folder.mkdir()
         done = struck("INT", 1, word, *run.words, "-o", folder / "result", scratch=folder / "scratch")
         assert (done.code, done.out) == (130, ""), (run.name, done.err)
-        assert done.lines == ["twinset: stopped; nothing half-written is left"], done.err
+        assert done.lines == ["twinset: stopped; no partial output is left"], done.err
         nothing_left(folder / "result", folder / "scratch")
 
     some = [runs[name] for name in ("groups", "weighted sets", "codes", "vectors", "images")]

@@ -124,7 +124,7 @@ def test_keys_are_what_they_were() -> None:
 
 @pytest.mark.parametrize("width", [0, 1, 3, 256])
 def test_a_width_that_is_no_power_of_two_or_too_large(width: int) -> None:
-    with pytest.raises(OptionError, match=f"width is {width}; allowed is a power of two from 2 to 128"):
+    with pytest.raises(OptionError, match=f"width is {width}; allowed: a power of two from 2 to 128"):
         cross_polytopes(100, 1, width, 1, 1)
 
 

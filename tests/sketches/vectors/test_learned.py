@@ -136,12 +136,12 @@ def test_vectors_that_are_all_alike(method: str) -> None:
 def test_what_cannot_be_fitted() -> None:
     points = directions(10, 4, 1)
     for words, said in (
-        ({"bits": 0}, "bits is 0; allowed is a whole number from 1 to 4096"),
-        ({"bits": 8, "method": "pca"}, "method is 'pca'; allowed is spectral or itq"),
+        ({"bits": 0}, "bits is 0; allowed: a whole number from 1 to 4096"),
+        ({"bits": 8, "method": "pca"}, "method is 'pca'; allowed: spectral or itq"),
     ):
         with pytest.raises(OptionError, match=said):
             fit(points, **words)  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match="the sample has 1 vectors; allowed is 2 or more"):
+    with pytest.raises(OptionError, match="the sample has 1 vectors; allowed: 2 or more"):
         fit(points[:1], 8)
 
 
@@ -208,7 +208,7 @@ def test_compressed_files_that_are_damaged_are_refused(tmp_path: Path) -> None:
 def test_files_with_objects_are_never_opened(tmp_path: Path) -> None:
     path = tmp_path / "objects.npz"
     np.savez(path, about=np.array([{"a": 1}], object), allow_pickle=True)
-    with pytest.raises(StateError, match=r"objects\.npz: this is no file of learned codes"):
+    with pytest.raises(StateError, match=r"objects\.npz: not a file of learned codes"):
         load(path)
 
 

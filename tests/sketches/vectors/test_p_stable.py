@@ -68,10 +68,10 @@ def test_keys_and_parities_are_what_they_were() -> None:
 
 
 def test_values_out_of_bounds() -> None:
-    with pytest.raises(OptionError, match="functions is 65; allowed is a whole number from 1 to 64"):
+    with pytest.raises(OptionError, match="functions is 65; allowed: a whole number from 1 to 64"):
         strips(4, 65, 1.0, 1, 1)
     for width in (0.0, -1.0, math.inf, math.nan):
-        with pytest.raises(OptionError, match=r"width is .*; allowed is a number above 0"):
+        with pytest.raises(OptionError, match=r"width is .*; allowed: a number above 0"):
             strips(4, 2, width, 1, 1)
 
 

@@ -54,8 +54,8 @@ def as_codes(codes: npt.NDArray[np.uint64]) -> Codes:
     """
     if codes.dtype != np.uint64 or codes.ndim not in (1, 2) or (codes.ndim == 2 and codes.shape[1] == 0):
         raise OptionError(
-            f"codes are {codes.dtype} of shape {codes.shape}; allowed is uint64 of shape (n,) or (n, words);"
-            " fill shorter codes up with zeros"
+            f"codes are {codes.dtype} of shape {codes.shape}; allowed: uint64 of shape (n,) or (n, words);"
+            " pad shorter codes with zeros"
         )
     return codes if codes.ndim == 2 else codes[:, None]
 
@@ -123,7 +123,7 @@ class Join:
         if ours.shape[1] != theirs.shape[1]:
             raise OptionError(
                 f"codes on the left have {64 * ours.shape[1]} bits, on the right {64 * theirs.shape[1]};"
-                " fill the shorter ones up with zeros"
+                " pad the shorter codes with zeros"
             )
         one, other = _sides(ours, theirs)
         return cls(one, other, False, _checked(distance, one), *_nothing(one))
@@ -271,7 +271,7 @@ def _sides(*codes: Codes) -> list[Side]:
 
 def _checked(distance: int, side: Side) -> int:
     if distance < 0:
-        raise OptionError(f"distance is {distance}; allowed is a number of bits, 0 or more")
+        raise OptionError(f"distance is {distance}; allowed: a number of bits, 0 or more")
     return min(distance, 64 * len(side.codes))
 
 

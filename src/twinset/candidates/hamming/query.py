@@ -87,7 +87,7 @@ class CodeTables:
         Sorted by distance, ties by position. Where there are fewer than k, the rest is `NOBODY` at distance 65535.
         """
         if k < 1:
-            raise OptionError(f"k is {k}; allowed is 1 or more")
+            raise OptionError(f"k is {k}; allowed: 1 or more")
         query_side = self._as_side(queries)
         numbers = np.full((len(query_side), k), NOBODY, np.uint32)
         distances = np.full((len(query_side), k), 0xFFFF, np.uint16)
@@ -176,5 +176,5 @@ def _subsets(width: int, radius: int) -> int:
 
 def _distance(distance: int, words: int) -> int:
     if distance < 0:
-        raise OptionError(f"distance is {distance}; allowed is a number of bits, 0 or more")
+        raise OptionError(f"distance is {distance}; allowed: a number of bits, 0 or more")
     return min(distance, 64 * words)

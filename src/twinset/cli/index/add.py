@@ -25,10 +25,9 @@ def command(index: str, sources: tuple[str, ...], quiet: bool, as_json: bool, **
 
     {sources}
 
-    An index of vectors also reads .npy files, and an
-    index of pictures reads folders of pictures. A document whose id and text the index already has is left unchanged,
-    so an interrupted command resumes when it is run again. A document whose id has another text in the index is
-    refused: see update.
+    An index of vectors also reads .npy files, and an index of pictures reads folders of pictures. A document whose id
+    and text are already in the index stays unchanged, so an interrupted command resumes when it is run again. A
+    document whose id has another text in the index is refused: see update.
     """
     change(index, sources, quiet, as_json, values, replace=False)
 
@@ -50,17 +49,17 @@ def change(
     if as_json:
         show.as_json({"index": name, "documents": documents, **found})
     elif not quiet:
-        _tell(name, documents, kind, found)
+        _print_counts(name, documents, kind, found)
 
 
-def _tell(name: str, documents: int, kind: str, found: dict[str, Any]) -> None:
+def _print_counts(name: str, documents: int, kind: str, found: dict[str, Any]) -> None:
     rows = [
         (found[key], words)
         for key, words in (
             ("added", "added"),
             ("replaced", f"replaced: their {KINDS.get(kind, 'text')}s have changed"),
             ("unchanged", "unchanged"),
-            ("empty", f"of these empty: no {LACKING.get(kind, 'word')}, so no query finds them"),
+            ("empty", f"of these empty: no {LACKING.get(kind, 'words')}, so no query finds them"),
             ("undecoded", "of these with invalid UTF-8 (replaced)"),
             ("unreadable", "unreadable, skipped"),
         )

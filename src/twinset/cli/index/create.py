@@ -26,10 +26,10 @@ def command(index: str, as_json: bool, **values: Any) -> None:
     """
     given = flags.given(IndexOptions, values)
     IndexOptions.of(**given)
-    with loaded().create(index, **given) as made:
+    with loaded().create(index, **given) as created:
         if as_json:
-            show.as_json(made.stats())
+            show.as_json(created.stats())
             return
-        click.echo(f"{made.name}: an empty index")
-        click.echo(f"plan: {made.plan or 'made when the first documents are added'}")
-        click.echo(f"next: twinset index add {shlex.quote(made.name)} SOURCE...")
+        click.echo(f"{created.name}: an empty index")
+        click.echo(f"plan: {created.plan or 'made when the first documents are added'}")
+        click.echo(f"next: twinset index add {shlex.quote(created.name)} SOURCE...")

@@ -23,8 +23,8 @@ def command(file: str, index: str, quiet: bool, as_json: bool) -> None:
     with resumable(), run.watched(quiet, READING) as progress:
         import twinset
 
-        with twinset.Index.import_from(file, index, progress=progress) as made:
-            name, documents = made.name, len(made)
+        with twinset.Index.import_from(file, index, progress=progress) as imported:
+            name, documents = imported.name, len(imported)
     if as_json:
         show.as_json({"index": name, "documents": documents, "file": file})
     elif not quiet:

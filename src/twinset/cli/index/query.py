@@ -53,9 +53,9 @@ def command(
 
     {sources}
 
-    Answers are all documents that reach the threshold
-    of the index, or are within its distance, or with -k the K most similar ones, best first. Without -o they are
-    printed as a table on a terminal, and as CSV otherwise; with --json they are part of the summary.
+    Answers are all documents that reach the threshold of the index, or are within its distance, or with -k the K most
+    similar ones, best first. Without -o they are printed as a table on a terminal, and as CSV otherwise; with --json
+    they are part of the summary.
     """
     given = flags.given(AskOptions, values)
     options = AskOptions.of(**given)
@@ -88,7 +88,7 @@ def command(
         else:
             show.copied(file)
     if not quiet:
-        _tell(summary, kind, told=bool(output), nothing=nothing)
+        _print_notes(summary, kind, counted=bool(output), nothing=nothing)
 
 
 def _refuse_mixed(
@@ -130,11 +130,11 @@ def _summary(opened: twinset.Index, options: AskOptions, found: dict[str, Any], 
     ours = opened.settings.options
     far = ours.measure in ("bits", "distance")
     name, other = ("distance", "least_similarity") if far else ("threshold", "greatest_distance")
-    planned, asked = ours.reach if far else ours.threshold, getattr(options, name)
+    planned, limit = ours.reach if far else ours.threshold, getattr(options, name)
     found.pop(other)
     return {
         "index": opened.name,
-        name: planned if asked is None and options.k is None else asked,
+        name: planned if limit is None and options.k is None else limit,
         "k": options.k,
         f"planned_{name}": planned,
         "estimates": ours.store == "none",
@@ -164,9 +164,9 @@ def _counted(summary: dict[str, Any]) -> str:
     return f"{answers} to {summary['answered']:,} of {show.count(summary['queries'], 'query', 'queries')}"
 
 
-def _tell(summary: dict[str, Any], kind: str, *, told: bool, nothing: bool) -> None:
-    """Print the number of answers, and notes about them."""
-    if not told:
+def _print_notes(summary: dict[str, Any], kind: str, *, counted: bool, nothing: bool) -> None:
+    """Print the number of answers, unless `counted` already, and notes about them."""
+    if not counted:
         click.echo(_counted(summary), err=True)
     if nothing:
         click.echo(f"{summary['index']} holds no documents", err=True)
@@ -176,7 +176,7 @@ def _tell(summary: dict[str, Any], kind: str, *, told: bool, nothing: bool) -> N
         click.echo(f"no document {limit}; -k N finds the nearest", err=True)
     if summary["empty"]:
         queries, verb = show.count(summary["empty"], "query", "queries"), "has" if summary["empty"] == 1 else "have"
-        click.echo(f"{queries} {verb} no {LACKING.get(kind, 'word')} and no answers", err=True)
+        click.echo(f"{queries} {verb} no {LACKING.get(kind, 'words')} and no answers", err=True)
     tell_unreadable(summary, err=True)
     if summary["found"]:
         for line in answers.notes(summary):

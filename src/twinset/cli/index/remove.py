@@ -21,7 +21,7 @@ class _Removing(flags.Command):
         except click.NoSuchOption as error:
             name = error.option_name
             raise click.UsageError(
-                f"there is no option {name!r}; write an id that begins with - after --, as in: -- {name}", ctx
+                f"unknown option {name!r}; write an id that begins with - after --, as in: -- {name}", ctx
             ) from error
 
 

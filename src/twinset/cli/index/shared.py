@@ -1,4 +1,4 @@
-"""What the commands of the index share."""
+"""Shared parts of the commands of the index."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ READING = "jobs.query_files"
 
 KINDS = {"items": "set", "codes": "code", "vectors": "vector", "images": "picture"}
 """The name of a document of each kind; the default is a text."""
-LACKING = {"items": "element", "codes": "code", "vectors": "direction", "images": "picture"}
-"""What an empty document lacks; the default is a word."""
+LACKING = {"items": "elements", "codes": "code", "vectors": "direction", "images": "picture"}
+"""The part that an empty document lacks; the default is words."""
 
 
 def loaded() -> type[twinset.Index]:

@@ -25,10 +25,10 @@ def command(index: str, as_json: bool) -> None:
     if as_json:
         show.as_json(found)
     else:
-        _tell(found, plan)
+        _print_stats(found, plan)
 
 
-def _tell(found: dict[str, Any], plan: str) -> None:
+def _print_stats(found: dict[str, Any], plan: str) -> None:
     sizes, options = found["bytes"], found["options"]
     each = found["bytes_per_document"]
     click.echo(f"{found['index']}")
@@ -40,14 +40,14 @@ def _tell(found: dict[str, Any], plan: str) -> None:
     for name, words in (("free", "unused (see compact)"), ("log", "log")):
         if sizes.get(name):
             rows.append((f"  {words}", shown_size(sizes[name])))
-    rows += [*_made(options), ("format", f"{found['format']} in {found['backend']}")]
-    if made := found["normalization"]:
-        rows.append(("normalisation", f"Arrow {made['arrow']}, Unicode {made['unicode']}"))
+    rows += [*_option_rows(options), ("format", f"{found['format']} in {found['backend']}")]
+    if versions := found["normalization"]:
+        rows.append(("normalisation", f"Arrow {versions['arrow']}, Unicode {versions['unicode']}"))
     show.facts(rows)
     click.echo(f"plan: {plan}")
 
 
-def _made(options: dict[str, Any]) -> list[tuple[str, object]]:
+def _option_rows(options: dict[str, Any]) -> list[tuple[str, object]]:
     """Return the options of the index, depending on its kind of documents."""
     if "codes" in options or "images" in options:
         bits = 64 if "images" in options else options["bits"] or "those of the first code"
@@ -57,16 +57,16 @@ def _made(options: dict[str, Any]) -> list[tuple[str, object]]:
     if "vectors" in options:
         near = ("threshold", options["threshold"]) if options["distance"] is None else ("distance", options["distance"])
         return [
-            ("documents are", f"vectors of {options['vectors'] or '.npy files, or of the one column that has any'}"),
+            ("documents are", f"vectors of {options['vectors'] or '.npy files, or of the only column of vectors'}"),
             ("dimensions", options["dimensions"] or "those of the first vector"),
             (f"{near[0]}, recall", f"{near[1]:g}, {options['recall']:g}"),
             *([("learned codes", f"{options['learned']}, {options['bits']} bits")] if options["learned"] else []),
         ]
     sets = options.get("items")
-    made = [f"elements of {sets}" if sets else options["shingle"], *(["--bag"] if options["bag"] else [])]
-    made += [flag for name, flag in _FLAGS.items() if not options[name]]
+    shingles = [f"elements of {sets}" if sets else options["shingle"], *(["--bag"] if options["bag"] else [])]
+    shingles += [flag for name, flag in _FLAGS.items() if not options[name]]
     return [
         ("threshold, recall", f"{options['threshold']:g}, {options['recall']:g}"),
-        ("shingles", " ".join(made)),
+        ("shingles", " ".join(shingles)),
         ("stored", options["store"]),
     ]

@@ -21,7 +21,6 @@ def command(index: str, sources: tuple[str, ...], quiet: bool, as_json: bool, **
 
     {sources}
 
-    An id that appears twice with
-    different texts is refused.
+    An id that appears twice with different texts is refused.
     """
     change(index, sources, quiet, as_json, values, replace=True)

@@ -1,1 +1,1 @@
-"""What a terminal shows: tables, curves, texts side by side."""
+"""Output on a terminal: tables, curves, texts side by side."""

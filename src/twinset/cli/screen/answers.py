@@ -1,4 +1,4 @@
-"""Answers of an index as a table that fits the window, and what to know about them."""
+"""Print the answers of an index as a table that fits the window, with notes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _SHARES = ("query_in_document", "document_in_query")
 
 
 def fitting(
-    width: int, longest: Sequence[int], recall: bool, there: Sequence[str] = ("similarity", *_SHARES)
+    width: int, longest: Sequence[int], recall: bool, available: Sequence[str] = ("similarity", *_SHARES)
 ) -> tuple[tuple[str, ...], int]:
-    """Choose the numbers that fit beside the ids, of those that are there, and how wide an id may be.
+    """Choose the available numbers that fit beside the ids, and the maximum width of an id.
 
     Examples
     --------
@@ -32,8 +32,8 @@ def fitting(
     ((('similarity', 'query_in_document', 'document_in_query'), 23), (('similarity', 'recall'), 20))
     """
     last = ("recall",) if recall else ()
-    first = "similarity" if "similarity" in there else "distance"
-    for shares in (tuple(name for name in _SHARES if name in there), ()):
+    first = "similarity" if "similarity" in available else "distance"
+    for shares in (tuple(name for name in _SHARES if name in available), ()):
         numbers = (first, *shares, *last)
         room = _room(width, len(longest), numbers)
         if room >= min(_LEAST_ID, max(longest)):
@@ -71,7 +71,7 @@ def print_table(file: Path, summary: dict[str, Any]) -> None:
         table.add_column(_NUMBERS[name], justify="right", no_wrap=True, vertical="bottom")
     last = None
     for row in rows:
-        # A query is named once, above all its answers.
+        # A query is named once, in the row of its first answer.
         names = (Text(show.shortened(row[name], width)) if name == "id" or row[name] != last else "" for name in ids)
         table.add_row(*names, *(_shown(name, row[name]) for name in numbers))
         last = row.get("query")
@@ -85,13 +85,13 @@ def _shown(name: str, value: float) -> str:
 
 
 def _less_sure(summary: dict[str, Any]) -> bool:
-    """Whether less similar documents were asked for than the index was planned for, and so may be missing."""
+    """Whether the query went beyond the plan of the index, so that answers may be missing."""
     if summary.get("exact"):
         return False
     if "planned_distance" in summary:
-        asked, planned = summary["distance"], summary["planned_distance"]
-        if asked is not None:
-            return bool(asked > planned)
+        distance, planned = summary["distance"], summary["planned_distance"]
+        if distance is not None:
+            return bool(distance > planned)
         return bool(summary["found"] < summary["k"] * summary["queries"] or summary["greatest_distance"] > planned)
     planned = summary["planned_threshold"]
     if summary["threshold"] is not None:
@@ -100,11 +100,11 @@ def _less_sure(summary: dict[str, Any]) -> bool:
 
 
 def notes(summary: dict[str, Any]) -> Iterator[str]:
-    """Say what is to be known about these answers, in lines that fit the window."""
+    """Yield notes about the answers, in lines that fit the window."""
     width = curves.window()
     if summary["estimates"]:
         yield curves.wrapped("these are estimates: the index stores sketches only (--store none)", width)
     if _less_sure(summary):
         planned = f"{summary.get('planned_threshold', summary.get('planned_distance')):g}"
-        text = f"the index was planned for {planned}: of documents less similar than that some may be missing; recall "
-        yield curves.wrapped(f"{text}is the probability with which one is found", width)
+        text = f"the index was planned for {planned}: some less similar documents may be missing; recall is the "
+        yield curves.wrapped(f"{text}probability of finding one", width)

@@ -1,4 +1,4 @@
-"""Two codes beside each other in a terminal, bit by bit, and what there is to tell of two vectors."""
+"""Print the differences of two codes bit by bit, and of two vectors."""
 
 from __future__ import annotations
 
@@ -16,53 +16,53 @@ _ROW = 8  # bytes of a code on a line
 _NAME, _LISTED = 24, 16
 
 
-def print_apart(found: CodeDifference | VectorDifference, left: str, right: str) -> None:
-    """Print how two items differ that have no words and no elements."""
+def print_apart(difference: CodeDifference | VectorDifference, left: str, right: str) -> None:
+    """Print the differences of two codes or two vectors."""
     from twinset.jobs.result import CodeDifference
 
     names = tuple(show.named(name, _NAME) for name in (left, right))
-    if isinstance(found, CodeDifference):
-        _print_codes(found, *names)
+    if isinstance(difference, CodeDifference):
+        _print_codes(difference, *names)
     else:
-        _print_vectors(found, *names)
+        _print_vectors(difference, *names)
 
 
-def _print_vectors(found: VectorDifference, left: str, right: str) -> None:
-    cosine = "none: one of them has no direction"
-    if found.cosine is not None and found.angle is not None:
-        cosine = f"{show.share(found.cosine)}  an angle of {found.angle:.4g} degrees"
+def _print_vectors(difference: VectorDifference, left: str, right: str) -> None:
+    cosine = "undefined: one of them has no direction"
+    if difference.cosine is not None and difference.angle is not None:
+        cosine = f"{show.share(difference.cosine)}  an angle of {difference.angle:.4g} degrees"
     show.facts(
         (
-            ("distance", f"{found.distance:.6g}"),
+            ("distance", f"{difference.distance:.6g}"),
             ("cosine", cosine),
-            (f"length of {left}", f"{found.left_length:.6g}"),
-            (f"length of {right}", f"{found.right_length:.6g}"),
-            ("dimensions", f"{found.dimensions:,}"),
+            (f"length of {left}", f"{difference.left_length:.6g}"),
+            (f"length of {right}", f"{difference.right_length:.6g}"),
+            ("dimensions", f"{difference.dimensions:,}"),
         )
     )
 
 
-def _print_codes(found: CodeDifference, left: str, right: str) -> None:
-    differing = found.differing
+def _print_codes(difference: CodeDifference, left: str, right: str) -> None:
+    differing = difference.differing
     listed = ", ".join(map(str, differing[:_LISTED])) + (", …" if len(differing) > _LISTED else "")
-    which = f": {listed}, counted from the highest, which is 0" if differing else ""
-    show.facts((("distance", f"{len(differing):,} of {show.count(found.bits, 'bit')} differ{which}"),))
+    which = f": {listed} (0 is the highest bit)" if differing else ""
+    show.facts((("distance", f"{len(differing):,} of {show.count(difference.bits, 'bit')} differ{which}"),))
     width = max(len(left), len(right))
-    for row in _rows(found):
+    for row in _rows(difference):
         click.echo()
         if isinstance(row, int):
-            click.echo(f"  … {show.count(row, 'bit')} the same …")
+            click.echo(f"  … {show.count(row, 'equal bit')} …")
             continue
         for name, text in zip((left, right, ""), row, strict=True):
             click.echo(f"  {name:{width}}  {text}".rstrip())
 
 
-def _rows(found: CodeDifference) -> Iterator[tuple[str, str, str] | int]:
-    """Lines of bits of both, with marks below those that differ; of lines that are equal, how many bits."""
+def _rows(difference: CodeDifference) -> Iterator[tuple[str, str, str] | int]:
+    """Yield lines of bits of both codes, with marks below those that differ; for equal lines, their number of bits."""
     same = 0
-    for at in range(0, max(1, len(found.left)), _ROW):
-        ours, theirs = found.left[at : at + _ROW], found.right[at : at + _ROW]
-        if ours == theirs and len(found.left) > _ROW:
+    for at in range(0, max(1, len(difference.left)), _ROW):
+        ours, theirs = difference.left[at : at + _ROW], difference.right[at : at + _ROW]
+        if ours == theirs and len(difference.left) > _ROW:
             same += 8 * len(ours)
             continue
         if same:

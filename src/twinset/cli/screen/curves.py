@@ -1,4 +1,4 @@
-"""S-curves drawn with letters and blocks, to fit any window."""
+"""Draw S-curves with letters and blocks, to fit any window."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ _NARROWEST, _WIDEST = 30, 100
 
 
 class RecallCurve(Protocol):
-    """Whatever knows how surely a pair is found."""
+    """A curve of the probability of finding a pair."""
 
     def p_found(self, similarity: float) -> float:
-        """Give the probability for a similarity."""
+        """Return the probability at a similarity."""
 
 
 def window() -> int:
-    """Give the columns to write in."""
+    """Return the width of the window in columns, within bounds."""
     return max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size().columns))
 
 
 def wrapped(text: str, width: int, indent: str = "") -> str:
-    """Break a text into lines; what it says stays the same at every width."""
+    """Wrap a text; words are never cut."""
     return textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def letter(number: int) -> str:
-    """Give the letter that stands for a curve where several are drawn."""
+    """Return the letter of a curve."""
     return "abcdefgh"[number % MOST_DRAWN]
 
 
@@ -43,13 +43,13 @@ def drawn(curves: Sequence[RecallCurve], width: int, threshold: float) -> list[s
     rows = _area(values[0]) if len(curves) == 1 else _lines(values)
     marks = {0: "1.0", _HEIGHT // 2: "0.5", _HEIGHT - 1: "0.0"}
     labelled = [f"{marks.get(number, ''):>3} {'┤' if number in marks else '│'}{row}" for number, row in enumerate(rows)]
-    place = min(columns - 1, int(threshold * columns))
-    axis = "".join("▲" if column == place else "─" for column in range(columns))
+    mark = min(columns - 1, int(threshold * columns))
+    axis = "".join("▲" if column == mark else "─" for column in range(columns))
     return ["P(found) by similarity", *(line.rstrip() for line in labelled), f"    └{axis}", _scale(columns)]
 
 
 def _area(values: Sequence[float]) -> list[str]:
-    """Blocks up to each value; eighths of a row are told apart."""
+    """Fill blocks up to each value, in eighths of a row."""
     eighths = [round(value * _HEIGHT * 8) for value in values]
     return [
         "".join(_BLOCKS[max(0, min(8, reach - 8 * (_HEIGHT - 1 - row)))] for reach in eighths) for row in range(_HEIGHT)
@@ -57,7 +57,7 @@ def _area(values: Sequence[float]) -> list[str]:
 
 
 def _lines(values: Sequence[Sequence[float]]) -> list[str]:
-    """A letter for each curve in each column, and in the rows between where it is steep; the first is on top."""
+    """Draw each curve with its letter, also in the rows between steep steps; the first curve is on top."""
     grid = [[" "] * len(values[0]) for _ in range(_HEIGHT)]
     for number in reversed(range(len(values))):
         heights = [_HEIGHT - 1 - round(value * (_HEIGHT - 1)) for value in values[number]]
@@ -71,13 +71,13 @@ def _lines(values: Sequence[Sequence[float]]) -> list[str]:
 def _scale(columns: int) -> str:
     line = [" "] * (columns + 8)
     for tenth in (0, 2, 4, 6, 8, 10):
-        place = 5 + min(columns - 1, round(tenth / 10 * columns)) - (1 if tenth else 0)
-        line[place : place + 3] = f"{tenth / 10:.1f}"
+        start = 5 + min(columns - 1, round(tenth / 10 * columns)) - (1 if tenth else 0)
+        line[start : start + 3] = f"{tenth / 10:.1f}"
     return "".join(line).rstrip()
 
 
 def table(names: Sequence[str], rows: Sequence[Sequence[float]], width: int) -> list[str]:
-    """Write how surely each curve finds pairs at 0.1, 0.2 … 1.0, in blocks of columns that fit the window."""
+    """Write the values of each curve at 0.1, 0.2 … 1.0, in blocks of columns that fit the window."""
     first = max(len("similarity"), *(len(name) for name in names))
     at_once = max(1, min(10, (width - first) // 5))
     lines: list[str] = []
@@ -90,14 +90,14 @@ def table(names: Sequence[str], rows: Sequence[Sequence[float]], width: int) -> 
 
 
 def _share(value: float) -> str:
-    """Write a probability in five columns, never rounded up to a certainty."""
+    """Write a probability in five columns, never rounded up to 1."""
     if value >= 1:
         return f"{'1':>5}"
     return f" {f'{min(value, 0.999):.3f}'[1:]}"
 
 
 def spread(count: int, most: int) -> list[int]:
-    """Choose which of many curves are drawn: all, or some at even steps, the first and the last among them.
+    """Choose the curves to draw: all, or up to `most` at even steps, with the first and the last.
 
     Examples
     --------

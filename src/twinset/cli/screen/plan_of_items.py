@@ -1,4 +1,4 @@
-"""What ``twinset plan`` prints for codes, vectors and weighted sets."""
+"""Plan for codes, vectors and weighted sets, as ``twinset plan`` prints it."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _SUPPOSED: dict[str, Any] = {"dimensions": 128, "vectors": 100_000}
 _POINTS = 200
 
 
-def command(sources: Sequence[str], words: dict[str, Any], options: CurveOptions, plot: str | None, json: bool) -> None:
-    """Plan for items that have a measure of their own."""
+def command(sources: Sequence[str], given: dict[str, Any], options: CurveOptions, plot: str | None, json: bool) -> None:
+    """Plan for items with a measure of their own."""
     for name in ("compare", "family"):
         if getattr(options, name):
             raise OptionError(f"--{name} has no meaning with {options.item_flag}: it draws curves of Jaccard")
     if plot and options.measure not in ("cosine", "distance"):
-        raise OptionError(f"--plot has no meaning with {options.item_flag}: it draws how surely vectors are found")
-    found = _foreseen(sources, words, json) if sources else None
+        raise OptionError(f"--plot has no meaning with {options.item_flag}: it draws curves of vectors")
+    found = _survey(sources, given, json) if sources else None
     chosen: Any = found.plan if found else _supposed(options)
     vectors = chosen if options.measure in ("cosine", "distance") else None
     if plot and vectors:
@@ -43,7 +43,7 @@ def command(sources: Sequence[str], words: dict[str, Any], options: CurveOptions
     width = curves.window()
     click.echo(curves.wrapped(str(chosen), width))
     if vectors:
-        _tell_vectors(vectors, found, width)
+        _print_vectors(vectors, found, width)
     elif found is not None:
         click.echo(f"{show.count(found.items, 'item')} read, {found.distinct:,} of them distinct")
     if plot:
@@ -55,22 +55,22 @@ def _supposed(options: CurveOptions) -> Any:
         return CodeJoinPlan(64, int(options.reach), int(options.reach) + 1)
     if options.measure == "jaccard":
         return band_plan(options)
-    from twinset.plan.vectors import vector_plan  # NumPy and kernels, which nothing else here waits for
+    from twinset.plan.vectors import vector_plan  # loads NumPy and kernels, which only vectors need
 
     limit = options.threshold if options.measure == "cosine" else options.reach
     return vector_plan(limit, options.recall, measure=options.measure, **_SUPPOSED)
 
 
-def _foreseen(sources: Sequence[str], words: dict[str, Any], quiet: bool) -> ItemPlan:
+def _survey(sources: Sequence[str], given: dict[str, Any], quiet: bool) -> ItemPlan:
     known = {name for name, _ in PairsOptions.words()}
     with run.watched(quiet) as shown:
         from twinset.evaluation.plan_of_items import plan_items
 
-        return plan_items(*sources, progress=shown, **{name: value for name, value in words.items() if name in known})
+        return plan_items(*sources, progress=shown, **{name: value for name, value in given.items() if name in known})
 
 
-def _tell_vectors(chosen: VectorPlan, found: ItemPlan | None, width: int) -> None:
-    """The curve as numbers, and what else would reach the recall."""
+def _print_vectors(chosen: VectorPlan, found: ItemPlan | None, width: int) -> None:
+    """Print the values of the curve, and other plans that reach the recall."""
     at = [point for point, _ in chosen.curve()]
     names = [f"{point:.4g}" for point in at]
     click.echo(f"\nP(found) by {chosen.measure}")
@@ -81,20 +81,20 @@ def _tell_vectors(chosen: VectorPlan, found: ItemPlan | None, width: int) -> Non
         for row in (names, shares):
             click.echo("  " + "".join(f"{cell:>{column}}" for cell in row[start : start + per_line]))
     if found is None:
-        text = f"for {_SUPPOSED['vectors']:,} vectors of {_SUPPOSED['dimensions']} dimensions, which are supposed; "
+        text = f"for {_SUPPOSED['vectors']:,} hypothetical vectors of {_SUPPOSED['dimensions']} dimensions; "
         click.echo("\n" + curves.wrapped(text + "with a SOURCE the plan is made for its vectors", width))
         return
     low, _, middle, _, high = (round(one, 2) + 0.0 for one in found.quantiles() or [0.0] * 5)
     text = f"{show.count(found.items, 'vector')} of {chosen.dimensions} dimensions, {found.distinct:,} of them distinct"
     text += f"; the {chosen.measure} of random pairs is {low:.2f} to {high:.2f}, half of them below {middle:.2f}"
     click.echo("\n" + curves.wrapped(text, width))
-    _tell_rivals(found.rivals, width)
+    _print_rivals(found.rivals, width)
 
 
-def _tell_rivals(rivals: Sequence[Rival], width: int) -> None:
+def _print_rivals(rivals: Sequence[Rival], width: int) -> None:
     if not rivals:
         return
-    click.echo("\n" + curves.wrapped(f"Plans that reach {rivals[0].plan.recall:g}, by their expected cost:", width))
+    click.echo("\n" + curves.wrapped(f"Plans that reach {rivals[0].plan.recall:g}, by expected cost:", width))
     click.echo(f"  {'tables':>6} {'probes':>6} {'P(found)':>8} {'cost':>7}  keys")
     least = min(one.cost for one in rivals)
     for one in rivals:

@@ -1,4 +1,4 @@
-"""Numbers and tables, written to be read."""
+"""Format numbers, and print tables and summaries."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 count, share = wording.counted, wording.share
 
-_WIDE = 66  # columns from which on a table of pairs has all its numbers
+_WIDE = 66  # minimum width of a table of pairs with all its numbers
 
 
 def need_stdout() -> None:
-    """Refuse to begin where the result would go to a stream that is closed."""
+    """Refuse to print a result if stdout is closed."""
     if sys.stdout is None:
-        raise OutputError("standard output is closed, and the result would be written to it; name a file with -o FILE")
+        raise OutputError("standard output is closed; name a file for the result with -o FILE")
 
 
 def copied(file: Path) -> None:
-    """Write a file to stdout, as it is."""
+    """Copy a file to stdout."""
     try:
         with file.open("rb") as written:
             shutil.copyfileobj(written, sys.stdout.buffer)
-        sys.stdout.flush()  # what is told of it comes after it
+        sys.stdout.flush()  # before the summary on stderr
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -43,7 +43,7 @@ def copied(file: Path) -> None:
 
 
 def console(stderr: bool = False) -> Console:
-    """What writes tables and colours; with NO_COLOR set no bold and dim type either."""
+    """Make a rich console; with NO_COLOR it prints no bold and dim text either."""
     from rich.console import Console
 
     plain = bool(os.environ.get("NO_COLOR"))
@@ -54,19 +54,19 @@ def console(stderr: bool = False) -> Console:
 
 
 def say(line: str, err: bool = False) -> None:
-    """Print a line, folded to the window where there is one."""
+    """Print a line, wrapped on a terminal."""
     stream = sys.stderr if err else sys.stdout
     window = stream is not None and stream.isatty()
     click.echo(curves.wrapped(line, curves.window()) if window else line, err=err)
 
 
 def as_json(values: Mapping[str, Any]) -> None:
-    """Print values as JSON, alone on stdout."""
+    """Print values as JSON."""
     click.echo(json.dumps(values, ensure_ascii=False, indent=2, default=str))
 
 
 def about(number: float) -> str:
-    """Write an estimate with the two digits that mean something.
+    """Write an estimate with two significant digits.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def duration(seconds: float) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """Shorten text in the middle, where ids and paths say least.
+    """Shorten text in the middle, where ids and paths differ least.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def shortened(text: str, width: int) -> str:
 
 
 def named(id: str, width: int) -> str:
-    """Shorten an id to be read; one that would not be seen is quoted.
+    """Shorten an id; quote a blank one.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def bar(share: float, width: int = 30) -> str:
 
 
 def facts(rows: Iterable[tuple[str, object]]) -> None:
-    """Print names and values in two columns; whole numbers are aligned."""
+    """Print names and values in two columns."""
     listed = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in rows]
     width = max((len(name) for name, _ in listed), default=0)
     for name, value in listed:
@@ -142,7 +142,7 @@ def facts(rows: Iterable[tuple[str, object]]) -> None:
 
 
 def columns(first: Sequence[str], groups: Sequence[Sequence[Sequence[str]]], width: int) -> list[str]:
-    """Write columns beside each other; where all together are too wide, group below group, the first in front of each.
+    """Write columns side by side; if they are too wide, one group below the other, each after the first column.
 
     Examples
     --------
@@ -194,8 +194,8 @@ def outline(values: Mapping[str, Any], depth: int = 1) -> None:
             click.echo(f"{label}: {'-' if nothing else f'{value:,}' if type(value) is int else value}")
 
 
-def audit(found: Mapping[str, Any] | None, missed_in: str | None = None) -> list[str]:
-    """Say in a line or two what an audit has found.
+def audit(result: Mapping[str, Any] | None, missed_in: str | None = None) -> list[str]:
+    """Return the result of an audit, in up to two lines.
 
     Examples
     --------
@@ -203,22 +203,19 @@ def audit(found: Mapping[str, Any] | None, missed_in: str | None = None) -> list
     >>> print(*audit(seen))
     audit: 200 distinct documents compared exactly with all others; 5 of their 5 pairs found, recall 1 (95 %: 0.93 to 1)
     >>> print(*audit({"documents": 1, "pairs": 0, "found": 0, "recall": None, "low": None, "high": None}))
-    audit: 1 distinct document compared exactly with all others; there was no pair to find, copies apart
+    audit: 1 distinct document compared exactly with all others; no pairs to find (identical copies excluded)
     """
-    if found is None:
+    if result is None:
         return []
-    first = f"audit: {count(found['documents'], 'distinct document')} compared exactly with all others; "
-    if found["recall"] is None:
-        return [first + "there was no pair to find, copies apart"]
-    recall, low, high = (_short(found[name]) for name in ("recall", "low", "high"))
-    within = f"95 %: {low} to {high}" if found["low"] < found["high"] else "all documents were compared"
-    lines = [
-        f"{first}{found['found']:,} of their {count(found['pairs'], 'pair')} found, "
-        f"recall {recall} ({within})"
-    ]
-    missed = found["pairs"] - found["found"]
+    first = f"audit: {count(result['documents'], 'distinct document')} compared exactly with all others; "
+    if result["recall"] is None:
+        return [first + "no pairs to find (identical copies excluded)"]
+    recall, low, high = (_short(result[name]) for name in ("recall", "low", "high"))
+    within = f"95 %: {low} to {high}" if result["low"] < result["high"] else "all documents were compared"
+    lines = [f"{first}{result['found']:,} of their {count(result['pairs'], 'pair')} found, recall {recall} ({within})"]
+    missed = result["pairs"] - result["found"]
     if missed:
-        first_of = next(iter(found["missed"]))
+        first_of = next(iter(result["missed"]))
         where = missed_in or "in the summary (--json)"
         named = ", ".join(repr(shortened(str(first_of[side]), 40)) for side in ("left", "right"))
         near = f"{first_of['distance']:g} apart" if "distance" in first_of else f"at {share(first_of['similarity'])}"
@@ -228,7 +225,7 @@ def audit(found: Mapping[str, Any] | None, missed_in: str | None = None) -> list
 
 
 def _short(value: float) -> str:
-    """Write a share without the zeros at its end."""
+    """Write a share without trailing zeros."""
     return f"{float(share(value)):g}"
 
 
@@ -243,7 +240,7 @@ def pairs_table(rows: Sequence[Mapping[str, Any]], total: int) -> None:
     narrow = shown.width < _WIDE and len(numbers) > 2
     if narrow:
         del numbers[1:]
-    # What the numbers and the gaps do not need is left for the two ids.
+    # The two ids share the space that the numbers and gaps leave.
     width = max(4, (shown.width - 2 - sum(len(name) + 2 for name in numbers)) // 2)
     for name in ("left", "right"):
         table.add_column(name, no_wrap=True, max_width=width)
@@ -257,4 +254,4 @@ def pairs_table(rows: Sequence[Mapping[str, Any]], total: int) -> None:
     if total > len(rows):
         shown.print(f"… and {total - len(rows):,} more; -o FILE writes all")
     if narrow:
-        shown.print("a wider window shows how much of each is in the other")
+        shown.print("a wider window also shows the containment of each in the other")

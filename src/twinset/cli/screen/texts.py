@@ -1,4 +1,4 @@
-"""Two texts beside each other in a terminal: in colour, or with marks where there are no colours."""
+"""Print two texts side by side in a terminal: in colour, or with marks if there are no colours."""
 
 from __future__ import annotations
 
@@ -15,41 +15,39 @@ if TYPE_CHECKING:
     from twinset.jobs.result import Explanation, Part
 
 NARROW = 56
-"""In a window narrower than this the two stand below each other."""
+"""In a narrower window the texts are printed one below the other."""
 
 _LEFT, _RIGHT = "bold red", "bold green"
 _JOINERS = "\u200c\u200d"
 
 
-def print_difference(found: Explanation, left: str, right: str, context: int | None) -> None:
-    """Print the words that differ with some equal ones around them; long equal stretches are folded."""
+def print_difference(explanation: Explanation, left: str, right: str, context: int | None) -> None:
+    """Print the words that differ with some equal words around them; long equal runs are folded."""
     from rich.text import Text
 
-    console = _console()
-    hunks = found.hunks(context)
+    console = show.console()
+    hunks = explanation.hunks(context)
     console.print()
     if not any(part.words == 0 for hunk in hunks for part in hunk.parts):
-        exactly = found.left == found.right
-        few = {0: "neither has a word", 1: "the one word is the same"}
-        words = few.get(found.left_words, f"all {found.left_words:,} words are the same")
-        console.print(Text("the texts are the same" if exactly else f"{words}; case, signs or spaces differ"))
+        exactly = explanation.left == explanation.right
+        few = {0: "neither has words", 1: "the only word is the same"}
+        words = few.get(explanation.left_words, f"all {explanation.left_words:,} words are the same")
+        console.print(Text("the texts are the same" if exactly else f"{words}; case, punctuation or spaces differ"))
         return
     _columns(console, Text(left, style="bold"), Text(right, style="bold"))
     for hunk in hunks:
         if hunk.folded:
-            folded = f"… {show.count(hunk.folded, 'word')} the same …"
+            folded = f"… {show.count(hunk.folded, 'equal word')} …"
             console.print(Text(folded, style="dim", justify="center"))
         if hunk.parts:
             _columns(console, _side(hunk.parts, 0, console), _side(hunk.parts, 1, console))
 
 
-def print_shingles(
-    groups: Iterable[tuple[str, Sequence[str], str]], most: int | None, unit: str = "shingle"
-) -> None:
-    """Print shingles, or elements of sets, group by group, so many of each."""
+def print_shingles(groups: Iterable[tuple[str, Sequence[str], str]], most: int | None, unit: str = "shingle") -> None:
+    """Print shingles or elements of sets by group, up to `most` of each."""
     from rich.text import Text
 
-    console = _console()
+    console = show.console()
     for title, shingles, mark in groups:
         shown = shingles if most is None else shingles[:most]
         console.print()
@@ -64,7 +62,7 @@ def print_shingles(
 
 
 def clean(text: str) -> str:
-    """Give text that cannot move the cursor or turn the line round: one line, no control characters.
+    """Replace line breaks and control characters, which could move the cursor or reverse the line.
 
     Examples
     --------
@@ -75,12 +73,8 @@ def clean(text: str) -> str:
     return "".join(one if one.isprintable() or one in _JOINERS else "·" for one in line)
 
 
-def _console() -> Console:
-    return show.console()
-
-
 def _side(parts: Sequence[Part], side: int, console: Console) -> Text:
-    """Give one side of a hunk; changed words stand out by colour, or else by marks."""
+    """Return one side of a hunk, with changed words in colour or between marks."""
     from rich.text import Text
 
     plain = console.no_color or not console.is_terminal
@@ -100,7 +94,7 @@ def _side(parts: Sequence[Part], side: int, console: Console) -> Text:
 
 
 def _columns(console: Console, left: Text, right: Text) -> None:
-    """Print two texts beside each other, or below each other where that is too narrow."""
+    """Print two texts side by side, or one below the other in a narrow window."""
     from rich.box import MINIMAL
     from rich.table import Table
     from rich.text import Text

@@ -1,1 +1,1 @@
-"""What every command needs: flags, lazy commands, running a job, progress and interrupts."""
+"""Shared parts of the commands: flags, lazy imports, running a job, progress and interrupts."""

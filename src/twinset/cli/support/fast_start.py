@@ -1,18 +1,18 @@
 """Skip optional packages that other packages would load and no command uses.
 
-Arrow looks for pandas when it makes its first array of a list, Numba for SciPy when it compiles linear algebra. Where
-they are installed, that is a third of the time until a command begins, and 50 MB.
+Arrow looks for pandas when it makes its first array from a list, Numba for SciPy when it compiles linear algebra. If
+they are installed, loading them takes a third of the start time, and 50 MB.
 """
 
 from __future__ import annotations
 
 import sys
 
-UNUSED = ("pandas", "scipy")  # whole packages: one is loaded before what is within it is looked for
+UNUSED = ("pandas", "scipy")  # refusing a package also refuses its modules
 
 
 class UnusedPackages:
-    """A finder of modules that refuses the unused packages and leaves everything else to the other finders."""
+    """A module finder that refuses the unused packages and leaves all others to the next finder."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
@@ -22,5 +22,5 @@ class UnusedPackages:
 
 
 def skip_unused_packages() -> None:
-    """Refuse the unused packages from now on: only in a process that is the command's own."""
+    """Refuse the unused packages from now on; only for a process that runs the command alone."""
     sys.meta_path.insert(0, UnusedPackages)

@@ -1,4 +1,4 @@
-"""Flags of the command line, derived from the options."""
+"""Derive the flags of the command line from the options."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ else:
 
 
 class Value(Kind):
-    """A value that is read and checked by the option's own check."""
+    """A value that is parsed by the check of its option."""
 
     def __init__(self, flag: str, check: Check) -> None:
         self.name = check.type.__name__
@@ -33,40 +33,40 @@ class Value(Kind):
         self.check = check
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read the value; what is wrong with it is said by the option's own words."""
+        """Parse and check the value."""
         if isinstance(value, str) and self.check.multiple:
             return value
         return self.check.parse(self.flag, value) if isinstance(value, str) else value
 
 
 class Flag(click.Option):
-    """A flag that knows under which heading the help page shows it."""
+    """A flag with the heading under which the help page shows it."""
 
     def __init__(self, *parameters: Any, group: str = SHOW, bare: bool = False, **more: Any) -> None:
         super().__init__(*parameters, **more)
         self.group = group
-        self.bare = bare  # whether it may stand without a value
+        self.bare = bare  # whether its value is optional
 
     def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
-        """Read the value; one that is itself a flag was not meant as a value. Texts and ids may be anything."""
+        """Parse the value; refuse the name of another flag, except as a text or id."""
         if self.metavar not in ("TEXT", "ID"):
             known = {name for one in ctx.command.params if isinstance(one, click.Option) for name in one.opts}
             for word in value if isinstance(value, tuple) else (value,):
                 if isinstance(word, str) and word in known:
                     needs = f"{self.opts[0]} needs a value{f', {self.metavar}' if self.metavar else ''}"
-                    raise click.UsageError(f"{needs}; after it stands {word}, which is an option of its own", ctx)
+                    raise click.UsageError(f"{needs}; it is followed by {word}, which is another option", ctx)
         return super().type_cast_value(ctx, value)
 
 
 class Command(click.Command):
-    """A command whose help page shows its flags under headings; ``{sources}`` in its help says what a SOURCE is."""
+    """A command whose help page groups its flags; ``{sources}`` in its help is replaced by the types of sources."""
 
     def __init__(self, name: str | None, help: str | None = None, **more: Any) -> None:
         text = None if help is None else help.replace("{sources}", source_help())
         super().__init__(name, help=text, **more)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take the words apart; where a source is missing, say which flag has taken one for its own value."""
+        """Parse the arguments; if the source is missing, name the flag that took it as its value."""
         words = list(args)
         try:
             return super().parse_args(ctx, args)
@@ -76,13 +76,13 @@ class Command(click.Command):
                 raise
             flag, word = taken
             raise click.UsageError(
-                f"there is no source: {flag} took {word!r} for its own value; sources stand first, as in "
+                f"missing source: {flag} took {word!r} as its value; write sources first, as in "
                 f"{ctx.command_path} {word} {flag}",
                 ctx,
             ) from error
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the flags, heading by heading."""
+        """Write the flags, grouped by heading."""
         groups: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
@@ -95,7 +95,7 @@ class Command(click.Command):
 
 
 def _taken(command: click.Command, words: list[str]) -> tuple[str, str] | None:
-    """A flag that may stand without a value, and the word after it."""
+    """Return a flag with an optional value, and the word after it."""
     bare = {name for one in command.params if isinstance(one, Flag) and one.bare for name in one.opts}
     for flag, word in pairwise(words):
         if flag in bare and not word.startswith("-"):
@@ -104,7 +104,7 @@ def _taken(command: click.Command, words: list[str]) -> tuple[str, str] | None:
 
 
 def flags_of(options: type[Options]) -> Callable[[Decorated], Decorated]:
-    """Add a flag to a command for each of the options."""
+    """Add a flag for each option to a command."""
 
     def decorate(function: Decorated) -> Decorated:
         for name, word in reversed(list(options.words())):
@@ -129,14 +129,14 @@ def _flag(options: type[Options], name: str, word: Word) -> Callable[[Decorated]
 
 
 def metavar_of(word: Word) -> str | None:
-    """Give what stands for the value in the help page."""
+    """Return the placeholder of the value for the help page."""
     return f"[{'|'.join(word.check.choices)}]" if word.check.choices else word.metavar
 
 
 def help_of(options: type[Options], name: str, word: Word) -> str:
-    """Give the help of an option: what it does, what is allowed, and what happens without it."""
+    """Return the help of an option: its purpose, what is allowed, and its default."""
     text = word.off_help or word.help
-    if word.check.told and not word.check.choices:
+    if word.check.in_help and not word.check.choices:
         text += f" Allowed: {word.check.brief or word.allowed}."
     if word.check.multiple:
         text += " May be repeated."
@@ -145,7 +145,7 @@ def help_of(options: type[Options], name: str, word: Word) -> str:
 
 
 def default_of(options: type[Options], name: str, word: Word) -> str:
-    """Give the default of an option in words; nothing for switches and lists."""
+    """Return the default of an option as text; empty for switches and lists."""
     default = options.defaults()[name]
     if word.default_words or default is None or isinstance(default, (bool, tuple)):
         return word.default_words
@@ -153,9 +153,9 @@ def default_of(options: type[Options], name: str, word: Word) -> str:
 
 
 def as_flags(message: str) -> str:
-    """Name options by their flags where a message, which is meant for Python too, names them by their keywords.
+    """Replace the keyword arguments in a message of the library by flags.
 
-    Words with a low line are keywords wherever they stand; the others only where a message begins with them.
+    Words with an underscore are replaced everywhere, others only at the beginning of the message.
 
     Examples
     --------
@@ -178,37 +178,37 @@ def _every(options: type[Options]) -> Iterator[type[Options]]:
 
 
 def given(options: type[Options], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the words that stood on the command line; the library knows the defaults of the others."""
-    words: dict[str, Any] = {}
+    """Return the options that were given on the command line, without defaults."""
+    arguments: dict[str, Any] = {}
     for name, word in options.words():
         value = values.get(name)
         if value is None or value is False or value == ():
             continue
-        words[name] = False if word.off_help else value
-    return words
+        arguments[name] = False if word.off_help else value
+    return arguments
 
 
 def output(help: str, required: bool = False) -> Callable[[Decorated], Decorated]:
-    """Add the flag that says where the result goes."""
+    """Add the flag for the path of the output."""
     return click.option("-o", "--output", cls=Flag, metavar="PATH", required=required, help=help)
 
 
 def shown(function: Decorated) -> Decorated:
-    """Add the flags that say what is shown."""
-    for words, more in (
+    """Add the flags for JSON and tracebacks."""
+    for names, more in (
         (("--debug",), {"expose_value": False, "help": "Show the traceback of an error."}),
-        (("--json", "as_json"), {"help": "Print the summary as JSON, alone."}),
+        (("--json", "as_json"), {"help": "Print only the summary, as JSON."}),
     ):
-        function = click.option(*words, is_flag=True, cls=Flag, **more)(function)
+        function = click.option(*names, is_flag=True, cls=Flag, **more)(function)
     return function
 
 
 def watched(function: Decorated) -> Decorated:
-    """Add the flags of commands that show their progress."""
+    """Add the flags of commands that show progress."""
     return click.option("--quiet", is_flag=True, cls=Flag, help="Print no progress and no summary.")(shown(function))
 
 
 def running(function: Decorated) -> Decorated:
-    """Add the flags of commands that run for a while, and can say beforehand what they would do."""
-    help = "Say what would be read and planned, and do nothing."
+    """Add the flags of commands that show progress and have a dry run."""
+    help = "Print what would be read and planned, and stop."
     return click.option("--dry-run", is_flag=True, cls=Flag, help=help)(watched(function))

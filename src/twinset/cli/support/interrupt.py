@@ -1,8 +1,8 @@
-"""Ctrl-C is never lost, and never raised where it would do harm.
+"""Deliver every Ctrl-C, but never inside a callback of LLVM.
 
-Python raises it wherever the program happens to be. LLVM calls Python back whenever a kernel is loaded, and nothing
-can be raised out of such a callback: at best the stop is forgotten, and at worst LLVM goes on with half an answer and
-crashes. The same holds for finalizers, but for the crash. There the signal is sent once more, a moment later.
+LLVM calls Python back when it loads a kernel, and no exception can leave such a callback: the interrupt is lost, or
+LLVM continues with an incomplete result and crashes. An exception in a finalizer is lost, too. In both cases the signal
+is sent again a moment later.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
-_CALLED_BACK = "_raw_object_cache"  # how the functions are called that LLVM calls
+_CALLED_BACK = "_raw_object_cache"  # prefix of the functions that LLVM calls
 _came: list[int] = []
-_LATER = 0.02  # seconds, by which time a callback has most likely returned
+_LATER = 0.02  # seconds; a callback has most likely returned by then
 
 
 @contextmanager
-def insisting() -> Iterator[None]:
-    """See to it that a Ctrl-C is raised, if not here and now then a moment later."""
+def deliver_interrupts() -> Iterator[None]:
+    """Raise every Ctrl-C, at once or a moment later."""
     _came.clear()
     before = sys.unraisablehook
     ours = threading.current_thread() is threading.main_thread()
-    # Who ignores Ctrl-C, as background commands do, or treats it in another way, is left alone.
+    # A process that ignores Ctrl-C, such as a background command, or that handles it, keeps its setting.
     ours = ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
     def dropped(what: UnraisableHookArgs) -> None:
@@ -50,20 +50,20 @@ def insisting() -> Iterator[None]:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def insist() -> None:
-    """Raise a Ctrl-C that came before, and that someone has caught on its way."""
+def raise_pending_interrupt() -> None:
+    """Raise a Ctrl-C that other code has caught."""
     if _came:
         raise KeyboardInterrupt
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
     _came.append(number)
-    place = frame
-    while place is not None:
-        if place.f_code.co_name.startswith(_CALLED_BACK):
+    caller = frame
+    while caller is not None:
+        if caller.f_code.co_name.startswith(_CALLED_BACK):
             _send_later()
             return
-        place = place.f_back
+        caller = caller.f_back
     signal.default_int_handler(number, frame)
 
 

@@ -1,4 +1,4 @@
-"""Groups of commands: one command a file, each imported when it is called."""
+"""Groups of commands: one module per command, imported when called."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ import click
 
 
 class Commands(click.Group):
-    """The commands of a package, in the order in which a newcomer meets them."""
+    """The commands of a package, in the given order."""
 
-    def __init__(self, *words: Any, names: tuple[str, ...] = (), package: str = "", **more: Any) -> None:
-        super().__init__(*words, **more)
+    def __init__(self, *parameters: Any, names: tuple[str, ...] = (), package: str = "", **more: Any) -> None:
+        super().__init__(*parameters, **more)
         self.names, self.package = names, package
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands."""
+        """List the commands."""
         return list(self.names)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that was called; guess what was meant if there is none of that name."""
+        """Find the command; suggest the closest name for an unknown one."""
         name = args[0]
         if name not in self.names and not name.startswith("-"):
             import difflib
 
             near = difflib.get_close_matches(name, self.names, n=1, cutoff=0.5)
             guess = f"did you mean {near[0]!r}?" if near else f"the commands are {', '.join(self.names)}"
-            raise click.UsageError(f"there is no command {name!r}; {guess}", ctx)
+            raise click.UsageError(f"unknown command {name!r}; {guess}", ctx)
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

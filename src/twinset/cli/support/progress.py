@@ -1,4 +1,4 @@
-"""How far a run has come: bars on a terminal, one line a stage elsewhere, nothing when quiet."""
+"""Show the progress of a run: bars on a terminal, one line per stage elsewhere, nothing with --quiet."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ _LEAST_BAR, _LONGEST_BAR, _RATE = 8, 40, 20
 
 
 class Display(Protocol):
-    """What the pipeline tells."""
+    """Receiver of progress reports."""
 
     def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
-        """Begin a stage; the one before it is done."""
+        """Begin a stage, which ends the previous one."""
 
     def advance(self, n: int = 1) -> None:
-        """Say that n more units are done."""
+        """Report that n more units are done."""
 
     def note(self, text: str) -> None:
-        """Say something that is worth a line."""
+        """Show a line of text."""
 
     def close(self) -> None:
-        """End; nothing is said afterwards."""
+        """End the last stage."""
 
 
 def progress(quiet: bool) -> Display:
-    """Choose how progress is shown."""
-    if quiet or sys.stderr is None:  # it was closed when the program began
+    """Choose a display."""
+    if quiet or sys.stderr is None:  # None: closed before the program began
         return NoDisplay()
     return Terminal() if sys.stderr.isatty() else Lines()
 
 
 def amount(count: float, unit: str) -> str:
-    """Write a count with its unit, to be read.
+    """Write a count with its unit.
 
     Examples
     --------
@@ -59,29 +59,29 @@ def amount(count: float, unit: str) -> str:
 
 
 class NoDisplay:
-    """Says nothing."""
+    """Shows nothing."""
 
     def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
-        """Say nothing."""
+        """Show nothing."""
 
     def advance(self, n: int = 1) -> None:
-        """Say nothing."""
+        """Show nothing."""
 
     def note(self, text: str) -> None:
-        """Say nothing."""
+        """Show nothing."""
 
     def close(self) -> None:
-        """Say nothing."""
+        """Show nothing."""
 
 
 class Lines:
-    """Says one line a stage, when it is done."""
+    """Prints one line per stage, at its end."""
 
     def __init__(self) -> None:
         self._name, self._unit, self._done, self._begun = "", "", 0, 0.0
 
     def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
-        """Begin a stage; tell of the one before it."""
+        """Print the previous stage and begin a new one."""
         self._finish()
         self._name, self._unit, self._done, self._begun = name, unit, 0, time.monotonic()
 
@@ -90,11 +90,11 @@ class Lines:
         self._done += n
 
     def note(self, text: str) -> None:
-        """Say a line."""
+        """Print a line."""
         click.echo(text, err=True)
 
     def close(self) -> None:
-        """Tell of the last stage."""
+        """Print the last stage."""
         self._finish()
 
     def _finish(self) -> None:
@@ -105,7 +105,7 @@ class Lines:
 
 
 class Terminal:
-    """Shows a bar a stage, with rate and time left."""
+    """Shows a bar per stage, with rate and remaining time."""
 
     def __init__(self) -> None:
         self._bars = _bars()
@@ -113,21 +113,21 @@ class Terminal:
         self._bars.start()
 
     def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
-        """Begin a bar; the one before it is full."""
+        """Fill the previous bar and begin a new one."""
         self._finish()
         self._task = self._bars.add_task(name, total=total, unit=unit)
 
     def advance(self, n: int = 1) -> None:
-        """Move the bar on."""
+        """Advance the bar."""
         if self._task is not None:
             self._bars.advance(self._task, n)
 
     def note(self, text: str) -> None:
-        """Say a line above the bars."""
+        """Print a line above the bars."""
         self._bars.console.print(text, markup=False, highlight=False)
 
     def close(self) -> None:
-        """Leave the bars as they are; of work that came to an end, the last one is full."""
+        """Stop the bars; the last one is filled unless an exception ended the work."""
         if sys.exc_info()[0] is None:
             self._finish()
         self._bars.stop()
@@ -141,10 +141,10 @@ class Terminal:
 
 
 def fitting(width: int, name: int, parts: Sequence[int]) -> tuple[int, int]:
-    """Choose what of a line fits into a window, and how long its bar is then; 0 for none.
+    """Choose how many parts of a line fit into a window, and the length of its bar; 0 for no bar.
 
-    The parts, each of a certain width, follow the name and the bar. As many of the first of them stand as leave room
-    for a bar of a useful length. One stands in any case, and where that is too narrow the bar goes, then the name.
+    The parts have given widths and follow the name and the bar. As many parts are shown as leave room for a bar of a
+    useful length, and at least one. If the window is too narrow, the bar is dropped and the name shortened.
 
     Examples
     --------
@@ -159,19 +159,12 @@ def fitting(width: int, name: int, parts: Sequence[int]) -> tuple[int, int]:
 
 
 def _bars() -> Bars:
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        ProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.table import Column
     from rich.text import Text
 
     class Rate(ProgressColumn):
-        """How many units a second."""
+        """Units per second."""
 
         def render(self, task: Task) -> Text:
             speed = task.finished_speed or task.speed or 0.0
@@ -190,7 +183,7 @@ def _bars() -> Bars:
     )
 
     class Fitting(Progress):
-        """Bars that fit the window, and go on fitting when it is made narrower."""
+        """Bars that fit the window, also after it is resized."""
 
         def make_tasks_table(self, tasks: Iterable[Task]) -> Table:
             tasks = list(tasks)

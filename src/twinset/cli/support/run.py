@@ -1,4 +1,4 @@
-"""What the commands that run for a while have in common."""
+"""Run a job: load its modules, show its plan and progress, or only a dry run."""
 
 from __future__ import annotations
 
@@ -10,41 +10,40 @@ from importlib import import_module
 from typing import Any
 
 from twinset.cli.screen import show
-from twinset.cli.support.interrupt import insist
+from twinset.cli.support.interrupt import raise_pending_interrupt
 from twinset.cli.support.progress import Display, progress
 from twinset.options import DedupOptions, PlanOptions
 from twinset.plan.choose import plan_for
 
 
-def load(say: Callable[[str], None], what: str = "jobs.dedup") -> None:
-    """Load what does the work, and say so where that takes a while: kernels are compiled when they are imported."""
-    # Work is spread over our own threads: products of matrices, of which vectors need many, shall have one each. NumPy
-    # looks at this when it is loaded, which is now.
+def load(note: Callable[[str], None], module: str = "jobs.dedup") -> None:
+    """Import a module of the library, with a note if its kernels are compiled, which takes a while."""
+    # Twinset has its own threads, so a matrix product gets one. NumPy reads this variable when it is imported.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    gc.disable()  # nothing that is loaded here is ever garbage, and looking for some takes a fifth of the time
+    gc.disable()  # imported objects are never garbage, and collecting takes a fifth of the time
     try:
         from twinset.compiled import on_compile
 
-        on_compile(lambda: say("compiling for this machine: once, for 10 to 20 seconds"))
-        import_module(f"twinset.{what}")
+        on_compile(lambda: note("compiling for this machine (once, 10 to 20 seconds)"))
+        import_module(f"twinset.{module}")
     finally:
         gc.freeze()
         gc.enable()
-    insist()  # an import that forgives everything may have forgiven that, too
+    raise_pending_interrupt()  # an import that catches every exception may have caught a Ctrl-C
 
 
 @contextmanager
 def followed(options: PlanOptions, quiet: bool, planned: bool = True) -> Iterator[Display]:
-    """Follow a run: its plan first, unless the run itself will tell it, then its progress."""
-    # An index has a plan of its own, which is told when it is open; what has a measure of its own, when it is read.
+    """Show the plan of a run, unless the run itself shows it later, and its progress."""
+    # The plan of an index is shown when it is open; items with a measure of their own are planned when they are read.
     later = getattr(options, "index", None) is not None
     chosen = None if later or not planned else plan_for(options)
     shown = progress(quiet)
     if getattr(options, "memory", None) is None:
-        # Arrow's allocator gives memory back after 10 ms and asks for it again; with memory to spare that is only work.
+        # Arrow's allocator returns memory after 10 ms and requests it again, which wastes time if memory is free.
         os.environ.setdefault("MIMALLOC_PURGE_DELAY", "-1")
-        # Large pages are cleared 2 MB at a time, and on a virtual machine that hands idle ones back to its host each
-        # is fetched anew: a fifth of a run. Small ones cost little anywhere.
+        # Large pages are cleared 2 MB at a time, and a virtual machine that returns idle pages to its host fetches
+        # each again: a fifth of a run. Small pages are cheap everywhere.
         os.environ.setdefault("MIMALLOC_ALLOW_THP", "0")
     try:
         if chosen is not None:
@@ -56,33 +55,33 @@ def followed(options: PlanOptions, quiet: bool, planned: bool = True) -> Iterato
 
 
 @contextmanager
-def watched(quiet: bool, what: str = "jobs.dedup") -> Iterator[Display]:
-    """Show the progress of what needs no plan."""
-    told = progress(quiet)
+def watched(quiet: bool, module: str = "jobs.dedup") -> Iterator[Display]:
+    """Show the progress of a job without a plan."""
+    shown = progress(quiet)
     try:
-        load(told.note, what)
-        yield told
+        load(shown.note, module)
+        yield shown
     finally:
-        told.close()
+        shown.close()
 
 
 def dry_run(
-    sources: Sequence[str], options: Any, as_json: bool, words: dict[str, Any] | None = None, sketches: bool = False
+    sources: Sequence[str], options: Any, as_json: bool, given: dict[str, Any] | None = None, sketches: bool = False
 ) -> None:
-    """Say what would be read and planned; `words` are those that were given."""
+    """Print what would be read and planned; `given` are the options given on the command line."""
     if sketches:
         from twinset.jobs.estimate import outlined
 
-        found = outlined(tuple(sources), options, words or {})
+        plan = outlined(tuple(sources), options, given or {})
     elif isinstance(options, DedupOptions):
         from twinset.jobs.dedup import outline_dedup
 
-        found = outline_dedup(tuple(sources), options, words or {})
+        plan = outline_dedup(tuple(sources), options, given or {})
     else:
         from twinset.jobs.pairs import outline_pairs
 
-        found = outline_pairs(tuple(sources), options)
+        plan = outline_pairs(tuple(sources), options)
     if as_json:
-        show.as_json(found)
+        show.as_json(plan)
     else:
-        show.outline(found, depth=0)
+        show.outline(plan, depth=0)

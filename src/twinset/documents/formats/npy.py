@@ -104,18 +104,18 @@ def _header(path: Path, name: str) -> tuple[tuple[int, int], bool, np.dtype[Any]
             }.get(version)
             if read is None:
                 shown = f"{version[0]}.{version[1]}"
-                raise SourceError(f"this is version {shown} of the format; allowed are 1.0 and 2.0", where=name)
+                raise SourceError(f"this is version {shown} of the format; allowed: 1.0 and 2.0", where=name)
             shape, fortran, dtype = read(file)
             start = file.tell()
     except (OSError, ValueError, SyntaxError, TypeError, LookupError, EOFError, RecursionError, TokenError) as error:
         raise SourceError(f"cannot be read as a .npy file: {error or 'its header is damaged'}", where=name) from error
     if dtype.kind not in "fiu" or dtype.itemsize > 8 or dtype.names is not None or dtype.subdtype is not None:
         what = "Python objects, which are never read" if dtype.hasobject else f"the type {dtype}"
-        raise SourceError(f"the array holds {what}; allowed are whole numbers and floats of up to 64 bits", where=name)
+        raise SourceError(f"the array holds {what}; allowed: whole numbers and floats of up to 64 bits", where=name)
     if len(shape) != 2 or not 1 <= shape[1] <= MOST_DIMENSIONS or shape[0] < 0:
         shown = " × ".join(map(str, shape)) or "a single value"
         raise SourceError(
-            f"the array is {shown}; allowed are arrays of two dimensions, one vector a row, to {MOST_DIMENSIONS} wide",
+            f"the array is {shown}; allowed: arrays of two dimensions, one vector a row, to {MOST_DIMENSIONS} wide",
             where=name,
         )
     return (int(shape[0]), int(shape[1])), bool(fortran), dtype, start

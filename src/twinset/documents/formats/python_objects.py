@@ -71,7 +71,7 @@ def _texts(texts: Sequence[Any], places: Sequence[object], name: str) -> tuple[A
             try:
                 text.encode()
             except UnicodeEncodeError:
-                unreadable[row] = "half of a surrogate pair, which no UTF-8 can hold"
+                unreadable[row] = "half of a surrogate pair, which UTF-8 cannot encode"
                 values[row] = None
     if any(isinstance(text, bytes) for text in values):
         encoded = [text.encode() if isinstance(text, str) else text for text in values]
@@ -141,7 +141,7 @@ def check_array(array: Any, name: str, options: ReadOptions) -> None:
             )
     elif options.item_kind != "codes" or array.ndim != 1 or array.dtype.kind not in "iu":
         raise SourceError(
-            f"an array of {array.ndim} dimensions of type {array.dtype} is no list of {options.item_kind}; an array "
+            f"an array of {array.ndim} dimensions of type {array.dtype} is not a list of {options.item_kind}; an array "
             "can hold vectors (vectors=True), one a row, or codes (codes=...), one whole number each",
             where=name,
         )

@@ -20,7 +20,7 @@ from twinset.system.arrays import ranges
 MOST_BYTES = 1 << 12
 """Maximum bytes of a code."""
 
-_ALLOWED = "allowed are hexadecimal digits, two for each byte, such as c3a51f0000000000"
+_ALLOWED = "allowed: hexadecimal digits, two for each byte, such as c3a51f0000000000"
 _WRONG = np.uint8(255)
 _BLANK = " \t\r\n"
 
@@ -143,7 +143,7 @@ def _limited(column: Any) -> tuple[Any, list[tuple[int, str]]]:
     long = lengths > MOST_BYTES
     if not long.any():
         return column, []
-    bad = [(row, f"the code has {8 * int(lengths[row])} bits; allowed are {8 * MOST_BYTES} at most")
+    bad = [(row, f"the code has {8 * int(lengths[row])} bits; allowed: {8 * MOST_BYTES} at most")
            for row in np.flatnonzero(long).tolist()]  # fmt: skip
     return pc.if_else(pa.array(~long), column, pa.scalar(None, pa.large_binary())), bad
 
@@ -151,7 +151,7 @@ def _limited(column: Any) -> tuple[Any, list[tuple[int, str]]]:
 def _reason(text: Bytes) -> str:
     shown = bytes(text[:80]).decode("utf-8", "replace")
     if len(text) > 2 * MOST_BYTES:
-        return f"the code has {len(text)} digits; allowed are {2 * MOST_BYTES} at most"
+        return f"the code has {len(text)} digits; allowed: {2 * MOST_BYTES} at most"
     if re.fullmatch(r"[0-9A-Fa-f]+", shown) and len(text) % 2:
         hint = " (a decimal number? in text codes are hexadecimal)" if shown.isdecimal() and len(shown) > 8 else ""
         return f"the code {_shown(shown)} has an odd number of digits{hint}; {_ALLOWED}, filled up with zeros in front"

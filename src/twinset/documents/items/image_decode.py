@@ -237,7 +237,7 @@ def _converted(strip: Image, mode: str, where: str) -> Image:
     try:
         return strip if strip.mode == mode else strip.convert(mode)
     except ValueError as error:
-        raise RowError(f"a picture in {strip.mode} cannot be brought to plain colours", where=where) from error
+        raise RowError(f"a picture in {strip.mode} cannot be converted to plain colours", where=where) from error
 
 
 def _scale(image: Image, where: str) -> tuple[float, float] | None:
@@ -249,7 +249,7 @@ def _scale(image: Image, where: str) -> tuple[float, float] | None:
     values = np.asarray(image)
     low, high = float(values.min()), float(values.max())
     if not np.isfinite(low + high):
-        raise RowError("the picture holds values that are no numbers", where=where)
+        raise RowError("the picture holds values that are not numbers", where=where)
     for most in (1.0, 255.0, 65535.0) if image.mode == "F" else (65535.0,):
         if low >= 0 and high <= most:
             return 0.0, 255 / most

@@ -18,7 +18,7 @@ from twinset.schema import MOST_DIMENSIONS, Places
 
 PackedRows = tuple[Any, list[tuple[int, str]]]
 _BETWEEN = str.maketrans(",;|", "   ")
-_FINITE = "allowed are finite numbers that 32-bit floats can hold"
+_FINITE = "allowed: finite numbers that 32-bit floats can hold"
 _MOST_MOVED = 1 / 2000  # maximum share of the distance by which rounding may move one vector: a thousandth for two
 
 
@@ -66,7 +66,7 @@ def packed_vectors(column: Any, directions: bool, within: float | None = None) -
     >>> [None if row is None else len(row) for row in rows.to_pylist()]
     [8, None, None, None]
     >>> bad
-    [(3, 'the vector holds nan; allowed are finite numbers that 32-bit floats can hold')]
+    [(3, 'the vector holds nan; allowed: finite numbers that 32-bit floats can hold')]
     """
     if pa.types.is_null(column.type):
         return pa.nulls(len(column), pa.large_binary()), []
@@ -126,7 +126,7 @@ def packed_rows(
         none = none | rows
     wide = np.diff(starts) > MOST_DIMENSIONS
     bad += [
-        (row, f"the vector has {int(starts[row + 1] - starts[row])} dimensions; allowed are {MOST_DIMENSIONS} at most")
+        (row, f"the vector has {int(starts[row + 1] - starts[row])} dimensions; allowed: {MOST_DIMENSIONS} at most")
         for row in np.flatnonzero(wide & ~none).tolist()
     ]
     none = none | wide
@@ -167,7 +167,7 @@ def _moved(
 def _too_coarse(moved: float, within: float) -> str:
     return (
         f"vectors are compared as 32-bit floats, and rounding to these moves this one by {moved:.2g}, which is not "
-        f"small beside the distance, {within:g}; allowed is {within * _MOST_MOVED:g} at most: take from all vectors "
+        f"small beside the distance, {within:g}; allowed: {within * _MOST_MOVED:g} at most: take from all vectors "
         "what they have in common, such as their mean, or ask for a greater distance"
     )
 
@@ -233,4 +233,4 @@ def read_vector(text: str) -> list[float]:
     try:
         return [float(word) for word in words]
     except ValueError:
-        raise ValueError(f"the vector is {shown!r}; allowed are numbers with spaces or commas between them") from None
+        raise ValueError(f"the vector is {shown!r}; allowed: numbers with spaces or commas between them") from None

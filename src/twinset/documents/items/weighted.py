@@ -14,7 +14,7 @@ from twinset.documents.normalize import buffers_of
 from twinset.schema import MOST_TOTAL, Hashes, Places
 from twinset.system.arrays import ranges
 
-_ALLOWED = "allowed are finite numbers from 0 up"
+_ALLOWED = "allowed: finite numbers from 0 up"
 
 
 def holds_weights(kind: Any) -> bool:

@@ -93,8 +93,8 @@ class GroupsPart(Part):
         if names:
             rules = either([rule.name for rule in rules_for("groups")])
             raise OptionError(
-                f"--keep by the column {sorted(names)[0]!r} needs one value an item, and a group of rows has many; "
-                f"allowed is {rules}"
+                f"--keep by the column {sorted(names)[0]!r} needs one value per item, and a group of rows has many; "
+                f"allowed: {rules}"
             )
 
     @property
@@ -164,7 +164,7 @@ class GroupsPart(Part):
         """The stored groups; reads and groups the rows first if needed."""
         self.prepare(_one_by_one)
         if self._stored is None:
-            raise SourceError("the groups could not be stored", where=self.name)
+            raise SourceError("the groups could not be written to the scratch folder", where=self.name)
         return self._stored
 
     @property

@@ -104,7 +104,7 @@ def _locked(folder: Path) -> int:
     lock = open_lock(folder / "lock")
     try:
         if not try_lock(lock):
-            raise StateError(f"another run is at work in {folder}; wait for it, or choose another output")
+            raise StateError(f"another run uses {folder}; wait for it, or choose another output")
     except BaseException:
         os.close(lock)
         raise

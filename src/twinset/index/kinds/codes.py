@@ -171,9 +171,9 @@ class CodeKind(FixedWidthKind):
             some = np.ascontiguousarray(slots[start : start + _ROWS])
             bits = np.unpackbits(some.view(np.uint8), axis=1)
             for number, places in enumerate(cut):
-                here = np.zeros((len(some), _WIDEST), np.uint8)
-                here[:, : len(places)] = bits[:, places]
-                whole = np.packbits(here, axis=1, bitorder="little").view("<u4")[:, 0]
+                padded = np.zeros((len(some), _WIDEST), np.uint8)
+                padded[:, : len(places)] = bits[:, places]
+                whole = np.packbits(padded, axis=1, bitorder="little").view("<u4")[:, 0]
                 keys[start : start + _ROWS, number] = whole ^ np.uint32(number * 0x9E3779B1 % 2**32)
         return keys.view(np.int32)
 

@@ -81,8 +81,8 @@ class Entries:
 def sketch_texts(texts: pa.Array, settings: Settings, *, sets: bool) -> SketchedBatch:
     """Sketch texts with the options and the seed of an index; thread-safe."""
     slots = np.zeros((len(texts), settings.bands.n_hashes), np.uint32)
-    made, replaced = _shingle(texts, settings, slots, keep=sets)
-    return SketchedBatch(made.sizes, slots, keys_of(slots, settings), made if sets else None, replaced)
+    shingles, replaced = _shingle(texts, settings, slots, keep=sets)
+    return SketchedBatch(shingles.sizes, slots, keys_of(slots, settings), shingles if sets else None, replaced)
 
 
 def _shingle(texts: pa.Array, settings: Settings, slots: Sketches | None, *, keep: bool) -> tuple[Sets, Places]:
@@ -91,18 +91,18 @@ def _shingle(texts: pa.Array, settings: Settings, slots: Sketches | None, *, kee
     ready = shingled(_element_hashes(texts) if options.items is not None else texts, options, settings.seed)
     sizes, starts = np.zeros(len(texts), np.uint32), np.zeros(len(texts), np.int64)
     pieces: list[Hashes] = []
-    held = 0
+    n_hashes = 0
     for portion in ready.portions:
         if slots is not None:
             slots[portion.rows] = sketch(portion, options.sketch, slots.shape[1], settings.seed)
-        found = Sets.with_room(np.diff(portion.offsets))
+        sets = Sets.with_room(np.diff(portion.offsets))
         places = np.arange(len(portion.rows))
-        found.fill(portion, places, places)
-        sizes[portion.rows] = found.sizes
-        starts[portion.rows] = found.starts[:-1] + held
+        sets.fill(portion, places, places)
+        sizes[portion.rows] = sets.sizes
+        starts[portion.rows] = sets.starts[:-1] + n_hashes
         if keep:
-            pieces.append(found.hashes)
-            held += len(found.hashes)
+            pieces.append(sets.hashes)
+            n_hashes += len(sets.hashes)
     hashes = pieces[0] if len(pieces) == 1 else np.concatenate([np.zeros(0, np.uint64), *pieces])
     return Sets(hashes, starts, sizes), ready.replaced
 
@@ -208,10 +208,10 @@ def _utf8_bytes(texts: pa.Array, replaced: Places) -> list[bytes]:
     """Return each text as UTF-8, null as empty; invalid bytes become U+FFFD, as in the comparison."""
     data, offsets = buffers_of(texts)
     whole = data.data
-    found = [bytes(whole[first:last]) for first, last in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
+    values = [bytes(whole[first:last]) for first, last in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
     for row in replaced.tolist():
-        found[row] = found[row].decode("utf-8", "replace").encode()
+        values[row] = values[row].decode("utf-8", "replace").encode()
     if texts.null_count:
         for row in np.flatnonzero(np.asarray(texts.is_null())).tolist():
-            found[row] = b""
-    return found
+            values[row] = b""
+    return values

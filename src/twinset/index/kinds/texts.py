@@ -80,8 +80,8 @@ class TextKind(Kind):
             flag, column = ("--items", options.items) if options.items is not None else ("--group", options.group)
             raise OptionError(f"{flag} {column} is for sets, but the index holds texts; leave it out")
         if other is not None:
-            held = "sets" if self._of_sets else "texts"
-            raise OptionError(f"{other} does not fit: the index holds {held}; leave it out")
+            documents = "sets" if self._of_sets else "texts"
+            raise OptionError(f"{other} does not fit: the index holds {documents}; leave it out")
         if options.group is not None:
             if self.settings.options.bag:
                 raise OptionError("--group makes sets, but the index holds bags (--bag); add lists with --items")

@@ -45,8 +45,8 @@ _QUERIES, _KEYS, _MEETINGS = 1024, 2**19, 2**19
 _SKETCHES = 2**25
 _PAIRS = 2**20  # compared at a time, where all are
 _GRID, _STEPS, _FAR = 20, 4, 8.0
-"""Steps in which the recall of answers is told: of the cosine, and of a doubling of the distance; and the distance, in
-limits, beyond which nothing is promised."""
+"""Steps of the recall of answers: over the cosine, and per doubling of the distance; and the multiple of the distance
+limit beyond which no recall is promised."""
 _MIX, _TURN = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
@@ -254,7 +254,7 @@ class VectorSearcher(Searcher):
 
 
 def _make_plan(options: IndexOptions, others: list[float] | None) -> VectorPlan:
-    """Plan few tables, or none if so many would be needed that comparing all vectors is better.
+    """Plan few tables, or none if comparing all vectors is faster.
 
     An index with fewer vectors than the plan assumes has longer keys than it needs, which costs little.
     """

@@ -156,8 +156,8 @@ class PostgresBackend(Backend):
                     f"{found[0][0]}, from {found[0][1] or 'the same machine'}, connected {found[0][2]}" if found else ""
                 )
                 raise BusyError(
-                    f"{self.name}: another writer holds the index ({who or 'it has just let go'}); waited {timeout:g} "
-                    "s: wait longer with --timeout, or end that one"
+                    f"{self.name}: another writer holds the index ({who or 'unknown process'}); waited {timeout:g} "
+                    "s: wait longer with --timeout, or stop the other writer"
                 )
             time.sleep(_PAUSE)
         said = f"twinset, {doing}, process {os.getpid()} on {socket.gethostname()}"
@@ -268,19 +268,19 @@ class PostgresBackend(Backend):
             self._run(f"DELETE FROM {table} WHERE {column} = ANY(%s::integer[])", numbers.tolist())
 
     def band_rows(self) -> Iterator[tuple[Int64s, Int64s]]:
-        held, head = bytearray(), len(_COPY_HEAD)
+        buffer, head = bytearray(), len(_COPY_HEAD)
         with self._errors(), self._db.cursor().copy("COPY bands (key, document) TO STDOUT (FORMAT binary)") as copy:
             for piece in copy:  # one row each: they are appended in place
-                held += piece
-                if len(held) < 2**20:
+                buffer += piece
+                if len(buffer) < 2**20:
                     continue
-                rows = (len(held) - head) // _BAND.itemsize
-                found = np.frombuffer(held, _BAND, rows, head)
-                held, head = held[head + rows * _BAND.itemsize :], 0
-                yield found["key"].astype(np.int64), found["document"].astype(np.int64)
-        rows = (len(held) - head) // _BAND.itemsize  # the two bytes of the trailer remain
-        found = np.frombuffer(held, _BAND, max(rows, 0), head)
-        yield found["key"].astype(np.int64), found["document"].astype(np.int64)
+                rows = (len(buffer) - head) // _BAND.itemsize
+                bands = np.frombuffer(buffer, _BAND, rows, head)
+                buffer, head = buffer[head + rows * _BAND.itemsize :], 0
+                yield bands["key"].astype(np.int64), bands["document"].astype(np.int64)
+        rows = (len(buffer) - head) // _BAND.itemsize  # the two bytes of the trailer remain
+        bands = np.frombuffer(buffer, _BAND, max(rows, 0), head)
+        yield bands["key"].astype(np.int64), bands["document"].astype(np.int64)
 
     def orphans(self) -> dict[str, int]:
         return {name: self._number(statement) for name, statement in tables.ORPHANS.items()}
@@ -350,8 +350,8 @@ def _parsed(url: str) -> tuple[str, str, str]:
     schema = dict(parameters).get("schema", SCHEMA)
     if not schema or "\0" in schema or len(schema.encode()) > 63 or schema.startswith(("pg_", "$user")):
         raise OptionError(
-            f"schema is {schema!r}; allowed is a name of 1 to 63 bytes that does not begin with pg_ or $user, which "
-            "PostgreSQL keeps for itself"
+            f"schema is {schema!r}; allowed: a name of 1 to 63 bytes that does not begin with pg_ or $user, which "
+            "PostgreSQL reserves"
         )
     rest = urlencode([(name, value) for name, value in parameters if name != "schema"], quote_via=quote)
     address = urlunsplit((parts.scheme, parts.netloc, parts.path, rest, ""))
@@ -379,7 +379,7 @@ def _translate_errors(name: str) -> Iterator[None]:
     except (errors.DiskFull, errors.OutOfMemory) as error:
         raise OutputError(f"{name}: {_first(error)}; what was committed before is safe") from error
     except (errors.DataCorrupted, errors.IndexCorrupted) as error:
-        raise DamagedError(f"{name} is damaged: {_first(error)}; put a back-up in its place") from error
+        raise DamagedError(f"{name} is damaged: {_first(error)}; restore a backup") from error
     except errors.ReadOnlySqlTransaction as error:
         raise OutputError(f"{name} cannot be written to: {_first(error)}") from error
     except errors.InsufficientPrivilege as error:

@@ -71,7 +71,7 @@ class Log:
             before = noted
         raise DamagedError(
             f"{self.path}, the log of the index, is damaged or missing: {noted[0]} changes of the index were "
-            "committed, and not all of them can be read; put a back-up in its place; to continue without the lost "
+            "committed, and not all of them can be read; restore a backup; to continue without the lost "
             f"changes, remove the log and {self._lock.path}, and run twinset index verify"
         )
 

@@ -15,7 +15,7 @@ from twinset.system.locks import WriterLock
 APPLICATION = 0x5457_534E  # "TWSN", in the file's header: what tells our files from other databases
 PAGE = 8192
 CHECKSUM_BYTES = 8
-RESTORE = "put a back-up in its place"
+RESTORE = "restore a backup"
 _WAIT = 10.0  # seconds to wait for another process that makes the same file
 
 _SETTINGS = "CREATE TABLE settings (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID"

@@ -75,10 +75,10 @@ def cross_polytopes(dimensions: int, functions: int, width: int, tables: int, se
     """
     size = padded_size(dimensions)
     if width < 2 or width > size or width & (width - 1):
-        raise OptionError(f"width is {width}; allowed is a power of two from 2 to {size}, the padded dimensions")
+        raise OptionError(f"width is {width}; allowed: a power of two from 2 to {size}, the padded dimensions")
     if not 1 <= functions * width.bit_length() <= 64:
         raise OptionError(
-            f"{functions} functions of width {width} give keys of {functions * width.bit_length()} bits; allowed is 64"
+            f"{functions} functions of width {width} give keys of {functions * width.bit_length()} bits; allowed: 64"
         )
     count = -(-tables * functions * width // size)
     return CrossPolytopes(dimensions, functions, width, tables, seed, random_rotations(count, size, seed))

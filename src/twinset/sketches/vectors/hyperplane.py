@@ -44,7 +44,7 @@ def hyperplanes(dimensions: int, bits: int, tables: int, seed: int) -> Hyperplan
     [[-0.5146484375, 0.95703125, -0.763671875], [0.290283203125, 0.50439453125, 1.31884765625]]
     """
     if not 1 <= bits <= MOST_BITS:
-        raise OptionError(f"bits is {bits}; allowed is a whole number from 1 to {MOST_BITS}")
+        raise OptionError(f"bits is {bits}; allowed: a whole number from 1 to {MOST_BITS}")
     drawn = np.empty(tables * bits * dimensions, np.float32)
     vector_kernels.normals(np.uint64(seed), np.uint64(0), drawn)
     directions = np.zeros((tables, _fours(bits), _fours(dimensions)), np.float32)

@@ -104,11 +104,11 @@ def fit(sample: Vectors, bits: int, method: str = "itq", seed: int = 1) -> Learn
     ([0, 0], [1, 2])
     """
     if method not in METHODS:
-        raise OptionError(f"method is {method!r}; allowed is {' or '.join(METHODS)}")
+        raise OptionError(f"method is {method!r}; allowed: {' or '.join(METHODS)}")
     if not 1 <= bits <= MOST_BITS:
-        raise OptionError(f"bits is {bits}; allowed is a whole number from 1 to {MOST_BITS}")
+        raise OptionError(f"bits is {bits}; allowed: a whole number from 1 to {MOST_BITS}")
     if len(sample) < 2:
-        raise OptionError(f"the sample has {len(sample)} vectors; allowed is 2 or more, and some thousands are better")
+        raise OptionError(f"the sample has {len(sample)} vectors; allowed: 2 or more, and some thousands are better")
     mean = sample.mean(axis=0, dtype=np.float64)
     principal = _principal(sample, mean, min(bits, sample.shape[1]))
     if method == "itq":
@@ -154,7 +154,7 @@ def from_arrays(arrays: Mapping[str, npt.NDArray[np.generic]], where: str = "the
     """
     about = arrays.get("about")
     if about is None or about.shape != (2,) or about.dtype != np.int64 or about[0] != FORMAT:
-        raise StateError(f"{where}: these are no learned codes of format {FORMAT}; fit them again")
+        raise StateError(f"{where}: not learned codes of format {FORMAT}; fit them again")
     sizes: dict[str, int] = {}
     for name, (kind, shape) in _SHAPES.items():
         array = arrays.get(name)
@@ -166,7 +166,7 @@ def from_arrays(arrays: Mapping[str, npt.NDArray[np.generic]], where: str = "the
     named = {name: np.ascontiguousarray(arrays[name]) for name in _SHAPES}
     method, floats = int(about[1]), ("mean", "directions", "lows", "spans")
     if not 0 <= method < len(METHODS) or not all(np.isfinite(named[name]).all() for name in floats):
-        raise StateError(f"{where}: these are no learned codes of format {FORMAT}; fit them again")
+        raise StateError(f"{where}: not learned codes of format {FORMAT}; fit them again")
     if named["places"].min() < 0 or named["places"].max() >= sizes["m"] or named["waves"].min() < 0:
         raise StateError(f"{where}: a bit has no direction; fit the codes again")
     return LearnedCodes(METHODS[method], **named)

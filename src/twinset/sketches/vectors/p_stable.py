@@ -48,9 +48,9 @@ def strips(dimensions: int, functions: int, width: float, tables: int, seed: int
     (5, 2, 4)
     """
     if not 1 <= functions <= MOST_FUNCTIONS:
-        raise OptionError(f"functions is {functions}; allowed is a whole number from 1 to {MOST_FUNCTIONS}")
+        raise OptionError(f"functions is {functions}; allowed: a whole number from 1 to {MOST_FUNCTIONS}")
     if not 0 < width < np.inf:
-        raise OptionError(f"width is {width}; allowed is a number above 0")
+        raise OptionError(f"width is {width}; allowed: a number above 0")
     drawn = np.empty(tables * functions * dimensions, np.float32)
     vector_kernels.normals(np.uint64(seed), np.uint64(0), drawn)
     directions = np.zeros((tables, -(-functions // 2) * 2, -(-dimensions // 4) * 4), np.float64)

@@ -40,7 +40,7 @@ def test_the_least_number_of_equal_slots() -> None:
 
 
 def test_given_bands_are_taken_with_a_warning() -> None:
-    with pytest.warns(PlanWarning, match="less than the recall asked for, 0.99"):
+    with pytest.warns(PlanWarning, match="less than the requested recall, 0.99"):
         plan = estimate_plan(0.5, 0.99, 128, n_bands=4, rows=8)
     assert (plan.n_bands, plan.rows_per_band) == (4, 8)
     assert estimate_plan(0.5, 0.99, 128, rows=2).rows_per_band == 2

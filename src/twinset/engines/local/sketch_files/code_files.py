@@ -98,7 +98,7 @@ class CodeSource:
             schema, self.rows = file.schema_arrow, file.metadata.num_rows
         packed = (schema.metadata or {}).get(METADATA)
         if packed is None:
-            raise SourceError("this is no file of SimHash codes; twinset sketch --sketch simhash makes one", self.name)
+            raise SourceError("not a file of SimHash codes; twinset sketch --sketch simhash makes one", self.name)
         try:
             self.scheme = CodeScheme(**json.loads(packed))
             same = self.scheme.version == VERSION and self.scheme.schema.equals(schema, check_metadata=True)

@@ -57,8 +57,8 @@ def check_words(options: PairsOptions, words: dict[str, Any]) -> None:
         if name not in _ALLOWED or (name == "audit" and words[name]):
             flag = dict(options.words())[name].spellings(name)[0]
             raise OptionError(
-                f"{flag} has no meaning for a file of sketches: the documents are not there, and what the sketches are "
-                "was settled when they were made; leave it out"
+                f"{flag} has no meaning for a file of sketches, which holds no documents and cannot be changed; "
+                "leave it out"
             )
 
 
@@ -168,8 +168,8 @@ class EstimateRun:
             if other != number:
                 one, two = self._where(other), self._where(number)
                 raise DuplicateIdError(
-                    f"the id {name!r} appears twice: {one}, and {two} (counted from 0); make one sketch of what has "
-                    "the same id with twinset sketch --merge"
+                    f"the id {name!r} appears twice: {one}, and {two} (counted from 0); merge sketches of the same "
+                    "id with twinset sketch --merge"
                 )
 
     def _where(self, number: int) -> str:

@@ -104,7 +104,7 @@ def estimate_plan(
     if (n_bands or 1) * (rows or 1) > n_hashes:
         raise OptionError(
             f"n_bands × rows_per_band is {n_bands or 1} × {rows or 1}, more than the sketches have hashes, {n_hashes}; "
-            "ask for fewer bands or rows"
+            "use fewer bands or rows"
         )
     equal = least_matches(threshold, n_hashes)
     for each in [rows] if rows else range(min(equal, n_hashes // (n_bands or 1)), 0, -1):
@@ -121,6 +121,6 @@ def estimate_plan(
         return EstimatePlan(threshold, recall, n_hashes, low, each)
     found = EstimatePlan(threshold, recall, n_hashes, n_bands or n_hashes // (rows or 1), rows or 1)
     warnings.warn(
-        PlanWarning(f"{found}: less than the recall asked for, {recall:g}; leave out --bands and --rows"), stacklevel=3
+        PlanWarning(f"{found}: less than the requested recall, {recall:g}; leave out --bands and --rows"), stacklevel=3
     )
     return found

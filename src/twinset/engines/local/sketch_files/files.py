@@ -96,10 +96,10 @@ class Scheme:
                 if scheme.packed == packed and isinstance(scheme.n_hashes, int) and 0 < scheme.n_hashes <= 65536:
                     return scheme
         except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise StateError(f"{name} is damaged: what its sketches are cannot be read; sketch again") from error
+            raise StateError(f"{name} is damaged: its description cannot be read; sketch again") from error
         if isinstance(version, int) and version > VERSION:
             raise StateError(f"{name} was written by a newer version of Twinset; use that, or sketch again")
-        raise StateError(f"{name} is damaged: what its sketches are cannot be read; sketch again")
+        raise StateError(f"{name} is damaged: its description cannot be read; sketch again")
 
     def difference(self, other: Scheme) -> str | None:
         """Say why sketches cannot be compared; None if they can."""
@@ -275,10 +275,10 @@ class SketchSource:
                 schema, self.rows = file.schema_arrow, file.metadata.num_rows
         packed = (schema.metadata or {}).get(METADATA)
         if packed is None:
-            raise SourceError("this is no file of sketches; twinset sketch makes one", where=self.name)
+            raise SourceError("not a file of sketches; twinset sketch makes one", where=self.name)
         self.scheme = Scheme.unpacked(packed, self.name)
         if not schema.equals(self.scheme.schema):
-            raise StateError(f"{self.name} is damaged: it has not the columns that it says; sketch again")
+            raise StateError(f"{self.name} is damaged: its columns differ from its description; sketch again")
 
     def batches(self) -> Iterator[SketchBatch]:
         """All rows; when the last was given, they have been proved to be what was written."""
@@ -298,7 +298,7 @@ class SketchSource:
                 rows += len(batch)
                 yield batch
         if seal.value != expected or rows != self.rows:
-            raise StateError(f"{self.name} is damaged: it does not say what was written; sketch again")
+            raise StateError(f"{self.name} is damaged: its rows do not match its checksum; sketch again")
 
     def batch(self, found: pa.RecordBatch) -> SketchBatch:
         """Rows of such a file."""

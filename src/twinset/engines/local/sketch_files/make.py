@@ -165,7 +165,7 @@ class SketchMaker:
         name = pq.read_table(path, columns=["id"])["id"][later].as_py()
         raise DuplicateIdError(
             f"the id {name!r} appears twice: {one}, row {row}, and {other}, row {again} (counted from 0); name a "
-            "column of unique ids with --id, or make one sketch of all that has the same id with --merge"
+            "column of unique ids with --id, or merge sketches of the same id with --merge"
         )
 
     def _place(self, number: int) -> tuple[str, int]:

@@ -32,4 +32,4 @@ def width_reason(kind: str, count: int, width: int | None) -> str:
     """Say why an item of another width cannot be compared."""
     if kind == "vectors":
         return f"the vector has {count} dimensions, and most have {width}; only vectors of one width can be compared"
-    return f"the code has {8 * count} bits, and most have {8 * (width or 0)}; fill shorter codes up with zeros"
+    return f"the code has {8 * count} bits, and most have {8 * (width or 0)}; pad shorter codes with zeros"

@@ -234,7 +234,7 @@ def check_place(place: Path | None, force: bool) -> None:
         raise OutputError(f"{place} is a file, and the output is a folder; choose another output")
     if place.exists() and any(place.iterdir()) and not (place / "summary.json").is_file():
         raise OutputError(
-            f"{place} is no result of an earlier run, so --force does not replace it; choose another output"
+            f"{place} is not a result of an earlier run, so --force does not replace it; choose another output"
         )
 
 
