@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from twinset.engines.local.budget import peak_bytes
 from twinset.engines.local.copies import Copies, expanded
-from twinset.engines.local.run import MOST_IDENTICAL
+from twinset.engines.local.run import MAX_IDENTICAL
 from twinset.engines.local.sketch_files.estimate import EstimateRun, check_words
 from twinset.engines.local.sort_pairs import Rows, sorted_portions
 from twinset.engines.local.steps import candidates
@@ -144,8 +144,8 @@ def _check(options: PairsOptions, words: dict[str, Any]) -> None:
 
 
 def _refuse_flood(identical: int, options: PairsOptions) -> None:
-    if options.identical == "all" and identical > MOST_IDENTICAL:
+    if options.identical == "all" and identical > MAX_IDENTICAL:
         raise OptionError(
-            f"identical sketches alone make {identical:,} pairs, more than {MOST_IDENTICAL:,}; "
-            "--identical link ties each copy to its first appearance only"
+            f"identical sketches alone make {identical:,} pairs, more than {MAX_IDENTICAL:,}; "
+            "--identical link pairs each copy with its first appearance only"
         )
