@@ -64,8 +64,8 @@ class Spool:
         """Bytes of all records."""
         return int(self._offsets[-1])
 
-    def append(self, array: Array) -> None:
-        """Add a record."""
+    def append(self, array: Array, limit: int | None = None) -> None:
+        """Add a record; once the spool exceeds `limit` bytes, forget the records in memory."""
         array = np.ascontiguousarray(array, self.dtype)
         try:
             if self._file is None:
@@ -80,6 +80,8 @@ class Spool:
             self._held[len(self.records)] = array
         self.records.append([array.nbytes, zlib.crc32(view)])
         self._offsets.append(self._offsets[-1] + array.nbytes)
+        if limit is not None and self.nbytes > limit:
+            self.forget()
 
     def close(self) -> None:
         """Finish writing; reading goes on."""

@@ -137,8 +137,7 @@ class Corpus:
             rows = self.sketches.read(index, room).reshape(span.rows, width)
             np.take(rows, chosen, axis=0, out=banded.sketches[at : at + len(chosen)], mode="clip")
 
-        for _ in threads.map(fill, (index for index in block if wanted[self.spans[index].documents].any())):
-            pass
+        threads.run(fill, (index for index in block if wanted[self.spans[index].documents].any()))
         return banded
 
     def read(

@@ -30,6 +30,11 @@ class Threads:
             for future in waiting:
                 future.cancel()
 
+    def run(self, function: Callable[[_In], object], work: Iterable[_In]) -> None:
+        """Call function(item) for each item and wait."""
+        for _ in self.map(function, work):
+            pass
+
     def start(self, function: Callable[[], _Out]) -> "Future[_Out]":
         """Start a function and return its future."""
         return self._pool.submit(function)

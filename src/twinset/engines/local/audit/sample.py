@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus
-from twinset.engines.local.steps.sketch import READ
+from twinset.engines.local.steps.candidates import distinct_contents
 from twinset.schema import Numbers
 
 MOST_DOCUMENTS = 2**32 - 1
@@ -26,7 +26,7 @@ _MARGIN = 0.07  # share of a text, beyond what a pair may differ in, that screen
 
 def eligible(corpus: Corpus, copies: Copies) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Mark the distinct contents that may be drawn, and those they are compared with: with a border, the other side."""
-    distinct = (copies.first == np.arange(corpus.documents, dtype=np.uint32)) & (corpus.status == READ)
+    distinct = distinct_contents(corpus, copies.first)
     if corpus.border is None:
         return distinct, distinct
     own = np.arange(corpus.documents) < corpus.border
