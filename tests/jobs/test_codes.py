@@ -257,7 +257,7 @@ def test_a_file_is_opened_again_and_damage_is_told(tmp_path: Path) -> None:
         with pytest.raises(StateError, match="is damaged, or of another version"):
             twinset.SimHashes.open(place)
     twinset.sketch(["a text"], output=place, force=True)
-    with pytest.raises(SourceError, match="this is no file of SimHash codes"):
+    with pytest.raises(SourceError, match="not a file of SimHash codes"):
         twinset.SimHashes.open(place)
     with pytest.raises(SourceError, match="there is no such file"):
         twinset.SimHashes.open(tmp_path / "nothing.parquet")

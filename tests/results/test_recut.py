@@ -266,7 +266,7 @@ def test_without_a_folder_the_tables_are_new_and_the_rows_are_read_when_asked_fo
     assert again.kept.column_names == ["id"]
     assert held.kept.equals(fresh.kept)
     assert held.rethreshold(0.5).rethreshold(0.8, keep="newest:day").removed.equals(fresh.removed)
-    with pytest.raises(twinset.SourceError, match="not there any more"):
+    with pytest.raises(twinset.SourceError, match="no longer exists"):
         laid.rethreshold(0.8, keep="newest:day")
 
 
@@ -382,7 +382,7 @@ def test_moved_sources_are_named(tmp_path: Path) -> None:
     old.rename(new)
     moved = [str(new / f"{name}.parquet") for name in "abc"]
     result = twinset.open_result(tmp_path / "out")
-    with pytest.raises(twinset.SourceError, match="not there any more"):
+    with pytest.raises(twinset.SourceError, match="no longer exists"):
         result.rethreshold(0.8, output=tmp_path / "new")
     with pytest.raises(twinset.OptionError, match=r"--source names 1 source, and that run was given 2"):
         result.rethreshold(0.8, output=tmp_path / "new", source=moved[:1])

@@ -108,7 +108,7 @@ def test_files_given_one_by_one_and_sources_that_moved(tmp_path: Path, monkeypat
     Path("moved").mkdir()
     for name in ("x", "y", "z"):
         Path(f"{name}.txt").rename(f"moved/{name}.txt")
-    with pytest.raises(twinset.SourceError, match="not there any more"):
+    with pytest.raises(twinset.SourceError, match="no longer exists"):
         StoredResult("out").texts([0])
     moved = [f"moved/{name}.txt" for name in ("x", "y", "z")]
     assert StoredResult("out", moved).texts([2, 0]) == ["the text of z", "the text of x"]

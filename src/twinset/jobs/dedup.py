@@ -9,7 +9,7 @@ import twinset
 from twinset import pipeline
 from twinset.engines.base import Job
 from twinset.engines.local.run import LocalEngine
-from twinset.engines.local.write.tables import check_place
+from twinset.engines.local.write.tables import check_output
 from twinset.engines.progress import Progress, Silent
 from twinset.jobs.result import DedupResult
 from twinset.options import DedupOptions
@@ -51,7 +51,7 @@ def dedup(*sources: object, output: Any = None, progress: Progress | None = None
     place = Path(output) if output is not None else None
     told = progress or Silent()
     if checked.index is None:
-        check_place(place, checked.force)
+        check_output(place, checked.force)
         job = Job(sources, checked, twinset.__version__, place, told, whole_rows=True)
         with LocalEngine().open(job) as run:
             return DedupResult.of(pipeline.dedup(run), sources, checked)
@@ -67,7 +67,7 @@ def _dedup_beside(
     """Compare with the documents of an index, too, and add to it what is kept."""
     from twinset.index.dedup import IndexedDedup
 
-    check_place(place, options.force)
+    check_output(place, options.force)
     job = Job(sources, options, twinset.__version__, place, progress, index.files, whole_rows=True)
     with LocalEngine().open(job) as run, IndexedDedup(index, run) as indexed:
         progress.note(f"index {index.name}: {counted(len(index), 'document')}; plan: {run.sketching}")

@@ -125,7 +125,8 @@ def _ordered(run: EstimateRun, copies: Copies, pairs: Spool) -> Iterator[Rows]:
     every = Spool(run.state.scratch / "every", "<u4", 3)
     one_sided = run.corpus.border is not None
     for rows in expanded(copies, pairs, link=run.options.identical == "link", one_sided=one_sided):
-        run.append(every, rows)
+        if len(rows):
+            every.append(rows, run.budget.pairs)
     every.close()
     found = sorted_portions(every, run.corpus.documents, run.budget.pairs)
     if run.options.top is None:

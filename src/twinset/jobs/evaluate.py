@@ -18,7 +18,7 @@ from twinset.engines.local.joins.base import SimilarityJoin
 from twinset.engines.local.run import LocalEngine, LocalRun
 from twinset.engines.local.steps.sketch import READ, UNREADABLE
 from twinset.engines.local.write.summary import run_facts
-from twinset.engines.local.write.tables import put_in_place
+from twinset.engines.local.write.tables import move_to_output
 from twinset.engines.progress import Progress, Silent
 from twinset.errors import OptionError, OutputError
 from twinset.evaluation import sweep
@@ -98,7 +98,7 @@ def evaluate(*sources: object, output: Any = None, progress: Progress | None = N
                 run.progress.stage("drawing", None, "plots")
                 curve = sweep.curves(found, known, options.thresholds[0])
                 evaluation_figures(summary, curve, join.plan, made, options.plots, options.by_distance)
-            put_in_place(made, place, run.state.folder / "old")
+            move_to_output(made, place, run.state.folder / "old")
     return Evaluation(summary, join.plan, place)
 
 

@@ -19,9 +19,16 @@ from twinset.documents.parts import Chunk, Part
 from twinset.documents.sources import open_sources
 from twinset.engines.local.budget import Budget, batch_within, peak_bytes
 from twinset.engines.local.sketch_files.code_files import CodeScheme
-from twinset.engines.local.sketch_files.files import Scheme, SketchSource, opened
-from twinset.engines.local.sketch_files.make import Made, Portion, SketchMaker, read_sketches, scheme_of, sketched
-from twinset.engines.local.sketch_files.make_codes import coded, rarities, reading_options
+from twinset.engines.local.sketch_files.files import Scheme, SketchSource, open_sketches
+from twinset.engines.local.sketch_files.make import (
+    Portion,
+    SketchMaker,
+    SketchReport,
+    read_sketches,
+    scheme_of,
+    sketched,
+)
+from twinset.engines.local.sketch_files.make_codes import count_rarities, make_codes, reading_options
 from twinset.engines.local.steps.open import refuse_to_replace, tell_unexpected, temporary_folder, total_rows
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress, Silent
@@ -242,7 +249,7 @@ def _sketched(
     made_at: Path,
     scratch: Path,
     told: Progress,
-) -> tuple[Scheme | CodeScheme, Made]:
+) -> tuple[Scheme | CodeScheme, SketchReport]:
     reading, _ = exclude_outputs(options, [place] if place else [], sources)
     batch = batch_within(options.batch_bytes, options.memory_bytes, options.thread_count)
     simhash = options.sketch == "simhash"
@@ -259,12 +266,12 @@ def _sketched(
         weights = None
         if simhash and options.code_weights == "tf-idf":
             told.stage("counting", total, "documents")
-            weights = rarities(work(), options, threads, budget, told.advance)
+            weights = count_rarities(work(), options, threads, budget, told.advance)
         scheme = CodeScheme.of(options, weights) if simhash else scheme_of(options)
         told.stage("sketching", total, "documents")
 
         def one(task: tuple[Part, Chunk]) -> Portion:
-            return coded(*task, options, weights) if simhash else sketched(*task, options)
+            return make_codes(*task, options, weights) if simhash else sketched(*task, options)
 
         making = SketchMaker(scheme, options.merge, scratch, budget)
         made = making.write(threads.map(one, work()), made_at, told.advance)
@@ -276,9 +283,9 @@ def _sketched(
 def _put_together(
     sources: tuple[object, ...], options: SketchOptions, words: dict[str, Any], made_at: Path, scratch: Path,
     told: Progress,
-) -> tuple[Scheme, Made]:  # fmt: skip
+) -> tuple[Scheme, SketchReport]:  # fmt: skip
     """Files of sketches as one."""
-    given = opened(sources)
+    given = open_sketches(sources)
     scheme = given[0].scheme
     own = {**{name: getattr(scheme, name) for name in ("sketch", "n_hashes", "seed")}, **scheme.items}
     for name in words:

@@ -49,7 +49,7 @@ class Recut:
     """One cut of a recorded result. Used with `with`."""
 
     def __init__(self, recorded: StoredResult, asked: RecutOptions, place: Path | None, progress: Progress) -> None:
-        output.check_place(place, asked.force)
+        output.check_output(place, asked.force)
         self.recorded, self.asked, self.place, self.progress = recorded, asked, place, progress
         self.started = time.perf_counter()
         self.seconds: dict[str, float] = {}
@@ -259,7 +259,7 @@ class Recut:
     def finish(self, made: Path) -> None:
         """Put what was made in its place."""
         if self.place is not None:
-            output.put_in_place(made, self.place, self.state.folder / "old")
+            output.move_to_output(made, self.place, self.state.folder / "old")
 
     def _timed(self, step: str, since: float) -> None:
         self.seconds[step] = round(time.perf_counter() - since, 3)

@@ -73,7 +73,7 @@ class StoredCorpus(Corpus):
         self.parts = self.recorded.sources.parts
         return self
 
-    def _tasks(
+    def _read_tasks(
         self, number: int, wanted: npt.NDArray[np.bool_] | None, whole: bool
     ) -> Iterator[tuple[Span, Callable[[], Block]]]:
         return self._again(number, wanted, lambda chunk: chunk.read(whole=whole, texts_only=not whole))

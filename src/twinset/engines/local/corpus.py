@@ -16,6 +16,7 @@ import pyarrow as pa
 from twinset.candidates.banding import Banded
 from twinset.documents.parts import Block, Part
 from twinset.engines.local.ids import DocumentIds
+from twinset.engines.local.steps.sketch import UNREADABLE
 from twinset.engines.local.threads import Threads
 from twinset.schema import Bytes, Hashes, Numbers
 from twinset.system.arrays import Room
@@ -193,6 +194,23 @@ class Corpus:
             if needed(span):
                 yield span, lambda chunk=chunk: chunk.read(whole=whole, texts_only=not whole)  # type: ignore[misc]
         part.check_unchanged()
+
+    def locate(self, number: int) -> tuple[int, int]:
+        """Return the part of a document, and its row in it."""
+        span = next(span for span in self.spans if span.first <= number < span.first + span.rows)
+        return span.part, span.first_row + number - span.first
+
+    def find_repeated_id(self, hashes: Hashes) -> tuple[str, int, int] | None:
+        """Return an id that two documents of one side have, and their numbers; ids with equal hashes are compared."""
+        ordered = np.sort(hashes)
+        repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+        suspects = np.flatnonzero(np.isin(hashes, repeated) & (self.status != UNREADABLE))
+        seen: dict[tuple[bool, str], int] = {}
+        for number, name in zip(suspects.tolist(), self.take_ids(suspects).to_pylist(), strict=True):
+            other = seen.setdefault((number >= self.own, name), number)
+            if other != number:
+                return name, other, number
+        return None
 
     def take_ids(self, numbers: npt.NDArray[Any]) -> pa.Array:
         """Return the ids of some documents."""

@@ -170,26 +170,17 @@ class DocumentReader:
         )
 
     def _refuse_equal_ids(self, facts: dict[str, Any], spools: dict[str, Spool], id_hashes: Spool) -> None:
-        """Refuse equal ids; only ids with equal hashes are compared."""
-        ordered = np.sort(id_hashes.all())
-        repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-        if len(repeated) == 0:
-            id_hashes.remove()
-            return
         hashes = id_hashes.all()
+        id_hashes.remove()
+        ordered = np.sort(hashes)
+        if (ordered[1:] != ordered[:-1]).all():
+            return
         corpus = self._make_corpus(facts, spools)
-        unread = corpus.status == UNREADABLE
-        suspects = np.flatnonzero(np.isin(hashes, repeated) & ~unread)
-        seen: dict[tuple[bool, str], int] = {}
-        for number, name in zip(suspects.tolist(), corpus.take_ids(suspects).to_pylist(), strict=True):
-            other = seen.setdefault((number >= corpus.own, name), number)
-            if other != number:
-                raise DuplicateIdError.of(name, self._locate(corpus, other), self._locate(corpus, number))
-
-    def _locate(self, corpus: Corpus, number: int) -> tuple[str, int]:
-        """Return the part of a document, and its row in it."""
-        span = next(span for span in corpus.spans if span.first <= number < span.first + span.rows)
-        return self.parts[span.part].name, span.first_row + number - span.first
+        repeated = corpus.find_repeated_id(hashes)
+        if repeated is not None:
+            name, *numbers = repeated
+            one, other = ((self.parts[part].name, row) for part, row in map(corpus.locate, numbers))
+            raise DuplicateIdError.of(name, one, other)
 
 
 def _make_report(facts: dict[str, Any]) -> ReadReport:

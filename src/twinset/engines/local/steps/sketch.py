@@ -13,7 +13,7 @@ from twinset.engines.local.steps.shingle import item_lengths, kind_of, shingled
 from twinset.errors import RowError
 from twinset.options import DedupOptions, PairsOptions, ReadOptions, ShingleOptions
 from twinset.plan import Plan
-from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles
+from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles, Sketches
 from twinset.shingles.texts import repeat_often, repeats
 from twinset.sketches import minhash_kernels as sketch_kernels
 from twinset.sketches.minhash import sketch
@@ -133,13 +133,19 @@ def _sketch_sets(block: Block, salts: Hashes, options: WorkOptions, plan: Plan) 
         counts[portion.rows] = np.diff(portion.offsets)
         if len(n_repeats):
             n_repeats[portion.rows] = repeats(portion)
-    low = np.zeros((block.rows, banding.width(plan.n_hashes)), np.uint8)
-    if low.shape[1] == plan.n_hashes:
+    keys = banding.band_keys(slots, salts, plan)
+    return _Items(counts, digests, keys, low_bytes(slots), n_repeats, done.replaced, done.others, done.nbytes)
+
+
+def low_bytes(slots: Sketches) -> Bytes:
+    """Return the low byte of each slot, padded for comparison."""
+    rows, n_hashes = slots.shape
+    low = np.zeros((rows, banding.width(n_hashes)), np.uint8)
+    if low.shape[1] == n_hashes:
         sketch_kernels.low_bytes(slots, low)
     else:
-        low[:, : plan.n_hashes] = slots & np.uint32(0xFF)
-    keys = banding.band_keys(slots, salts, plan)
-    return _Items(counts, digests, keys, low, n_repeats, done.replaced, done.others, done.nbytes)
+        low[:, :n_hashes] = slots & np.uint32(0xFF)
+    return low
 
 
 def _counts_repeats(options: WorkOptions) -> bool:
