@@ -36,7 +36,7 @@ class KernelCache:
     """The cache folder of one module of kernels.
 
     Only Numba knows its files; an empty marker file for each kernel says that Numba has cached it. A lost marker costs
-    one compilation, and so does one without Numba's file. Processes can share a folder: Numba moves whole files into place.
+    one compilation, and so does one without Numba's file. Processes can share a folder: Numba moves whole files.
     """
 
     def __init__(self, folder: Path) -> None:

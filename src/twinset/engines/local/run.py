@@ -177,11 +177,8 @@ class LocalRun(Run):
         listed = isinstance(self.options, PairsOptions) and self.options.identical == "all"
         if self.options.item_kind == "vectors" and isinstance(self.options, PairsOptions) and self.options.top:
             return  # only the nearest of each vector become pairs
-        if listed and identical > MAX_IDENTICAL:
-            raise OptionError(
-                f"identical documents alone make {identical:,} pairs, more than {MAX_IDENTICAL:,}; "
-                "--identical link pairs each copy with its first appearance only"
-            )
+        if listed:
+            refuse_many_identical(identical, "documents")
 
     def plan(self, corpus: Corpus, unique: Copies) -> SimilarityJoin:
         """Use the plan by which sets were sketched, or make one from the items in memory."""
@@ -246,6 +243,15 @@ class LocalRun(Run):
         except OSError as error:
             raise cannot_write(path, error) from error
         return path
+
+
+def refuse_many_identical(identical: int, items: str) -> None:
+    """Refuse more pairs of identical items than a user can want."""
+    if identical > MAX_IDENTICAL:
+        raise OptionError(
+            f"identical {items} alone make {identical:,} pairs, more than {MAX_IDENTICAL:,}; "
+            "--identical link pairs each copy with its first appearance only"
+        )
 
 
 def _stamp(part: Part) -> list[Any]:

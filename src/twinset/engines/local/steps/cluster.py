@@ -19,7 +19,6 @@ from twinset.engines.local.steps.sketch import UNREADABLE
 from twinset.options import DedupOptions
 from twinset.options.keep_rules import RuleChain
 from twinset.schema import Numbers
-from twinset.system.arrays import pair_words
 from twinset.system.scratch import Spool
 
 if TYPE_CHECKING:
@@ -112,16 +111,20 @@ def grouped(corpus: Corpus, copies: Copies, pairs: Spool, rank: Numbers, method:
 
 def with_reasons(clusters: Clusters, join: SimilarityJoin) -> Clusters:
     """Compute the overlap of each removed content with the kept one, which may not be a pair in a component."""
-    copies, folder = join.copies, join.work.state.scratch
-    scratch, out = (Spool(folder / name, "<u4", columns) for name, columns in (("apart", 2), ("why", 3)))
-    differs = clusters.removed & (copies.first[clusters.kept_by] != copies.first)
-    ours, theirs = copies.first[differs], copies.first[clusters.kept_by[differs]]
-    scratch.append(np.unique(np.sort(np.stack([ours, theirs], axis=1), axis=1), axis=0))
-    join.measure_all(scratch, out)
-    rows = out.all()
-    words = pair_words(rows[:, 0], rows[:, 1])
-    order = np.argsort(words)
-    wanted = pair_words(np.minimum(ours, theirs), np.maximum(ours, theirs))
+    first = join.copies.first
+    differs = clusters.removed & (first[clusters.kept_by] != first)
     shared = clusters.shared.copy()
-    shared[differs] = rows[order[np.searchsorted(words[order], wanted)], 2]
+    shared[differs] = measure_pairs(join, first[differs], first[clusters.kept_by[differs]])
     return Clusters(clusters.kept_by, shared, clusters.kept, clusters.removed)
+
+
+def measure_pairs(join: SimilarityJoin, lefts: Numbers, rights: Numbers) -> Numbers:
+    """Return the code of each pair of distinct contents, however dissimilar."""
+    folder = join.work.state.scratch
+    candidates, measured = (Spool(folder / name, "<u4", columns) for name, columns in (("apart", 2), ("why", 3)))
+    pairs, inverse = np.unique(np.sort(np.stack([lefts, rights], axis=1), axis=1), axis=0, return_inverse=True)
+    candidates.append(pairs)
+    join.measure_all(candidates, measured)
+    rows = measured.all()
+    codes: Numbers = rows[np.lexsort((rows[:, 1], rows[:, 0])), 2][inverse.reshape(-1)]
+    return codes

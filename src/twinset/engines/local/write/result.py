@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,9 @@ from twinset.engines.local.copies import Copies, expanded
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.joins.base import Candidates, SimilarityJoin
 from twinset.engines.local.sort_pairs import Rows, sorted_portions
-from twinset.engines.local.steps.cluster import Clusters
+from twinset.engines.local.steps.cluster import Clusters, Flags
 from twinset.engines.local.steps.top_pairs import most_similar
+from twinset.engines.local.threads import Threads
 from twinset.engines.local.write.summary import dedup_summary, pairs_summary, seal_summary, write_summary
 from twinset.engines.local.write.tables import ResultTables, move_to_output, write_kept, write_sources
 from twinset.options import DedupOptions, PairsOptions
@@ -67,7 +68,7 @@ def write_result(
     summary = dedup_summary(run, tables, join.plan, count, candidates, audit, clusters, about)
     if output is None:
         stored = {path.stem: pq.read_table(path, memory_map=False) for path in draft.glob("*.parquet")}
-        kept = join_tables(kept_tables(run, tables.corpus, clusters))
+        kept = join_tables(read_kept_rows(tables.corpus, run.threads, range(run.against), clusters.kept))
         return Output(summary, join.plan, None, {**stored, "kept": kept})
     summary = seal_summary(draft, summary)
     write_summary(draft / "summary.json", summary)
@@ -135,14 +136,13 @@ def _write_tables(run: LocalRun, tables: ResultTables, clusters: Clusters, pairs
     return count
 
 
-def kept_tables(run: LocalRun, corpus: Corpus, clusters: Clusters) -> list[pa.Table]:
-    """Read the kept rows of every source, as tables."""
+def read_kept_rows(corpus: Corpus, threads: Threads, parts: Iterable[int], kept: Flags) -> list[pa.Table]:
+    """Read the kept rows of some parts, as tables."""
     tables = []
-    for number in range(run.against):
-        taking = run.parts[number].taking()
-        read = corpus.read(run.threads, lambda span, block: block, whole=True, parts=range(number, number + 1))
-        for span, block in read:
-            taking.write(block, clusters.kept[span.documents])
+    for number in parts:
+        taking = corpus.parts[number].taking()
+        for span, block in corpus.read(threads, lambda span, block: block, whole=True, parts=range(number, number + 1)):
+            taking.write(block, kept[span.documents])
         tables += taking.tables()
     return tables
 

@@ -213,18 +213,18 @@ def write_sources(corpus: Corpus, path: Path, against: int, digests: list[Future
         file.write(pa.Table.from_pylist(listed, schema=SOURCES))
 
 
-def check_output(output: Path | None, force: bool) -> None:
-    """Refuse to write a result over something else."""
+def check_output(
+    output: Path | None, force: bool, marker: str = "summary.json", kind: str = "a result of an earlier run"
+) -> None:
+    """Refuse to write a folder over something else; `marker` is a file of every folder that may be replaced."""
     if output is None:
         return
     if output.exists() and not force:
         raise OutputError(f"{output} exists; choose another output, or replace it with --force")
     if output.exists() and not output.is_dir():
         raise OutputError(f"{output} is a file, and the output is a folder; choose another output")
-    if output.exists() and any(output.iterdir()) and not (output / "summary.json").is_file():
-        raise OutputError(
-            f"{output} is not a result of an earlier run, so --force does not replace it; choose another output"
-        )
+    if output.exists() and any(output.iterdir()) and not (output / marker).is_file():
+        raise OutputError(f"{output} is not {kind}, so --force does not replace it; choose another output")
 
 
 def move_to_output(draft: Path, output: Path, aside: Path) -> None:
