@@ -22,7 +22,7 @@ def test_an_output_that_exists_is_refused_and_untouched(tmp_path: Path, source: 
     twinset("dedup", source, "-o", out).refused(str(out), "--force")
     assert [path.name for path in out.iterdir()] == ["mine.txt"]
     assert not Path(f"{out}{STATE}").exists()
-    twinset("dedup", source, "-o", out, "--force").refused(str(out), "no result of an earlier run")
+    twinset("dedup", source, "-o", out, "--force").refused(str(out), "not a result of an earlier run")
     assert [path.name for path in out.iterdir()] == ["mine.txt"]
 
 

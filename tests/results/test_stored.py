@@ -16,7 +16,7 @@ import twinset
 from twinset.engines.local.copies import SAME
 from twinset.engines.local.threads import Threads
 from twinset.results.recut_corpus import StoredCorpus
-from twinset.results.recut_options import leaving
+from twinset.results.recut_options import limit_for_rows
 from twinset.results.recut_pairs import StoredPairs
 from twinset.results.stored import StoredResult
 
@@ -214,7 +214,7 @@ def test_scored_pairs_do_not_depend_on_what_is_held_in_memory(tmp_path: Path) ->
         scored = StoredPairs(recorded, corpus.copies(), folder, limit)
         near = scored.near(0.8).all().tolist()
         found.append((near, scored.steps.tolist(), scored.rows.all().tolist()))
-        places = scored.places_of(np.array([0, 0], np.uint32), np.array([1, 5], np.uint32))
+        places = scored.rows_of(np.array([0, 0], np.uint32), np.array([1, 5], np.uint32))
         assert places[1] == SAME
         scores = {name: values.tolist() for name, values in scored.scores(places[:1]).items()}
         assert scores == {"similarity": [29 / 30], "left_in_right": [1.0], "right_in_left": [29 / 30]}
@@ -227,11 +227,11 @@ def test_the_nearest_number_of_rows_wins_and_the_threshold_is_short() -> None:
     levels = np.array([0.5, 0.5001, 0.58823529, 0.7, 0.93333333333, 1.0])
     counts = dict(zip(levels.tolist(), [10, 20, 40, 41, 80, 90], strict=True))
     asked = {10: 0.5, 14: 0.5, 16: 0.5001, 20: 0.5001, 31: 0.55, 41: 0.6, 60: 0.6, 62: 0.8, 90: 1.0}
-    found = {rows: leaving(rows, levels, counts.__getitem__) for rows in asked}
+    found = {rows: limit_for_rows(rows, levels, counts.__getitem__) for rows in asked}
     assert {rows: counts[min(level for level in levels if level >= found[rows])] for rows in asked} == {
         10: 10, 14: 10, 16: 20, 20: 20, 31: 40, 41: 41, 60: 41, 62: 80, 90: 90
     }  # fmt: skip
     assert all(len(str(threshold)) <= 6 for threshold in found.values())
     for rows in (9, 91):
         with pytest.raises(twinset.OptionError, match="leave 10 to 90"):
-            leaving(rows, levels, counts.__getitem__)
+            limit_for_rows(rows, levels, counts.__getitem__)

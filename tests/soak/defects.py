@@ -58,7 +58,7 @@ BATCHES = [
         f"{_SIZES}::test_adding_more_documents_than_one_chunk_again",
     ),
     Defect(
-        "engines/local/write/results.py",
+        "engines/local/write/tables.py",
         "removed[start : start + batch_sizes.TABLE_ROWS]",
         "removed[start : start + batch_sizes.TABLE_ROWS - 1]",
         f"{_SIZES}::test_every_document_of_a_result_has_a_row",
@@ -85,7 +85,7 @@ BATCHES = [
 
 RESULTS = [
     Defect(
-        "engines/local/write/results.py",
+        "engines/local/write/tables.py",
         "enumerate(corpus.parts[:own_parts])",
         "enumerate(corpus.parts)",
         "tests/jobs/test_dedup_against.py",

@@ -1,10 +1,10 @@
-"""The folder in which compiled kernels are cached.
+"""The cache folder of compiled kernels.
 
-Numba checks one source file only and so misses a change in a kernel that another file calls. Each module of kernels
-therefore has a folder of its own, named by a digest of everything that decides its machine code: its source, the
-sources of the kernels it uses, the versions, the processor and Numba's settings.
+Numba checks one source file only, and so misses changes of kernels in other files. Each module of kernels therefore has
+its own folder, named by a digest of everything that determines its machine code: its source, the sources of the kernels
+it uses, the versions, the processor and Numba's settings.
 
-Numba unpickles what it finds in its cache: whoever can write there can run code. The folder is used only if it
+Numba unpickles files of its cache: anyone who can write there can run code. The folder is used only if it
 belongs to the user and nobody else has any permission on it. Otherwise kernels are compiled in every process, and a
 `CacheWarning` says why.
 """
@@ -35,9 +35,8 @@ _MARK = ".cached"
 class KernelCache:
     """The cache folder of one module of kernels.
 
-    Numba alone knows its files; an empty file for each kernel says that Numba has cached it. One that is lost, or left
-    without Numba's file, costs a compilation and nothing else. Processes may work in one folder at the same time:
-    Numba moves whole files into place.
+    Only Numba knows its files; an empty marker file for each kernel says that Numba has cached it. A lost marker costs
+    one compilation, and so does one without Numba's file. Processes can share a folder: Numba moves whole files.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -55,7 +54,7 @@ class KernelCache:
 
 @cache
 def open_cache(path: Path) -> KernelCache | None:
-    """Open the cache of a module of kernels; None where there is no folder that may be used."""
+    """Open the cache of a module of kernels; None if no folder is usable."""
     root = _root()
     if root is None:
         return None
@@ -69,7 +68,7 @@ def open_cache(path: Path) -> KernelCache | None:
 
 
 def digest(path: Path) -> str:
-    """Name everything that decides the machine code of a module of kernels."""
+    """Return a digest of everything that determines the machine code of a module of kernels."""
     found = hashlib.sha256((_PACKAGE / "compiled" / "__init__.py").read_bytes())
     for _, source in sorted(sources(path, {}).items()):
         found.update(source)
@@ -78,7 +77,7 @@ def digest(path: Path) -> str:
 
 
 def sources(path: Path, found: dict[Path, bytes]) -> dict[Path, bytes]:
-    """Read the source of a module of kernels and of those that it uses."""
+    """Read the source of a module of kernels and of the modules that it uses."""
     if path not in found:
         found[path] = path.read_bytes()
         for name in _USED.findall(found[path]):
@@ -88,18 +87,18 @@ def sources(path: Path, found: dict[Path, bytes]) -> dict[Path, bytes]:
 
 @cache
 def _machine() -> tuple[object, ...]:
-    """Give versions, processor and Numba's settings: bounds checks, for one, are compiled into a kernel."""
+    """Return versions, processor and Numba's settings, which affect the machine code."""
     settings: Any = numba.config  # Numba's types do not know its attributes
-    given = sorted(
+    variables = sorted(
         (name, value) for name, value in os.environ.items() if name.startswith("NUMBA_") and name != "NUMBA_CACHE_DIR"
     )
     processor = llvm.get_host_cpu_name(), sorted(llvm.get_host_cpu_features().items())
-    return numba.__version__, sys.version, sys.implementation.cache_tag, processor, given, settings.BOUNDSCHECK
+    return numba.__version__, sys.version, sys.implementation.cache_tag, processor, variables, settings.BOUNDSCHECK
 
 
 @cache
 def _root() -> Path | None:
-    """Give the user's folder for the kernels of all modules, made if need be; None, with a warning, if unusable."""
+    """Return the user's cache folder, made if needed; None, with a warning, if unusable."""
     base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or _home_cache()
     if base is None:
         _warn(Path("~/.cache"), "there is no home folder")
@@ -124,30 +123,30 @@ def _home_cache() -> str | None:
 
 
 def _make_private(folder: Path) -> None:
-    """Make a folder, and those above it that are missing, for the user alone; raise `OSError` if others may enter."""
+    """Make a folder and its missing parents for the user only; raise `OSError` if others have access."""
     for missing in reversed([one for one in (folder, *folder.parents) if not os.path.lexists(one)]):
-        with suppress(FileExistsError):  # made by another process just now; it is checked below
+        with suppress(FileExistsError):  # made by another process; it is checked below
             os.mkdir(missing, 0o700)
-    about = os.lstat(folder)
-    if not stat.S_ISDIR(about.st_mode):
+    info = os.lstat(folder)
+    if not stat.S_ISDIR(info.st_mode):
         raise OSError("it is a link or a file, not a folder")
-    if about.st_uid != os.geteuid():
+    if info.st_uid != os.geteuid():
         raise OSError("it belongs to another user")
-    if about.st_mode & 0o077:
-        raise OSError(f"other users have permissions on it (mode {stat.S_IMODE(about.st_mode):04o}, not 0700)")
+    if info.st_mode & 0o077:
+        raise OSError(f"other users have permissions on it (mode {stat.S_IMODE(info.st_mode):04o}, not 0700)")
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         raise OSError("it cannot be written to")
-    for above in folder.parents:
-        mode = os.lstat(above).st_mode
+    for parent in folder.parents:
+        mode = os.lstat(parent).st_mode
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-            raise OSError(f"every user may replace it, since {above} is open to all")
+            raise OSError(f"every user may replace it, since {parent} is open to all")
 
 
 _warned = False
 
 
 def _warn(folder: Path, reason: str) -> None:
-    """Warn once in a process: what one module meets, all do."""
+    """Warn once per process: the reason is the same for all modules."""
     global _warned
     if not _warned:
         _warned = True

@@ -1,1 +1,1 @@
-"""Where the steps run: here, one machine with threads, a memory budget and state to go on from."""
+"""Engines, which carry out the steps of a run; `local` uses one machine with threads."""

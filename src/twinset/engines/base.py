@@ -1,8 +1,7 @@
-"""The contract of an engine: what the pipeline asks of a run, step by step.
+"""The contract of an engine.
 
-The pipeline says which step follows which. An engine says where documents, sketches and pairs live, and how they are
-spilled, shuffled and retried. What passes between two steps belongs to the engine: the pipeline hands it on and never
-looks inside.
+The pipeline decides the order of the steps. An engine decides where documents, sketches and pairs are stored. The
+values passed between two steps belong to the engine; the pipeline never looks inside them.
 """
 
 from __future__ import annotations
@@ -23,31 +22,31 @@ __all__ = ["Audit", "Candidates", "Clusters", "Corpus", "Engine", "IndexBeside",
            "Pairs", "Run", "Tables", "Unique"]  # fmt: skip
 
 Corpus: TypeAlias = Any
-"""The documents of a run: what was read of each, and its sketch where its kind has one."""
+"""The documents of a run, with their sketches if their kind has any."""
 Unique: TypeAlias = Any
-"""Documents by content: identical ones together, represented by the first."""
+"""Documents grouped by content; the first of each group represents it."""
 Join: TypeAlias = Any
-"""A plan, and what carries it out for one kind of item: candidates, exact scores, audit."""
+"""A similarity join for one kind of item: its plan, candidates, exact scores and audit."""
 Candidates: TypeAlias = Any
 """Pairs of distinct contents that may reach the threshold."""
 Pairs: TypeAlias = Any
-"""Pairs of distinct contents that do reach it."""
+"""Pairs of distinct contents that reach the threshold."""
 Audit: TypeAlias = Any
-"""Which pairs of a sample were found and which were missed; None where no audit was asked for."""
+"""The pairs of a sample that were found and missed; None without an audit."""
 Matches: TypeAlias = Any
-"""For each document the most similar one of an index; None without an index."""
+"""The most similar document of an index for each document; None without an index."""
 Clusters: TypeAlias = Any
-"""Which documents are kept, and because of which one each other document is removed."""
+"""The kept documents, and for each removed document the kept one that replaces it."""
 Tables: TypeAlias = Any
-"""What names documents and scores pairs for the tables of a result."""
+"""Ids and scores for the tables of a result."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a run is to do.
+    """The sources, options and output of a run.
 
-    `own_files` are files of an index: no sources, and not to be replaced. With `whole_rows` whole rows are kept while
-    they fit in memory, for a job that writes them again.
+    `own_files` are the files of an index: they are neither read as sources nor replaced. `whole_rows` keeps whole rows
+    while they fit in memory, for a job that writes them.
     """
 
     sources: tuple[object, ...]
@@ -61,7 +60,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Output:
-    """What a run hands over: the summary, the plan, and the tables unless they were written to `path`."""
+    """The result of a run: its summary, its plan, and its tables unless they were written to `path`."""
 
     summary: dict[str, Any]
     plan: Any
@@ -70,7 +69,7 @@ class Output:
 
 
 class Run(ABC):
-    """One run of an engine. Used with `with`; the pipeline calls its steps in the order in which they stand here."""
+    """One run of an engine, a context manager. The pipeline calls its steps in the order below."""
 
     @abstractmethod
     def __enter__(self) -> Self: ...
@@ -82,11 +81,11 @@ class Run(ABC):
 
     @abstractmethod
     def outline(self) -> dict[str, Any]:
-        """Say what would be read and planned; nothing but heads and footers is read."""
+        """Describe what would be read and planned; only headers and footers are read."""
 
     @abstractmethod
     def read(self) -> Corpus:
-        """Documents → shingles → sketches: every document is read once."""
+        """Read every document once: documents → shingles → sketches."""
 
     @abstractmethod
     def collapse(self, corpus: Corpus) -> Unique:
@@ -94,15 +93,15 @@ class Run(ABC):
 
     @abstractmethod
     def plan(self, corpus: Corpus, unique: Unique) -> Join:
-        """Decide how items are joined: for sets by the options alone, for other kinds from the items."""
+        """Plan the join: for sets from the options alone, for other kinds from the items."""
 
     @abstractmethod
     def candidates(self, join: Join) -> Candidates:
-        """Sketches → candidates."""
+        """Find candidates from sketches."""
 
     @abstractmethod
     def verify(self, join: Join, candidates: Candidates) -> Pairs:
-        """Candidates → pairs, exactly."""
+        """Compare candidates exactly."""
 
     @abstractmethod
     def audit(self, join: Join, pairs: Pairs, candidates: Candidates) -> Audit:
@@ -110,42 +109,42 @@ class Run(ABC):
 
     @abstractmethod
     def cluster(self, join: Join, pairs: Pairs, matches: Matches) -> Clusters:
-        """Pairs → clusters; what matches a document of an index is removed because of it."""
+        """Cluster pairs; documents that match one of the index are removed."""
 
     @abstractmethod
     def tables(self, join: Join, matches: Matches) -> Tables:
-        """Name documents and score pairs."""
+        """Prepare ids and scores for the tables."""
 
     @abstractmethod
     def write_pairs(self, join: Join, pairs: Pairs, candidates: Candidates, audit: Audit) -> Output:
-        """Write the pairs of documents, and put the file in its place."""
+        """Write the pairs of documents to the output file."""
 
     @abstractmethod
     def write_result(
         self, join: Join, tables: Tables, pairs: Pairs, candidates: Candidates, audit: Audit, clusters: Clusters,
         matches: Matches, index: IndexBeside | None,
     ) -> Output:  # fmt: skip
-        """Write clean data and a reason for every removal, and put the folder in its place."""
+        """Write clean data and a reason for every removal to the output folder."""
 
 
 class Engine(Protocol):
-    """Where runs happen."""
+    """Opens runs."""
 
     def open(self, job: Job) -> Run:
         """Open the sources of a job; nothing is read yet."""
 
 
 class IndexBeside(Protocol):
-    """An index beside a run: new documents are compared with it, and those kept are added to it."""
+    """An index used by a run: documents are compared with it, and kept ones are added to it."""
 
     def match(self, corpus: Corpus, unique: Unique) -> Matches:
-        """Find the most similar document of the index for each distinct content; from here on it is locked."""
+        """Lock the index and find its most similar document for each distinct content."""
 
     def add(self, tables: Tables, clusters: Clusters) -> None:
-        """Put the kept documents into the index, in a transaction that `commit` ends."""
+        """Add the kept documents to the index in a transaction that `commit` ends."""
 
     def summary(self, matched: int) -> dict[str, Any]:
-        """What a summary says of the index; `matched` documents were removed because of it."""
+        """Describe the index for the summary; `matched` documents were removed because of it."""
 
     def commit(self, output: Path | None) -> None:
-        """Commit, once the result is in its place."""
+        """Commit the transaction once the result is written."""

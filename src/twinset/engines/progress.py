@@ -1,35 +1,35 @@
-"""What a run tells while it works."""
+"""Report the progress of a run."""
 
 from typing import Protocol
 
 
 class Progress(Protocol):
-    """Told of each stage as it begins, of what was done in it, and of things worth saying."""
+    """Receives stages, progress within them, and notes."""
 
     def stage(self, name: str, total: int | None, unit: str) -> None:
-        """A stage begins; `total` is how much there is to do, if that is known."""
+        """Begin a stage of `total` units, None if unknown."""
 
     def advance(self, n: int) -> None:
-        """So much more was done."""
+        """Report `n` more units as done."""
 
     def note(self, text: str) -> None:
-        """One line worth saying."""
+        """Show one line of text."""
 
     def close(self) -> None:
-        """The run is over."""
+        """End the report."""
 
 
 class Silent:
-    """Says nothing."""
+    """Ignores all reports."""
 
     def stage(self, name: str, total: int | None, unit: str) -> None:
-        """Nothing."""
+        """Ignore."""
 
     def advance(self, n: int) -> None:
-        """Nothing."""
+        """Ignore."""
 
     def note(self, text: str) -> None:
-        """Nothing."""
+        """Ignore."""
 
     def close(self) -> None:
-        """Nothing."""
+        """Ignore."""

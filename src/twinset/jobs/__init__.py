@@ -1,1 +1,1 @@
-"""The jobs a user can ask for: one file for each public function."""
+"""The jobs of the package: one file for each public function."""

@@ -1,4 +1,4 @@
-"""What sketching gives back: rows by id, in a file or in memory; and SimHash codes."""
+"""Results of sketching: rows by id, in a file or in memory; and SimHash codes."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from twinset.errors import UnknownIdError
 
 @dataclass(frozen=True)
 class Estimate:
-    """A similarity told from two sketches, by how much it may be off (one standard error), and whether it is exact."""
+    """A similarity estimated from two sketches, its standard error, and whether it is exact."""
 
     similarity: float
     standard_error: float
     exact: bool
 
 
-class Kept(ABC):
-    """What was made, by id: in a file, or in memory."""
+class RowsById(ABC):
+    """Sketches or codes by id, in a file or in memory."""
 
     def __init__(self, scheme: Any, summary: dict[str, Any], path: Path | None, table: pa.Table | None) -> None:
         self.scheme, self.summary, self.path, self._table = scheme, summary, path, table
@@ -39,13 +39,13 @@ class Kept(ABC):
 
     @abstractmethod
     def _read(self) -> pa.Table:
-        """All rows of the file."""
+        """Read all rows of the file."""
 
     @property
     def ids(self) -> list[str]:
         """The ids, in order."""
-        found: list[str] = self.table["id"].to_pylist()
-        return found
+        ids: list[str] = self.table["id"].to_pylist()
+        return ids
 
     def __len__(self) -> int:
         return int(self.table.num_rows if self._table is not None else self.summary["sketches"])
@@ -55,21 +55,18 @@ class Kept(ABC):
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns, with what the rows are in their metadata."""
+        """The columns, with the scheme in their metadata."""
         return self.scheme.schema
 
-    def _few(self, *ids: str) -> pa.Table:
-        """The rows of some ids."""
-        places = []
-        for id in ids:
-            place = pc.index(self.table["id"], pa.scalar(id, pa.string())).as_py()
-            if place < 0:
-                raise UnknownIdError(f"there is no sketch with the id {id!r}")
-            places.append(place)
-        return self.table.take(pa.array(places)).combine_chunks()
+    def _take_rows(self, *ids: str) -> pa.Table:
+        """Return the rows of some ids."""
+        rows = [pc.index(self.table["id"], pa.scalar(id, pa.string())).as_py() for id in ids]
+        if -1 in rows:
+            raise UnknownIdError(f"there is no sketch with the id {ids[rows.index(-1)]!r}")
+        return self.table.take(pa.array(rows)).combine_chunks()
 
 
-class SimHashes(Kept):
+class SimHashes(RowsById):
     """SimHash codes by id: `.table` (Arrow: id, code, shingles), `.summary`, `.path`; made by `twinset.sketch`.
 
     Examples
@@ -88,7 +85,7 @@ class SimHashes(Kept):
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> SimHashes:
-        """Open a file that was written by `twinset.sketch` or ``twinset sketch``, with ``--sketch simhash``.
+        """Open a file written by `twinset.sketch` or ``twinset sketch`` with ``--sketch simhash``.
 
         Examples
         --------
@@ -102,7 +99,7 @@ class SimHashes(Kept):
 
     def _read(self) -> pa.Table:
         if self.path is None:
-            raise LookupError("codes without a file have their table")
+            raise LookupError("codes without a file are in memory")
         return CodeSource(self.path).table()
 
     def estimate(self, left: str, right: str) -> Estimate:
@@ -116,7 +113,7 @@ class SimHashes(Kept):
         Returns
         -------
         Estimate
-            The cosine and its standard error; where one of the two is empty, 0, which is exact.
+            The cosine and its standard error; 0, which is exact, if one item is empty.
 
         Examples
         --------
@@ -125,14 +122,14 @@ class SimHashes(Kept):
         >>> made.estimate("a", "b").similarity
         1.0
         """
-        codes = [_number(code) for code in self._few(left, right)["code"].to_pylist()]
+        codes = [_number(code) for code in self._take_rows(left, right)["code"].to_pylist()]
         if None in codes:
             return Estimate(0.0, 0.0, True)
         bits = self.scheme.bits
-        differing = (codes[0] ^ codes[1]).bit_count()
-        likely = (differing + 0.5) / (bits + 1.0)  # so that equal codes have an error too
-        error = math.pi * math.sin(math.pi * likely) * math.sqrt(likely * (1.0 - likely) / bits)
-        return Estimate(math.cos(math.pi * differing / bits), error, False)
+        n_differing = (codes[0] ^ codes[1]).bit_count()
+        share = (n_differing + 0.5) / (bits + 1.0)  # gives equal codes an error, too
+        error = math.pi * math.sin(math.pi * share) * math.sqrt(share * (1.0 - share) / bits)
+        return Estimate(math.cos(math.pi * n_differing / bits), error, False)
 
     def __repr__(self) -> str:
         weights = "unweighted" if self.scheme.weights == "none" else f"by {self.scheme.weights}"

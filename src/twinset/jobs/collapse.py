@@ -1,4 +1,4 @@
-"""Search results with near-duplicates folded: a ranked list in, the same ranking out, each result with its count."""
+"""Fold near-duplicates in search results: a ranked list in, the same ranking out, each result with its count."""
 
 from __future__ import annotations
 
@@ -23,24 +23,18 @@ from twinset.pairs.sets import Sets, scores
 from twinset.schema import Numbers
 from twinset.shingles.texts import shingle
 
+_FOLDED = pa.list_(pa.struct([pa.field("place", pa.int64()), pa.field("similarity", pa.float64())]))
 ADDED = pa.schema(
-    [
-        pa.field("count", pa.int64(), nullable=False),
-        pa.field(
-            "folded",
-            pa.list_(pa.struct([pa.field("place", pa.int64()), pa.field("similarity", pa.float64())])),
-            nullable=False,
-        ),
-    ]
+    [pa.field("count", pa.int64(), nullable=False), pa.field("folded", _FOLDED, nullable=False)]
 )
-"""The columns that a table of results is given."""
+"""The columns added to a table of results."""
 
 _TEXTS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 
 
 @dataclass(frozen=True)
 class Folded:
-    """A result that is folded under another: its place in the ranking, from 0, and the exact similarity of the two."""
+    """A result folded under another: its place in the ranking, from 0, and the exact similarity of the two."""
 
     item: Any
     place: int
@@ -49,7 +43,7 @@ class Folded:
 
 @dataclass(frozen=True)
 class Group:
-    """A result that is shown, its place in the ranking, from 0, and what is folded under it, in the same order."""
+    """A shown result, its place in the ranking, from 0, and the results folded under it, in order."""
 
     first: Any
     place: int
@@ -57,7 +51,7 @@ class Group:
 
     @property
     def count(self) -> int:
-        """How many results it stands for, itself included."""
+        """The number of results in the group, itself included."""
         return 1 + len(self.folded)
 
 
@@ -67,12 +61,12 @@ class Collapsed:
     Attributes
     ----------
     results
-        What is shown: the same objects in the same order. Of a table, those rows as an Arrow table with the columns
+        The shown results: the same objects in the same order. For a table, an Arrow table with the additional columns
         `count` and `folded`, a list of `place` and `similarity`.
     counts
-        For each of them how many results it stands for, itself included; they sum up to all that were given.
+        The size of the group of each, itself included; they sum up to the number of all results.
     groups
-        For each of them a `Group`: `.first`, `.folded` and `.count`. Items of a table are dictionaries.
+        A `Group` for each: `.first`, `.folded` and `.count`. Items of a table are dictionaries.
     """
 
     def __init__(self, items: list[Any] | pa.Table, leader: Numbers, similarity: npt.NDArray[np.float64]) -> None:
@@ -83,7 +77,7 @@ class Collapsed:
 
     @cached_property
     def results(self) -> Any:
-        """What is shown."""
+        """The shown results."""
         if not isinstance(self._items, pa.Table):
             return [self._items[place] for place in self._heads.tolist()]
         order = self._folded[np.argsort(self._leader[self._folded], kind="stable")]
@@ -97,19 +91,19 @@ class Collapsed:
 
     @cached_property
     def counts(self) -> list[int]:
-        """How many results each stands for."""
-        found: list[int] = np.bincount(self._leader, minlength=len(self._leader))[self._heads].tolist()
-        return found
+        """The group size of each shown result."""
+        counts: list[int] = np.bincount(self._leader, minlength=len(self._leader))[self._heads].tolist()
+        return counts
 
     @cached_property
     def groups(self) -> list[Group]:
-        """Each result that is shown, with those folded under it."""
+        """Each shown result, with those folded under it."""
         items = self._items.to_pylist() if isinstance(self._items, pa.Table) else self._items
-        under: dict[int, list[Folded]] = {place: [] for place in self._heads.tolist()}
+        groups: dict[int, list[Folded]] = {place: [] for place in self._heads.tolist()}
         for place in self._folded.tolist():
             folded = Folded(items[place], place, float(self._similarity[place]))
-            under[int(self._leader[place])].append(folded)
-        return [Group(items[place], place, tuple(folded)) for place, folded in under.items()]
+            groups[int(self._leader[place])].append(folded)
+        return [Group(items[place], place, tuple(folded)) for place, folded in groups.items()]
 
     def __len__(self) -> int:
         return len(self._heads)
@@ -124,8 +118,8 @@ class Collapsed:
 def collapse(results: Any, **words: Any) -> Collapsed:
     """Fold near-duplicates of a ranked list under their first appearance, and count them.
 
-    A result is folded under the first result of the ranking that is not folded itself and whose text is at least as
-    similar as the threshold, exactly. Empty texts are never folded.
+    A result is folded under the first result that is not folded itself and whose exact similarity reaches the
+    threshold. Empty texts are never folded.
 
     Parameters
     ----------
@@ -133,9 +127,9 @@ def collapse(results: Any, **words: Any) -> Collapsed:
         The ranking, best first: strings, mappings, objects of any kind (with a function as `text`), or a table with
         Arrow's PyCapsule interface, as pandas and Polars have.
     **words
-        `text`: the key or column that holds the text, or a function that takes a result and gives it; not looked at for
-        strings. `threshold`: least similarity of what is folded, 0.8. `seed`. And what is compared, by the words of
-        every other function: `shingle`, `bag`, `lowercase`, `nfc`, `squeeze`, `split`.
+        `text`: the key or column of the text, or a function that returns the text of a result; ignored for strings.
+        `threshold`: minimum similarity of folded results, 0.8. `seed`. And the options of shingling, as in other
+        functions: `shingle`, `bag`, `lowercase`, `nfc`, `squeeze`, `split`.
 
     Returns
     -------
@@ -154,18 +148,18 @@ def collapse(results: Any, **words: Any) -> Collapsed:
     (2, 0.9)
     """
     options = CollapseOptions.of(**words)
-    table = _table_of(results, options)
-    items = _items_of(results) if table is None else table
-    texts = _texts_of(items, options) if table is None else _column_of(table, options)
-    sets = _sets_of(texts, options)
-    leader, shared = fold(_ranked(sets, options.threshold), options.threshold)
+    table = _read_table(results, options)
+    items = _read_items(results) if table is None else table
+    texts = _read_texts(items, options) if table is None else _read_column(table, options)
+    sets = _shingle_texts(texts, options)
+    leader, shared = fold(_prefix_sets(sets, options.threshold), options.threshold)
     folded = np.flatnonzero(shared)
     similarity = np.ones(len(leader))
     similarity[folded] = scores(shared[folded], sets.sizes[folded], sets.sizes[leader[folded]])[0]
     return Collapsed(items, leader, similarity)
 
 
-def _items_of(results: Any) -> list[Any]:
+def _read_items(results: Any) -> list[Any]:
     if isinstance(results, (str, bytes, Mapping)) or not isinstance(results, Iterable):
         raise SourceError(
             f"a {type(results).__name__} is not a ranking: give a list of strings, mappings or other results, or a "
@@ -174,8 +168,8 @@ def _items_of(results: Any) -> list[Any]:
     return list(results)
 
 
-def _table_of(results: Any, options: CollapseOptions) -> pa.Table | None:
-    """The results as a table, if they are one; a series is a table of one column."""
+def _read_table(results: Any, options: CollapseOptions) -> pa.Table | None:
+    """Convert results to a table, if they are one; a series is a table of one column."""
     if not (hasattr(results, "__arrow_c_stream__") or hasattr(results, "__arrow_c_array__")):
         return None
     if not isinstance(options.text, str):
@@ -191,14 +185,14 @@ def _table_of(results: Any, options: CollapseOptions) -> pa.Table | None:
             raise SourceError(f"the table cannot be read: {error}", where="results") from error
 
 
-def _column_of(table: pa.Table, options: CollapseOptions) -> pa.Array:
-    """The texts of a table."""
+def _read_column(table: pa.Table, options: CollapseOptions) -> pa.Array:
+    """Return the texts of a table."""
     names = table.column_names
     if names.count(options.text) != 1:
         known = ", ".join(repr(name) for name in names[:30]) + (", …" if len(names) > 30 else "")
-        much = "no" if options.text not in names else "more than one"
+        how_many = "no" if options.text not in names else "more than one"
         raise ColumnError(
-            f"there is {much} column {options.text!r}; the columns are {known or 'none'}: name one with text=",
+            f"there is {how_many} column {options.text!r}; the columns are {known or 'none'}: name one with text=",
             where="results",
         )
     for name in ADDED.names:
@@ -211,23 +205,21 @@ def _column_of(table: pa.Table, options: CollapseOptions) -> pa.Array:
             "another with text=",
             where="results",
         )
-    return _short_enough(texts)
+    return _refuse_long(texts)
 
 
-def _texts_of(items: list[Any], options: CollapseOptions) -> pa.Array:
-    """The texts of results that are Python's."""
+def _read_texts(items: list[Any], options: CollapseOptions) -> pa.Array:
+    """Return the texts of Python objects."""
     text = options.text
     if callable(text):
         values = [text(item) for item in items]
     else:
-        values = [
-            item if isinstance(item, str) else _value(item, place, text) for place, item in enumerate(items)
-        ]
+        values = [item if isinstance(item, str) else _value(item, place, text) for place, item in enumerate(items)]
     try:
-        return _short_enough(pa.array(values, pa.large_string()))
+        return _refuse_long(pa.array(values, pa.large_string()))
     except (pa.ArrowException, UnicodeEncodeError):
-        encoded = [_encoded(value, place) for place, value in enumerate(values)]
-        return _short_enough(pa.array(encoded, pa.large_binary()))
+        encoded = [_encode(value, place) for place, value in enumerate(values)]
+        return _refuse_long(pa.array(encoded, pa.large_binary()))
 
 
 def _value(item: Any, place: int, key: str) -> Any:
@@ -248,8 +240,8 @@ def _value(item: Any, place: int, key: str) -> Any:
     return item[key]
 
 
-def _encoded(value: Any, place: int) -> bytes | None:
-    """A text as bytes; the error says which is none."""
+def _encode(value: Any, place: int) -> bytes | None:
+    """Encode a text, or raise an error that names its place."""
     if value is None or isinstance(value, bytes):
         return value
     if not isinstance(value, str):
@@ -267,7 +259,7 @@ def _encoded(value: Any, place: int) -> bytes | None:
         ) from error
 
 
-def _short_enough(texts: pa.Array) -> pa.Array:
+def _refuse_long(texts: pa.Array) -> pa.Array:
     if texts.nbytes > MAX_ROW_BYTES:
         lengths = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False)
         if lengths.max(initial=0) > MAX_ROW_BYTES:
@@ -278,16 +270,16 @@ def _short_enough(texts: pa.Array) -> pa.Array:
     return texts
 
 
-def _sets_of(texts: pa.Array, options: CollapseOptions) -> Sets:
-    """The shingle sets of the texts, in their order."""
+def _shingle_texts(texts: pa.Array, options: CollapseOptions) -> Sets:
+    """Return the shingle sets of the texts, in order."""
     starts, sizes = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.uint32)
     hashes = [np.empty(0, np.uint64)]
     total = 0
     for ready in normalize(texts, lowercase=options.lowercase, nfc=options.nfc).texts:
         for portion in shingle(ready, options, options.seed):
             sets = Sets.with_room(np.diff(portion.offsets))
-            places = np.arange(len(portion.rows))
-            sets.fill(portion, places, places)
+            rows = np.arange(len(portion.rows))
+            sets.fill(portion, rows, rows)
             starts[portion.rows] = sets.starts[:-1] + total
             sizes[portion.rows] = sets.sizes
             hashes.append(sets.hashes)
@@ -295,13 +287,13 @@ def _sets_of(texts: pa.Array, options: CollapseOptions) -> Sets:
     return Sets(np.concatenate(hashes), starts, sizes)
 
 
-def _ranked(sets: Sets, threshold: float) -> RankedSets:
-    """The sets with their prefixes and bitmaps."""
+def _prefix_sets(sets: Sets, threshold: float) -> RankedSets:
+    """Compute the prefixes and bitmaps of sets."""
     hashes, starts, sizes = sets.hashes, sets.starts, sets.sizes
-    apart = np.zeros(len(sizes), np.uint64)
+    salts = np.zeros(len(sizes), np.uint64)
     frequencies = prefix.Frequencies.for_tokens(len(hashes))
-    frequencies.add(hashes, starts, sizes, apart)
-    alone, counts, _, keys = prefix.prefixes(frequencies, hashes, starts, sizes, apart, threshold)
+    frequencies.add(hashes, starts, sizes, salts)
+    alone, counts, _, keys = prefix.prefixes(frequencies, hashes, starts, sizes, salts, threshold)
     return RankedSets(
         hashes=hashes,
         starts=starts,

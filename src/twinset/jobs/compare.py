@@ -1,4 +1,4 @@
-"""Two texts, exactly, and what a sketch would have said of them."""
+"""Compare two texts exactly, and estimate their similarity from sketches."""
 
 import errno
 import os
@@ -29,7 +29,7 @@ def compare(left: str, right: str, **words: Any) -> Comparison:
     left, right
         The texts.
     **words
-        The options of `twinset compare`, by the same words.
+        The options of `twinset compare`, as keyword arguments.
 
     Returns
     -------
@@ -47,9 +47,9 @@ def compare(left: str, right: str, **words: Any) -> Comparison:
         texts = pa.array([left, right], pa.large_string())
     except UnicodeEncodeError as error:
         raise SourceError.half_a_pair("a text to compare", error) from error
-    ours, theirs = shingle_sets(texts, options, options.seed)
-    hashes = np.concatenate([ours, theirs])
-    both = Shingles(np.arange(2), np.array([0, len(ours), len(hashes)]), hashes)
+    left_hashes, right_hashes = shingle_sets(texts, options, options.seed)
+    hashes = np.concatenate([left_hashes, right_hashes])
+    both = Shingles(np.arange(2), np.array([0, len(left_hashes), len(hashes)]), hashes)
     sets = Sets.with_room(np.diff(both.offsets))
     sets.fill(both, np.arange(2), np.arange(2))
     shared = int(overlaps(sets, np.array([0], np.uint32), np.array([1], np.uint32), 0.0)[0])
@@ -75,16 +75,16 @@ def compare(left: str, right: str, **words: Any) -> Comparison:
 def text_of_file(path: str, encoding: str = "utf-8") -> str:
     """Read a file as one text, as a run reads the files of a folder.
 
-    It is unpacked where it is compressed, its byte-order mark is dropped, bytes that do not decode are replaced; what
-    is no text is refused.
+    Compressed files are unpacked, a byte-order mark is dropped, and undecodable bytes are replaced; files that are not
+    texts are refused.
     """
     try:
         size = os.stat(path).st_size
         if os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     except OSError as error:
-        said = (error.strerror or str(error)).lower()
-        raise SourceError(f"{said}; allowed: the path of a file that can be read", where=path) from error
+        why = (error.strerror or str(error)).lower()
+        raise SourceError(f"{why}; allowed: the path of a file that can be read", where=path) from error
     kind, codec = format_of(path)
     if reason := why_not_text(path, path, codec, ReadOptions.of(encoding=encoding)):
         table = f"a {kind} table, and two texts are compared"

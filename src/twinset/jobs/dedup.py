@@ -9,7 +9,7 @@ import twinset
 from twinset import pipeline
 from twinset.engines.base import Job
 from twinset.engines.local.run import LocalEngine
-from twinset.engines.local.write.tables import check_place
+from twinset.engines.local.write.tables import check_output
 from twinset.engines.progress import Progress, Silent
 from twinset.jobs.result import DedupResult
 from twinset.options import DedupOptions
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 def dedup(*sources: object, output: Any = None, progress: Progress | None = None, **options: Any) -> DedupResult:
-    """Remove near-duplicates, and say why for each.
+    """Remove near-duplicates, with a reason for each.
 
     Parameters
     ----------
     *sources
-        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface; of other kinds
+        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface; for other kinds
         of items lists and mappings of them, and NumPy arrays of vectors and codes.
     output
         A folder for the result; without it the tables are kept in memory.
     progress
-        An object that is told how far the run is.
+        Receives the progress of the run.
     **options
         The options of `twinset dedup`, as keyword arguments.
 
@@ -48,36 +48,36 @@ def dedup(*sources: object, output: Any = None, progress: Progress | None = None
     (['a', 'c'], ['a'])
     """
     checked = DedupOptions.of(**options)
-    place = Path(output) if output is not None else None
-    told = progress or Silent()
+    path = Path(output) if output is not None else None
+    reporter = progress or Silent()
     if checked.index is None:
-        check_place(place, checked.force)
-        job = Job(sources, checked, twinset.__version__, place, told, whole_rows=True)
+        check_output(path, checked.force)
+        job = Job(sources, checked, twinset.__version__, path, reporter, whole_rows=True)
         with LocalEngine().open(job) as run:
             return DedupResult.of(pipeline.dedup(run), sources, checked)
-    from twinset.index import dedup as beside  # a database and more: only where needed
+    from twinset.index import dedup as beside  # loads a database: only where needed
 
     with beside.open_index(checked.index) as index:
-        return _dedup_beside(index, sources, beside.dedup_options(options, index), place, told)
+        return _dedup_beside(index, sources, beside.dedup_options(options, index), path, reporter)
 
 
 def _dedup_beside(
-    index: Index, sources: tuple[object, ...], options: DedupOptions, place: Path | None, progress: Progress
+    index: Index, sources: tuple[object, ...], options: DedupOptions, path: Path | None, progress: Progress
 ) -> DedupResult:
-    """Compare with the documents of an index, too, and add to it what is kept."""
+    """Compare with the documents of an index, too, and add the kept documents to it."""
     from twinset.index.dedup import IndexedDedup
 
-    check_place(place, options.force)
-    job = Job(sources, options, twinset.__version__, place, progress, index.files, whole_rows=True)
+    check_output(path, options.force)
+    job = Job(sources, options, twinset.__version__, path, progress, index.files, whole_rows=True)
     with LocalEngine().open(job) as run, IndexedDedup(index, run) as indexed:
         progress.note(f"index {index.name}: {counted(len(index), 'document')}; plan: {run.sketching}")
         return DedupResult.of(pipeline.dedup(run, indexed), sources, options)
 
 
 def outline_dedup(sources: tuple[object, ...], options: DedupOptions, given: dict[str, Any]) -> dict[str, Any]:
-    """Say what `dedup` would read and plan; nothing but heads and footers is read.
+    """Describe what `dedup` would read and plan; only headers and footers are read.
 
-    `given` are the options that were given; an index has its own for all others.
+    `given` are the options of the user; an index has its own for all others.
     """
     if options.index is None:
         with LocalEngine().open(Job(sources, options, twinset.__version__)) as run:
@@ -85,7 +85,7 @@ def outline_dedup(sources: tuple[object, ...], options: DedupOptions, given: dic
     from twinset.index import dedup as beside
 
     with beside.open_index(options.index, read_only=True) as index:
-        settled = beside.dedup_options({**given, "index": options.index}, index)
+        merged = beside.dedup_options({**given, "index": options.index}, index)
         about = {"name": index.name, "documents": len(index)}
-        with LocalEngine().open(Job(sources, settled, twinset.__version__, own_files=index.files)) as run:
+        with LocalEngine().open(Job(sources, merged, twinset.__version__, own_files=index.files)) as run:
             return {"index": about, **run.outline()}

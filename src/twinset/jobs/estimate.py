@@ -1,4 +1,4 @@
-"""Pairs of sketches that were made before: estimates, without the documents."""
+"""Find pairs of existing sketches by estimated similarity, without the documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from twinset.engines.local.budget import peak_bytes
 from twinset.engines.local.copies import Copies, expanded
-from twinset.engines.local.run import MOST_IDENTICAL
+from twinset.engines.local.run import refuse_many_identical
 from twinset.engines.local.sketch_files.estimate import EstimateRun, check_words
 from twinset.engines.local.sort_pairs import Rows, sorted_portions
 from twinset.engines.local.steps import candidates
@@ -34,21 +34,21 @@ from twinset.system.scratch import Spool
 
 
 def are_sketches(sources: tuple[object, ...]) -> bool:
-    """Whether the sources are files of sketches; some of each is an error.
+    """Whether all sources are files of sketches; a mixture is an error.
 
     Examples
     --------
     >>> are_sketches((["a text"], "nothing-there.jsonl"))
     False
     """
-    found = [holds_sketches(one) for one in sources]
-    if any(found) and not all(found):
-        one, other = found.index(True), found.index(False)
+    holding = [holds_sketches(one) for one in sources]
+    if any(holding) and not all(holding):
+        one, other = holding.index(True), holding.index(False)
         raise OptionError(
             f"SOURCE {one + 1} is a file of sketches and SOURCE {other + 1} is not; sketch the documents first "
             "(twinset sketch), or give the documents of both"
         )
-    return any(found)
+    return any(holding)
 
 
 def find_estimated(
@@ -58,7 +58,7 @@ def find_estimated(
     started = time.perf_counter()
     are_sketches(sources)
     options = PairsOptions.of(**words)
-    _check(options, words)
+    _check_options(options, words)
     if output is not None:
         check_ending(output)
         new_file(output, options.force)
@@ -71,15 +71,15 @@ def find_estimated(
         run.read()
         corpus = run.corpus
         copies = Copies.of(candidates.first_appearances(corpus), corpus.status)
-        if corpus.border is None:
-            _refuse_flood(copies.identical_pairs, options)
+        if corpus.border is None and options.identical == "all":
+            refuse_many_identical(copies.identical_pairs, "sketches")
         pairs, compared = run.join(copies)
-        if corpus.border is not None:
-            _refuse_flood(run.identical_across(copies, pairs), options)
+        if corpus.border is not None and options.identical == "all":
+            refuse_many_identical(run.identical_across(copies, pairs), "sketches")
         results = ResultTables(corpus, copies, run)
         progress.stage("writing", None, "pairs")
-        made = run.state.folder / "out.parquet" if output is None else stack.enter_context(replace_atomically(output))
-        count = results.write_pairs(made, _ordered(run, copies, pairs))
+        draft = run.state.folder / "out.parquet" if output is None else stack.enter_context(replace_atomically(output))
+        count = results.write_pairs(draft, _order_pairs(run, copies, pairs))
         summary = {
             "documents": corpus.own,
             "against": corpus.documents - corpus.own,
@@ -102,14 +102,14 @@ def find_estimated(
             "version": version,
             "hash_scheme": HASH_SCHEME,
         }
-        table = None if output is not None else pq.read_table(made)
+        table = None if output is not None else pq.read_table(draft)
     return PairsResult(summary, run.plan, output, table, "estimate")
 
 
 def outlined(sources: tuple[object, ...], options: PairsOptions, words: dict[str, Any]) -> dict[str, Any]:
-    """Say what would be read and planned, and read nothing but footers."""
+    """Describe what would be read and planned; only footers are read."""
     are_sketches(sources)
-    _check(options, words)
+    _check_options(options, words)
     with EstimateRun(sources, options, Silent()) as run:
         return {
             "sketches": {source.name: source.rows for source in run.sources},
@@ -120,32 +120,25 @@ def outlined(sources: tuple[object, ...], options: PairsOptions, words: dict[str
         }
 
 
-def _ordered(run: EstimateRun, copies: Copies, pairs: Spool) -> Iterator[Rows]:
-    """Pairs of all rows, in their order; those of identical sketches too."""
-    every = Spool(run.state.scratch / "every", "<u4", 3)
+def _order_pairs(run: EstimateRun, copies: Copies, pairs: Spool) -> Iterator[Rows]:
+    """Yield the pairs of all rows in order, including those of identical sketches."""
+    all_pairs = Spool(run.state.scratch / "every", "<u4", 3)
     one_sided = run.corpus.border is not None
     for rows in expanded(copies, pairs, link=run.options.identical == "link", one_sided=one_sided):
-        run.append(every, rows)
-    every.close()
-    found = sorted_portions(every, run.corpus.documents, run.budget.pairs)
+        if len(rows):
+            all_pairs.append(rows, run.budget.pairs)
+    all_pairs.close()
+    ordered = sorted_portions(all_pairs, run.corpus.documents, run.budget.pairs)
     if run.options.top is None:
-        return found
+        return ordered
     work = (run.corpus.documents, run.state.scratch, run.budget)
-    return most_similar(found, run.options.top, run.similarity, *work, one_sided=one_sided)
+    return most_similar(ordered, run.options.top, run.similarity, *work, one_sided=one_sided)
 
 
-def _check(options: PairsOptions, words: dict[str, Any]) -> None:
+def _check_options(options: PairsOptions, words: dict[str, Any]) -> None:
     check_words(options, words)
     if not all(map(holds_sketches, options.against)):
         raise OptionError(
             "the sources are files of sketches and --against is not; sketch those documents too (twinset sketch), with "
             "the same options"
-        )
-
-
-def _refuse_flood(identical: int, options: PairsOptions) -> None:
-    if options.identical == "all" and identical > MOST_IDENTICAL:
-        raise OptionError(
-            f"identical sketches alone make {identical:,} pairs, more than {MOST_IDENTICAL:,}; "
-            "--identical link ties each copy to its first appearance only"
         )

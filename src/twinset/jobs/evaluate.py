@@ -1,4 +1,4 @@
-"""An evaluation: one run at the lowest threshold, its pairs laid over the truth, and the result written down."""
+"""Evaluate one run at the lowest threshold against the truth, and write the measures."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from twinset.engines.local.joins.base import SimilarityJoin
 from twinset.engines.local.run import LocalEngine, LocalRun
 from twinset.engines.local.steps.sketch import READ, UNREADABLE
 from twinset.engines.local.write.summary import run_facts
-from twinset.engines.local.write.tables import put_in_place
+from twinset.engines.local.write.tables import check_output, move_to_output
 from twinset.engines.progress import Progress, Silent
-from twinset.errors import OptionError, OutputError
+from twinset.errors import OptionError
 from twinset.evaluation import sweep
 from twinset.evaluation.read_truth import Truth, read_truth, resolved
 from twinset.evaluation.result import Evaluation, best_of, definitions, write_files
@@ -42,7 +42,7 @@ from twinset.report.evaluation_plots import evaluation_figures
 from twinset.report.plots import check_figure
 from twinset.system.scratch import Spool
 
-_PAIR_BYTES = 96  # memory that a pair takes while it is sorted and measured
+_PAIR_BYTES = 96  # memory per pair while it is sorted and measured
 
 
 def evaluate(*sources: object, output: Any = None, progress: Progress | None = None, **words: Any) -> Evaluation:
@@ -53,11 +53,11 @@ def evaluate(*sources: object, output: Any = None, progress: Progress | None = N
     *sources
         Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface.
     output
-        A folder for the measures and their plots; without it they are handed over only.
+        A folder for the measures and their plots; without it they are only returned.
     progress
-        Told how the work goes.
+        Receives the progress of the run.
     **words
-        The options of `twinset evaluate`, by the same words. `truth` may also be a list of pairs of ids, a mapping
+        The options of `twinset evaluate`, as keyword arguments. `truth` may also be a list of pairs of ids, a mapping
         from id to cluster, or a table with Arrow's stream interface.
 
     Returns
@@ -77,54 +77,43 @@ def evaluate(*sources: object, output: Any = None, progress: Progress | None = N
     options = EvaluateOptions.of(**words)
     if "threshold" in words and options.sweep is not None:
         raise OptionError(f"threshold {options.threshold:g} and sweep {options.sweep} do not go together; give one")
-    place = Path(output) if output is not None else None
-    _check_place(place, options)
+    path = Path(output) if output is not None else None
+    if path is not None and options.plots != "none":
+        check_figure(path / f"f1.{options.plots}")
+    check_output(path, options.force, "evaluation.json", "an earlier evaluation")
     truth = None if options.exact else read_truth(options.truth)
-    searching = _searching(options)
-    with LocalEngine().open(Job(sources, searching, twinset.__version__, place, progress or Silent())) as run:
+    run_options = _run_options(options)
+    with LocalEngine().open(Job(sources, run_options, twinset.__version__, path, progress or Silent())) as run:
         corpus = run.read()
         copies = run.collapse(corpus)
         join = run.plan(corpus, copies)
         candidates = run.candidates(join)
         pairs = run.verify(join, candidates)
-        found = _scored(run, join, pairs)
-        known, facts = _known(run, options, truth, join)
-        sampled = _sampled(run, known, join, candidates.rows or pairs)
+        found = _score_pairs(run, join, pairs)
+        known, facts = _read_known(run, options, truth, join)
+        sampled = _measure_sample(run, known, join, candidates.rows or pairs)
         summary = _summary(run, options, join, found, known, facts, sampled)
-        if place is not None:
-            made = run.room_for_output("out")
-            write_files(summary, made)
+        if path is not None:
+            draft = run.room_for_output("out")
+            write_files(summary, draft)
             if options.plots != "none":
                 run.progress.stage("drawing", None, "plots")
                 curve = sweep.curves(found, known, options.thresholds[0])
-                evaluation_figures(summary, curve, join.plan, made, options.plots, options.by_distance)
-            put_in_place(made, place, run.state.folder / "old")
-    return Evaluation(summary, join.plan, place)
+                evaluation_figures(summary, curve, join.plan, draft, options.plots, options.by_distance)
+            move_to_output(draft, path, run.state.folder / "old")
+    return Evaluation(summary, join.plan, path)
 
 
-def _check_place(place: Path | None, options: EvaluateOptions) -> None:
-    if place is None:
-        return
-    if options.plots != "none":
-        check_figure(place / f"f1.{options.plots}")
-    if place.exists() and not options.force:
-        raise OutputError(f"{place} exists; choose another output, or replace it with --force")
-    if place.exists() and not place.is_dir():
-        raise OutputError(f"{place} is a file, and the output is a folder; choose another output")
-    if place.exists() and any(place.iterdir()) and not (place / "evaluation.json").is_file():
-        raise OutputError(f"{place} is not an earlier evaluation, so --force cannot replace it; choose another output")
-
-
-def _searching(options: EvaluateOptions) -> DedupOptions:
-    """The options of the one run: those of a dedup at the lowest threshold."""
+def _run_options(options: EvaluateOptions) -> DedupOptions:
+    """Return the options of the run: a dedup at the lowest threshold."""
     groups = (RunOptions, PlanOptions, ShingleOptions, ReadOptions)
     shared = {field.name: getattr(options, field.name) for group in groups for field in dataclasses.fields(group)}
     lowest = options.thresholds[0] if options.measure in ("jaccard", "cosine") else options.threshold
     return DedupOptions(**{**shared, "threshold": lowest, "cluster": options.cluster, "audit": 0})
 
 
-def _scored(run: LocalRun, join: SimilarityJoin, pairs: Spool) -> ScoredPairs:
-    """Every pair of documents, identical ones included, with its similarity."""
+def _score_pairs(run: LocalRun, join: SimilarityJoin, pairs: Spool) -> ScoredPairs:
+    """Return every pair of documents, including identical ones, with its similarity."""
     copies = join.copies
     count = copies.identical_pairs
     for rows in pairs.chunks():
@@ -139,25 +128,23 @@ def _scored(run: LocalRun, join: SimilarityJoin, pairs: Spool) -> ScoredPairs:
     return ScoredPairs.of(left, right, join.similarity(rows))
 
 
-def _known(
+def _read_known(
     run: LocalRun, options: EvaluateOptions, truth: Truth | None, join: SimilarityJoin
 ) -> tuple[TruePairs, dict[str, Any]]:
-    """The truth by document number, and what is to be said about it."""
+    """Return the truth by document number, and facts about it."""
     corpus = join.corpus
     if truth is not None:
         ids = pa.concat_arrays([pa.array([], pa.large_string()), *corpus.names.all().cast(pa.large_string()).chunks])
         return resolved(truth, ids, corpus.status != UNREADABLE)
     since = time.perf_counter()
-    every = Spool(run.state.scratch / "exact-pairs", "<u4", 3)
-    join.join_all(every)
+    exact_pairs = Spool(run.state.scratch / "exact-pairs", "<u4", 3)
+    join.join_all(exact_pairs)
     run.timed("exact", since)
-    return ExactPairs(corpus.documents, _scored(run, join, every), options.cluster), {"kind": "exact"}
+    return ExactPairs(corpus.documents, _score_pairs(run, join, exact_pairs), options.cluster), {"kind": "exact"}
 
 
-def _sampled(
-    run: LocalRun, known: TruePairs, join: SimilarityJoin, candidates: Spool
-) -> sweep.SampledPairs:
-    """The exact similarity of true pairs, also of those missed, and which of them became candidates."""
+def _measure_sample(run: LocalRun, known: TruePairs, join: SimilarityJoin, candidates: Spool) -> sweep.SampledPairs:
+    """Measure a sample of true pairs, found or missed, and mark those that became candidates."""
     corpus, copies = join.corpus, join.copies
     left, right = (copies.first[numbers] for numbers in known.sample())
     left, right = unpaired(each_once(left, right))
@@ -168,31 +155,26 @@ def _sampled(
     join.measure_all(wanted, scored)
     rows = np.concatenate([np.empty((0, 3), np.uint32), *scored.chunks()])
     ordered = np.sort(pair_keys(rows[:, 0], rows[:, 1]))
-    met = np.zeros(len(ordered), np.bool_)
+    is_candidate = np.zeros(len(ordered), np.bool_)
     for chunk in candidates.chunks():
-        theirs = pair_keys(np.ascontiguousarray(chunk[:, 0]), np.ascontiguousarray(chunk[:, 1]))
-        met[np.searchsorted(ordered, theirs[among(theirs, ordered)])] = True
-    found = met[np.searchsorted(ordered, pair_keys(rows[:, 0], rows[:, 1]))]
-    # A document without a token is like no other.
-    nothing = np.zeros(int(np.count_nonzero(~read)))
-    similarity = np.concatenate([join.similarity(rows), nothing])
+        keys = pair_keys(np.ascontiguousarray(chunk[:, 0]), np.ascontiguousarray(chunk[:, 1]))
+        is_candidate[np.searchsorted(ordered, keys[among(keys, ordered)])] = True
+    found = is_candidate[np.searchsorted(ordered, pair_keys(rows[:, 0], rows[:, 1]))]
+    # Documents without tokens have similarity 0.
+    zeros = np.zeros(int(np.count_nonzero(~read)))
+    similarity = np.concatenate([join.similarity(rows), zeros])
     family = components(corpus.documents, [rows, np.stack([left, right], axis=1)])
     return sweep.SampledPairs(
         similarity,
-        np.concatenate([found, nothing.astype(np.bool_)]),
+        np.concatenate([found, zeros.astype(np.bool_)]),
         family[np.concatenate([rows[:, 0], left[~read]])],
     )
 
 
 def _summary(
-    run: LocalRun,
-    options: EvaluateOptions,
-    join: SimilarityJoin,
-    found: ScoredPairs,
-    known: TruePairs,
-    facts: dict[str, Any],
-    sampled: sweep.SampledPairs,
-) -> dict[str, Any]:
+    run: LocalRun, options: EvaluateOptions, join: SimilarityJoin, found: ScoredPairs, known: TruePairs,
+    facts: dict[str, Any], sampled: sweep.SampledPairs,
+) -> dict[str, Any]:  # fmt: skip
     since = time.perf_counter()
     run.progress.stage("measuring", len(options.thresholds), "thresholds")
     readable = join.corpus.status != UNREADABLE

@@ -23,13 +23,13 @@ def find_pairs(*sources: object, output: Any = None, progress: Progress | None =
     Parameters
     ----------
     *sources
-        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface; of other kinds
-        of items lists and mappings of them, and NumPy arrays of vectors and codes. Or else sketches
+        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface; for other kinds
+        of items lists and mappings of them, and NumPy arrays of vectors and codes. Or sketches
         (`twinset.sketch`), whose pairs are estimates.
     output
         A file for the pairs, ending in .parquet, .csv or .jsonl; without it they are kept in memory.
     progress
-        An object that is told how far the run is.
+        Receives the progress of the run.
     **options
         The options of `twinset pairs`, as keyword arguments.
 
@@ -46,22 +46,22 @@ def find_pairs(*sources: object, output: Any = None, progress: Progress | None =
     >>> found.pairs.select(["left", "right"]).to_pylist()
     [{'left': '0', 'right': '1'}]
     """
-    place = Path(output) if output is not None else None
+    path = Path(output) if output is not None else None
     if any(map(holds_sketches, sources)):
         from twinset.jobs.estimate import find_estimated  # loads kernels: only where needed
 
-        return find_estimated(sources, options, place, twinset.__version__, progress or Silent())
+        return find_estimated(sources, options, path, twinset.__version__, progress or Silent())
     checked = PairsOptions.of(**options)
-    if place is not None:
-        check_ending(place)
-        new_file(place, checked.force)
-    job = Job(sources, checked, twinset.__version__, place, progress or Silent())
+    if path is not None:
+        check_ending(path)
+        new_file(path, checked.force)
+    job = Job(sources, checked, twinset.__version__, path, progress or Silent())
     with LocalEngine().open(job) as run:
         done = pipeline.find_pairs(run)
-    return PairsResult(done.summary, done.plan, place, done.tables.get("pairs"), checked.measure)
+    return PairsResult(done.summary, done.plan, path, done.tables.get("pairs"), checked.measure)
 
 
 def outline_pairs(sources: tuple[object, ...], options: PairsOptions) -> dict[str, Any]:
-    """Say what `find_pairs` would read and plan; nothing but heads and footers is read."""
+    """Describe what `find_pairs` would read and plan; only headers and footers are read."""
     with LocalEngine().open(Job(sources, options, twinset.__version__)) as run:
         return run.outline()

@@ -23,18 +23,18 @@ from twinset.system.atomic_files import replace_atomically
 def query_to_file(
     index: Index, sources: Sequence[str], output: str | os.PathLike[str], options: AskOptions, progress: Progress
 ) -> QueryCounts:
-    """Query with every document of the sources, and write the answers to a file as they come."""
-    place = _place(output, options.force)
+    """Query with every document of the sources, and write the answers to a file."""
+    target = _check_output(output, options.force)
     for source in sources:
         for path in glob.glob(source, recursive=True) if glob.has_magic(source) else [source]:
-            if place.exists() and os.path.isfile(path) and os.path.samefile(path, place):
-                raise OutputError(f"{place} would be replaced, and is read as a source; choose another output")
-    words = {name: getattr(options, name) for name, _ in SourceOptions.words()}
-    words["exclude"] = exclude_files(SourceOptions.of(**words), sources, [str(place)]).exclude
+            if target.exists() and os.path.isfile(path) and os.path.samefile(path, target):
+                raise OutputError(f"{target} would be replaced, and is read as a source; choose another output")
+    reading = {name: getattr(options, name) for name, _ in SourceOptions.words()}
+    reading["exclude"] = exclude_files(SourceOptions.of(**reading), sources, [str(target)]).exclude
     counts = QueryCounts()
-    portions = index.each_query(tuple(sources), progress=progress, counts=counts, **_ask(options), **words)
+    portions = index.each_query(tuple(sources), progress=progress, counts=counts, **_query_options(options), **reading)
     with closing(portions):
-        _write(place, portions, with_query_column(index.answers))
+        _write(target, portions, with_query_column(index.answers))
     return counts
 
 
@@ -42,29 +42,30 @@ def query_one_to_file(
     index: Index, output: str | os.PathLike[str], options: AskOptions, *, text: str | None = None, id: str | None = None
 ) -> QueryCounts:
     """Query with one text, or with a document of the index, and write the answers to a file."""
-    place = _place(output, options.force)
+    target = _check_output(output, options.force)
     if index.settings.options.images and id is None:
         raise OptionError("--string has no meaning for pictures; give the file as a source")
-    answers = index.similar_to(id, **_ask(options)) if id is not None else index.query(text or "", **_ask(options))
-    _write(place, [answers], index.answers)
+    query = _query_options(options)
+    answers = index.similar_to(id, **query) if id is not None else index.query(text or "", **query)
+    _write(target, [answers], index.answers)
     counts = QueryCounts(queries=1, answered=min(1, answers.num_rows))
     counts.count_answers(answers)
     return counts
 
 
-def _ask(options: AskOptions) -> dict[str, Any]:
+def _query_options(options: AskOptions) -> dict[str, Any]:
     return {name: getattr(options, name) for name, _ in QueryOptions.words()}
 
 
-def _place(output: str | os.PathLike[str], force: bool) -> Path:
-    place = Path(output)
-    check_ending(place)
-    new_file(place, force)
-    return place
+def _check_output(output: str | os.PathLike[str], force: bool) -> Path:
+    target = Path(output)
+    check_ending(target)
+    new_file(target, force)
+    return target
 
 
-def _write(place: Path, portions: Iterable[pa.Table], schema: pa.Schema) -> None:
-    """Write a table portion by portion; the file is there whole or not at all."""
-    with replace_atomically(place) as made, TableFile(made, schema) as file:
+def _write(target: Path, portions: Iterable[pa.Table], schema: pa.Schema) -> None:
+    """Write a table in portions, atomically."""
+    with replace_atomically(target) as draft, TableFile(draft, schema) as file:
         for portion in portions:
             file.write(portion)

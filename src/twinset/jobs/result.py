@@ -1,6 +1,6 @@
-"""What a run hands over: objects that answer questions.
+"""The results of runs.
 
-What answers them is imported when one is asked: a run that only makes a result does not wait for it.
+Modules that only some methods need are imported by these methods, so that a run does not wait for them.
 """
 
 import os
@@ -65,7 +65,7 @@ class PairsResult:
             kinds = pa.csv.ConvertOptions(column_types=self._schema, strings_can_be_null=False)
             return pa.csv.read_csv(self.path, convert_options=kinds)
         if self.path.suffix in (".jsonl", ".ndjson"):
-            return _json_lines(self.path, self._schema)
+            return _read_json_lines(self.path, self._schema)
         return pq.read_table(self.path)
 
     def __repr__(self) -> str:
@@ -73,7 +73,7 @@ class PairsResult:
         return f"<PairsResult: {pairs} of {documents}>"
 
 
-def _json_lines(path: Path, schema: pa.Schema) -> pa.Table:
+def _read_json_lines(path: Path, schema: pa.Schema) -> pa.Table:
     from pyarrow import json
 
     if path.stat().st_size == 0:
@@ -93,13 +93,13 @@ class DedupResult:
 
     @classmethod
     def of(cls, output: Output, sources: tuple[object, ...], options: DedupOptions) -> "DedupResult":
-        """What a run has handed over; without a folder, the sources are what another cut reads again."""
+        """Make the result of a run; without a folder, a recut reads the sources again."""
         result = cls(output.summary, output.plan, output.path)
         if output.path is None:
             result._tables = dict(output.tables)
             stored = {name: table for name, table in output.tables.items() if name != "kept"}
             result._recorded = StoredResult.held(output.summary, stored, (*sources, *options.against))
-            result._recorded.earlier_texts = _earlier_texts
+            result._recorded.earlier_texts = _read_index_texts
         return result
 
     def _table(self, name: str) -> pa.Table:
@@ -111,34 +111,34 @@ class DedupResult:
 
     @property
     def recorded(self) -> StoredResult:
-        """What was recorded of the run: documents by number, and their texts out of the sources."""
+        """The records of the run: documents by number, and their texts from the sources."""
         if self._recorded is None:
             if self.path is None:
                 raise StateError("this result has no tables and no folder; run dedup again")
             self._recorded = StoredResult(self.path)
-            self._recorded.earlier_texts = _earlier_texts
+            self._recorded.earlier_texts = _read_index_texts
         return self._recorded
 
     def rethreshold(
         self, threshold: float | None = None, *, output: Any = None, progress: Progress | None = None, **words: Any
     ) -> "DedupResult":
-        """Cut the same scored pairs at another threshold, or by another policy: what a fresh run would give.
+        """Recut the scored pairs at another threshold or policy, with the result of a fresh run.
 
-        Nothing is compared again. Without `output`, the new tables are in memory and no text is read, but for
-        `cluster="components"` and for policies that name a column; `.kept` has ids where this result is a folder,
-        else the rows, read out of the same objects or files when it is asked for.
+        Nothing is compared again. Without `output`, the new tables are in memory, and texts are read only for
+        `cluster="components"` and for policies that name a column; `.kept` has ids if this result is a folder,
+        otherwise the rows, read from the same objects or files on first use.
 
         Parameters
         ----------
         threshold
-            Not below the floor of this result; its own threshold if it is left out. Where items have a distance, the
-            word `distance` says it, up to the floor.
+            At least the floor of this result; by default its own threshold. Items with a distance take `distance`
+            instead, up to the floor.
         output
             A folder for the new result, as `dedup` would write it.
         progress
-            Told how the work goes.
+            Receives the progress of the run.
         **words
-            The options of `twinset recut`, by the same words: `keep`, `cluster`, `rows`, `source`, `force`, …
+            The options of `twinset recut`, as keyword arguments: `keep`, `cluster`, `rows`, `source`, `force`, …
 
         Returns
         -------
@@ -157,30 +157,30 @@ class DedupResult:
 
         options = RecutOptions.of(threshold=threshold, **words)
         recorded = self.recorded.but(moved=options.source)
-        place = Path(output) if output is not None else None
-        with Recut(recorded, options, place, progress or Silent()) as cutting:
-            clusters, reasons = cutting.cut()
-            made, summary = cutting.write(clusters, reasons)
-            result = DedupResult(summary, self.plan, place)
-            if place is None:
+        target = Path(output) if output is not None else None
+        with Recut(recorded, options, target, progress or Silent()) as recut:
+            clusters, reasons = recut.cut()
+            made, summary = recut.write(clusters, reasons)
+            result = DedupResult(summary, self.plan, target)
+            if target is None:
                 tables = {name: pq.read_table(made / f"{name}.parquet") for name in ("removed", "clusters")}
                 result._recorded = recorded.but(summary=summary, tables=tables)
                 if recorded.in_memory:
                     result._rows = lambda: join_tables(kept_tables(recorded, clusters.kept))
-            cutting.finish(made)
+            recut.finish(made)
         return result
 
     def explain(self, id: str, other: str | None = None, *, source: Sequence[object] = ()) -> "Account":
-        """Say why a document was removed or kept, what else is in its cluster, and where it differs.
+        """Explain why a document was removed or kept, with its cluster and the differences.
 
         Parameters
         ----------
         id
             The document.
         other
-            A document to compare it with; without it the kept one of its cluster, or the least similar removed one.
+            A document to compare it with; by default the kept one of its cluster, or the least similar removed one.
         source
-            Where the sources are now, in their order, if they have moved.
+            The present sources, in their order, if they have moved.
 
         Returns
         -------
@@ -200,14 +200,14 @@ class DedupResult:
         return account(self.recorded.but(moved=source), id, other)
 
     def report(self, path: Any, **words: Any) -> Path:
-        """Write one self-contained HTML page of the result, to look at, to search in and to hand on.
+        """Write one self-contained, searchable HTML page of the result.
 
         Parameters
         ----------
         path
             A file that ends in .html.
         **words
-            The options of `twinset report`, by the same words: `clusters`, `rows`, `texts`, `source`, `force`.
+            The options of `twinset report`, as keyword arguments: `clusters`, `rows`, `texts`, `source`, `force`.
 
         Returns
         -------
@@ -235,7 +235,7 @@ class DedupResult:
 
     @property
     def removed(self) -> pa.Table:
-        """Each removed document with the kept one it resembles, and how much."""
+        """Each removed document with the kept one, and their scores."""
         return self._table("removed")
 
     @property
@@ -255,10 +255,7 @@ class DedupResult:
 
     @property
     def kept(self) -> pa.Table:
-        """The kept rows with their columns.
-
-        Ids only where the result is a folder on disk (the rows are in its kept/).
-        """
+        """The kept rows with their columns; only ids if the result is a folder, which has the rows in kept/."""
         if "kept" not in self._tables and self._rows is not None:
             self._tables["kept"] = self._rows()
         if "kept" not in self._tables:
@@ -270,16 +267,16 @@ class DedupResult:
         return f"<DedupResult: {summary['kept']:,} of {counted(summary['documents'], 'document')} kept>"
 
 
-def _earlier_texts(recorded: StoredResult, ids: list[str]) -> list[str | None]:
-    """The texts of documents that others were removed because of, as the index of the run has them now."""
-    from twinset.index.index import Index  # a database, which few need
+def _read_index_texts(recorded: StoredResult, ids: list[str]) -> list[str | None]:
+    """Read the texts of documents of the run's index, as they are now."""
+    from twinset.index.index import Index  # loads a database: only where needed
 
-    place, folder = str(recorded.options.index), recorded.summary["timings"].get("folder")
-    if "://" not in place and folder and os.path.exists(os.path.join(folder, place)):
-        place = os.path.join(folder, place)
-    with Index.open(place, read_only=True) as index:
-        there = [id for id in ids if id in index] if index.settings.options.store == "text" else []
-        texts = dict(zip(there, index.texts(there), strict=True)) if there else {}
+    target, folder = str(recorded.options.index), recorded.summary["timings"].get("folder")
+    if "://" not in target and folder and os.path.exists(os.path.join(folder, target)):
+        target = os.path.join(folder, target)
+    with Index.open(target, read_only=True) as index:
+        stored_ids = [id for id in ids if id in index] if index.settings.options.store == "text" else []
+        texts = dict(zip(stored_ids, index.texts(stored_ids), strict=True)) if stored_ids else {}
     return [texts.get(id) for id in ids]
 
 
@@ -289,9 +286,9 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> DedupResult:
     Parameters
     ----------
     folder
-        The folder. Its files are held against the digests that it has of them; damage is a `StateError`.
+        The folder. Its files are checked against their digests; damage raises `StateError`.
     source
-        Where the sources are now, in their order, if they have moved. They are needed for what asks for texts.
+        The present sources, in their order, if they have moved. Methods that need texts read them.
 
     Returns
     -------
@@ -306,7 +303,7 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> DedupResult:
     ['0']
     """
     recorded = StoredResult(Path(folder), source)
-    recorded.earlier_texts = _earlier_texts
+    recorded.earlier_texts = _read_index_texts
     result = DedupResult(recorded.summary, recorded.plan, recorded.folder)
     result._recorded = recorded
     return result
@@ -314,7 +311,7 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> DedupResult:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two texts compared exactly, and what a sketch would have estimated."""
+    """Two texts compared exactly, and the estimate of a sketch."""
 
     similarity: float
     distance: float
@@ -329,5 +326,5 @@ class Comparison:
     n_hashes: int
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison as plain values."""
+        """Return the comparison as plain values."""
         return asdict(self)

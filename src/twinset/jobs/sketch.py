@@ -1,4 +1,4 @@
-"""Sketches as a step of their own: made once, kept, merged, and compared without the documents; and SimHash codes."""
+"""Sketch documents into files that can be merged and compared without the documents; and make SimHash codes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,21 @@ from twinset.documents.parts import Chunk, Part
 from twinset.documents.sources import open_sources
 from twinset.engines.local.budget import Budget, batch_within, peak_bytes
 from twinset.engines.local.sketch_files.code_files import CodeScheme
-from twinset.engines.local.sketch_files.files import Scheme, SketchSource, opened
-from twinset.engines.local.sketch_files.make import Made, Portion, SketchMaker, read_sketches, scheme_of, sketched
-from twinset.engines.local.sketch_files.make_codes import coded, rarities, reading_options
+from twinset.engines.local.sketch_files.files import Scheme, SketchSource, open_sketches
+from twinset.engines.local.sketch_files.make import (
+    Portion,
+    SketchMaker,
+    SketchReport,
+    read_sketches,
+    scheme_of,
+    sketched,
+)
+from twinset.engines.local.sketch_files.make_codes import count_rarities, make_codes, reading_options
 from twinset.engines.local.steps.open import refuse_to_replace, tell_unexpected, temporary_folder, total_rows
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress, Silent
 from twinset.errors import OptionError, OutputError
-from twinset.jobs.codes import Estimate, Kept, SimHashes
+from twinset.jobs.codes import Estimate, RowsById, SimHashes
 from twinset.jobs.estimate import are_sketches
 from twinset.options.checks import new_file
 from twinset.options.sketch import SketchOptions
@@ -36,11 +43,11 @@ from twinset.sketches.bottom_k import BottomK, estimates
 from twinset.system import batch_sizes
 from twinset.system.atomic_files import replace_atomically
 
-_MAKING = ("sketch", "n_hashes", "seed", "shingle", "bag", "lowercase", "nfc", "squeeze", "split")
-_TAKING = ("merge", "force", "threads", "memory", "scratch", "batch_bytes")
+_SCHEME_OPTIONS = ("sketch", "n_hashes", "seed", "shingle", "bag", "lowercase", "nfc", "squeeze", "split")
+_OTHER_OPTIONS = ("merge", "force", "threads", "memory", "scratch", "batch_bytes")
 
 
-class Sketches(Kept):
+class Sketches(RowsById):
     """Sketches by id: `.table` (Arrow: id, sketch, shingles), `.summary`, `.path`; made by `twinset.sketch`.
 
     Examples
@@ -57,7 +64,7 @@ class Sketches(Kept):
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Sketches:
-        """Open a file that was written by `twinset.sketch` or ``twinset sketch``.
+        """Open a file written by `twinset.sketch` or ``twinset sketch``.
 
         Examples
         --------
@@ -70,7 +77,7 @@ class Sketches(Kept):
         return cls(source.scheme, {"sketches": source.rows}, Path(path), None)
 
     def _read(self) -> pa.Table:
-        """All rows, proved to be what was written."""
+        """Read all rows, and check the seal."""
         source = SketchSource(self.path)
         tables = [batch.table(source.scheme) for batch in source.batches()]
         return pa.concat_tables(tables) if tables else source.scheme.schema.empty_table()
@@ -86,7 +93,7 @@ class Sketches(Kept):
         Returns
         -------
         Estimate
-            The similarity, its standard error, and whether it is exact: bottom-k sketches hold small sets whole.
+            The similarity, its standard error, and whether it is exact: bottom-k sketches contain small sets whole.
 
         Examples
         --------
@@ -106,10 +113,10 @@ class Sketches(Kept):
         return Estimate(similarity, float(minhash.standard_errors(shared, self.scheme.n_hashes)[0]), False)
 
     def _rows(self, *ids: str) -> Any:
-        return SketchSource(self.scheme.schema.empty_table()).batch(self._few(*ids).to_batches()[0]).sketches
+        return SketchSource(self.scheme.schema.empty_table()).batch(self._take_rows(*ids).to_batches()[0]).sketches
 
     def merge(self, *others: Any, output: Any = None, **words: Any) -> Sketches:
-        """Merge with other sketches of the same options: what has the same id becomes the sketch of the union.
+        """Merge with other sketches of the same options; sketches of the same id become that of the union.
 
         Parameters
         ----------
@@ -133,23 +140,17 @@ class Sketches(Kept):
         >>> both.ids, both.estimate("ann", "ben").similarity
         (['ann', 'ben'], 0.3333333333333333)
         """
-        found: Sketches = sketch(self, *others, output=output, merge=True, **words)
-        return found
+        merged: Sketches = sketch(self, *others, output=output, merge=True, **words)
+        return merged
 
     def __repr__(self) -> str:
-        kind = (
-            f"bottom-{self.scheme.n_hashes}" if self.scheme.bottom else f"{self.scheme.sketch}, {self.scheme.n_hashes}"
-        )
-        return f"<Sketches: {len(self):,} of {kind}>"
+        kind = "bottom-" if self.scheme.bottom else f"{self.scheme.sketch}, "
+        return f"<Sketches: {len(self):,} of {kind}{self.scheme.n_hashes}>"
 
 
 @overload
 def sketch(
-    *sources: object,
-    sketch: Literal["simhash"],
-    output: Any = None,
-    progress: Progress | None = None,
-    **words: Any,
+    *sources: object, sketch: Literal["simhash"], output: Any = None, progress: Progress | None = None, **words: Any
 ) -> SimHashes: ...
 
 
@@ -160,19 +161,19 @@ def sketch(*sources: object, output: Any = None, progress: Progress | None = Non
 def sketch(
     *sources: object, output: Any = None, progress: Progress | None = None, **words: Any
 ) -> Sketches | SimHashes:
-    """Sketch documents, and keep the sketches: to compare them later, elsewhere, or merged. Or make SimHash codes.
+    """Sketch documents, to compare or merge the sketches later; or make SimHash codes.
 
     Parameters
     ----------
     *sources
-        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface. Or else sketches
-        that were made before, which are put together.
+        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface. Or existing
+        sketches, which are combined.
     output
         A file that ends in .parquet; without it the sketches are kept in memory.
     progress
-        Told how the work goes.
+        Receives the progress of the run.
     **words
-        The options of `twinset sketch`, by the same words.
+        The options of `twinset sketch`, as keyword arguments.
 
     Returns
     -------
@@ -190,65 +191,57 @@ def sketch(
     """
     started = time.perf_counter()
     options = SketchOptions.of(**words)
-    place = Path(output) if output is not None else None
-    _check_place(place, options, sources)
-    told = progress or Silent()
+    target = Path(output) if output is not None else None
+    _check_output(target, options, sources)
+    reporter = progress or Silent()
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(temporary_folder(options.scratch)))
         scheme: Scheme | CodeScheme
-        made_at = scratch / "out.parquet" if place is None else stack.enter_context(replace_atomically(place))
+        draft = scratch / "out.parquet" if target is None else stack.enter_context(replace_atomically(target))
         if are_sketches(sources):
-            scheme, made = _put_together(sources, options, words, made_at, scratch, told)
+            scheme, report = _combine_sketches(sources, options, words, draft, scratch, reporter)
         else:
-            scheme, made = _sketched(sources, options, place, made_at, scratch, told)
+            scheme, report = _sketch_documents(sources, options, target, draft, scratch, reporter)
         summary = {
-            "documents": made.documents,
-            "sketches": made.sketches,
-            "empty": made.empty,
-            "unreadable": len(made.unreadable),
-            "replaced": made.replaced,
-            "named": {"unreadable": made.unreadable[: batch_sizes.NAMED], "empty": made.named_empty},
+            "documents": report.documents,
+            "sketches": report.sketches,
+            "empty": report.empty,
+            "unreadable": len(report.unreadable),
+            "replaced": report.replaced,
+            "named": {"unreadable": report.unreadable[: batch_sizes.NAMED], "empty": report.named_empty},
             "options": options.to_dict(),
             "timings": {"seconds": {"total": round(time.perf_counter() - started, 3)}, "peak_resident": peak_bytes()},
             "version": twinset.__version__,
             "hash_scheme": HASH_SCHEME,
         }
-        table = pq.read_table(made_at, memory_map=False) if place is None else None
+        table = pq.read_table(draft, memory_map=False) if target is None else None
     if isinstance(scheme, CodeScheme):
-        return SimHashes(scheme, summary, place, table)
-    return Sketches(scheme, summary, place, table)
+        return SimHashes(scheme, summary, target, table)
+    return Sketches(scheme, summary, target, table)
 
 
-def _check_place(place: Path | None, options: SketchOptions, sources: tuple[object, ...]) -> None:
-    if place is None:
+def _check_output(target: Path | None, options: SketchOptions, sources: tuple[object, ...]) -> None:
+    if target is None:
         return
-    if place.suffix != ".parquet":
-        raise OptionError(f"the output is {str(place)!r}; allowed: a name that ends in .parquet")
-    new_file(place, options.force)
+    if target.suffix != ".parquet":
+        raise OptionError(f"the output is {str(target)!r}; allowed: a name that ends in .parquet")
+    new_file(target, options.force)
     for one in sources:
-        if (
-            isinstance(one, (str, os.PathLike))
-            and place.exists()
-            and os.path.exists(one)
-            and os.path.samefile(one, place)
-        ):
-            raise OutputError(f"{place} is a source and the output; choose another output")
+        exists = isinstance(one, (str, os.PathLike)) and os.path.exists(one)
+        if exists and target.exists() and os.path.samefile(str(one), target):
+            raise OutputError(f"{target} would be replaced, and is read from; choose another output")
 
 
-def _sketched(
-    sources: tuple[object, ...],
-    options: SketchOptions,
-    place: Path | None,
-    made_at: Path,
-    scratch: Path,
-    told: Progress,
-) -> tuple[Scheme | CodeScheme, Made]:
-    reading, _ = exclude_outputs(options, [place] if place else [], sources)
+def _sketch_documents(
+    sources: tuple[object, ...], options: SketchOptions, target: Path | None, draft: Path, scratch: Path,
+    reporter: Progress,
+) -> tuple[Scheme | CodeScheme, SketchReport]:  # fmt: skip
+    reading, _ = exclude_outputs(options, [target] if target else [], sources)
     batch = batch_within(options.batch_bytes, options.memory_bytes, options.thread_count)
     simhash = options.sketch == "simhash"
     found = open_sources(sources, reading_options(options, reading) if simhash else reading, scratch=scratch)
-    refuse_to_replace(place, found.parts)
-    tell_unexpected(found.skipped, found.parts, told)
+    refuse_to_replace(target, found.parts)
+    tell_unexpected(found.skipped, found.parts, reporter)
     budget = Budget.of(options.memory_bytes, options.thread_count, batch)
     total = total_rows(found.parts)
     with closing(Threads(options.thread_count)) as threads:
@@ -258,36 +251,36 @@ def _sketched(
 
         weights = None
         if simhash and options.code_weights == "tf-idf":
-            told.stage("counting", total, "documents")
-            weights = rarities(work(), options, threads, budget, told.advance)
+            reporter.stage("counting", total, "documents")
+            weights = count_rarities(work(), options, threads, budget, reporter.advance)
         scheme = CodeScheme.of(options, weights) if simhash else scheme_of(options)
-        told.stage("sketching", total, "documents")
+        reporter.stage("sketching", total, "documents")
 
         def one(task: tuple[Part, Chunk]) -> Portion:
-            return coded(*task, options, weights) if simhash else sketched(*task, options)
+            return make_codes(*task, options, weights) if simhash else sketched(*task, options)
 
-        making = SketchMaker(scheme, options.merge, scratch, budget)
-        made = making.write(threads.map(one, work()), made_at, told.advance)
+        maker = SketchMaker(scheme, options.merge, scratch, budget)
+        report = maker.write(threads.map(one, work()), draft, reporter.advance)
         for part in found.parts:
             part.check_unchanged()
-    return scheme, made
+    return scheme, report
 
 
-def _put_together(
-    sources: tuple[object, ...], options: SketchOptions, words: dict[str, Any], made_at: Path, scratch: Path,
-    told: Progress,
-) -> tuple[Scheme, Made]:  # fmt: skip
-    """Files of sketches as one."""
-    given = opened(sources)
-    scheme = given[0].scheme
+def _combine_sketches(
+    sources: tuple[object, ...], options: SketchOptions, words: dict[str, Any], draft: Path, scratch: Path,
+    reporter: Progress,
+) -> tuple[Scheme, SketchReport]:  # fmt: skip
+    """Combine files of sketches into one."""
+    opened = open_sketches(sources)
+    scheme = opened[0].scheme
     own = {**{name: getattr(scheme, name) for name in ("sketch", "n_hashes", "seed")}, **scheme.items}
     for name in words:
-        if name not in _TAKING and not (name in _MAKING and own.get(name) == getattr(options, name)):
+        if name not in _OTHER_OPTIONS and not (name in _SCHEME_OPTIONS and own.get(name) == getattr(options, name)):
             flag = dict(options.words())[name].spellings(name)[0]
             raise OptionError(
                 f"{flag} cannot change sketches that were made before; leave it out, or sketch the documents again"
             )
     budget = Budget.of(options.memory_bytes, options.thread_count, 1 << 20)
-    told.stage("joining files", sum(one.rows for one in given), "sketches")
-    making = SketchMaker(scheme, options.merge, scratch, budget)
-    return scheme, making.write(read_sketches(given), made_at, told.advance)
+    reporter.stage("putting together", sum(one.rows for one in opened), "sketches")
+    maker = SketchMaker(scheme, options.merge, scratch, budget)
+    return scheme, maker.write(read_sketches(opened), draft, reporter.advance)

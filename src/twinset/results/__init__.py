@@ -1,1 +1,1 @@
-"""A result folder of dedup: opened again, explained, and cut at another threshold."""
+"""Open, explain and recut the result folder of dedup."""

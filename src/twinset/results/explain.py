@@ -1,4 +1,4 @@
-"""Why a document of a result was kept or removed, and what else is in its cluster."""
+"""Explain why a document of a result was kept or removed, and list its cluster."""
 
 from __future__ import annotations
 
@@ -26,29 +26,28 @@ AGAINST, EARLIER = "against", "earlier"
 
 @dataclass(frozen=True)
 class Account:
-    """What became of a document of a result, and why.
+    """The outcome of a document of a result, and the reason.
 
     Attributes
     ----------
     id
         The document.
     state
-        ``kept``, ``removed`` (or ``flagged``, where the run only flagged), ``empty`` (kept, compared with nothing),
-        ``unreadable``, ``against`` (of the other source, and always kept), or ``earlier`` (of the index, and always
-        kept).
+        ``kept``, ``removed`` (or ``flagged``, if the run only flagged), ``empty`` (kept, compared with nothing),
+        ``unreadable``, ``against`` (of the other source, always kept), or ``earlier`` (of the index, always kept).
     cluster
-        The id of the kept document of its cluster; None where it is in none.
+        The id of the kept document of its cluster; None without a cluster.
     members
         The removed documents of that cluster, as a table like `DedupResult.removed`.
     other
-        The document it is explained with: the kept one, or for a kept document the least similar one of its cluster,
-        or the one that was asked for. None where there is none.
+        The document it is compared with: the requested one, the kept one, or for a kept document the least similar one
+        of its cluster. None if there is none.
     explanation
-        The two texts or sets compared; None where there is no other document, or it is of an index that has no text of
-        it, or items are no texts and no sets.
+        The two texts or sets compared; None without another document, if an index does not store its text, or for
+        other kinds of items.
     apart
-        The two codes or vectors compared; None of other kinds of items, and where they were objects of a program that
-        are gone. Of pictures the score in `members` is all there is to tell.
+        The two codes or vectors compared; None for other kinds of items, and for objects in memory that are gone.
+        Pictures have only the score in `members`.
     """
 
     id: str
@@ -60,7 +59,7 @@ class Account:
     apart: CodeDifference | VectorDifference | None = None
 
     def to_dict(self, context: int | None = 6) -> dict[str, Any]:
-        """The account as plain values, ready for JSON."""
+        """Return the account as plain values, ready for JSON."""
         return {
             "id": self.id,
             "state": self.state,
@@ -77,14 +76,14 @@ class Account:
 
 
 def explain(left: str, right: str, **words: Any) -> Explanation:
-    """Explain how similar two texts are: what they share, what they do not, and the words that differ.
+    """Explain the similarity of two texts: shared shingles, others, and the words that differ.
 
     Parameters
     ----------
     left, right
         The texts.
     **words
-        The options of `twinset explain`, by the same words.
+        The options of `twinset explain`, as keyword arguments.
 
     Returns
     -------
@@ -111,7 +110,7 @@ def explain(left: str, right: str, **words: Any) -> Explanation:
 
 
 def account(recorded: StoredResult, id: str, other: str | None = None) -> Account:
-    """Say what became of a document of a result, and compare it with the document that explains it."""
+    """Explain the outcome of a document, and compare it with the document that caused it."""
     number = recorded.find(id)
     state, cluster = _state(recorded, number, id)
     members = removed_schema(recorded.options.measure).empty_table()
@@ -125,26 +124,26 @@ def account(recorded: StoredResult, id: str, other: str | None = None) -> Accoun
     elif len(members):
         other = members["id"][_least_similar(members)].as_py()
         second = recorded.find(other)
-    told = recorded.options.item_kind not in MEASURED or recorded.options.item_kind == "weighted"
-    explanation = _explained(recorded, number, second) if second is not None and told else None
+    has_text = recorded.options.item_kind not in MEASURED or recorded.options.item_kind == "weighted"
+    explanation = _explain_pair(recorded, number, second) if second is not None and has_text else None
     if explanation and second is not None and second >= len(recorded.ids) and other == cluster:
-        was = members.filter(pc.field("id") == id)["similarity"][0].as_py()
-        if abs(explanation.similarity - was) > 1e-9:
+        before = members.filter(pc.field("id") == id)["similarity"][0].as_py()
+        if abs(explanation.similarity - before) > 1e-9:
             where = str(recorded.options.index)
             raise SourceError(f"the document {cluster!r} was changed in the index since that run", where)
-    apart = _apart(recorded, number, second) if second is not None else None
+    apart = _compare_items(recorded, number, second) if second is not None else None
     return Account(id, state, cluster, members, other, explanation, apart)
 
 
-def _apart(recorded: StoredResult, number: int, second: int) -> CodeDifference | VectorDifference | None:
+def _compare_items(recorded: StoredResult, number: int, second: int) -> CodeDifference | VectorDifference | None:
     kind = recorded.options.item_kind
-    if kind not in ("codes", "vectors") or not recorded.sources.lasting:  # the score alone tells much of these
+    if kind not in ("codes", "vectors") or not recorded.sources.lasting:
         return None
     return apart_of(kind, *recorded.packed([number, second]))
 
 
 def apart_of(kind: str, left: bytes | None, right: bytes | None) -> CodeDifference | VectorDifference | None:
-    """Two codes or vectors compared, given in their packed form; None where one is none, or of another kind."""
+    """Compare two packed codes or vectors; None if one is missing or of another kind."""
     if left is None or right is None or len(left) != len(right):
         return None
     if kind == "codes":
@@ -155,20 +154,20 @@ def apart_of(kind: str, left: bytes | None, right: bytes | None) -> CodeDifferen
 
 
 def _least_similar(members: pa.Table) -> int:
-    """The place of the removed document that is least like the kept one."""
+    """Return the row of the removed document that is least similar to the kept one."""
     name = members.column_names[2]
-    worst = pc.max(members[name]) if name == "distance" else pc.min(members[name])
-    return int(pc.index(members[name], worst).as_py())
+    extreme = pc.max(members[name]) if name == "distance" else pc.min(members[name])
+    return int(pc.index(members[name], extreme).as_py())
 
 
-def _explained(recorded: StoredResult, number: int, second: int) -> Explanation | None:
-    """Two documents compared; None where one is of an index that has no text of it."""
+def _explain_pair(recorded: StoredResult, number: int, second: int) -> Explanation | None:
+    """Compare two documents; None if an index does not store the text of one."""
     texts = recorded.texts([number, second])
     if any(text is None and place >= len(recorded.ids) for text, place in zip(texts, (number, second), strict=True)):
         return None
     if recorded.options.item_kind in ("items", "groups"):
-        ours, theirs = (orjson.loads(text or "[]") for text in texts)
-        return explain_sets(ours, theirs, bag=recorded.options.bag)
+        left, right = (orjson.loads(text or "[]") for text in texts)
+        return explain_sets(left, right, bag=recorded.options.bag)
     if recorded.options.item_kind == "weighted":
         return explain_weighted(*(orjson.loads(text or "{}") for text in texts))
     if recorded.options.item_kind == "records":
@@ -176,13 +175,13 @@ def _explained(recorded: StoredResult, number: int, second: int) -> Explanation 
             one.name: (column_options(recorded.options, one.shingle), one.weight)
             for one in recorded.options.text_columns
         }
-        ours, theirs = (orjson.loads(text or "{}") for text in texts)
-        return explain_records(ours, theirs, columns)
+        left, right = (orjson.loads(text or "{}") for text in texts)
+        return explain_records(left, right, columns)
     return explain_texts(texts[0] or "", texts[1] or "", recorded.options)
 
 
 def _state(recorded: StoredResult, number: int, id: str) -> tuple[str, str | None]:
-    """What became of a document, and the kept document of its cluster."""
+    """Return the state of a document, and the kept document of its cluster."""
     if number >= len(recorded.ids):
         return EARLIER, id
     status = recorded.documents["status"][number].as_py()
@@ -190,24 +189,24 @@ def _state(recorded: StoredResult, number: int, id: str) -> tuple[str, str | Non
         return AGAINST, id
     if status == UNREADABLE:
         return BROKEN, None
-    why = recorded.removed.filter(pc.field("id") == id)
-    if len(why):
-        return FLAGGED if recorded.options.flag else GONE, why["because_of"][0].as_py()
+    removal = recorded.removed.filter(pc.field("id") == id)
+    if len(removal):
+        return FLAGGED if recorded.options.flag else GONE, removal["because_of"][0].as_py()
     if status == EMPTY:
         return BLANK, None
-    # With `against`, documents are removed because of the other source only, whose ids may be the same.
+    # With `against`, only documents of the other source, whose ids may be the same, cause removals.
     return KEPT, None if recorded.summary["against"] else id
 
 
 def kept_numbers(recorded: StoredResult, ids: pa.ChunkedArray) -> Any:
-    """The numbers of documents because of which others were removed: with `against`, those of the other source.
+    """Return the numbers of kept documents; with `against`, those of the other source.
 
-    Those of an index go on from the last document of the run.
+    Documents of an index are numbered after the last document of the run.
     """
     ids = ids.cast(pa.large_string())
-    places = np.asarray(pc.fill_null(pc.index_in(ids, value_set=recorded.earlier_ids), -1)).astype(np.int64)
-    of_run = places < 0
-    numbers = places + len(recorded.ids)
+    positions = np.asarray(pc.fill_null(pc.index_in(ids, value_set=recorded.earlier_ids), -1)).astype(np.int64)
+    of_run = positions < 0
+    numbers = positions + len(recorded.ids)
     first = recorded.own if recorded.summary["against"] else 0
     numbers[of_run] = recorded.numbers_of(ids.filter(pa.array(of_run)), first)
     return numbers

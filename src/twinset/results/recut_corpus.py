@@ -1,8 +1,8 @@
-"""The documents of an earlier run as a corpus: what was recorded of each, and its text if it must be read again."""
+"""The documents of an earlier run as a corpus: their records, and their texts if these must be read again."""
 
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from twinset.wording import counted
 
 
 class StoredIds(DocumentIds):
-    """Ids as they were recorded, and columns read again."""
+    """Recorded ids, and columns read again."""
 
     def __init__(self, ids: pa.Array, column: Callable[[str], pa.ChunkedArray]) -> None:
         super().__init__(Spool(Path("names"), "u1"), 0)  # the spool is never written
@@ -30,12 +30,12 @@ class StoredIds(DocumentIds):
         self._column = column
 
     def column(self, name: str) -> pa.ChunkedArray:
-        """A column of all documents."""
+        """Read a column of all documents."""
         return self._column(name)
 
 
 class StoredCorpus(Corpus):
-    """A corpus without sketches, made of what was recorded; its parts are opened when texts are needed first."""
+    """A corpus of recorded documents without sketches; its parts are opened when texts are first needed."""
 
     def __init__(self, recorded: StoredResult, threads: Threads, batch_bytes: int) -> None:
         self.recorded, self.threads = recorded, threads
@@ -54,7 +54,7 @@ class StoredCorpus(Corpus):
             status=np.asarray(table["status"]),
             counts=np.asarray(table["shingles"]),
             digests=np.zeros((0, 2), np.uint64),
-            names=StoredIds(recorded.ids, self._column_again),
+            names=StoredIds(recorded.ids, self._read_column),
             keys=none,
             sketches=none,
             n_bands=0,  # nothing is sketched again
@@ -65,83 +65,64 @@ class StoredCorpus(Corpus):
         )
 
     def copies(self) -> Copies:
-        """The documents by content."""
+        """Group the documents by content."""
         return Copies.of(np.asarray(self.recorded.documents["content"]), self.status)
 
     def open(self) -> "StoredCorpus":
-        """Open the sources, if they are not yet."""
+        """Open the sources, if they are not open yet."""
         self.parts = self.recorded.sources.parts
         return self
 
-    def _tasks(
+    def _read_tasks(
         self, number: int, wanted: npt.NDArray[np.bool_] | None, whole: bool
     ) -> Iterator[tuple[Span, Callable[[], Block]]]:
-        return self._again(number, wanted, lambda chunk: chunk.read(whole=whole, texts_only=not whole))
+        return self._read_checked(number, wanted, lambda chunk: chunk.read(whole=whole, texts_only=not whole))
 
-    def _again(
+    def _read_checked(
         self, number: int, wanted: npt.NDArray[np.bool_] | None, read: Callable[[Chunk], Block]
     ) -> Iterator[tuple[Span, Callable[[], Block]]]:
-        """The blocks of a part, in whichever chunks it comes now, each checked against what was recorded."""
+        """Yield the blocks of a part in its present chunks, each checked against the records."""
         first, rows = self._range(number)
         if wanted is not None and not wanted[first : first + rows].any():
             return
         part = self.recorded.sources.trusted(number)
-        seen = 0
+        rows_read = 0
         for chunk in part.chunks(self.batch_bytes):
-            span = Span(number, seen, first + seen, chunk.rows)
-            seen += chunk.rows
-            if seen > rows:
+            span = Span(number, rows_read, first + rows_read, chunk.rows)
+            rows_read += chunk.rows
+            if rows_read > rows:
                 break
-            if wanted is None or wanted[span.first : span.first + span.rows].any():
-                yield span, lambda chunk=chunk, span=span: self._checked(part, span, read(chunk))  # type: ignore[misc]
-        if seen != rows:
-            had = counted(rows, "document")
-            raise SourceError(f"it does not have the {had} that it had in that run", where=part.name)
+            if wanted is None or wanted[span.documents].any():
+                yield span, lambda chunk=chunk, span=span: self._check_block(part, span, read(chunk))  # type: ignore[misc]
+        if rows_read != rows:
+            expected = counted(rows, "document")
+            raise SourceError(f"it does not have the {expected} that it had in that run", where=part.name)
         part.check_unchanged()
 
     def _range(self, number: int) -> tuple[int, int]:
-        """The first document of a part, and how many there are."""
+        """Return the first document of a part, and the number of its documents."""
         return next(((span.first, span.rows) for span in self.spans if span.part == number), (0, 0))
 
-    def _checked(self, part: Part, span: Span, block: Block) -> Block:
-        check_lengths(part, block.texts, self.lengths[span.first : span.first + span.rows])
+    def _check_block(self, part: Part, span: Span, block: Block) -> Block:
+        check_lengths(part, block.texts, self.lengths[span.documents])
         return block
 
-    def _column_again(self, name: str) -> pa.ChunkedArray:
-        """A column of a keep policy, read out of the sources."""
+    def _read_column(self, name: str) -> pa.ChunkedArray:
+        """Read a column of a keep policy from the sources."""
         self.open()
         for part in self.parts:
             part.wanted = frozenset({name})
-        tasks = (task for number in range(len(self.parts)) for task in self._again(number, None, _with_columns))
-        return column_of([block.columns[name] for block in self.threads.map(_taken, tasks)], name)
-
-
-def _with_columns(chunk: Chunk) -> Block:
-    return chunk.read()
-
-
-def _taken(task: tuple[Span, Callable[[], Block]]) -> Block:
-    return task[1]()
+        parts = (self._read_checked(number, None, lambda chunk: chunk.read()) for number in range(len(self.parts)))
+        tasks = itertools.chain.from_iterable(parts)
+        return column_of([block.columns[name] for block in self.threads.map(lambda task: task[1](), tasks)], name)
 
 
 class RemovalScores:
-    """The scores of each removed document with the kept one, by its number."""
+    """The scores of each removed document with the kept one, by number."""
 
     def __init__(self, scores: Scores, measure: str) -> None:
         self._scores, self.measure = scores, measure
 
     def scores(self, left: Numbers, right: Numbers, code: Numbers) -> Scores:
-        """The scores of removed documents on the left."""
+        """Return the scores of removed documents on the left."""
         return {name: values[left] for name, values in self._scores.items()}
-
-
-def kept_rows(corpus: StoredCorpus, threads: Threads, kept: npt.NDArray[np.bool_]) -> list[Any]:
-    """The kept rows of every part, as tables."""
-    corpus.open()
-    tables = []
-    for number in sorted({span.part for span in corpus.spans if span.first < corpus.own}):
-        taking = corpus.parts[number].taking()
-        for span, block in corpus.read(threads, lambda span, block: block, whole=True, parts=range(number, number + 1)):
-            taking.write(block, kept[span.first : span.first + span.rows])
-        tables += taking.tables()
-    return tables

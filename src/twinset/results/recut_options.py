@@ -1,4 +1,4 @@
-"""At which limit a result is cut: a threshold, or a distance, not beyond the floor of the run."""
+"""Choose the limit of a recut: a threshold or a distance, not beyond the floor of the run."""
 
 import dataclasses
 import math
@@ -11,95 +11,95 @@ from twinset.results.stored import StoredResult
 from twinset.schema import Shares
 
 
-def options_of(recorded: StoredResult, asked: RecutOptions) -> DedupOptions:
-    """The options of a fresh run that would give the same."""
-    was, name = recorded.options, _name(recorded)
-    keep, cluster = asked.keep or was.keep, asked.cluster or was.cluster
-    _refuse_the_other(recorded, asked)
-    if was.by_distance:
-        distance = was.reach if asked.distance is None else asked.distance
-        if distance > was.farthest:
+def options_of(recorded: StoredResult, requested: RecutOptions) -> DedupOptions:
+    """Return the options of a fresh run with the same result."""
+    before, name = recorded.options, _name(recorded)
+    keep, cluster = requested.keep or before.keep, requested.cluster or before.cluster
+    _refuse_other_limit(recorded, requested)
+    if before.by_distance:
+        distance = before.reach if requested.distance is None else requested.distance
+        if distance > before.farthest:
             raise OptionError(
-                f"distance is {distance:g}, and pairs beyond {was.farthest:g}, the floor of {name}, were not "
-                f"scored; allowed: 0 up to {was.farthest:g}; run dedup again with --floor {distance:g} for more"
+                f"distance is {distance:g}, and pairs beyond {before.farthest:g}, the floor of {name}, were not "
+                f"scored; allowed: 0 up to {before.farthest:g}: run dedup again with --floor {distance:g} for more"
             )
-        chosen = was.distance if asked.distance is None else asked.distance
-        return dataclasses.replace(was, floor=was.farthest, distance=chosen, keep=keep, cluster=cluster)
-    threshold = was.threshold if asked.threshold is None else asked.threshold
-    if threshold < was.least:
+        chosen = before.distance if requested.distance is None else requested.distance
+        return dataclasses.replace(before, floor=before.farthest, distance=chosen, keep=keep, cluster=cluster)
+    threshold = before.threshold if requested.threshold is None else requested.threshold
+    if threshold < before.least:
         raise OptionError(
-            f"threshold is {threshold:g}, and pairs below {was.least:g}, the floor of {name}, were not "
-            f"scored; allowed: {was.least:g} up to 1; run dedup again with --floor {threshold:g} for less"
+            f"threshold is {threshold:g}, and pairs below {before.least:g}, the floor of {name}, were not "
+            f"scored; allowed: {before.least:g} up to 1: run dedup again with --floor {threshold:g} for less"
         )
-    return dataclasses.replace(was, floor=was.least, threshold=threshold, keep=keep, cluster=cluster)
+    return dataclasses.replace(before, floor=before.least, threshold=threshold, keep=keep, cluster=cluster)
 
 
 def at(options: DedupOptions, limit: float) -> DedupOptions:
-    """The options at another limit: a threshold, or a distance, negated."""
+    """Return the options at another limit: a threshold, or a negated distance."""
     if options.by_distance:
         return dataclasses.replace(options, distance=abs(limit))
     return dataclasses.replace(options, threshold=limit)
 
 
-def told(options: DedupOptions) -> dict[str, float]:
-    """The limit of a run, by its name."""
+def limit_by_name(options: DedupOptions) -> dict[str, float]:
+    """Return the limit of a run, by its name."""
     return {"distance": options.reach} if options.by_distance else {"threshold": options.threshold}
 
 
-def _refuse_the_other(recorded: StoredResult, asked: RecutOptions) -> None:
-    """Items are near by a similarity or by a distance; the limit of the other kind says nothing of them."""
-    was = recorded.options
-    if was.by_distance and asked.threshold is not None:
+def _refuse_other_limit(recorded: StoredResult, requested: RecutOptions) -> None:
+    """Refuse a threshold for distances, and a distance for similarities."""
+    before = recorded.options
+    if before.by_distance and requested.threshold is not None:
         raise OptionError(
-            f"threshold is {asked.threshold:g}, and {_name(recorded)} is one of {was.item_flag}, whose pairs have a "
-            f"distance, not a similarity; give --distance, from 0 to {was.farthest:g}"
+            f"threshold is {requested.threshold:g}, and {_name(recorded)} is one of {before.item_flag}, whose pairs "
+            f"have a distance, no similarity; give --distance, from 0 to {before.farthest:g}"
         )
-    if not was.by_distance and asked.distance is not None:
+    if not before.by_distance and requested.distance is not None:
         raise OptionError(
-            f"distance is {asked.distance:g}, and the pairs of {_name(recorded)} have a similarity, not a distance; "
-            f"give --threshold, from {was.least:g} to 1"
+            f"distance is {requested.distance:g}, and the pairs of {_name(recorded)} have a similarity, no distance; "
+            f"give --threshold, from {before.least:g} to 1"
         )
 
 
 def _name(recorded: StoredResult) -> str:
-    """What a result is called in a message."""
+    """Return the name of a result for messages."""
     return str(recorded.folder) if recorded.folder.name else "this result"
 
 
-def leaving(rows: int, levels: Shares, left: Any) -> float:
-    """The threshold of those given that leaves the number of rows nearest to `rows`, as short a number as will do.
+def limit_for_rows(rows: int, levels: Shares, count_rows: Any) -> float:
+    """Return the threshold among `levels` that leaves the number of rows nearest to `rows`, shortened if possible.
 
-    Levels that are not positive are distances, negated. A higher threshold leaves more rows, but for rare cases in
-    which a cluster falls apart and its members find others.
+    Levels that are not positive are negated distances. A higher threshold leaves more rows, except in rare cases in
+    which the members of a split cluster join others.
 
     Examples
     --------
     >>> import numpy as np
-    >>> leaving(70, np.array([0.5, 0.61, 0.7777777, 1.0]), lambda level: int(100 * level))
+    >>> limit_for_rows(70, np.array([0.5, 0.61, 0.7777777, 1.0]), lambda level: int(100 * level))
     0.7
-    >>> leaving(70, np.array([-6.0, -3.5, -2.25, 0.0]), lambda level: 100 + int(10 * level))
+    >>> limit_for_rows(70, np.array([-6.0, -3.5, -2.25, 0.0]), lambda level: 100 + int(10 * level))
     -4.0
     """
     low, high = 0, len(levels) - 1
-    least, most = left(float(levels[low])), left(float(levels[high]))
-    if not least <= rows <= most:
+    fewest, most = count_rows(float(levels[low])), count_rows(float(levels[high]))
+    if not fewest <= rows <= most:
         distances = levels[high] <= 0
         span = f"distances from {-levels[low]:g} down to 0" if distances else f"thresholds from {levels[low]:g} to 1"
         raise OptionError(
-            f"rows is {rows:,}, and {span} leave {least:,} to {most:,}; allowed: a number between these; a "
+            f"rows is {rows:,}, and {span} leave {fewest:,} to {most:,}; allowed: a number between these: a "
             f"{'greater' if distances else 'lower'} --floor of dedup leaves fewer"
         )
-    counts = {low: least, high: most}
+    counts = {low: fewest, high: most}
     while high - low > 1:
         middle = (low + high) // 2
-        counts[middle] = left(float(levels[middle]))
+        counts[middle] = count_rows(float(levels[middle]))
         low, high = (middle, high) if counts[middle] < rows else (low, middle)
     best = min((low, high), key=lambda at: (abs(counts[at] - rows), at))
-    return _short(float(levels[best]), float(levels[best - 1]) if best else None)
+    return _shorten(float(levels[best]), float(levels[best - 1]) if best else None)
 
 
-def _short(level: float, before: float | None) -> float:
-    """The shortest number above `before` and not above `level`: it cuts at the same place."""
+def _shorten(level: float, before: float | None) -> float:
+    """Return the shortest number above `before` and up to `level`: it has the same result."""
     for digits in range(17):
         shorter = float(math.floor(level * 10**digits) / 10**digits)
         if before is not None and before < shorter <= level:

@@ -1,4 +1,4 @@
-"""The sources of an earlier run, opened again; what is not as it was is refused."""
+"""Reopen the sources of an earlier run, and refuse changed ones."""
 
 import os
 import shutil
@@ -36,7 +36,7 @@ _AGAIN = "run dedup again, or say where the sources of that run are with --sourc
 class ReopenedSources:
     """The parts of an earlier run, by their row in sources.parquet.
 
-    A relative path is looked for from the folder in which that run was started, then from the present one.
+    A relative path is resolved from the working folder of that run, then from the present one.
 
     Parameters
     ----------
@@ -45,13 +45,13 @@ class ReopenedSources:
     listed
         Its sources.parquet.
     given, run
-        What its summary says of its sources (`input`) and of the run itself (`timings`).
+        The `input` and the `timings` of its summary.
     moved
-        Where the sources are now; empty if they are where they were.
+        The present paths of the sources; empty if unchanged.
     outputs
-        Folders of results, which are no sources even where they lie in one.
+        Folders of results, which are not read even if a source contains them.
     ids_of
-        The ids of the documents of a part.
+        Returns the ids of the documents of a part.
     """
 
     def __init__(
@@ -67,15 +67,14 @@ class ReopenedSources:
 
     @property
     def places(self) -> tuple[object, ...]:
-        """Where the sources are now, in the order of the SOURCE arguments, those compared against last."""
+        """The present sources, in the order of the SOURCE arguments, those compared against last."""
         if not self.moved:
-            missing = [at for at, name in enumerate(self.names) if name is None]
-            if missing:
+            if None in self.names:
                 raise SourceError(
                     "that run was made from objects in memory or from stdin, so its texts cannot be read again; "
                     "give the same with --source, or run dedup again"
                 )
-            return tuple(self._place(name) for name in self.names if name is not None)
+            return tuple(self._resolve(name) for name in self.names if name is not None)
         if len(self.moved) not in (self.against, len(self.names)):
             both = f" (or {len(self.names)}, with those compared against)" if len(self.names) > self.against else ""
             raise OptionError(
@@ -84,39 +83,38 @@ class ReopenedSources:
             )
         rest = self.names[len(self.moved) :]
         if None in rest:
-            raise SourceError("the --against source of that run was in memory only; give it, too, after the sources")
-        return (*self.moved, *(self._place(name) for name in rest if name is not None))
+            raise SourceError("what that run was compared against was in memory only; give it too, after the sources")
+        return (*self.moved, *(self._resolve(name) for name in rest if name is not None))
 
     @property
     def lasting(self) -> bool:
-        """Whether the sources can be read again at all, as far as is known without looking for them."""
+        """Whether the sources may be read again, which is not checked here."""
         return bool(self.moved) or None not in self.names
 
     @property
     def own_parts(self) -> int:
-        """Parts of the sources themselves; those compared against follow."""
+        """The number of parts of the sources themselves; those compared against follow."""
         return sum(was["role"] == "source" for was in self.listed)
 
-    def _place(self, name: str) -> str:
+    def _resolve(self, name: str) -> str:
         if self.folder is None or os.path.isabs(name) or self.folder == os.getcwd():
             return name
-        there = os.path.join(self.folder, name)
-        found = os.path.exists(there) or (is_pattern(there) and bool(matches_of(there)))
-        return there if found else name
+        path = os.path.join(self.folder, name)
+        return path if os.path.exists(path) or (is_pattern(path) and matches_of(path)) else name
 
     @cached_property
     def parts(self) -> list[Part]:
-        """The parts, as many and of the same formats as they were; their contents are checked by `trusted`."""
+        """The parts, of the same number and formats; `trusted` checks their contents."""
         places = self.places
         if any(place == "-" for place in places):
             raise SourceError("stdin (-) cannot be read again; name a file with the same rows with --source")
         paths = [place for place in places if isinstance(place, str) and not is_pattern(place)]
-        gone = [path for path in paths if not os.path.exists(path)]
-        if gone and not self.moved:
-            raise SourceError("this source no longer exists; give its new path with --source", where=gone[0])
+        missing = [path for path in paths if not os.path.exists(path)]
+        if missing and not self.moved:
+            raise SourceError("this source no longer exists; give its present path with --source", where=missing[0])
         options, left_out = exclude_outputs(self.options, self.outputs, places, self.left_out)
         self.left_out = left_out
-        # For streams, which are read once; it is made only if there is one.
+        # For streams, which can be read only once; made only if needed.
         scratch = Path(tempfile.gettempdir()) / f"twinset-{uuid.uuid4().hex}"
         weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
         parts = list(open_sources(places[: self.against], options, scratch=scratch).parts)
@@ -127,7 +125,7 @@ class ReopenedSources:
         return parts
 
     def _check_listed(self, parts: list[Part]) -> None:
-        """Refuse other files than there were, or more, or fewer."""
+        """Refuse other, additional or missing files."""
         for part, was in zip(parts, self.listed, strict=False):
             if part.format != was["format"]:
                 raise SourceError(
@@ -136,21 +134,21 @@ class ReopenedSources:
                     where=part.name,
                 )
         if len(parts) != len(self.listed):
-            more = parts[len(self.listed)].name if len(parts) > len(self.listed) else None
-            what = f"{more} is new" if more else f"{self.listed[len(parts)]['path']} is gone"
+            added = parts[len(self.listed)].name if len(parts) > len(self.listed) else None
+            what = f"{added} is new" if added else f"{self.listed[len(parts)]['path']} is gone"
             raise SourceError(
                 f"the sources were changed since that run: {counted(len(parts), 'part')}, not {len(self.listed)}, "
                 f"such as {what}; {_AGAIN}"
             )
 
     def trusted(self, number: int) -> Part:
-        """A part whose content is as it was, by size and SHA-256; an object in memory is checked as it is read."""
+        """Return a part after checking its size and SHA-256; objects in memory are checked as they are read."""
         part, was = self.parts[number], self.listed[number]
         if number in self._trusted:
             return part
         changed = f"was changed since that run; {_AGAIN}"
         if part.files:
-            _name_files(part, self._ids_of(number), changed)
+            _restore_ids(part, self._ids_of(number), changed)
         if was["sha256"] is not None and part.lasts:
             if part.size != was["bytes"]:
                 raise SourceError(f"{changed} ({counted(part.size, 'byte')}, not {was['bytes']:,})", where=part.name)
@@ -160,57 +158,51 @@ class ReopenedSources:
         return part
 
     def texts(self, number: int, rows: Places, was: Places) -> list[str | None]:
-        """The texts of some rows of a part, which had `was` characters each; of others what they hold, in JSON."""
+        """Read the texts of some rows of a part, which had lengths `was`; other items as JSON."""
         part = self.trusted(number)
         if self.options.item_kind in ("items", "groups"):
-            return self._sets(part, rows, was)
+            return self._sets_json(part, written_sets(part, rows), was)
         if self.options.item_kind == "weighted":
-            return self._weighted(part, rows, was)
-        read = self._record if self.options.item_kind == "records" else _decoded
+            return self._sets_json(part, weighted_sets(part, rows), was // 2)  # two words per element
+        read = self._record_json if self.options.item_kind == "records" else _decode
         return self._read(part, rows, was, read)
 
     def packed(self, number: int, rows: Places, was: Places) -> list[bytes | None]:
-        """Some items of a part in their packed form; None where there is none."""
+        """Read some items of a part in packed form; None if missing."""
         return self._read(self.trusted(number), rows, was, lambda one: one[0].as_py())
 
     def _read(self, part: Part, rows: Places, was: Places, read: Callable[[pa.Array], _One]) -> list[Any]:
         found: list[_One | None] = [None] * len(rows)
         left = len(rows)
         for chunk in part.chunks(_BATCH):
-            here = np.flatnonzero((rows >= chunk.first_row) & (rows < chunk.first_row + chunk.rows))
-            if len(here):
+            positions = np.flatnonzero((rows >= chunk.first_row) & (rows < chunk.first_row + chunk.rows))
+            if len(positions):
                 texts = chunk.read(texts_only=True).texts
-                for place in here.tolist():
+                for place in positions.tolist():
                     one = texts.slice(int(rows[place]) - chunk.first_row, 1)
                     check_lengths(part, one, was[place : place + 1])
                     found[place] = read(one)
-                left -= len(here)
+                left -= len(positions)
             if not left:
                 return found
         last = int(rows.max())
         raise SourceError(f"ends before row {last:,}, counted from 0, which it had; {_AGAIN}", where=part.name)
 
-    def _record(self, one: pa.Array) -> str:
-        """The columns of a record, in JSON."""
+    def _record_json(self, one: pa.Array) -> str:
+        """Return the columns of a record as JSON."""
         names = [column.name for column in self.options.text_columns]
-        texts = [_decoded(column) or "" for column in record_columns(one, len(names))]
+        texts = [_decode(column) or "" for column in record_columns(one, len(names))]
         return orjson.dumps(dict(zip(names, texts, strict=True))).decode()
 
-    def _sets(self, part: Part, rows: Places, was: Places) -> list[str | None]:
-        found = written_sets(part, rows)
-        if any(len(one or ()) != count for one, count in zip(found, was.tolist(), strict=True)):
+    def _sets_json(self, part: Part, sets: Sequence[Any], was: Places) -> list[str | None]:
+        """Return sets as JSON, after checking their sizes."""
+        if any(len(one or ()) != count for one, count in zip(sets, was.tolist(), strict=True)):
             raise SourceError(f"its sets were changed since that run; {_AGAIN}", where=part.name)
-        return [None if one is None else orjson.dumps(one).decode() for one in found]
-
-    def _weighted(self, part: Part, rows: Places, was: Places) -> list[str | None]:
-        found = weighted_sets(part, rows)
-        if any(2 * len(one or ()) != words for one, words in zip(found, was.tolist(), strict=True)):
-            raise SourceError(f"its sets were changed since that run; {_AGAIN}", where=part.name)
-        return [None if one is None else orjson.dumps(one).decode() for one in found]
+        return [None if one is None else orjson.dumps(one).decode() for one in sets]
 
 
-def _name_files(part: Part, ids: list[str], changed: str) -> None:
-    """Call text files by the ids they had, wherever they are now: their digest is over these too."""
+def _restore_ids(part: Part, ids: list[str], changed: str) -> None:
+    """Give text files their former ids, which are part of their digest."""
     if len(part.files) != len(ids):
         raise SourceError(f"{changed} ({counted(len(part.files), 'file')}, not {len(ids):,})", where=part.name)
     for file, id in zip(part.files, ids, strict=True):
@@ -220,13 +212,13 @@ def _name_files(part: Part, ids: list[str], changed: str) -> None:
 
 
 def check_lengths(part: Part, texts: pa.Array, was: npt.NDArray[np.integer]) -> None:
-    """Refuse texts that do not have as many characters as they had: of objects in memory there is no digest."""
-    if part.options.images:  # they are files, whose digest is the same
+    """Refuse texts of another length: objects in memory have no digest."""
+    if part.options.images:  # files, which have a digest
         return
     if (item_lengths(texts, part.options) != was.astype(np.uint64)).any():
         raise SourceError(f"its texts were changed since that run; {_AGAIN}", where=part.name)
 
 
-def _decoded(one: pa.Array) -> str | None:
+def _decode(one: pa.Array) -> str | None:
     value = one.cast(pa.large_binary())[0].as_py()
     return None if value is None else value.decode("utf-8", "replace")

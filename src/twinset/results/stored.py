@@ -1,7 +1,7 @@
-"""A result folder of `dedup`, read again: its tables, its documents by number, and their texts out of the sources.
+"""Read a result folder of `dedup`: its tables, its documents by number, and their texts from the sources.
 
-Every table is held against the digest that `summary.json` has of it, and `summary.json` against its own, so that a
-damaged folder is an error that names the file, never a wrong answer.
+Every table is checked against its digest in `summary.json`, and `summary.json` against its own, so that damage raises
+an error that names the file.
 """
 
 import copy
@@ -36,7 +36,7 @@ SUMMARY = "summary.json"
 SCHEMAS = {
     "documents": DOCUMENTS, "clusters": CLUSTERS, "empty": EMPTY, "unreadable": UNREADABLE, "sources": SOURCES,
 }  # fmt: skip
-_NEAR, _LOOKED_AT = 3, 5000
+_MAX_SIMILAR, _MAX_COMPARED = 3, 5000
 
 
 class StoredResult:
@@ -47,93 +47,88 @@ class StoredResult:
     folder
         The folder that `dedup` or `recut` wrote.
     moved
-        Where the sources are now, in the order of the SOURCE arguments, those compared against last; empty if they
-        are where they were.
+        The present sources, in the order of the SOURCE arguments, those compared against last; empty if unchanged.
     """
 
     earlier_texts: Callable[["StoredResult", list[str]], list[str | None]] | None = None
-    """Gives the texts of documents of an index; set by whoever can open one."""
+    """Returns the texts of documents of an index; set by callers that can open one."""
 
     def __init__(self, folder: Path | str, moved: Sequence[object] = ()) -> None:
         self.folder = Path(folder)
-        self.summary = _summary_of(self.folder)
+        self.summary = _read_summary(self.folder)
         self.moved = tuple(moved)
         self._tables: dict[str, pa.Table] = {}
         self.in_memory = False
-        self.options, self.plan = self._told()
+        self.options, self.plan = self._read_options()
 
     @classmethod
     def held(cls, summary: dict[str, Any], tables: dict[str, pa.Table], sources: Sequence[object]) -> "StoredResult":
-        """A result that is in memory only, with what it was made from."""
-        made = cls.__new__(cls)
-        made.folder, made.summary, made.moved, made._tables = Path(), summary, tuple(sources), tables
-        made.in_memory = True
-        made.options, made.plan = made._told()
-        return made
+        """Make a result that is in memory only, with its sources."""
+        result = cls.__new__(cls)
+        result.folder, result.summary, result.moved, result._tables = Path(), summary, tuple(sources), tables
+        result.in_memory = True
+        result.options, result.plan = result._read_options()
+        return result
 
     def but(
         self, *, summary: dict[str, Any] | None = None, tables: dict[str, pa.Table] | None = None,
         moved: Sequence[object] = (),
     ) -> "StoredResult":  # fmt: skip
-        """The same, with another summary, other tables, or sources that have moved."""
-        made = copy.copy(self)
-        made._tables = {**self._tables, **(tables or {})}
+        """Copy the result with another summary, other tables, or moved sources."""
+        result = copy.copy(self)
+        result._tables = {**self._tables, **(tables or {})}
         if summary is not None:
-            made.summary = summary
-            made.options, made.plan = made._told()
-            made.__dict__.pop("earlier_ids", None)
+            result.summary = summary
+            result.options, result.plan = result._read_options()
+            result.__dict__.pop("earlier_ids", None)
         if moved:
-            made.moved = tuple(moved)
-            made.__dict__.pop("sources", None)
-        return made
+            result.moved = tuple(moved)
+            result.__dict__.pop("sources", None)
+        return result
 
-    def _told(self) -> tuple[DedupOptions, AnyPlan]:
-        """The options and the plan, as the summary has them."""
+    def _read_options(self) -> tuple[DedupOptions, AnyPlan]:
+        """Read the options and the plan from the summary."""
         try:
-            words = {name: tuple(value) if isinstance(value, list) else value for name, value in self._words().items()}
-            options = DedupOptions.of(**words)
+            if self.summary["hash_scheme"] != HASH_SCHEME:
+                raise KeyError("hash_scheme")
+            values = self.summary["options"].items()
+            options = DedupOptions.of(**{name: tuple(v) if isinstance(v, list) else v for name, v in values})
             return options, plan_from_summary(options, self.summary["plan"])
         except (TwinsetError, KeyError, TypeError) as error:
             raise self._damaged(SUMMARY, f"it is of another version of Twinset, or damaged ({error})") from error
-
-    def _words(self) -> dict[str, Any]:
-        words: dict[str, Any] = self.summary["options"]
-        if self.summary["hash_scheme"] != HASH_SCHEME:
-            raise KeyError("hash_scheme")
-        return words
 
     def _damaged(self, name: str, why: str) -> StateError:
         return StateError(f"{self.folder / name}: {why}; run dedup again")
 
     @property
     def sketched(self) -> Plan:
-        """The plan of a run over sets; other kinds of items have no sketches, and raise `OptionError`."""
+        """The plan of a run over sets; raises `OptionError` for other kinds of items."""
         if not isinstance(self.plan, Plan):
             raise OptionError(f"{self.folder} is a result of {self.options.item_flag}, which has no sketches")
         return self.plan
 
     def schema(self, name: str) -> pa.Schema:
-        """The columns of a table."""
+        """Return the columns of a table."""
         if name == "removed":
             return removed_schema(self.options.measure)
         return SCHEMAS.get(name) or pairs_schema(self.options.measure)
 
     def table(self, name: str) -> pa.Table:
-        """A table of the folder, such as ``"pairs"``; one that is not as it was written is an error."""
+        """Read a table of the folder, such as ``"pairs"``, and check it."""
         if name not in self._tables:
             file = f"{name}.parquet"
             digest = self.summary.get("files", {}).get(file)
             if digest is None:
-                raise self._damaged(SUMMARY, f"it names no {file}, so this is no result of dedup, or damaged")
-            self._tables[name] = _checked_table(self.folder / file, digest, self.schema(name))
+                raise self._damaged(SUMMARY, f"it does not name {file}: not a result of dedup, or damaged")
+            self._tables[name] = _read_table(self.folder / file, digest, self.schema(name))
         return self._tables[name]
 
     def has(self, name: str) -> bool:
-        """Whether there is such a table."""
+        """Whether the result has this table."""
         return name in self._tables or f"{name}.parquet" in self.summary.get("files", {})
 
     def batches(self, name: str, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
-        """Some columns of a table, so many rows at a time; the file is held against its digest first."""
+        """Yield some columns of a table, `rows` rows at a time, after checking the file."""
         if name in self._tables:
             table = self._tables[name].select(columns)
             yield from (table.slice(start, rows) for start in range(0, table.num_rows, rows))
@@ -148,7 +143,7 @@ class StoredResult:
             raise StateError(f"{path} cannot be read ({reason(error)}); run dedup again") from error
 
     def copy(self, name: str, folder: Path) -> None:
-        """Copy a table's file into a folder, as it is."""
+        """Copy the file of a table into a folder."""
         file = f"{name}.parquet"
         if self.in_memory:
             with TableFile(folder / file, self.schema(name)) as out:
@@ -157,8 +152,8 @@ class StoredResult:
         _check_digest(self.folder / file, self.summary["files"].get(file))
         try:
             shutil.copyfile(self.folder / file, folder / file)
-            with open(folder / file, "rb") as made:
-                os.fsync(made.fileno())
+            with open(folder / file, "rb") as result:
+                os.fsync(result.fileno())
         except OSError as error:
             raise cannot_write(folder / file, error) from error
 
@@ -174,7 +169,7 @@ class StoredResult:
 
     @property
     def removed(self) -> pa.Table:
-        """Each removed document, and why."""
+        """Each removed document, with the reason."""
         return self.table("removed")
 
     @property
@@ -184,18 +179,18 @@ class StoredResult:
 
     @property
     def own(self) -> int:
-        """Documents of the sources themselves; the numbers from here on are of the source compared against."""
+        """The number of documents of the sources themselves; later numbers belong to the source compared against."""
         return int(self.summary["documents"])
 
     @cached_property
     def ids(self) -> pa.Array:
-        """The ids by number, in one piece."""
+        """The ids by number, contiguous."""
         ids = self.documents["id"].cast(pa.large_string())
         return ids.combine_chunks() if ids.num_chunks != 1 else ids.chunk(0)
 
     @cached_property
     def earlier_ids(self) -> pa.Array:
-        """The documents of an index that others were removed because of; their numbers go on from those of the run."""
+        """The documents of an index that caused removals; they are numbered after those of the run."""
         if not self.has("earlier"):
             return pa.array([], pa.large_string())
         table = self.table("earlier")
@@ -204,92 +199,91 @@ class StoredResult:
         return pc.unique(table["left"].filter(near)).cast(pa.large_string())
 
     def numbers_of(self, ids: pa.Array | pa.ChunkedArray, first: int = 0) -> Any:
-        """The numbers of documents by their ids, looked for from number `first` on; of equal ids the first counts.
+        """Return the numbers of documents by id, from number `first` on; the first of equal ids counts.
 
-        Rows that could not be read are left out: their ids may be those of others.
+        Unreadable rows are excluded, since their ids may equal others.
         """
         read = np.asarray(self.documents["status"])[first:] != UNREADABLE_ROW
         known = self.ids.slice(first)
         found = pc.index_in(ids.cast(pa.large_string()), value_set=known if read.all() else known.filter(read))
         if found.null_count:
-            raise self._damaged("documents.parquet", "it does not have all documents that other tables name")
+            raise self._damaged("documents.parquet", "it lacks documents that other tables name")
         places = np.asarray(found).astype(np.int64)
         return (places if read.all() else np.flatnonzero(read)[places]) + first
 
     def find(self, id: str) -> int:
-        """The number of a document by its id; of the sources first, then of those compared against."""
+        """Return the number of a document by id: of the sources first, then of those compared against."""
         wanted = pa.scalar(id, pa.large_string())
         place = int(pc.index(self.ids, wanted).as_py())
         if place < 0 and (beyond := int(pc.index(self.earlier_ids, wanted).as_py())) >= 0:
             place = len(self.ids) + beyond
         if place < 0:
-            near = self._near(id)
+            near = self._similar_ids(id)
             guess = f"did you mean {' or '.join(map(repr, near))}?" if near else "ids are in documents.parquet"
             raise OptionError(f"there is no document {id!r} in {self.folder}; {guess}")
         return place
 
-    def _near(self, id: str) -> list[str]:
-        """A few ids that look alike; not all of a million are looked at."""
-        holding = self.ids.filter(pc.match_substring(self.ids, id, ignore_case=True)) if id else self.ids
-        if len(holding):
-            return [str(one) for one in holding.slice(0, _NEAR).to_pylist()]
+    def _similar_ids(self, id: str) -> list[str]:
+        """Return a few similar ids, among a limited number."""
+        containing = self.ids.filter(pc.match_substring(self.ids, id, ignore_case=True)) if id else self.ids
+        if len(containing):
+            return [str(one) for one in containing.slice(0, _MAX_SIMILAR).to_pylist()]
         alike = self.ids.filter(pc.starts_with(self.ids, id[:2]))
-        return difflib.get_close_matches(id, alike.slice(0, _LOOKED_AT).to_pylist(), n=_NEAR)
+        return difflib.get_close_matches(id, alike.slice(0, _MAX_COMPARED).to_pylist(), n=_MAX_SIMILAR)
 
     @cached_property
     def sources(self) -> ReopenedSources:
-        """The sources, opened again."""
+        """The reopened sources."""
         return ReopenedSources(
             self.options, self.table("sources"), self.summary["input"], self.summary["timings"], self.moved,
             [self.folder] if self.folder.name else [], self._ids_of,
         )  # fmt: skip
 
     def _ids_of(self, part: int) -> list[str]:
-        mine = pc.equal(self.documents["part"], pa.scalar(part, pa.uint32()))
-        return [str(one) for one in self.documents["id"].filter(mine).to_pylist()]
+        rows = pc.equal(self.documents["part"], pa.scalar(part, pa.uint32()))
+        return [str(one) for one in self.documents["id"].filter(rows).to_pylist()]
 
     def texts(self, numbers: Sequence[int]) -> list[str | None]:
-        """The texts of some documents as they stand in the sources, decoded; None where there is none.
+        """Read the texts of some documents from the sources, or from the index; None if missing.
 
-        Those of earlier documents are the index's. Raises `SourceError` where a source is gone, is not as it was, or
-        was an object of a program.
+        Raises `SourceError` if a source is missing, has changed, or was an object in memory.
         """
         wanted = np.asarray(numbers, np.int64)
         beyond = wanted - len(self.ids)
         if (beyond >= 0).any():
-            ours = iter(self.texts(wanted[beyond < 0].tolist()))
-            theirs = iter(self._texts_of_earlier(beyond[beyond >= 0]))
-            return [next(ours if place < 0 else theirs) for place in beyond.tolist()]
-        return self._by_part(wanted, self.sources.texts)
+            run_texts = iter(self.texts(wanted[beyond < 0].tolist()))
+            index_texts = iter(self._read_index_texts(beyond[beyond >= 0]))
+            return [next(run_texts if place < 0 else index_texts) for place in beyond.tolist()]
+        return self._read_by_part(wanted, self.sources.texts)
 
     def packed(self, numbers: Sequence[int]) -> list[bytes | None]:
-        """Some items in their packed form, out of the sources; None where there is none. Raises as `texts` does."""
-        return self._by_part(np.asarray(numbers, np.int64), self.sources.packed)
+        """Read some items in packed form from the sources; None if missing. Raises as `texts` does."""
+        return self._read_by_part(np.asarray(numbers, np.int64), self.sources.packed)
 
-    def _by_part(self, wanted: Any, read: Callable[[int, Any, Any], list[Any]]) -> list[Any]:
+    def _read_by_part(self, wanted: Any, read: Callable[[int, Any, Any], list[Any]]) -> list[Any]:
         places = self.documents.take(pa.array(wanted)) if len(wanted) else self.documents.slice(0, 0)
         part, row, length = (np.asarray(places[name]).astype(np.int64) for name in ("part", "row", "length"))
         found: list[Any] = [None] * len(wanted)
         for number in np.unique(part).tolist():
-            mine = np.flatnonzero(part == number)
-            for place, one in zip(mine.tolist(), read(number, row[mine], length[mine]), strict=True):
+            rows = np.flatnonzero(part == number)
+            for place, one in zip(rows.tolist(), read(number, row[rows], length[rows]), strict=True):
                 found[place] = one
         return found
 
-    def _texts_of_earlier(self, places: Any) -> list[str | None]:
+    def _read_index_texts(self, places: Any) -> list[str | None]:
         if self.earlier_texts is None:
             return [None] * len(places)
         return self.earlier_texts(self, self.earlier_ids.take(pa.array(places)).to_pylist())
 
 
-def _summary_of(folder: Path) -> dict[str, Any]:
+def _read_summary(folder: Path) -> dict[str, Any]:
     path = folder / SUMMARY
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
         same = summary["check"] == summary_check(summary)
-        about = summary["options"], summary["plan"], summary["input"], summary["timings"], summary["files"]
-        if not same or not all(isinstance(one, dict) for one in about):
-            raise ValueError("it is not as it was written")
+        sections = summary["options"], summary["plan"], summary["input"], summary["timings"], summary["files"]
+        if not same or not all(isinstance(one, dict) for one in sections):
+            raise ValueError("changed")
     except OSError as error:
         reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
         raise StateError(f"{path}: {reason}; name a folder that dedup wrote") from error
@@ -303,19 +297,19 @@ def _check_digest(path: Path, digest: str | None) -> None:
         if digest is None or sha256_of(path) != digest:
             raise StateError(f"{path} is damaged: it is not as it was written; run dedup again")
     except OSError as error:
-        raise _unread(path, error) from error
+        raise _read_error(path, error) from error
 
 
-def _unread(path: Path, error: OSError) -> StateError:
+def _read_error(path: Path, error: OSError) -> StateError:
     reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
     return StateError(f"{path}: {reason}; run dedup again")
 
 
-def _checked_table(path: Path, digest: str, schema: pa.Schema) -> pa.Table:
+def _read_table(path: Path, digest: str, schema: pa.Schema) -> pa.Table:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise _unread(path, error) from error
+        raise _read_error(path, error) from error
     if hashlib.sha256(data).hexdigest() != digest:
         raise StateError(f"{path} is damaged: it is not as it was written; run dedup again")
     try:

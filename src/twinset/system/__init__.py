@@ -1,1 +1,1 @@
-"""What the machine offers: scratch files, atomic files, locks, memory and digests."""
+"""Scratch files, atomic files, locks, memory and digests."""

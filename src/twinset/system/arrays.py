@@ -1,4 +1,4 @@
-"""Many short ranges as one array of places, two numbers as one word, and memory that is used again."""
+"""Index arrays of ranges, pairs of numbers as words, and reusable buffers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Room", "pair_words", "ranges"]
 
 
 def ranges(starts: npt.NDArray[np.integer], counts: npt.NDArray[np.integer]) -> Places:
-    """Give the numbers starts[i], starts[i] + 1, … (counts[i] of them), one range after another.
+    """Concatenate the ranges starts[i], starts[i] + 1, … (counts[i] numbers each).
 
     Examples
     --------
@@ -22,12 +22,12 @@ def ranges(starts: npt.NDArray[np.integer], counts: npt.NDArray[np.integer]) -> 
     [5, 6, 7, 8, 9]
     """
     before = np.cumsum(counts) - counts
-    found: Places = np.arange(int(counts.sum())) - np.repeat(before - starts, counts)
-    return found
+    numbers: Places = np.arange(int(counts.sum())) - np.repeat(before - starts, counts)
+    return numbers
 
 
 def pair_words(high: npt.NDArray[np.integer], low: npt.NDArray[np.integer]) -> Hashes:
-    """Give each pair of numbers below 2^32 as one, by which pairs are in order of the first and then the second.
+    """Pack pairs of numbers below 2^32 into words, which sort by the first and then the second.
 
     Examples
     --------
@@ -40,19 +40,19 @@ def pair_words(high: npt.NDArray[np.integer], low: npt.NDArray[np.integer]) -> H
 
 
 class Room(threading.local):
-    """Memory of each thread, used again: fresh memory costs more than filling it."""
+    """Buffers of each thread for reuse: allocating memory costs more than filling it."""
 
     hashes: Hashes = np.empty(0, np.uint64)
     bytes: Bytes = np.empty(0, np.uint8)
 
     def fit(self, size: int) -> Hashes:
-        """At least `size` places."""
+        """Return a buffer of at least `size` hashes."""
         if len(self.hashes) < size:
             self.hashes = np.empty(size, np.uint64)
         return self.hashes
 
     def fit_bytes(self, size: int) -> Bytes:
-        """At least `size` bytes."""
+        """Return a buffer of at least `size` bytes."""
         if len(self.bytes) < size:
             self.bytes = np.empty(size, np.uint8)
         return self.bytes

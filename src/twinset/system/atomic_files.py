@@ -1,4 +1,4 @@
-"""Replace files as a whole: what is at a place is the old content or the new one, never a part of it."""
+"""Replace files as a whole: readers see the old content or the new one, never a part of it."""
 
 from __future__ import annotations
 
@@ -13,68 +13,68 @@ from twinset.system.scratch import cannot_write
 
 
 @contextmanager
-def replace_atomically(place: Path, *, durably: bool = True) -> Iterator[Path]:
-    """Give a path to write to, then move what was written to its place.
+def replace_atomically(path: Path, *, durably: bool = True) -> Iterator[Path]:
+    """Yield a temporary path to write to, then move that file to `path`.
 
-    The path is beside the place, and hidden, so that no source folder includes it. When something is raised, what was
-    written is removed and what was at the place stays. What killed processes left for the same place is removed, too.
-    `durably` flushes file and folder to the disk, so that a power failure does not undo it.
+    The temporary file is hidden and in the same folder. On an exception it is removed, and the existing file stays.
+    Temporary files that killed processes left for the same path are removed, too. `durably` flushes file and folder to
+    the disk, so that a power failure does not undo it.
 
     Examples
     --------
-    >>> with replace_atomically(Path("out.txt")) as made:
-    ...     _ = made.write_text("done")
+    >>> with replace_atomically(Path("out.txt")) as draft:
+    ...     _ = draft.write_text("done")
     >>> Path("out.txt").read_text()
     'done'
     """
-    made = place.with_name(f".{place.stem}-{os.getpid()}.new{place.suffix}")
-    remove_leftovers(place)
+    draft = path.with_name(f".{path.stem}-{os.getpid()}.new{path.suffix}")
+    remove_leftovers(path)
     try:
-        handle = _locked(made)
+        handle = _open_locked(draft)
     except OSError as error:
-        raise cannot_write(place, error) from error
+        raise cannot_write(path, error) from error
     try:
-        yield made
+        yield draft
         try:
             if durably:
-                sync(made)
-                move_durably(made, place)
+                sync(draft)
+                move_durably(draft, path)
             else:
-                os.replace(made, place)
+                os.replace(draft, path)
         except OSError as error:
-            raise cannot_write(place, error) from error
+            raise cannot_write(path, error) from error
     finally:
-        made.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
         os.close(handle)
 
 
-def remove_leftovers(place: Path) -> None:
-    """Remove what others began for a place, if their process is gone and no machine has the file locked.
+def remove_leftovers(path: Path) -> None:
+    """Remove temporary files of other processes that have ended, unless another machine has locked them.
 
     Examples
     --------
-    >>> left = Path(".out-4194305.new.txt")  # no process has so high a number
+    >>> left = Path(".out-4194305.new.txt")  # beyond the highest process number
     >>> _ = left.write_text("half of")
     >>> remove_leftovers(Path("out.txt"))
     >>> left.exists()
     False
     """
-    name = re.compile(rf"\.{re.escape(place.stem)}-(\d{{1,9}})\.new{re.escape(place.suffix)}")
+    name = re.compile(rf"\.{re.escape(path.stem)}-(\d{{1,9}})\.new{re.escape(path.suffix)}")
     try:
-        beside = [(path, match) for path in place.parent.iterdir() if (match := name.fullmatch(path.name))]
+        leftovers = [(file, match) for file in path.parent.iterdir() if (match := name.fullmatch(file.name))]
     except OSError:
-        return  # who writes there meets the same error, and reports it
-    for path, match in beside:
-        if not _runs(int(match[1])):
+        return  # writing there reports the same error
+    for file, match in leftovers:
+        if not _is_running(int(match[1])):
             try:
-                os.close(_locked(path))
-                path.unlink()
+                os.close(_open_locked(file))
+                file.unlink()
             except OSError:
-                continue  # locked by a process of another machine, or not ours to remove
+                continue  # locked by a process of another machine, or no permission
 
 
-def _runs(process: int) -> bool:
-    """Whether there is a process of this number on this machine."""
+def _is_running(process: int) -> bool:
+    """Whether a process with this number runs on this machine."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -84,23 +84,23 @@ def _runs(process: int) -> bool:
     return True
 
 
-def _locked(path: Path) -> int:
-    """Open a file and lock it as long as it is open; raise `BlockingIOError` if another process has it locked."""
+def _open_locked(path: Path) -> int:
+    """Open and lock a file; raise `BlockingIOError` if another process has locked it."""
     handle = open_lock(path)
     try:
         free = try_lock(handle)
     except OSError:
-        return handle  # a file system without locks: that the process runs must do
+        return handle  # a file system without locks: the process number must suffice
     if not free:
         os.close(handle)
         raise BlockingIOError(f"{path} is locked")
     return handle
 
 
-def move_durably(made: Path, place: Path) -> None:
-    """Move a file or folder to a place on the same disk, so that a power failure does not undo it."""
-    os.replace(made, place)
-    sync(place.parent)
+def move_durably(draft: Path, path: Path) -> None:
+    """Move a file or folder on the same disk, so that a power failure does not undo it."""
+    os.replace(draft, path)
+    sync(path.parent)
 
 
 def sync(path: Path) -> None:

@@ -1,21 +1,20 @@
-"""How much is worked on at a time: sizes of batches, in one place.
+"""Batch sizes of all steps.
 
-No result depends on them; they bound memory and spread work over threads. Every module reads them here when it needs
-one (``batch_sizes.TABLE_ROWS``) and none imports a value, so that a test which makes one small makes it small
-everywhere.
+No result depends on them; they bound memory and divide work among threads. Modules read them when needed
+(``batch_sizes.TABLE_ROWS``) and never import a value, so that a test can change one everywhere.
 """
 
 NAMED = 1000
-"""Documents that a summary names one by one; all are counted."""
+"""Maximum number of documents that a summary names; all are counted."""
 
 CANDIDATE_ROWS = 1 << 20
-"""Candidates gathered before they are written to a spool."""
+"""Candidates buffered before they are written to a spool."""
 COPY_PAIRS = 1 << 20
-"""Pairs of identical documents made at a time, or those of one document."""
+"""Pairs of identical documents made at a time, at least those of one document."""
 VERIFIED_PAIRS = 1 << 14
 """Candidates that a thread verifies at a time."""
 VERIFIED_SHINGLES = 1 << 21
-"""Shingles that a thread holds at a time where texts are in memory."""
+"""Shingles per thread while texts are in memory."""
 COMPARED_SHINGLES = 1 << 18
 """Shingles in one table of `pairs.sets.compared`; larger documents are compared two at a time."""
 
@@ -27,10 +26,10 @@ RECUT_PAIRS = 1 << 20
 """Rows of pairs.parquet read at a time when a result is cut at another threshold."""
 
 INDEX_COMMIT = 50_000
-"""Documents committed together when a source is added. Band keys fall everywhere in their table: the more of them are
-written at a time, the fewer pages are written twice."""
+"""Documents committed together when a source is added. Band keys are spread over their table: writing more of them at a
+time writes fewer pages twice."""
 INDEX_COMMIT_BYTES = 2**28
-"""Long documents are committed sooner: an interrupt loses what was not committed."""
+"""Bytes committed together: long documents are committed sooner, since an interrupt loses uncommitted ones."""
 INDEX_DOCUMENTS = 4096
 """Documents compared with stored ones, written or deleted at a time."""
 INDEX_DOCUMENT_BYTES = 2**25
@@ -46,10 +45,10 @@ INDEX_CHECKED = 2048
 INDEX_QUERIES = 1024
 """Queries of texts looked up together."""
 INDEX_MEETINGS = 2**19
-"""Rows of `bands` that these queries meet together, unless one query alone meets more."""
+"""Rows of `bands` that these queries find together, unless one query alone finds more."""
 INDEX_SKETCH_BYTES = 2**25
 """Bytes of sketches compared together."""
 INDEX_SHINGLES = 2**20
 """Shingles of documents verified together."""
 INDEX_RUN = 16384
-"""Documents in one run, however short they are."""
+"""Maximum number of documents in one run."""

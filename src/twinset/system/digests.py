@@ -9,7 +9,7 @@ from twinset.errors import SourceError
 
 
 def file_digest(path: str | os.PathLike[str], name: str) -> str:
-    """Give the SHA-256 of a file, in hexadecimal; `name` is what an error calls the file."""
+    """Return the SHA-256 of a file in hexadecimal; errors call the file `name`."""
     try:
         with open(path, "rb", buffering=0) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

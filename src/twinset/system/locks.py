@@ -1,7 +1,7 @@
-"""Locks: of a file, by the operating system; of an index, among processes and among threads.
+"""Locks of files, and of an index among processes and threads.
 
-A lock of the operating system ends with the process that holds it, however that ends. The lock file of an index also
-says who holds it, for those who wait, and has a note of its last holder, for those who open the index.
+The operating system releases a file lock when its process ends. The lock file of an index also names its holder, for
+waiting processes, and has a note of its last holder, for those who open the index.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from twinset.errors import BusyError, OutputError, StateError
 
 _PAUSE = 0.05
 _NAME, _NOTE = 256, 256
-"""Bytes for the holder's name, and after them for the note."""
+"""Bytes for the holder's name, followed by bytes for the note."""
 
 
 def open_lock(path: str | os.PathLike[str]) -> int:
-    """Open a lock file, made if need be. Closing it, or the end of the process, gives the lock back."""
+    """Open or create a lock file. Closing it, or the end of the process, releases the lock."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
 
 
 def try_lock(handle: int) -> bool:
-    """Lock an open file; False if another process, or another opening of the file, has locked it."""
+    """Lock an open file; return False if it is locked through another handle."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -36,7 +36,7 @@ def try_lock(handle: int) -> bool:
 
 
 class Turn:
-    """One thread at a time works with an index, as long as it is open. Entered again by its holder, it only counts."""
+    """Lets one thread at a time use an open index; reentrant."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -53,18 +53,18 @@ class Turn:
 
     @contextmanager
     def within(self, timeout: float, doing: str) -> Iterator[None]:
-        """Wait no longer than so many seconds for the other threads."""
+        """Wait up to `timeout` seconds for other threads."""
         if not self._lock.acquire(timeout=max(0.0, timeout)):
             raise BusyError(
                 f"{self.name}: another thread of this process works with the index ({self._doing or 'reading'}); "
                 f"waited {timeout:g} s: wait longer, or open the index once more for each thread"
             )
         self._check()
-        before, self._doing = self._doing, doing
+        outer, self._doing = self._doing, doing
         try:
             yield
         finally:
-            self._doing = before
+            self._doing = outer
             self._lock.release()
 
     def _check(self) -> None:
@@ -74,7 +74,7 @@ class Turn:
 
 
 class WriterLock:
-    """The right to write to one index. Entered again by its holder, it only counts."""
+    """The right to write to an index; reentrant."""
 
     def __init__(self, path: str, name: str) -> None:
         self.path, self.name = path, name
@@ -83,7 +83,7 @@ class WriterLock:
 
     @contextmanager
     def held(self, timeout: float, doing: str) -> Iterator[None]:
-        """Wait for the lock and hold it."""
+        """Wait for the lock and hold it in the block."""
         if self._depth:
             self._depth += 1
             try:
@@ -91,7 +91,7 @@ class WriterLock:
             finally:
                 self._depth -= 1
             return
-        self._handle = self._acquired(timeout, doing)
+        self._handle = self._acquire(timeout, doing)
         self._depth = 1
         try:
             yield
@@ -100,7 +100,7 @@ class WriterLock:
             os.close(self._handle)
 
     def note(self, line: bytes, *, durably: bool = False) -> bool:
-        """Leave a note for whoever opens the index, while the lock is held; tells whether it could be written."""
+        """Write a note for processes that open the index; return whether it was written."""
         try:
             os.pwrite(self._handle, line.ljust(_NOTE, b"\0"), _NAME)
             if durably:
@@ -110,7 +110,7 @@ class WriterLock:
         return True
 
     def noted(self) -> bytes:
-        """The note that was left, as far as it can be read."""
+        """Read the note; empty if it cannot be read."""
         try:
             handle = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
@@ -120,7 +120,7 @@ class WriterLock:
         finally:
             os.close(handle)
 
-    def _acquired(self, timeout: float, doing: str) -> int:
+    def _acquire(self, timeout: float, doing: str) -> int:
         try:
             handle = open_lock(self.path)
         except OSError as error:
@@ -129,23 +129,23 @@ class WriterLock:
             self._wait(handle, timeout)
         except OSError as error:
             os.close(handle)
-            raise OutputError(f"{self.path}: the lock of the index cannot be acquired: {error.strerror}") from error
+            raise OutputError(f"{self.path}: the index cannot be locked: {error.strerror}") from error
         except BaseException:
             os.close(handle)
             raise
         since = time.strftime("%Y-%m-%d %H:%M:%S")
-        said = f"process {os.getpid()} on {socket.gethostname()}, {doing}, since {since}"
-        with suppress(OSError):  # a full disk must not keep anyone from removing documents; the name is a courtesy
-            os.pwrite(handle, said.encode()[: _NAME - 1].ljust(_NAME - 1) + b"\n", 0)
+        holder = f"process {os.getpid()} on {socket.gethostname()}, {doing}, since {since}"
+        with suppress(OSError):  # a full disk must not prevent removing documents; the name is optional
+            os.pwrite(handle, holder.encode()[: _NAME - 1].ljust(_NAME - 1) + b"\n", 0)
         return handle
 
     def _wait(self, handle: int, timeout: float) -> None:
-        until = time.monotonic() + timeout
+        deadline = time.monotonic() + timeout
         while not try_lock(handle):
-            if time.monotonic() >= until:
+            if time.monotonic() >= deadline:
                 holder = os.pread(handle, _NAME, 0).decode("utf-8", "replace").partition("\n")[0].strip()
                 raise BusyError(
-                    f"{self.name}: another writer holds the index ({holder or 'unknown process'}); "
-                    f"waited {timeout:g} s: wait longer with --timeout, or stop the other writer"
+                    f"{self.name}: another writer holds the index ({holder or 'unknown'}); "
+                    f"waited {timeout:g} s: wait longer with --timeout, or end that one"
                 )
             time.sleep(_PAUSE)

@@ -1,4 +1,4 @@
-"""What the machine has to offer: memory, cores, and a place for a while."""
+"""Available memory and cores, and temporary folders."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ LEAST_MEMORY = 512 * 10**6
 
 
 def default_memory() -> int:
-    """Give half of the memory that is free now, and never less than the least that can be asked for."""
+    """Return half of the free memory, but at least the minimum."""
     free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
     except (OSError, StopIteration, ValueError, IndexError):
-        pass  # no Linux: the physical memory is the best that is known
+        pass  # not Linux: only the physical memory is known
     return max(LEAST_MEMORY, min(free, _container_memory(free)) // 2)
 
 
-def _container_memory(otherwise: int) -> int:
-    """Give what a container's limit leaves free; /proc/meminfo knows only the machine."""
+def _container_memory(default: int) -> int:
+    """Return what a container's limit leaves free; /proc/meminfo covers the machine only."""
     try:
         with open("/sys/fs/cgroup/memory.max", encoding="ascii") as limit:
-            most = int(limit.read())
+            maximum = int(limit.read())
         with open("/sys/fs/cgroup/memory.current", encoding="ascii") as used:
-            return max(0, most - int(used.read()))
+            return max(0, maximum - int(used.read()))
     except (OSError, ValueError):
-        return otherwise  # no container, or "max": no limit
+        return default  # no container, or no limit ("max")
 
 
 def temporary_folder(scratch: str | None) -> TemporaryDirectory[str]:
-    """Make a folder that goes when its run is over, in the scratch folder if there is one."""
-    from tempfile import TemporaryDirectory  # it takes longer to load than the rest of the help page
+    """Make a temporary folder, in the scratch folder if given."""
+    from tempfile import TemporaryDirectory  # slow to load: not for the help page
 
     try:
         if scratch is not None:
@@ -53,7 +53,7 @@ def temporary_folder(scratch: str | None) -> TemporaryDirectory[str]:
 
 
 def default_threads() -> int:
-    """Give the number of cores that this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

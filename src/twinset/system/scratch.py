@@ -1,6 +1,6 @@
-"""Scratch files of one run: what a stage hands to the next, and what does not fit in memory.
+"""Scratch files of one run: data passed between stages, and data that does not fit in memory.
 
-Every record has a checksum, so that a damaged file is an error that names it, never a wrong answer.
+Every record has a checksum, so that damage raises an error that names the file.
 """
 
 import errno
@@ -23,14 +23,14 @@ Array = Any
 
 
 def cannot_write(path: Path, error: OSError) -> OutputError:
-    """What to tell a person when the system refuses a write."""
+    """Make the error for a failed write."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return OutputError(f"no space left to write {path}: free some, or choose another folder (--output, --scratch)")
     return OutputError(f"cannot write {path}: {error.strerror or error}")
 
 
 def packed(batch: pa.RecordBatch) -> npt.NDArray[np.uint8]:
-    """A batch of Arrow data as the bytes of one record."""
+    """Serialize an Arrow batch into the bytes of one record."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
@@ -38,12 +38,12 @@ def packed(batch: pa.RecordBatch) -> npt.NDArray[np.uint8]:
 
 
 def unpacked(record: Array) -> pa.RecordBatch:
-    """The reverse of `packed`, without a copy."""
+    """Reverse `packed`, without a copy."""
     return pa.ipc.open_stream(pa.py_buffer(memoryview(record))).read_next_batch()
 
 
 class Spool:
-    """Arrays of one dtype and row width, appended record by record; kept in memory too until `forget` is called."""
+    """Arrays of one dtype and row width, appended as records to a file; also in memory until `forget` is called."""
 
     def __init__(
         self, path: Path, dtype: npt.DTypeLike, columns: int = 1, records: list[list[int]] | None = None
@@ -64,8 +64,8 @@ class Spool:
         """Bytes of all records."""
         return int(self._offsets[-1])
 
-    def append(self, array: Array) -> None:
-        """Add a record."""
+    def append(self, array: Array, limit: int | None = None) -> None:
+        """Add a record; once the spool exceeds `limit` bytes, forget the records in memory."""
         array = np.ascontiguousarray(array, self.dtype)
         try:
             if self._file is None:
@@ -80,19 +80,21 @@ class Spool:
             self._held[len(self.records)] = array
         self.records.append([array.nbytes, zlib.crc32(view)])
         self._offsets.append(self._offsets[-1] + array.nbytes)
+        if limit is not None and self.nbytes > limit:
+            self.forget()
 
     def close(self) -> None:
-        """Finish writing; reading goes on."""
+        """Finish writing; records can still be read."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
     def forget(self) -> None:
-        """Let go of the records in memory; from now on they are read from the file."""
+        """Free the records in memory; from now on they are read from the file."""
         self._held = None
 
     def read(self, record: int, room: Room | None = None) -> Array:
-        """One record, flat if there is one column; in `room`, it lasts until the same thread uses that again."""
+        """Read one record, flat if there is one column; in `room`, it is valid until the thread reuses that."""
         if self._held is not None and record in self._held:
             return self._held[record]
         size, checksum = self.records[record]
@@ -114,12 +116,12 @@ class Spool:
         return self._shaped(raw.view(self.dtype))
 
     def chunks(self) -> Iterator[Array]:
-        """All records, one after another."""
+        """Yield all records."""
         for record in range(len(self.records)):
             yield self._shaped(self.read(record))
 
     def all(self) -> Array:
-        """All rows as one array."""
+        """Return all rows as one array."""
         if len(self.records) == 1:
             return self._shaped(self.read(0))
         whole = np.empty(len(self) * self.columns, self.dtype)
@@ -141,9 +143,9 @@ class Spool:
 
 
 class BatchFile:
-    """Arrow batches of one schema, appended one after another and read by number, in any order and from any thread.
+    """Arrow batches of one schema, appended to a file and read by number, from any thread.
 
-    The file is open only while it is written or read: a partition writes to hundreds at a time.
+    The file is open only while it is written or read, since a partition writes to hundreds.
 
     Examples
     --------
@@ -167,7 +169,7 @@ class BatchFile:
         return [size for size, _ in self._spool.records]
 
     def append(self, batches: Iterable[pa.RecordBatch]) -> None:
-        """Write some batches after those that are there."""
+        """Append batches."""
         try:
             self._spool.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""What every step over vectors begins with: 32-bit floats, one vector a row, finite; and, for cosines, of length 1."""
+"""Check vectors, and compute their directions, squared lengths and digests."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _ROWS = 1 << 14  # at a time: temporary arrays stay small
 
 
 def check_vectors(array: npt.ArrayLike, dimensions: int | None = None, first: int = 0) -> Vectors:
-    """Give vectors as 32-bit floats, one a row, or say which of them cannot be used.
+    """Convert vectors to 32-bit floats, one per row, or raise an error that names the first invalid one.
 
     Parameters
     ----------
     array
         Numbers, (n, d). Floats of 16 or 64 bits and whole numbers are rounded to 32-bit floats.
     dimensions
-        The d that is wanted; any unless given.
+        The required d; any unless given.
     first
         The number of the first row, for messages.
 
@@ -65,9 +65,9 @@ def check_vectors(array: npt.ArrayLike, dimensions: int | None = None, first: in
 
 
 def unit_vectors(vectors: Vectors) -> tuple[Vectors, npt.NDArray[np.bool_]]:
-    """Give the vectors at length 1, and which of them have a direction at all: those not all zero.
+    """Scale vectors to length 1, and mark those that have a direction, that is, are not all zero.
 
-    Rounded to 32-bit floats, they are what is hashed; exact cosines are taken of the vectors as they came.
+    These are hashed, rounded to 32-bit floats; exact cosines use the original vectors.
 
     Examples
     --------
@@ -82,22 +82,22 @@ def unit_vectors(vectors: Vectors) -> tuple[Vectors, npt.NDArray[np.bool_]]:
 
 
 def squares(vectors: Vectors) -> npt.NDArray[np.float64]:
-    """Give the squared length of each vector, in 64-bit floats.
+    """Return the squared length of each vector, in 64-bit floats.
 
     Examples
     --------
     >>> squares(check_vectors([[3, 4], [0, 0]])).tolist()
     [25.0, 0.0]
     """
-    found = np.empty(len(vectors), np.float64)
-    vector_kernels.squares(vectors, found)
-    return found
+    lengths = np.empty(len(vectors), np.float64)
+    vector_kernels.squares(vectors, lengths)
+    return lengths
 
 
 def digests(vectors: Vectors) -> Hashes:
-    """Give 128 bits for each vector that are equal for equal vectors: uint64 (n, 2).
+    """Return 128-bit digests of vectors: uint64 (n, 2).
 
-    Many equal vectors should be joined as one: all pairs of them are an answer as long as their number squared.
+    Equal vectors should be joined as one, since the number of their pairs is quadratic.
 
     Examples
     --------
@@ -105,9 +105,9 @@ def digests(vectors: Vectors) -> Hashes:
     >>> (found == found[0]).all(axis=1).tolist()
     [True, True, False]
     """
-    found = np.empty((len(vectors), 2), np.uint64)
-    vector_kernels.digests(vectors.view(np.uint32), found)
-    return found
+    words = np.empty((len(vectors), 2), np.uint64)
+    vector_kernels.digests(vectors.view(np.uint32), words)
+    return words
 
 
 def _shown(value: Any) -> str:

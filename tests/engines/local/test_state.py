@@ -100,7 +100,7 @@ def test_another_mark_starts_anew(tmp_path: Path) -> None:
 
 def test_only_one_at_a_time(tmp_path: Path) -> None:
     first = finished(tmp_path / "state", "mark")
-    with pytest.raises(StateError, match="another run is at work"):
+    with pytest.raises(StateError, match="another run uses"):
         State(tmp_path / "state", "mark")
     assert (tmp_path / "state/numbers").exists()
     first.close(keep=False)

@@ -1,4 +1,4 @@
-"""How much memory each thing may take, out of what the run was given."""
+"""Divide the memory of a run among its parts."""
 
 import ctypes
 import os
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-_IN_HAND = 3  # a batch as it came, decoded and shingled
-_LEAST_BATCH = 1 << 16
-_BYTES_A_DOCUMENT = 64  # 33 of what was found when it was read, 20 of its copies, the rest of its cluster
+_IN_HAND = 3  # copies of a batch: raw, decoded and shingled
+_MIN_BATCH = 1 << 16
+_BYTES_A_DOCUMENT = 64  # 33 from reading, 20 for its copies, the rest for its cluster
 
 
 def resident_bytes() -> int:
-    """Memory this process holds now."""
+    """Return the resident memory of this process."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -23,81 +23,81 @@ def resident_bytes() -> int:
 
 
 def peak_bytes() -> int:
-    """The most memory this process has held."""
+    """Return the peak resident memory of this process."""
     try:
         with open("/proc/self/status", encoding="ascii") as lines:
             return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
     except (OSError, ValueError, StopIteration):
-        # Elsewhere this must do; on Linux it would count what the process held that started this one.
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return most * (1 if sys.platform == "darwin" else 1024)
+        # On Linux ru_maxrss includes the peak of the parent process, so it is only a fallback.
+        limit = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return limit * (1 if sys.platform == "darwin" else 1024)
 
 
 def give_back() -> None:
-    """Hand back memory that was let go of: allocators keep it, and what comes next reckons with it."""
+    """Return freed memory to the system: allocators keep it, and later budgets count it as used."""
     pa.default_memory_pool().release_unused()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc; others give back by themselves, or never
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc only
     if trim is not None:
         trim(0)
 
 
-def batch_within(asked: int, total: int, threads: int) -> int:
-    """A batch as asked for, or the largest power of two of which an eighth of `total` holds what is in hand."""
-    most = total // (8 * _IN_HAND * (threads + 2))
-    return min(asked, max(_LEAST_BATCH, 1 << (most.bit_length() - 1)))
+def batch_within(batch_bytes: int, total: int, threads: int) -> int:
+    """Limit a batch size to a power of two such that all batches in use take an eighth of `total`."""
+    limit = total // (8 * _IN_HAND * (threads + 2))
+    return min(batch_bytes, max(_MIN_BATCH, 1 << (limit.bit_length() - 1)))
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Shares of `free`: what the run was given less what the process itself holds and a reserve for work in hand."""
+    """Shares of `free`: the memory of the run less that of the process and of the batches in use."""
 
     total: int
     free: int
     in_hand: int = 0
-    """What is kept back for batches in hand."""
+    """Bytes reserved for batches in use."""
 
     @classmethod
     def of(cls, total: int, threads: int, batch_bytes: int) -> "Budget":
-        """Divide `total`. Each thread has a batch or two in hand, decoded, beside its own scratch."""
+        """Divide `total`; each thread uses one or two decoded batches."""
         in_hand = (threads + 2) * _IN_HAND * batch_bytes
         return cls(total, max(total // 8, total - resident_bytes() - in_hand), in_hand)
 
     def beside(self, documents: int) -> "Budget":
-        """What is left beside so many documents, of whom a few numbers each are held all the time."""
-        least = min(self.free, self.total // 8)
-        return Budget(self.total, max(least, self.free - documents * _BYTES_A_DOCUMENT), self.in_hand)
+        """Subtract the numbers that stay in memory for each document."""
+        minimum = min(self.free, self.total // 8)
+        return Budget(self.total, max(minimum, self.free - documents * _BYTES_A_DOCUMENT), self.in_hand)
 
     @property
     def texts(self) -> int:
-        """Texts kept from the first reading."""
+        """Bytes for texts kept after the first reading."""
         return self.free * 2 // 5
 
     @property
     def records(self) -> int:
-        """What reading found out, kept instead of read from its files again."""
+        """Bytes for records of the documents, before they are read back from files."""
         return self.free // 32
 
     @property
     def sketches(self) -> int:
-        """Keys and sketches that are joined at one time."""
+        """Bytes for keys and sketches joined at a time."""
         return self.free // 2
 
     @property
     def sets(self) -> int:
-        """Shingle sets loaded for verification."""
+        """Bytes for shingle sets loaded for verification."""
         return self.free // 3
 
     @property
     def items(self) -> int:
-        """Items that are joined in memory, and the join; no batch is in hand then."""
+        """Bytes for items joined in memory and for the join; no batch is in use then."""
         return (self.free + self.in_hand) * 2 // 3
 
     @property
     def pairs(self) -> int:
-        """Pairs held for sorting and grouping."""
+        """Bytes for pairs while they are sorted and grouped."""
         return self.free // 8
 
     @property
     def names(self) -> int:
-        """Ids."""
+        """Bytes for ids."""
         return self.free // 10

@@ -1,4 +1,4 @@
-"""From pairs of distinct contents to pairs of documents.
+"""Expand pairs of distinct contents to pairs of documents.
 
 Identical copies have all the pairs of their first appearance.
 """
@@ -7,30 +7,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from twinset.engines.local.sort_pairs import Rows
 from twinset.engines.local.steps.sketch import READ
-from twinset.schema import Bytes, Numbers
+from twinset.schema import Bytes, Numbers, Places
 from twinset.system import batch_sizes
 from twinset.system.arrays import ranges
 from twinset.system.scratch import Spool
 
 SAME = 0xFFFFFFFF
-"""Stands for the shared count of a pair of identical contents, whose set size may never have been needed."""
-
+"""The shared count of a pair of identical contents, whose set size may be unknown."""
 
 
 @dataclass(frozen=True)
 class Copies:
-    """Documents by content.
-
-    Those with the content of document f are members[starts[f]:starts[f] + counts[f]], f being the first.
-    """
+    """Documents by content: document f and its copies are members[starts[f]:starts[f] + counts[f]]."""
 
     first: Numbers
     members: Numbers
-    starts: npt.NDArray[np.int64]
+    starts: Places
     counts: Numbers
 
     @classmethod
@@ -40,23 +35,23 @@ class Copies:
         counts = np.bincount(first[read], minlength=len(first)).astype(np.uint32)
         starts = np.zeros(len(first) + 1, np.int64)
         np.cumsum(counts, out=starts[1:])
-        # Each group begins with its first member; only the others have to be sorted into the places between.
-        own = first[read] == read
-        later = read[~own]
-        members, between = np.empty(len(read), np.uint32), np.ones(len(read), np.bool_)
-        members[starts[read[own]]] = read[own]
-        between[starts[read[own]]] = False
-        members[between] = later[np.argsort(first[later], kind="stable")]
+        # Each group begins with its first member; only the others are sorted.
+        is_first = first[read] == read
+        later = read[~is_first]
+        members, is_later = np.empty(len(read), np.uint32), np.ones(len(read), np.bool_)
+        members[starts[read[is_first]]] = read[is_first]
+        is_later[starts[read[is_first]]] = False
+        members[is_later] = later[np.argsort(first[later], kind="stable")]
         return cls(first, members, starts[:-1], counts)
 
     @property
     def identical_pairs(self) -> int:
-        """How many pairs identical documents alone make."""
+        """Count the pairs of identical documents."""
         counts = self.counts.astype(np.int64)
         return int((counts * (counts - 1) // 2).sum())
 
     def identical_across(self, pairs: Spool, sizes: Numbers) -> int:
-        """How many pairs documents of equal shingle sets on two sides make."""
+        """Count the pairs of documents with equal shingle sets on two sides."""
         total = 0
         for rows in pairs.chunks():
             left, right, shared = rows.T
@@ -66,18 +61,18 @@ class Copies:
 
     @property
     def extra(self) -> int:
-        """Documents that are not the first of their content."""
+        """The number of documents that are not the first of their content."""
         return int(len(self.members) - np.count_nonzero(self.counts))
 
 
 def expanded(copies: Copies, pairs: Spool, *, link: bool, one_sided: bool) -> Iterator[Rows]:
-    """Rows (left, right, shared) of documents, in no order.
+    """Yield unordered rows (left, right, shared) of documents.
 
-    With `link`, each copy is tied to its first appearance only. With `one_sided` (a source against another) identical
-    documents of one side are no pairs of each other, and with `link` only the copies on the right are left out.
+    With `link`, each copy is paired with its first appearance only. With `one_sided` (one source against another),
+    identical documents of one side are not pairs, and `link` omits only the copies on the right.
     """
     if not one_sided:
-        yield from _identical(copies, link)
+        yield from _identical_pairs(copies, link)
     for record in pairs.chunks():
         if link and not one_sided:
             yield record
@@ -86,31 +81,27 @@ def expanded(copies: Copies, pairs: Spool, *, link: bool, one_sided: bool) -> It
         lefts = copies.members[ranges(copies.starts[record[:, 0]], left_counts)]
         rights = np.repeat(record[:, 1], left_counts)
         counts = np.ones(len(rights), np.int64) if link else copies.counts[rights].astype(np.int64)
-        yield from _exploded(copies, lefts, copies.starts[rights], counts, np.repeat(record[:, 2], left_counts))
+        yield from _pair_members(copies, lefts, copies.starts[rights], counts, np.repeat(record[:, 2], left_counts))
 
 
-def _identical(copies: Copies, link: bool) -> Iterator[Rows]:
-    """Pairs of documents of equal content."""
+def _identical_pairs(copies: Copies, link: bool) -> Iterator[Rows]:
+    """Yield pairs of documents of equal content."""
     if link:
         later = copies.members[copies.first[copies.members] != copies.members]
         if len(later):
             yield np.stack([copies.first[later], later, np.full(len(later), SAME, np.uint32)], axis=1)
         return
     groups = np.flatnonzero(copies.counts > 1)
-    places = ranges(copies.starts[groups], copies.counts[groups].astype(np.int64))
+    positions = ranges(copies.starts[groups], copies.counts[groups].astype(np.int64))
     ends = np.repeat(copies.starts[groups] + copies.counts[groups], copies.counts[groups])
-    shared = np.full(len(places), SAME, np.uint32)
-    yield from _exploded(copies, copies.members[places], places + 1, ends - places - 1, shared)
+    shared = np.full(len(positions), SAME, np.uint32)
+    yield from _pair_members(copies, copies.members[positions], positions + 1, ends - positions - 1, shared)
 
 
-def _exploded(
-    copies: Copies,
-    lefts: Numbers,
-    starts: npt.NDArray[np.int64],
-    counts: npt.NDArray[np.int64],
-    shared: Numbers,
+def _pair_members(
+    copies: Copies, lefts: Numbers, starts: Places, counts: Places, shared: Numbers
 ) -> Iterator[Rows]:
-    """Each left with the members from its start on, so many as its count says; about a million rows at a time."""
+    """Pair each left with members[start:start + count], about a million rows at a time."""
     reach = np.cumsum(counts)
     at = 0
     while at < len(lefts):
@@ -119,12 +110,6 @@ def _exploded(
         rights = copies.members[ranges(starts[at:end], counts[at:end])]
         left = np.repeat(lefts[at:end], counts[at:end])
         if len(left):
-            yield np.stack(
-                [
-                    np.minimum(left, rights),
-                    np.maximum(left, rights),
-                    np.repeat(shared[at:end], counts[at:end]),
-                ],
-                axis=1,
-            )
+            codes = np.repeat(shared[at:end], counts[at:end])
+            yield np.stack([np.minimum(left, rights), np.maximum(left, rights), codes], axis=1)
         at = end

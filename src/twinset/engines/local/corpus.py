@@ -1,7 +1,7 @@
-"""The documents of a run by number: what was found out about each when it was read, and a way to read its text again.
+"""The documents of a run by number, and access to their texts and sketches.
 
-Texts stay in memory while they fit; else the sources are read again when texts are needed. Sketches stay in memory
-while they fit; else they are read block by block from their file.
+Texts and sketches stay in memory while they fit. Otherwise texts are read from the sources again, and sketches from
+their file block by block.
 """
 
 import itertools
@@ -16,6 +16,7 @@ import pyarrow as pa
 from twinset.candidates.banding import Banded
 from twinset.documents.parts import Block, Part
 from twinset.engines.local.ids import DocumentIds
+from twinset.engines.local.steps.sketch import UNREADABLE
 from twinset.engines.local.threads import Threads
 from twinset.schema import Bytes, Hashes, Numbers
 from twinset.system.arrays import Room
@@ -26,34 +27,39 @@ _Out = TypeVar("_Out")
 
 @dataclass(frozen=True)
 class Span:
-    """Where a block of rows belongs: part, first row in the part, first document number, rows."""
+    """The position of a block: its part, first row in the part, first document number and number of rows."""
 
     part: int
     first_row: int
     first: int
     rows: int
 
+    @property
+    def documents(self) -> slice:
+        """The numbers of its documents."""
+        return slice(self.first, self.first + self.rows)
+
 
 @dataclass
 class ReadReport:
-    """What reading found besides the documents."""
+    """Counts and faults found while reading."""
 
     unreadable: list[tuple[int, str]] = field(default_factory=list)
     """Rows that could not be read, by document number, with the reason."""
     replaced: int = 0
-    """Documents in which bytes that are not text were replaced."""
+    """Documents in which invalid bytes were replaced."""
     text_bytes: int = 0
     own_ids: bool = True
     """Whether all ids come from the sources."""
     replaced_in: list[int] = field(default_factory=list)
-    """The first documents with replaced bytes, by number."""
+    """Numbers of the first documents with replaced bytes."""
     rows: int | None = None
-    """Rows that the documents were made of, where those are groups of rows."""
+    """Source rows, where documents are groups of rows."""
 
 
 @dataclass
 class Corpus:
-    """Documents by number. Numbers from `border` on, if there is one, are of the source compared against."""
+    """Documents by number. Those from `border` on, if set, belong to the source compared against."""
 
     parts: list[Part]
     spans: list[Span]
@@ -70,9 +76,9 @@ class Corpus:
     held: dict[int, Block]
     batch_bytes: int
     noticed: Callable[[Span, Block], None] | None = None
-    """Called with every block that is read, by the thread that has read it."""
+    """Called with every block by the thread that reads it."""
     repeats: Numbers = field(default_factory=lambda: np.zeros(0, np.uint32))
-    """How many shingles of each document are surely repeats; empty where that was not looked at."""
+    """A lower bound on the repeated shingles of each document; empty if not counted."""
     report: ReadReport = field(default_factory=ReadReport)
     _by_part: dict[int, list[int]] = field(default_factory=dict)
 
@@ -82,25 +88,25 @@ class Corpus:
 
     @property
     def documents(self) -> int:
-        """All documents that were read, those compared against included."""
+        """The number of all documents, including those compared against."""
         return len(self.status)
 
     @property
     def own(self) -> int:
-        """Documents of the sources themselves."""
+        """The number of documents of the sources themselves."""
         return self.documents if self.border is None else self.border
 
     def most_distinct(self) -> Numbers:
-        """How many distinct shingles each document has at most."""
+        """Return an upper bound on the distinct shingles of each document."""
         return self.counts - self.repeats if len(self.repeats) else self.counts
 
     def bytes_per_document(self) -> float:
-        """Bytes of keys and sketches a document."""
+        """Return the bytes of keys and sketches per document."""
         return (self.keys.nbytes + self.sketches.nbytes) / max(1, self.documents)
 
-    def sketch_blocks(self, most_bytes: int) -> list[range]:
-        """Ranges of spans whose keys and sketches take about `most_bytes` together."""
-        limit = most_bytes / max(1.0, self.bytes_per_document())
+    def sketch_blocks(self, max_bytes: int) -> list[range]:
+        """Cut the spans into ranges whose keys and sketches take about `max_bytes`."""
+        limit = max_bytes / max(1.0, self.bytes_per_document())
         blocks: list[range] = []
         first, rows = 0, 0
         for index, span in enumerate(self.spans):
@@ -113,37 +119,27 @@ class Corpus:
         return blocks
 
     def banded(self, block: range, wanted: npt.NDArray[np.bool_], threads: Threads) -> Banded:
-        """Keys and sketches of the wanted documents of some spans."""
+        """Load keys and sketches of the wanted documents of some spans."""
         first, last = self.spans[block[0]].first, self.spans[block[-1]].first + self.spans[block[-1]].rows
         numbers = (np.flatnonzero(wanted[first:last]) + first).astype(np.uint32)
         width = self.sketches.nbytes // max(1, self.documents)
-        banded = Banded(
-            numbers,
-            np.empty((self.n_bands, len(numbers)), np.uint64),
-            np.empty((len(numbers), width), np.uint8),
-        )
-
-        # In the dtype of the numbers: else every search would make a copy of them all.
-        places = np.searchsorted(numbers, np.array([self.spans[index].first for index in block], np.uint32))
-
+        keys, sketches = np.empty((self.n_bands, len(numbers)), np.uint64), np.empty((len(numbers), width), np.uint8)
+        banded = Banded(numbers, keys, sketches)
+        # Of the same dtype as the numbers, or searchsorted copies them all.
+        positions = np.searchsorted(numbers, np.array([self.spans[index].first for index in block], np.uint32))
         room = Room()
 
         def fill(index: int) -> None:
-            span, at = self.spans[index], int(places[index - block.start])
-            chosen = np.flatnonzero(wanted[span.first : span.first + span.rows])
+            span, at = self.spans[index], int(positions[index - block.start])
+            chosen = np.flatnonzero(wanted[span.documents])
             keys = self.keys.read(index, room).reshape(self.n_bands, span.rows)
             for band in range(self.n_bands):
                 np.take(keys[band], chosen, out=banded.keys[band, at : at + len(chosen)], mode="clip")
             rows = self.sketches.read(index, room).reshape(span.rows, width)
             np.take(rows, chosen, axis=0, out=banded.sketches[at : at + len(chosen)], mode="clip")
 
-        for _ in threads.map(fill, (index for index in block if wanted[self._documents_of(index)].any())):
-            pass
+        threads.run(fill, (index for index in block if wanted[self.spans[index].documents].any()))
         return banded
-
-    def _documents_of(self, index: int) -> slice:
-        span = self.spans[index]
-        return slice(span.first, span.first + span.rows)
 
     def read(
         self,
@@ -154,9 +150,9 @@ class Corpus:
         whole: bool = False,
         parts: range | None = None,
     ) -> Iterator[tuple[Span, _Out]]:
-        """work(span, block) for each block that has a wanted document, in order.
+        """Yield work(span, block) in order for each block with a wanted document.
 
-        `whole` for writing, else texts only. Writing comes last, so what is in memory is let go as it is handed out.
+        `whole` reads whole rows for writing, else texts only. Writing comes last, so it frees blocks in memory.
         """
 
         def run(task: tuple[Span, Callable[[], Block]]) -> tuple[Span, _Out]:
@@ -168,18 +164,18 @@ class Corpus:
 
         def tasks() -> Iterator[tuple[Span, Callable[[], Block]]]:
             for number in parts if parts is not None else range(len(self.parts)):
-                yield from self._tasks(number, wanted, whole)
+                yield from self._read_tasks(number, wanted, whole)
 
         return threads.map(run, tasks())
 
-    def _tasks(
+    def _read_tasks(
         self, number: int, wanted: npt.NDArray[np.bool_] | None, whole: bool
     ) -> Iterator[tuple[Span, Callable[[], Block]]]:
         part = self.parts[number]
         mine = [(index, self.spans[index]) for index in self._by_part.get(number, ())]
 
         def needed(span: Span) -> bool:
-            return wanted is None or bool(wanted[span.first : span.first + span.rows].any())
+            return wanted is None or bool(wanted[span.documents].any())
 
         if all(index in self.held for index, _ in mine):
             for index, span in mine:
@@ -194,11 +190,28 @@ class Corpus:
         for span, chunk in itertools.zip_longest(spans, part.chunks(self.batch_bytes)):
             if span is None or chunk is None or chunk.rows != span.rows:
                 part.check_unchanged()
-                raise RuntimeError(f"{part.name} was cut into other chunks than before")
+                raise RuntimeError(f"{part.name} was split into other chunks than before")
             if needed(span):
                 yield span, lambda chunk=chunk: chunk.read(whole=whole, texts_only=not whole)  # type: ignore[misc]
         part.check_unchanged()
 
+    def locate(self, number: int) -> tuple[int, int]:
+        """Return the part of a document, and its row in it."""
+        span = next(span for span in self.spans if span.first <= number < span.first + span.rows)
+        return span.part, span.first_row + number - span.first
+
+    def find_repeated_id(self, hashes: Hashes) -> tuple[str, int, int] | None:
+        """Return an id that two documents of one side have, and their numbers; ids with equal hashes are compared."""
+        ordered = np.sort(hashes)
+        repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+        suspects = np.flatnonzero(np.isin(hashes, repeated) & (self.status != UNREADABLE))
+        seen: dict[tuple[bool, str], int] = {}
+        for number, name in zip(suspects.tolist(), self.take_ids(suspects).to_pylist(), strict=True):
+            other = seen.setdefault((number >= self.own, name), number)
+            if other != number:
+                return name, other, number
+        return None
+
     def take_ids(self, numbers: npt.NDArray[Any]) -> pa.Array:
-        """The ids of some documents."""
+        """Return the ids of some documents."""
         return self.names.take(numbers)

@@ -1,4 +1,4 @@
-"""The ids of all documents, and the columns a keep policy looks at, by document number."""
+"""Document ids and the columns of the keep policy, by document number."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from twinset.system.scratch import Spool, packed, unpacked
 
 
 class DocumentIds:
-    """One record a block, an Arrow IPC stream; all ids are kept in memory when they fit, else read back as needed."""
+    """Ids in memory if they fit, otherwise read back from a spool of one Arrow IPC stream per block."""
 
     def __init__(self, spool: Spool, hold_bytes: int) -> None:
         self.spool = spool
@@ -26,7 +26,7 @@ class DocumentIds:
         self.spool.append(packed(batch))
 
     def finish(self, firsts: npt.NDArray[np.int64]) -> None:
-        """All blocks are there; `firsts` are the numbers of their first documents."""
+        """Finish appending; `firsts` are the first document numbers of the blocks."""
         self._firsts = firsts
         if self.spool.nbytes <= self._hold_bytes:
             blocks = [self._block(index).column("id").cast(pa.large_string()) for index in range(len(firsts))]
@@ -37,7 +37,7 @@ class DocumentIds:
         return unpacked(self.spool.read(index))
 
     def take(self, numbers: npt.NDArray[Any]) -> pa.Array:
-        """The ids of these documents, as strings."""
+        """Return the ids of these documents as strings."""
         if self._ids is not None:
             return self._ids.take(pa.array(numbers)).cast(pa.string())
         if len(numbers) == 0:
@@ -49,30 +49,30 @@ class DocumentIds:
             index = int(block_of[order[start]])
             within = numbers[order[start:end]].astype(np.int64) - self._firsts[index]
             pieces.append(self._recent_ids(index).take(pa.array(within)))
-        back = np.empty(len(order), np.int64)
-        back[order] = np.arange(len(order))
-        return pa.concat_arrays(pieces).take(pa.array(back))
+        inverse = np.empty(len(order), np.int64)
+        inverse[order] = np.arange(len(order))
+        return pa.concat_arrays(pieces).take(pa.array(inverse))
 
     def _recent_ids(self, index: int) -> pa.Array:
-        number, ids = self._recent  # one look: another thread may put its own block here
+        number, ids = self._recent  # read once: another thread may replace it
         if number != index:
             ids = self._block(index).column("id")
             self._recent = (index, ids)
         return ids
 
     def all(self) -> pa.ChunkedArray:
-        """All ids."""
+        """Return all ids."""
         if self._ids is not None:
             return pa.chunked_array([self._ids])
         return pa.chunked_array([self._block(index).column("id") for index in range(len(self._firsts))], pa.string())
 
     def column(self, name: str) -> pa.ChunkedArray:
-        """A column that was asked for, of all documents."""
+        """Return a column of the keep policy for all documents."""
         return column_of([self._block(index).column(f"column {name}") for index in range(len(self._firsts))], name)
 
 
 def column_of(blocks: list[Any], name: str) -> pa.ChunkedArray:
-    """The blocks of a column as one, of one type."""
+    """Combine the blocks of a column into one type."""
     kinds = {block.type for block in blocks if not pa.types.is_null(block.type)}
     if len(kinds) > 1:
         numbers = all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds)

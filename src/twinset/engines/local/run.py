@@ -40,11 +40,11 @@ from twinset.system.scratch import Spool, cannot_write
 if TYPE_CHECKING:
     from twinset.engines.local.audit.run import AuditResult
 
-MOST_IDENTICAL = 100_000_000
+MAX_IDENTICAL = 100_000_000
 
 
 class LocalEngine(Engine):
-    """Runs on this machine."""
+    """Opens runs on this machine."""
 
     def open(self, job: Job) -> LocalRun:
         """Open the sources of a job; nothing is read yet."""
@@ -71,7 +71,7 @@ class LocalRun(Run):
         self.budget = Budget.of(options.memory_bytes, options.thread_count, self.batch_bytes)
 
     def _open(self, sources: tuple[object, ...], own_files: Sequence[str]) -> None:
-        """Open everything; `own_files` are those of an index, which are no sources and must not be replaced."""
+        """Open sources and state; `own_files` belong to an index and must not be read or replaced."""
         options, scratch = self.options, Path(self._inputs.name)
         outputs = [self.output] if self.output else []
         every = (*sources, *options.against)
@@ -122,7 +122,7 @@ class LocalRun(Run):
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.threads.close()
-        # After a full disk, a lack of memory or a busy index the run can resume; after anything else it starts anew.
+        # A run can resume after a full disk, a lack of memory or a busy index; after other errors it starts again.
         resumable = isinstance(value, (OSError, MemoryError)) or type(value).__name__ in ("OutputError", "BusyError")
         stays = resumable and self.output is not None
         if value is not None and stays and self.state.stages:
@@ -131,7 +131,7 @@ class LocalRun(Run):
         self._inputs.cleanup()
 
     def timed(self, step: str, since: float) -> None:
-        """Note how long a step took; where memory is limited, give back what it no longer needs."""
+        """Record the duration of a step; with a memory limit, return freed memory to the system."""
         if self.options.memory is not None:
             give_back()
         self.timings[step] = round(time.perf_counter() - since, 3)
@@ -143,7 +143,7 @@ class LocalRun(Run):
         self.timed(step, since)
 
     def outline(self) -> dict[str, Any]:
-        """Say what would be read and planned; nothing but heads and footers is read."""
+        """Describe what would be read and planned; only headers and footers are read."""
         return {
             "sources": self.found.describe(),
             "against": [part.describe() for part in self.parts[self.against :]],
@@ -166,25 +166,22 @@ class LocalRun(Run):
         return corpus
 
     def collapse(self, corpus: Corpus) -> Copies:
-        """Group identical contents; refuse a flood of identical pairs unless links were asked for."""
+        """Group identical contents; refuse too many identical pairs."""
         copies = Copies.of(banded.first_appearances(corpus), corpus.status)
         if corpus.border is None:
-            self._refuse_flood(copies.identical_pairs)
+            self._refuse_many_identical(copies.identical_pairs)
         return copies
 
-    def _refuse_flood(self, identical: int) -> None:
-        """Stop where identical documents alone make more pairs than anyone wants, unless links were asked for."""
+    def _refuse_many_identical(self, identical: int) -> None:
+        """Refuse too many pairs of identical documents, unless `--identical link` avoids them."""
         listed = isinstance(self.options, PairsOptions) and self.options.identical == "all"
         if self.options.item_kind == "vectors" and isinstance(self.options, PairsOptions) and self.options.top:
-            return  # of all of them only the nearest of each are made
-        if listed and identical > MOST_IDENTICAL:
-            raise OptionError(
-                f"identical documents alone make {identical:,} pairs, more than {MOST_IDENTICAL:,}; "
-                "--identical link ties each copy to its first appearance only"
-            )
+            return  # only the nearest of each vector become pairs
+        if listed:
+            refuse_many_identical(identical, "documents")
 
     def plan(self, corpus: Corpus, unique: Copies) -> SimilarityJoin:
-        """Take the plan that sets were sketched by, or make one from the items in memory."""
+        """Use the plan by which sets were sketched, or make one from the items in memory."""
         work = Work(self.options, self.budget, self.state, self.threads, self.progress)
         with self._timing("plan"):
             join = join_for(corpus, unique, work, self.sketching)
@@ -202,54 +199,63 @@ class LocalRun(Run):
         with self._timing("verify"):
             pairs = join.verify(candidates)
         if join.corpus.border is not None:
-            self._refuse_flood(join.identical_across(pairs))
+            self._refuse_many_identical(join.identical_across(pairs))
         return pairs
 
     def audit(self, join: SimilarityJoin, pairs: Spool, candidates: Candidates) -> AuditResult | None:
-        """Compare a sample exactly with everything, unless no audit is wanted."""
+        """Compare a sample exactly with all documents, if an audit is wanted."""
         if not join.is_audited:
             return None
         with self._timing("audit"):
             return join.audit(pairs, candidates)
 
     def cluster(self, join: SimilarityJoin, pairs: Spool, matches: IndexMatches | None) -> Clusters:
-        """Group pairs that reach the threshold by the keep policy; those down to a floor are only reported."""
+        """Cluster the pairs that reach the threshold by the keep policy; pairs below it are only reported."""
         with self._timing("cluster"):
             return cluster.cluster(join, pairs, matches)
 
     def tables(self, join: SimilarityJoin, matches: IndexMatches | None) -> ResultTables:
-        """Name documents and score pairs."""
+        """Prepare ids and scores for the tables."""
         earlier = matches.reaching(self.options.threshold) if matches else None
         return ResultTables(join.corpus, join.copies, join, earlier)
 
     def write_pairs(
         self, join: SimilarityJoin, pairs: Spool, candidates: Candidates, audit: AuditResult | None
     ) -> Output:
-        """Write the pairs of documents, and put the file in its place."""
+        """Write the pairs of documents to the output file."""
         return result.write_pairs(self, join, pairs, candidates, audit)
 
     def write_result(
         self, join: SimilarityJoin, tables: ResultTables, pairs: Spool, candidates: Candidates,
         audit: AuditResult | None, clusters: Clusters, matches: IndexMatches | None, index: IndexBeside | None,
     ) -> Output:  # fmt: skip
-        """Write clean data and a reason for every removal, and put the folder in its place."""
+        """Write clean data and a reason for every removal to the output folder."""
         return result.write_result(self, join, tables, pairs, candidates, audit, clusters, matches, index)
 
     def room_for_output(self, name: str) -> Path:
-        """An empty place in the state folder, for output in the making."""
-        place = self.state.folder / name
-        if place.is_dir():
-            shutil.rmtree(place)
+        """Return an empty path in the state folder for unfinished output."""
+        path = self.state.folder / name
+        if path.is_dir():
+            shutil.rmtree(path)
         try:
-            if not place.suffix:
-                place.mkdir()
+            if not path.suffix:
+                path.mkdir()
         except OSError as error:
-            raise cannot_write(place, error) from error
-        return place
+            raise cannot_write(path, error) from error
+        return path
+
+
+def refuse_many_identical(identical: int, items: str) -> None:
+    """Refuse more pairs of identical items than a user can want."""
+    if identical > MAX_IDENTICAL:
+        raise OptionError(
+            f"identical {items} alone make {identical:,} pairs, more than {MAX_IDENTICAL:,}; "
+            "--identical link pairs each copy with its first appearance only"
+        )
 
 
 def _stamp(part: Part) -> list[Any]:
-    """What tells that a part is still the same."""
+    """Return values that change when a part changes."""
     files = getattr(part, "files", None)
     listed = [[file.id, file.size, file.mtime_ns] for file in files] if files else []
     return [
@@ -259,5 +265,5 @@ def _stamp(part: Part) -> list[Any]:
         part.size,
         part.mtime_ns,
         listed,
-        None if listed or part.path else os.urandom(16).hex(),  # what is only in memory may be anything
+        None if listed or part.path else os.urandom(16).hex(),  # data in memory is never assumed to be the same
     ]

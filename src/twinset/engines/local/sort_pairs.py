@@ -1,4 +1,4 @@
-"""Pairs of documents in order, without holding more of them than the memory budget allows."""
+"""Sort pairs of documents within the memory budget."""
 
 from collections.abc import Callable, Iterator
 
@@ -10,18 +10,16 @@ from twinset.system.scratch import Spool
 Rows = npt.NDArray[np.uint32]
 """(n, 3): two numbers and a count."""
 
-_IN_HAND = 6  # times the size of the rows themselves, while they are being sorted
+_IN_HAND = 6  # memory used for sorting, as a multiple of the rows
 
 
 def sorted_portions(
     spool: Spool, values: int, limit: int, change: Callable[[Rows], Rows] | None = None
 ) -> Iterator[Rows]:
-    """All rows, sorted by their first two columns, in portions.
+    """Yield all rows in portions, sorted by their first two columns.
 
-    Rows that agree in the first column stay in one portion.
-
-    `change` is applied to each record first; afterwards the first column lies below `values`. What does not fit is
-    picked out of the spool range by range, one pass for each.
+    Rows with the same first column stay in one portion. `change` is applied to each record first; afterwards the first
+    column is below `values`. If the rows do not fit in memory, each range of them takes one pass over the spool.
     """
 
     def records() -> Iterator[Rows]:

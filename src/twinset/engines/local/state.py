@@ -1,8 +1,7 @@
-"""What a run leaves beside its output while it works, so that a killed run can go on from its last finished stage.
+"""The state folder of a run, from which a killed run resumes after its last finished stage.
 
-The folder holds one file a kind of record, and `manifest.json`, which names the finished stages, what they found and
-the checksums of their files. It is bound to its run by a fingerprint of the sources, the options and the version;
-anything else starts anew.
+It has one file per kind of record, and `manifest.json`, which lists the finished stages with their facts and files. A
+fingerprint of the sources, the options and the version binds it to its run; any other run starts again.
 """
 
 import hashlib
@@ -24,24 +23,24 @@ _MANIFEST = "manifest.json"
 
 
 def fingerprint(facts: dict[str, Any]) -> str:
-    """A digest of everything that decides the result."""
+    """Return a digest of everything that determines the result."""
     return hashlib.sha256(json.dumps(facts, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
 class State:
-    """The state folder of one run. `close(keep=True)` leaves it for a run that is started again."""
+    """The state folder of one run. `close(keep=True)` leaves it for a later run to resume."""
 
     def __init__(self, folder: Path, mark: str, scratch: Path | None = None) -> None:
         self.folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._lock = _locked(folder)
+            self._lock = _lock_folder(folder)
         except OSError as error:
             raise cannot_write(folder, error) from error
-        self.stages: dict[str, Any] = _finished_stages(folder, mark)
+        self.stages: dict[str, Any] = _read_stages(folder, mark)
         self.resumed = sorted(self.stages)
         if not self.stages:
-            _clear(folder)
+            _clear_folder(folder)
         self._mark = mark
         self._spools: dict[str, Spool] = {}
         base = folder if scratch is None else scratch
@@ -52,12 +51,12 @@ class State:
             raise cannot_write(base, error) from error
 
     def spool(self, name: str, dtype: npt.DTypeLike, columns: int = 1) -> Spool:
-        """A new file of records that belongs to the stage being worked on."""
+        """Create a file of records for the current stage."""
         self._spools[name] = Spool(self.folder / name, dtype, columns)
         return self._spools[name]
 
     def finish(self, stage: str, facts: dict[str, Any], spools: dict[str, Spool]) -> None:
-        """Mark a stage as done, with what it found and its files."""
+        """Mark a stage as finished, with its facts and files."""
         for spool in spools.values():
             spool.close()
         files = {
@@ -68,7 +67,7 @@ class State:
         self._write_manifest()
 
     def recall(self, stage: str) -> tuple[dict[str, Any], dict[str, Spool]] | None:
-        """What a stage found in an earlier run, or None."""
+        """Return the facts and files of a stage that an earlier run finished, or None."""
         entry = self.stages.get(stage)
         if entry is None:
             return None
@@ -82,15 +81,15 @@ class State:
         path = self.folder / _MANIFEST
         body = json.dumps({"fingerprint": self._mark, "stages": self.stages})
         checked = json.dumps({"sha256": hashlib.sha256(body.encode()).hexdigest(), "body": body})
-        # A run resumes after a kill; after a power failure its files may be lost all the same, so nothing is flushed.
-        with replace_atomically(path, durably=False) as made:
+        # Not flushed to disk: a run resumes after a kill, not after a power failure.
+        with replace_atomically(path, durably=False) as draft:
             try:
-                made.write_text(checked, encoding="utf-8")
+                draft.write_text(checked, encoding="utf-8")
             except OSError as error:
                 raise cannot_write(path, error) from error
 
     def close(self, keep: bool) -> None:
-        """Let go of the folder, and of its files unless a later run shall go on from them."""
+        """Unlock the folder, and remove its files unless a later run is to resume from them."""
         for spool in self._spools.values():
             spool.close()
         shutil.rmtree(self.scratch, ignore_errors=True)
@@ -99,8 +98,8 @@ class State:
         os.close(self._lock)
 
 
-def _locked(folder: Path) -> int:
-    """Lock the folder as long as the state is open."""
+def _lock_folder(folder: Path) -> int:
+    """Lock the folder while the state is open."""
     lock = open_lock(folder / "lock")
     try:
         if not try_lock(lock):
@@ -111,7 +110,7 @@ def _locked(folder: Path) -> int:
     return lock
 
 
-def _finished_stages(folder: Path, mark: str) -> dict[str, Any]:
+def _read_stages(folder: Path, mark: str) -> dict[str, Any]:
     path = folder / _MANIFEST
     if not path.exists():
         return {}
@@ -127,7 +126,7 @@ def _finished_stages(folder: Path, mark: str) -> dict[str, Any]:
     return stages
 
 
-def _clear(folder: Path) -> None:
+def _clear_folder(folder: Path) -> None:
     for entry in folder.iterdir():
         if entry.name == "lock":
             continue

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from twinset.engines.local.sketch_files.files import Scheme, SketchBatch, SketchSource, SketchWriter, opened
+from twinset.engines.local.sketch_files.files import Scheme, SketchBatch, SketchSource, SketchWriter, open_sketches
 from twinset.errors import OptionError, SourceError, StateError, TwinsetError
 from twinset.options.sketch import METADATA, holds_sketches
 from twinset.schema import Shingles
@@ -36,7 +36,7 @@ def batch(scheme: Scheme, rows: int, seed: int = 1) -> SketchBatch:
 def written(path: Path, scheme: Scheme, *batches: SketchBatch) -> Path:
     with SketchWriter(path, scheme) as writer:
         for one in batches:
-            writer.write(one)
+            writer.write_batch(one)
     return path
 
 
@@ -131,7 +131,7 @@ def test_other_versions_and_nonsense(tmp_path: Path) -> None:
         ({"version": "x"}, "is damaged"),
         ({"n_hashes": -4}, "is damaged"),
         ({"more": 1}, "is damaged"),
-        ({"n_hashes": 17}, "its columns differ from its description"),
+        ({"n_hashes": 17}, "its columns do not match its scheme"),
     ):
         packed = json.dumps({**said, **change}, sort_keys=True).encode()
         pq.write_table(batch(SLOTS, 3).table(SLOTS).replace_schema_metadata({METADATA: packed}), path)
@@ -146,7 +146,7 @@ def test_rows_of_another_hand(tmp_path: Path) -> None:
     """Without a seal, or with sketches that are not in order, it is not what `sketch` wrote."""
     path = tmp_path / "one.parquet"
     pq.write_table(batch(SLOTS, 3).table(SLOTS), path)
-    with pytest.raises(StateError, match="its rows do not match its checksum"):
+    with pytest.raises(StateError, match="its rows are not those that were written"):
         table(path, SLOTS)
     wrong = BottomK(16, np.array([0, 3]), np.array([5, 9, 7], np.uint64))
     few = SketchBatch(pa.array(["a"]), wrong, pa.array([3], pa.uint32()))
@@ -174,5 +174,5 @@ def test_other_sketches_are_not_taken_together(tmp_path: Path, other: Scheme, re
         SketchBatch(pa.array([], pa.string()), np.empty((0, other.n_hashes), np.uint32), pa.array([], pa.uint32())),
     )
     with pytest.raises(OptionError, match=reason):
-        opened((one, two))
-    assert [source.rows for source in opened((one, one))] == [3, 3]
+        open_sketches((one, two))
+    assert [source.rows for source in open_sketches((one, one))] == [3, 3]

@@ -1,4 +1,4 @@
-"""The sets of some documents, made from their texts whenever these are read."""
+"""Load the shingle sets of some documents as their texts are read."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -19,20 +19,20 @@ from twinset.schema import Hashes, Numbers, Places, Shingles
 
 @dataclass(frozen=True)
 class LoadedSets:
-    """Documents with their shingle sets, and what keeps those apart that are not to be compared (`by`)."""
+    """Documents with their shingle sets; only those of the same group (`by`) are compared."""
 
     numbers: Numbers
     sets: Sets
     groups: Hashes
 
     def part(self, first: int, last: int) -> "LoadedSets":
-        """Documents first to last - 1 of these."""
+        """Return documents first to last - 1."""
         sets = Sets(self.sets.hashes, self.sets.starts[first : last + 1], self.sets.sizes[first:last])
         return LoadedSets(self.numbers[first:last], sets, self.groups[first:last])
 
 
 class SetLoader:
-    """Makes the sets of some documents, in the order given. What was not read by others is read at the end."""
+    """Loads the sets of some documents, in the order given: from blocks read for other steps, the rest at the end."""
 
     def __init__(self, corpus: Corpus, options: WorkOptions, numbers: Numbers) -> None:
         self.corpus, self.options = corpus, options
@@ -42,20 +42,20 @@ class SetLoader:
         self._missing = np.ones(len(numbers), np.bool_)
 
     def fill(self, span: Span, block: Block) -> None:
-        """Take what is wanted out of a block; threads may do so side by side, each with a block of its own."""
+        """Load the missing sets of a block; threads may call this with different blocks."""
         sorted_numbers = self.loaded.numbers[self._order]
         first, last = np.searchsorted(sorted_numbers, [span.first, span.first + span.rows])
-        places = self._order[first:last]
-        places = places[self._missing[places]]
-        rows = self.loaded.numbers[places].astype(np.int64) - span.first
+        positions = self._order[first:last]
+        positions = positions[self._missing[positions]]
+        rows = self.loaded.numbers[positions].astype(np.int64) - span.first
         for portion in chosen(block.texts, rows, self.options):
-            theirs = places[np.searchsorted(rows, portion.rows)]
-            self.loaded.sets.fill(portion, np.arange(len(theirs)), theirs)
-            self.loaded.groups[theirs] = groups_of(self.corpus, self.options, portion, portion.rows + span.first)
-        self._missing[places] = False
+            targets = positions[np.searchsorted(rows, portion.rows)]
+            self.loaded.sets.fill(portion, np.arange(len(targets)), targets)
+            self.loaded.groups[targets] = groups_of(self.corpus, self.options, portion, portion.rows + span.first)
+        self._missing[positions] = False
 
     def finish(self, threads: Threads) -> LoadedSets:
-        """All of them."""
+        """Read what is missing and return all sets."""
         wanted = np.zeros(self.corpus.documents, np.bool_)
         wanted[self.loaded.numbers[self._missing]] = True
         if wanted.any():
@@ -65,7 +65,7 @@ class SetLoader:
 
 
 def chosen(texts: pa.Array, rows: Places, options: WorkOptions) -> Iterator[Shingles]:
-    """Shingles of some rows of a block. A few are taken out of it first; most are shingled where they are."""
+    """Yield the shingles of some rows of a block; a few rows are copied first, many are masked."""
     if 2 * len(rows) > len(texts):
         wanted = np.zeros(len(texts), np.bool_)
         wanted[rows] = True
@@ -78,7 +78,7 @@ def chosen(texts: pa.Array, rows: Places, options: WorkOptions) -> Iterator[Shin
 def groups_of(
     corpus: Corpus, options: WorkOptions, portion: Shingles, numbers: npt.NDArray[np.integer]
 ) -> Hashes | np.uint64:
-    """The hash of each document's column of `by`: its digest was salted with it."""
+    """Recover the hash of each document's `by` column, which salts its digest."""
     if options.by is None:
         return np.uint64(0)
     groups: Hashes = corpus.digests[numbers, 0] ^ content_digests(portion)[:, 0]
@@ -88,6 +88,6 @@ def groups_of(
 
 
 def plain(texts: pa.Array) -> pa.Array:
-    """Texts as an array that rows can be picked out of; Arrow cannot pick them out of views."""
+    """Cast string views, from which Arrow cannot take rows."""
     view = pa.types.is_string_view(texts.type) or pa.types.is_binary_view(texts.type)
     return texts.cast(pa.large_binary()) if view else texts

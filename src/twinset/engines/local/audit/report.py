@@ -1,4 +1,4 @@
-"""What an audit says in a summary, and the pairs that it found missing."""
+"""Write the results of an audit: its summary and the missed pairs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from twinset.pairs.audit.recall_interval import Sampled, recall_of
 if TYPE_CHECKING:
     from twinset.engines.local.audit.run import AuditResult
 
-NAMED = 1000
-"""Missed pairs that a summary names."""
+MAX_NAMED = 1000
+"""Maximum number of missed pairs in a summary."""
 
 
 def audit_summary(audited: AuditResult, tables: ResultTables) -> dict[str, Any]:
-    """Documents, pairs, found, recall, low, high; and `missed` where pairs were missed."""
+    """Return documents, pairs, found, recall, low, high; and `missed` if pairs were missed."""
     sampled = Sampled(
         audited.population, audited.pairs_of, audited.missed_of, audited.pairs, audited.missed, audited.one_sided
     )
@@ -32,14 +32,14 @@ def audit_summary(audited: AuditResult, tables: ResultTables) -> dict[str, Any]:
     if audited.missed:
         missed: list[dict[str, Any]] = []
         for rows in audited.missed_rows():
-            missed += tables.pairs(rows[: NAMED - len(missed)]).to_pylist()
-            if len(missed) >= NAMED:
+            missed += tables.pairs(rows[: MAX_NAMED - len(missed)]).to_pylist()
+            if len(missed) >= MAX_NAMED:
                 break
         summary["missed"] = missed
     return summary
 
 
 def write_missed(path: Path, audited: AuditResult, tables: ResultTables) -> None:
-    """Write the missed pairs, if there are some."""
+    """Write the missed pairs, if any."""
     if audited.missed:
         tables.write_pairs(path, audited.missed_rows())

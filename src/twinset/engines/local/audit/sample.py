@@ -1,35 +1,32 @@
-"""Which documents an audit looks at, and how many: drawn by content and seed, counted by work, never by the clock."""
+"""Choose the audit sample: by content hash and seed, sized by work, so that it is deterministic."""
 
 import numpy as np
 import numpy.typing as npt
 
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus
-from twinset.engines.local.steps.sketch import READ
+from twinset.engines.local.steps.candidates import distinct_contents
 from twinset.schema import Numbers
 
 MOST_DOCUMENTS = 2**32 - 1
 PILOT = 256
-"""Documents that are tried first, to see how much work a document is."""
+"""Documents compared first, to estimate the work per document."""
 
-_FEW = 1 << 19  # shingles: a corpus of no more is looked at whole, and of a larger one at least as many
-_MANY = 1 << 22  # a table of more leaves the processor's cache, and a small memory budget
-_PART = 64
-_ENTRIES = 1 << 22  # looked at in a fortieth of a second: little beside what a run needs to start
-_ENTRIES_A_SHINGLE = 4  # at about a nanosecond each, where all the rest of a run takes some fifty for a shingle
-_MOST_PAIRS = 1 << 22
-_LEAST_DOCUMENTS = 64
-_MOST_CROWDED = 96
+_SMALL_CORPUS = 1 << 19  # shingles: a smaller corpus is audited whole, a larger one by at least as many
+_MAX_SHINGLES = 1 << 22  # a larger table exceeds the processor's cache and a small memory budget
+_SHARE = 64
+_ENTRIES = 1 << 22  # read in about 25 ms, less than a run needs to start
+_ENTRIES_A_SHINGLE = 4  # at about 1 ns each; the rest of a run takes about 50 ns per shingle
+_MAX_PAIRS = 1 << 22
+_MIN_DOCUMENTS = 64
+_MAX_CROWDED = 96
 _NEARLY_ALL = 0.95
-_MARGIN = 0.07  # of a text beyond what a pair leaves it, that may be looked at to tell it apart
+_MARGIN = 0.07  # share of a text, beyond what a pair may differ in, that screening may read
 
 
 def eligible(corpus: Corpus, copies: Copies) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Distinct contents that may be drawn, and those they are compared with.
-
-    Without a border the same; with one, documents of the sources are compared with those of the other side.
-    """
-    distinct = (copies.first == np.arange(corpus.documents, dtype=np.uint32)) & (corpus.status == READ)
+    """Mark the distinct contents that may be drawn, and those they are compared with: with a border, the other side."""
+    distinct = distinct_contents(corpus, copies.first)
     if corpus.border is None:
         return distinct, distinct
     own = np.arange(corpus.documents) < corpus.border
@@ -37,43 +34,43 @@ def eligible(corpus: Corpus, copies: Copies) -> tuple[npt.NDArray[np.bool_], npt
 
 
 def drawn(corpus: Corpus, numbers: Numbers, count: int, seed: int) -> Numbers:
-    """`count` of the documents at random, in a random order of which any beginning is a fair sample itself.
+    """Draw `count` documents in random order; every prefix of the result is a random sample too.
 
-    The lot of a document falls by its content, so that the order of the rows and the cut of the files do not matter.
+    The order depends on contents and seed only, not on the order of rows or files.
     """
     digests = corpus.digests[numbers]
-    lots = _mixed(digests[:, 0] ^ _mixed(digests[:, 1] ^ np.uint64(seed)))
-    if count < len(lots):
-        chosen = np.flatnonzero(lots <= np.partition(lots, count - 1)[count - 1])
+    keys = _mix(digests[:, 0] ^ _mix(digests[:, 1] ^ np.uint64(seed)))
+    if count < len(keys):
+        chosen = np.flatnonzero(keys <= np.partition(keys, count - 1)[count - 1])
     else:
-        chosen = np.arange(len(lots))
-    order = chosen[np.argsort(lots[chosen], kind="stable")][:count]
+        chosen = np.arange(len(keys))
+    order = chosen[np.argsort(keys[chosen], kind="stable")][:count]
     return np.ascontiguousarray(numbers[order])
 
 
-def _mixed(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def _mix(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))
 
 
 def most(counts: Numbers, work: int, characters: bool = False) -> int:
-    """How many documents to draw at most: about a part of the shingles there are, and all of a small corpus.
+    """Return the maximum sample size: a fixed share of all shingles, or all of a small corpus.
 
-    `counts` are the shingles of the documents that may be drawn, `work` of those they are compared with. Shingles of
-    `characters` are several times as many for the same text, and a run takes less time for each.
+    `counts` are the shingles of the eligible documents, `work` those of their partners. `characters`: a text has
+    several times as many character shingles, and a run takes less time for each.
     """
     total = int(counts.sum(dtype=np.int64))
-    if total <= _FEW:
+    if total <= _SMALL_CORPUS:
         return len(counts)
-    target = min(max(work // _PART, _FEW), _MANY // 2 if characters else _MANY)
+    target = min(max(work // _SHARE, _SMALL_CORPUS), _MAX_SHINGLES // 2 if characters else _MAX_SHINGLES)
     return max(1, target * len(counts) // total)
 
 
 def crowd(known: float, threshold: float) -> int:
-    """How many documents a sample may have, where a few documents have the share `known` of the shingles of others.
+    """Limit the sample where a few documents share a large part (`known`) of their shingles with others.
 
-    Where that is much, as with those of a few characters, no document is done with soon, and the sample is kept small.
+    Then screening rules out few documents, as with shingles of a few characters.
 
     Examples
     --------
@@ -82,16 +79,16 @@ def crowd(known: float, threshold: float) -> int:
     """
     if known <= _MARGIN / (1.0 - threshold + _MARGIN):
         return MOST_DOCUMENTS
-    return _MOST_CROWDED if known <= _NEARLY_ALL else _LEAST_DOCUMENTS
+    return _MAX_CROWDED if known <= _NEARLY_ALL else _MIN_DOCUMENTS
 
 
 def affordable(count: int, looked: float, partners: int, work: int, own_work: int, pairs: float, most: int) -> int:
-    """How many of `count` documents to keep, where one compared with one other has cost `looked` entries.
+    """Return the affordable sample size up to `count`, where comparing two documents reads `looked` entries.
 
-    `work` is the shingles of all partners, `own_work` those that the run itself has compared, `pairs` how many pairs a
-    document has. No more than `most`, unless the corpus is small.
+    `work` are the shingles of all partners, `own_work` those the run has compared, `pairs` the pairs per document. The
+    result is at most `most`, unless the corpus is small.
     """
     entries = _ENTRIES + _ENTRIES_A_SHINGLE * work + own_work // 4
-    many = min(count, entries / max(1e-9, looked * partners), _MOST_PAIRS / max(1e-9, pairs))
-    cap = most if work > _FEW else count
-    return min(count, cap, max(_LEAST_DOCUMENTS, int(many)))
+    many = min(count, entries / max(1e-9, looked * partners), _MAX_PAIRS / max(1e-9, pairs))
+    cap = most if work > _SMALL_CORPUS else count
+    return min(count, cap, max(_MIN_DOCUMENTS, int(many)))

@@ -1,4 +1,4 @@
-"""The contract of a similarity join: what each kind of item says about plan, candidates, pairs, scores and audit."""
+"""The contract of a similarity join: plan, candidates, pairs, scores and audit for one kind of item."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["Candidates", "RunPlan", "SimilarityJoin", "Work"]
 
 
 class RunPlan(Protocol):
-    """What a plan of any kind can say of itself."""
+    """A plan of any kind."""
 
     def to_dict(self) -> dict[str, Any]:
         """Give the plan as plain values, ready for JSON."""
@@ -35,7 +35,7 @@ class RunPlan(Protocol):
 
 @dataclass(frozen=True)
 class Work:
-    """What a run works with."""
+    """The options and resources of a run."""
 
     options: WorkOptions
     budget: Budget
@@ -48,8 +48,8 @@ class Work:
 class Candidates:
     """Pairs of distinct contents to verify.
 
-    `rows` are written down, (n, 2). They are None where a join in memory draws them one table at a time while it
-    verifies them; `count` is then known when it is done.
+    `rows` are (n, 2). They are None for a join in memory, which makes and verifies candidates table by table; `count`
+    is then known afterwards.
     """
 
     rows: Spool | None
@@ -57,10 +57,9 @@ class Candidates:
 
 
 class SimilarityJoin(ABC):
-    """The distinct items of a run, and how those of this kind are joined, measured and audited.
+    """The distinct items of a run, with the operations to join, measure and audit them.
 
-    `sizes` are the exact set sizes of the documents that were compared, 0 where they are unknown or the items are no
-    sets.
+    `sizes` are the exact set sizes of the compared documents, 0 if unknown or if the items are not sets.
     """
 
     plan: RunPlan
@@ -73,7 +72,7 @@ class SimilarityJoin(ABC):
 
     @property
     def measure(self) -> str:
-        """The name of the measure, by which tables have their columns."""
+        """The name of the measure, which determines the score columns."""
         return self.options.measure
 
     @property
@@ -83,24 +82,24 @@ class SimilarityJoin(ABC):
 
     @property
     def is_audited(self) -> bool:
-        """Whether the recall is measured: of an exact join only if that was asked for."""
+        """Whether the recall is measured; for an exact join only on request."""
         return self.options.audit != 0 and not (self.options.audit is None and self.exact)
 
     @abstractmethod
     def candidates(self) -> Candidates:
-        """Pairs that may reach the threshold."""
+        """Find pairs that may reach the threshold."""
 
     @abstractmethod
     def verify(self, candidates: Candidates) -> Spool:
-        """The pairs that reach the threshold: (left, right, code), where the code is what `scores` wants to know."""
+        """Return the pairs that reach the threshold: (left, right, code), with the code that `scores` expects."""
 
     @abstractmethod
     def audit(self, pairs: Spool, candidates: Candidates) -> AuditResult | None:
-        """Compare a sample of the items with all others exactly, and look up what was found in `pairs`."""
+        """Compare a sample of the items exactly with all others, and look up its pairs in `pairs`."""
 
     @abstractmethod
     def join_all(self, out: Spool) -> None:
-        """Append (left, right, code) of every pair that reaches the threshold to `out`: none is missed."""
+        """Append (left, right, code) of every pair that reaches the threshold to `out`, without missing any."""
 
     @abstractmethod
     def measure_all(self, candidates: Spool, out: Spool) -> None:
@@ -108,13 +107,13 @@ class SimilarityJoin(ABC):
 
     @abstractmethod
     def scores(self, left: Numbers, right: Numbers, code: Numbers) -> Scores:
-        """The exact scores of pairs of documents; the code is SAME where they have the same content."""
+        """Return the exact scores of pairs of documents; the code is SAME for identical contents."""
 
     @abstractmethod
     def identical_across(self, pairs: Spool) -> int:
-        """How many pairs of documents equal items on two sides make."""
+        """Count the pairs of documents with equal items on two sides."""
 
     def similarity(self, rows: Rows) -> npt.NDArray[np.float64]:
-        """How similar the two documents of each row are; of what has a distance, its negative."""
+        """Return the similarity of the documents of each row; for distances, the negative distance."""
         score = self.scores(rows[:, 0], rows[:, 1], rows[:, 2])[SCORES[self.measure][0].name]
         return -score.astype(np.float64) if self.measure in DISTANCES else score

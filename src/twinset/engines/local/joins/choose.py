@@ -16,15 +16,15 @@ from twinset.plan import Plan
 def join_for(
     corpus: Corpus, copies: Copies, work: Work, plan: Plan | None, wanted: npt.NDArray[np.bool_] | None = None
 ) -> SimilarityJoin:
-    """The join for the distinct items of a run.
+    """Make the join for the distinct items of a run.
 
-    `plan` is that of sets, whose sketches were made by it; other kinds are planned here, from their items. With
-    `wanted`, only some documents will be measured, and a join in memory holds no others.
+    `plan` is the plan of sets, by which they were sketched; other kinds are planned here, from their items. With
+    `wanted`, a join in memory loads only these documents.
     """
     if plan is not None:
         return SetJoin(corpus, copies, work, plan)
     options = work.options
-    # What a kind needs is imported for that kind only: kernels take a moment to load.
+    # Imported for the kind that needs it only: kernels take time to load.
     if options.item_kind == "weighted":
         from twinset.engines.local.joins.weighted import WeightedJoin
 

@@ -1,4 +1,4 @@
-"""Bit codes in memory, joined exactly: every pair within the distance, and no other."""
+"""Exact join of bit codes in memory, by Hamming distance."""
 
 from collections.abc import Iterator
 
@@ -10,33 +10,32 @@ from twinset.engines.local.joins.in_memory import InMemoryJoin, Sink
 from twinset.plan.codes import CodeJoinPlan
 from twinset.schema import Bytes, Codes, Numbers, Places, Scores
 
-_BYTES_A_CODE = 40  # its numbers, keys and places while it is grouped, beside its words
-_COPIES = 4  # as it came, laid out for the kernels, and grouped on both sides
+_BYTES_A_CODE = 40  # its numbers, keys and positions while it is grouped, besides its words
+_CODE_COPIES = 4  # original, reordered for the kernels, and grouped on both sides
 _ONES = np.array([number.bit_count() for number in range(256)], np.uint8)
-_SPANS = 8  # a thread, so that none waits long for another
+_SPANS = 8  # per thread, for balance
 
 
 class CodeJoin(InMemoryJoin):
-    """Codes of whole words: uint64 (n, words); what a code lacks of its last word is zeros."""
+    """Codes of whole words, padded with zeros: uint64 (n, words)."""
 
-    def _room(self, counts: Numbers) -> None:
+    def _allocate(self, counts: Numbers) -> None:
         self.width = int(counts[0]) if len(counts) else 8
-        # Where codes are kept apart by another column, a hash of it is one word more: whoever is of another group
-        # is then far away, however many have the same code.
+        # With `by`, one more word is a hash of that column: codes of different groups are then far apart.
         self.words = -(-self.width // 8)
         self.codes: Codes = np.zeros((len(counts), self.words + (self.groups is not None)), np.uint64)
 
-    def _memory(self, counts: Numbers) -> int:
+    def _needed_bytes(self, counts: Numbers) -> int:
         width = int(counts[0]) if len(counts) else 8
         words = -(-width // 8) + (self.groups is not None)
-        return len(counts) * (_COPIES * 8 * words + _BYTES_A_CODE)
+        return len(counts) * (_CODE_COPIES * 8 * words + _BYTES_A_CODE)
 
     def _fill(self, places: Places, data: Bytes, starts: Places, ends: Places) -> None:
         rows = np.zeros((len(places), 8 * self.words), np.uint8)
         rows[:, : self.width] = data[starts[:, None] + np.arange(self.width)]
         self.codes[places, : self.words] = rows.view("<u8")
 
-    def _planned(self) -> CodeJoinPlan:
+    def _make_plan(self) -> CodeJoinPlan:
         if self.groups is not None:
             self.codes[:, -1] = self.groups
         join = self._whole()
@@ -57,34 +56,34 @@ class CodeJoin(InMemoryJoin):
         for table in self._whole().tables():
 
             def work(span: tuple[int, int], table=table) -> int:  # type: ignore[no-untyped-def]
-                found = 0
+                count = 0
                 for portion in table.pairs(span):
                     lefts, rights = portion.numbers[:, 0], portion.numbers[:, 1] + shift
                     sink(lefts, rights, portion.distances.astype(np.uint32))
-                    found += len(portion)
-                return found
+                    count += len(portion)
+                return count
 
-            for found in threads.map(work, table.spans(_SPANS * threads.count)):
-                self.compared += found
-                self.work.progress.advance(found)
+            for count in threads.map(work, table.spans(_SPANS * threads.count)):
+                self.compared += count
+                self.work.progress.advance(count)
 
     def near_all(self, places: Places) -> Iterator[tuple[Places, Places, Numbers]]:
-        """Compare some codes with all."""
+        """Compare some codes with all others."""
         for place in places.tolist():
             codes = self.codes_of(np.full(len(self.codes), place), np.arange(len(self.codes)))
             rights = np.flatnonzero(codes <= self.options.farthest)
             yield np.full(len(rights), place), rights, codes[rights]
 
     def affordable(self, count: int, partners: int) -> int:
-        """None is needed: no pair is ever missed."""
+        """Return 0: no pair is ever missed."""
         return 0
 
     def codes_of(self, lefts: Places, rights: Places) -> Numbers:
-        """The bits in which the codes of pairs differ."""
+        """Count the bits in which the codes of pairs differ."""
         differing = self.codes[lefts, : self.words] ^ self.codes[rights, : self.words]
-        found: Numbers = _ONES[differing.view(np.uint8)].sum(axis=1, dtype=np.uint32)
-        return found
+        distances: Numbers = _ONES[differing.view(np.uint8)].sum(axis=1, dtype=np.uint32)
+        return distances
 
     def scores_of(self, lefts: Places, rights: Places) -> Scores:
-        """The same, as a table has them."""
+        """Return the distances as a table has them."""
         return {"distance": self.codes_of(lefts, rights).astype(np.int32)}

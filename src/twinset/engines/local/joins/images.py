@@ -1,4 +1,4 @@
-"""Pictures held as colour layouts: of each its nearest, all compared with all."""
+"""Join of pictures by colour layout: the nearest of each picture, found by comparing all with all."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,18 +11,18 @@ from twinset.options import PairsOptions
 from twinset.pairs.vectors import every_nearest
 from twinset.schema import Numbers
 
-_QUERIES = 256  # looked up at a time
-_BYTES_A_PICTURE = 512  # its vector, once more for the products, and its numbers
+_QUERIES = 256  # compared at a time
+_BYTES_A_PICTURE = 512  # its vector, a copy for the products, and its numbers
 
 
 @dataclass(frozen=True)
 class LayoutPlan:
-    """How the nearest of each are found: exactly.
+    """The plan of an exact search for the nearest of each picture.
 
     Attributes
     ----------
     top, distance
-        How many of each, and the greatest distance; None for any.
+        Neighbours of each picture, and their maximum distance; None for any.
 
     Examples
     --------
@@ -48,42 +48,40 @@ class LayoutPlan:
 
 
 class LayoutJoin(VectorJoin):
-    """Colour layouts: float32 (n, 33), of which each finds its nearest."""
+    """The nearest colour layouts of each: float32 (n, 33)."""
 
     @property
     def exact(self) -> bool:
-        """All are compared with all."""
+        """Whether no pair can be missed."""
         return True
 
-    def _room(self, counts: Numbers) -> None:
-        super()._room(counts // 4)
+    def _allocate(self, counts: Numbers) -> None:
+        super()._allocate(counts // 4)
 
-    def _memory(self, counts: Numbers) -> int:
+    def _needed_bytes(self, counts: Numbers) -> int:
         return len(counts) * _BYTES_A_PICTURE
 
-    def _planned(self) -> LayoutPlan:  # type: ignore[override]
+    def _make_plan(self) -> LayoutPlan:  # type: ignore[override]
         options = self.options
         self._top = (options.top if isinstance(options, PairsOptions) else None) or 1
         return LayoutPlan(self._top, options.distance)
 
     def _join(self, sink: Sink) -> None:
-        """Each with its nearest on the other side, or among all but itself."""
+        """Pair each picture with its nearest on the other side, or among all others."""
         border = self.border
         queries = len(self.vectors) if border is None else border
         others, shift = (self.vectors, 0) if border is None else (self.vectors[border:], border)
 
         def work(start: int) -> None:
             rows = np.arange(start, min(start + _QUERIES, queries))
-            numbers, distances, counts = every_nearest(
-                self.vectors[rows], others, self._top + (border is None), "distance"
-            )
-            there = np.arange(numbers.shape[1]) < counts[:, None]
-            lefts = np.broadcast_to(rows[:, None], numbers.shape)[there]
-            rights, scores = numbers[there].astype(np.int64) + shift, distances[there]
-            good = (lefts != rights) & (scores <= self.limit)
-            lefts, rights = np.minimum(lefts, rights)[good], np.maximum(lefts, rights)[good]
-            sink(lefts.astype(np.uint32), rights.astype(np.uint32), self._codes(scores[good]))
+            top = self._top + (border is None)
+            numbers, distances, counts = every_nearest(self.vectors[rows], others, top, "distance")
+            present = np.arange(numbers.shape[1]) < counts[:, None]
+            lefts = np.broadcast_to(rows[:, None], numbers.shape)[present]
+            rights, scores = numbers[present].astype(np.int64) + shift, distances[present]
+            near = (lefts != rights) & (scores <= self.limit)
+            lefts, rights = np.minimum(lefts, rights)[near], np.maximum(lefts, rights)[near]
+            sink(lefts.astype(np.uint32), rights.astype(np.uint32), self._codes(scores[near]))
 
-        for _ in self.work.threads.map(work, range(0, queries, _QUERIES)):
-            pass
+        self.work.threads.run(work, range(0, queries, _QUERIES))
         self.compared = queries * len(others) if border is not None else queries * (queries - 1) // 2

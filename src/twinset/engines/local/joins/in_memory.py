@@ -1,7 +1,7 @@
 """Joins of items that fit in memory: bit codes, vectors, weighted sets.
 
-All distinct items are held in memory and joined in the way of their kind. The code of a pair grows with its distance
-and is rounded; exact scores are taken from the items again when tables are written.
+All distinct items are loaded into memory. The code of a pair grows with its distance and is rounded; exact scores are
+computed again when tables are written.
 """
 
 import threading
@@ -18,7 +18,8 @@ from twinset.engines.local.copies import SAME, Copies
 from twinset.engines.local.corpus import Corpus, Span
 from twinset.engines.local.joins.base import Candidates, RunPlan, SimilarityJoin, Work
 from twinset.engines.local.sort_pairs import Rows, sorted_portions
-from twinset.engines.local.steps.sketch import READ, content_groups
+from twinset.engines.local.steps.candidates import distinct_contents
+from twinset.engines.local.steps.sketch import content_groups
 from twinset.errors import OptionError
 from twinset.options.checks import shown_size
 from twinset.schema import Bytes, Hashes, Numbers, Places, Scores, equal_scores
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from twinset.engines.local.audit.run import AuditResult
 
 Sink = Callable[[Numbers, Numbers, Numbers], None]
-"""Takes pairs: places on the left and on the right, and codes. May be called from several threads."""
+"""Takes pairs: left and right positions, and codes. May be called from several threads."""
 
 _SLICE = 1 << 16  # pairs scored at a time
 _AT_ONCE = 256  # items compared with all others at a time
@@ -37,17 +38,17 @@ _NAMES = {"codes": "code", "images": "picture", "vectors": "vector", "weighted":
 
 
 class InMemoryJoin(SimilarityJoin):
-    """The distinct items of a run, in memory, and how those of this kind are joined and scored.
+    """The distinct items of a run, in memory.
 
-    numbers uint32 (n): the documents, ascending, those compared against from place `border` on. groups uint64 (n): a
-    hash of the column of `by`, or nothing where there is none; items of two groups are no pair.
+    numbers uint32 (n): the documents, ascending; those from position `border` on are compared against. groups uint64
+    (n): a hash of the `by` column, None without one; items of two groups are not paired.
 
-    With `wanted`, only the contents of these documents are held, to be scored and not to be joined.
+    With `wanted`, only the contents of these documents are loaded, to be scored but not joined.
     """
 
     def __init__(self, corpus: Corpus, copies: Copies, work: Work, wanted: npt.NDArray[np.bool_] | None = None) -> None:
         super().__init__(corpus, copies, work)
-        distinct = (copies.first == np.arange(corpus.documents, dtype=np.uint32)) & (corpus.status == READ)
+        distinct = distinct_contents(corpus, copies.first)
         distinct = distinct if wanted is None else distinct & wanted
         self.numbers = np.flatnonzero(distinct).astype(np.uint32)
         self.border = None if corpus.border is None else int(np.searchsorted(self.numbers, corpus.border))
@@ -56,9 +57,9 @@ class InMemoryJoin(SimilarityJoin):
         self.compared = 0
         self._refuse_too_many()
         self._load(distinct)
-        self._look_over()
+        self._prepare()
         if wanted is None:
-            self.plan = self._planned()
+            self.plan = self._make_plan()
 
     @property
     def exact(self) -> bool:
@@ -66,11 +67,11 @@ class InMemoryJoin(SimilarityJoin):
         return True
 
     def candidates(self) -> Candidates:
-        """Candidates are drawn table by table while they are verified."""
+        """Return no candidates: `verify` makes them table by table."""
         return Candidates(None, 0)
 
     def verify(self, candidates: Candidates) -> Spool:
-        """Join the items, and keep what is near enough."""
+        """Join the items."""
         state = self.work.state
         done = state.recall("pairs")
         if done is not None:
@@ -88,90 +89,88 @@ class InMemoryJoin(SimilarityJoin):
 
         return audit(self, self.options.audit, pairs)
 
-    def _look_over(self) -> None:
-        """What scoring needs to know of the items, once they are in memory."""
+    def _prepare(self) -> None:
+        """Prepare scoring once the items are in memory."""
 
     @abstractmethod
-    def _planned(self) -> RunPlan:
-        """How they will be joined."""
+    def _make_plan(self) -> RunPlan:
+        """Plan the join."""
 
     @abstractmethod
-    def _room(self, counts: Numbers) -> None:
-        """Make room for items of so many elements each."""
+    def _allocate(self, counts: Numbers) -> None:
+        """Allocate memory for items with these numbers of elements."""
 
     @abstractmethod
     def _fill(self, places: Places, data: Bytes, starts: Places, ends: Places) -> None:
-        """Put items at places: item i is data[starts[i]:ends[i]]. Called from several threads."""
+        """Store items at positions: item i is data[starts[i]:ends[i]]. Called from several threads."""
 
     @abstractmethod
-    def _memory(self, counts: Numbers) -> int:
-        """Bytes that the join of items of so many elements each takes."""
+    def _needed_bytes(self, counts: Numbers) -> int:
+        """Return the bytes needed to join items with these numbers of elements."""
 
     @abstractmethod
     def _join(self, sink: Sink) -> None:
-        """Hand over pairs by place, the lesser left, each with its code; the same pair may come more than once."""
+        """Pass pairs of positions, the lesser left, with their codes to `sink`; pairs may repeat."""
 
     @abstractmethod
     def near_all(self, places: Places) -> Iterator[tuple[Places, Places, Numbers]]:
-        """All that is near enough to the items at some places, by comparing them with everything.
+        """Compare the items at some positions with all, and yield the near ones: left and right positions, and codes.
 
-        Gives places on both sides, and codes. An item may be near to itself; sides and groups are not looked at.
+        An item may be near itself; sides and groups are ignored.
         """
 
     @abstractmethod
     def affordable(self, count: int, partners: int) -> int:
-        """How many of `count` items an audit may compare with `partners` others: a small part of the run's work."""
+        """Return how many of `count` items an audit may compare with `partners` others, at little of the run's cost."""
 
     @abstractmethod
     def codes_of(self, lefts: Places, rights: Places) -> Numbers:
-        """The code of each pair of places."""
+        """Return the code of each pair of positions."""
 
     @abstractmethod
     def scores_of(self, lefts: Places, rights: Places) -> Scores:
-        """The exact scores of each pair of places."""
+        """Return the exact scores of each pair of positions."""
 
     def places(self, documents: npt.NDArray[Any]) -> Places:
-        """Where the contents of some documents are held."""
-        found: Places = np.searchsorted(self.numbers, self.copies.first[documents])
-        return found
+        """Return the positions of the contents of some documents."""
+        positions: Places = np.searchsorted(self.numbers, self.copies.first[documents])
+        return positions
 
     def _refuse_too_many(self) -> None:
         counts = self.corpus.counts[self.numbers]
-        needed, room = self._memory(counts), self.work.budget.items
+        needed, room = self._needed_bytes(counts), self.work.budget.items
         if needed > room:
             what = counted(len(self.numbers), f"distinct {_NAMES[self.options.item_kind]}")
+            budget = self.work.budget
+            enough = needed * 3 // 2 + budget.total - min(budget.free + budget.in_hand, budget.total)
+            needs, total, left, minimum = (shown_size(_round(size)) for size in (needed, budget.total, room, enough))
             raise OptionError(
-                f"{what} take {shown_size(_round(needed))} of memory to be joined, and of the "
-                f"{shown_size(_round(self.work.budget.total))} that this run may take {shown_size(_round(room))} are "
-                f"left for them; give more with --memory, at least {shown_size(_round(self._enough(needed)))}"
+                f"{what} take {needs} of memory to be joined, and of the {total} that this run may take {left} are "
+                f"left for them; give more with --memory, at least {minimum}"
             )
 
-    def _enough(self, needed: int) -> int:
-        budget = self.work.budget
-        return needed * 3 // 2 + budget.total - min(budget.free + budget.in_hand, budget.total)
-
     def _load(self, distinct: npt.NDArray[np.bool_]) -> None:
-        self._room(self.corpus.counts[self.numbers])
+        self._allocate(self.corpus.counts[self.numbers])
         border = self.corpus.border
 
         def fill(span: Span, block: Block) -> None:
-            rows = np.flatnonzero(distinct[span.first : span.first + span.rows])
+            rows = np.flatnonzero(distinct[span.documents])
             documents = rows + span.first
             places = np.searchsorted(self.numbers, documents)
             data, offsets = buffers_of(block.texts)
             self._fill(places, data, offsets[rows], offsets[rows + 1])
             if self.groups is not None:
                 other = border is not None and span.first >= border
-                digests = self.corpus.digests[span.first : span.first + span.rows]
+                digests = self.corpus.digests[span.documents]
                 self.groups[places] = content_groups(digests, block.texts, other)[rows]
 
         for _ in self.corpus.read(self.work.threads, fill, wanted=distinct):
             pass
-        if self._memory(self.corpus.counts[self.numbers]) > self.work.budget.free // 8:
-            self.corpus.held.clear()  # they are here now; what is written later is read again
+        if self._needed_bytes(self.corpus.counts[self.numbers]) > self.work.budget.free // 8:
+            self.corpus.held.clear()  # the items are loaded now; rows written later are read again
 
     def join(self, out: Spool) -> None:
-        """Append every pair that is near enough to `out`, by document numbers, each once."""
+        """Append every near pair to `out` once, by document numbers."""
         scratch = Spool(self.work.state.scratch / "measured", "<u4", 3)
         limit = self.work.budget.pairs
         lock = threading.Lock()
@@ -180,33 +179,29 @@ class InMemoryJoin(SimilarityJoin):
             rows = np.stack([self.numbers[lefts], self.numbers[rights], codes], axis=1)
             if self.groups is not None:
                 rows = rows[self.groups[lefts] == self.groups[rights]]
-            with lock:  # in which order they come does not matter: they are sorted
-                scratch.append(rows)
-                if scratch.nbytes > limit:
-                    scratch.forget()
+            with lock:  # the order does not matter: rows are sorted later
+                scratch.append(rows, limit)
 
         self._join(sink)
         scratch.close()
         for rows in sorted_portions(scratch, self.corpus.documents, limit):
-            out.append(_each_once(rows))
-            if out.nbytes > limit:
-                out.forget()
+            out.append(_drop_repeats(rows), limit)
         scratch.remove()
 
     def join_all(self, out: Spool) -> None:
-        """As `join`, by comparing everything with everything: nothing is missed."""
+        """Append every near pair to `out` by comparing all items with all."""
         self.work.progress.stage("comparing all", len(self.numbers), "documents")
 
         def compared(start: int) -> Rows:
-            found = [np.empty((0, 3), np.uint32)]
+            near = [np.empty((0, 3), np.uint32)]
             for lefts, rights, codes in self.near_all(np.arange(start, min(start + _AT_ONCE, len(self.numbers)))):
-                kept = lefts < rights
+                valid = lefts < rights
                 if self.groups is not None:
-                    kept &= self.groups[lefts] == self.groups[rights]
+                    valid &= self.groups[lefts] == self.groups[rights]
                 if self.border is not None:
-                    kept &= (lefts < self.border) & (rights >= self.border)
-                found.append(np.stack([self.numbers[lefts[kept]], self.numbers[rights[kept]], codes[kept]], axis=1))
-            return np.concatenate(found)
+                    valid &= (lefts < self.border) & (rights >= self.border)
+                near.append(np.stack([self.numbers[lefts[valid]], self.numbers[rights[valid]], codes[valid]], axis=1))
+            return np.concatenate(near)
 
         starts = range(0, len(self.numbers), _AT_ONCE)
         for start, rows in zip(starts, self.work.threads.map(compared, starts), strict=True):
@@ -223,17 +218,17 @@ class InMemoryJoin(SimilarityJoin):
                 out.append(np.concatenate([rows, codes[:, None]], axis=1))
 
     def scores(self, left: Numbers, right: Numbers, code: Numbers) -> Scores:
-        """The exact scores of pairs of documents; the code is SAME where they have the same content."""
+        """Return the exact scores of pairs of documents; the code is SAME for identical contents."""
         scores = equal_scores(self.measure, len(code))
         distinct = np.flatnonzero((code != SAME) & (self.copies.first[left] != self.copies.first[right]))
         for start in range(0, len(distinct), _SLICE):
-            some = distinct[start : start + _SLICE]
-            for name, values in self.scores_of(self.places(left[some]), self.places(right[some])).items():
-                scores[name][some] = values
+            rows = distinct[start : start + _SLICE]
+            for name, values in self.scores_of(self.places(left[rows]), self.places(right[rows])).items():
+                scores[name][rows] = values
         return scores
 
     def identical_across(self, pairs: Spool) -> int:
-        """How many pairs items at no distance on two sides make."""
+        """Count the pairs of documents whose items on two sides have distance 0."""
         copies, total = self.copies, 0
         for rows in pairs.chunks():
             lefts, rights = rows[rows[:, 2] == 0, :2].T
@@ -242,17 +237,17 @@ class InMemoryJoin(SimilarityJoin):
 
 
 def distance_codes(distances: npt.NDArray[np.float64]) -> Numbers:
-    """Codes of distances from 0 on: their 32-bit floats, whose bits are in the same order."""
+    """Encode non-negative distances as 32-bit floats, whose bits are in the same order."""
     return np.ascontiguousarray(distances, np.float32).view(np.uint32)
 
 
-def _each_once(rows: Rows) -> Rows:
-    """Sorted rows without those that repeat the one before."""
+def _drop_repeats(rows: Rows) -> Rows:
+    """Drop sorted rows that repeat the pair before."""
     new = np.ones(len(rows), np.bool_)
     new[1:] = (rows[1:, :2] != rows[:-1, :2]).any(axis=1)
     return rows[new]
 
 
 def _round(size: int) -> int:
-    """A size that can be read: in whole MiB, upwards."""
+    """Round a size up to whole MiB."""
     return -(-size // 2**20) * 2**20

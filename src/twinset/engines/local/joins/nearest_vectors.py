@@ -1,9 +1,11 @@
-"""Of each vector its nearest ones: by hash tables, or by comparing all with all.
+"""Join each vector with its nearest ones: by hash tables, or by comparing all with all.
 
-How near the nearest are is not known beforehand. So a sample is compared with everything, and tables are planned for
-what nine tenths of its neighbours reach; what the tables then find of the sample's neighbours is the recall that is
-reported. Where comparing all with all costs less, that is done. A limit, where one was given, cuts the nearest off.
+The distance of the nearest is not known beforehand. A sample is therefore compared with all vectors, and tables are
+planned for the neighbours of the sample; the share of these that the tables find is the reported recall. All are
+compared with all if that costs less.
 """
+
+from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,17 +33,17 @@ from twinset.system.arrays import pair_words, ranges
 from twinset.system.scratch import Spool
 
 _SAMPLE = 256
-_ROWS = 1024  # asked for at a time
-_ROWS_AT_ONCE = 1 << 18  # neighbours of contents that are turned into pairs of documents at a time
+_ROWS = 1024  # queries at a time
+_ROWS_AT_ONCE = 1 << 18  # neighbours of contents expanded to pairs of documents at a time
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class NearestPlan:
-    """How the nearest are looked for: exactly, or by tables planned for neighbours as near as most of a sample's.
+    """The plan of a search for the nearest: exact, or by tables planned for the neighbours of a sample.
 
-    `limit` is the least cosine, or the greatest distance, of a neighbour; None for any.
+    `limit` is the minimum cosine, or the maximum distance, of a neighbour; None for any.
     """
 
     top: int
@@ -62,15 +64,25 @@ class NearestPlan:
 
 @dataclass
 class Neighbours:
-    """The nearest of each vector that asks: places uint32 (n, most), of which the first counts[i] are there."""
+    """The nearest of each query vector: positions uint32 (n, top), of which the first counts[i] are set."""
 
-    places: Numbers
+    positions: Numbers
     scores: Floats
     counts: Places
 
+    @classmethod
+    def empty(cls, rows: int, width: int) -> Neighbours:
+        """Make room for up to `width` neighbours of each of `rows` vectors."""
+        return cls(np.zeros((rows, width), np.uint32), np.zeros((rows, width)), np.zeros(rows, np.int64))
+
+    def present(self, rows: slice = slice(None)) -> npt.NDArray[np.bool_]:
+        """Mark the neighbours that are set."""
+        present: npt.NDArray[np.bool_] = np.arange(self.positions.shape[1]) < self.counts[rows, None]
+        return present
+
 
 class NearestVectorJoin(VectorJoin):
-    """Vectors of which each finds its nearest, in place of all pairs within a limit."""
+    """Vectors, each paired with its nearest instead of all within a limit."""
 
     plan: NearestPlan  # type: ignore[assignment]
 
@@ -81,13 +93,13 @@ class NearestVectorJoin(VectorJoin):
 
     @property
     def vector_plan(self) -> VectorPlan:
-        """How vectors are hashed."""
+        """The plan by which vectors are hashed."""
         return self.neighbours.plan
 
-    def _planned(self) -> NearestPlan:  # type: ignore[override]
+    def _make_plan(self) -> NearestPlan:  # type: ignore[override]
         options = self.options
         if not isinstance(options, PairsOptions) or options.top is None:
-            raise ValueError("the nearest are looked for by pairs with top")
+            raise ValueError("only pairs with top search for the nearest")
         self.neighbours = NearestVectors(self, options.top, options.top_limit, options.identical == "link")
         return NearestPlan(options.top, self.neighbours.plan, options.top_limit)
 
@@ -99,229 +111,217 @@ class NearestVectorJoin(VectorJoin):
         return pairs
 
     def audit(self, pairs: Spool, candidates: Candidates) -> AuditResult | None:
-        """What of the sample's neighbours was found."""
+        """Return which of the sample's neighbours were found."""
         return self.neighbours.audited
 
 
 class NearestVectors:
-    """The nearest of each vector, by place; with two sides, those of the other side.
+    """The nearest of each vector, by position; with two sides, those of the other side.
 
-    With a `limit`, only those with at least this cosine, or at most this distance. With `link`, copies are tied to
-    their first appearance alone, which stands for them.
+    `limit` is the minimum cosine or maximum distance. With `link`, copies are paired with their first appearance only.
     """
 
-    def __init__(self, held: VectorJoin, top: int, limit: float | None = None, link: bool = False) -> None:
-        self.held, self.top, self.limit, self.link = held, top, limit, link
-        _refuse_too_many(len(held.numbers), top, held.work.budget)
-        count, border = len(held.vectors), held.border
-        self.asking = np.arange(count if border is None else border)
-        self.asked = np.arange(0 if border is None else border, count)
-        self.sample = self._sampled()
-        self.truth = self._compared(self.sample)
-        self.plan = self._planned()
+    def __init__(self, join: VectorJoin, top: int, limit: float | None = None, link: bool = False) -> None:
+        self.join, self.top, self.limit, self.link = join, top, limit, link
+        _refuse_too_many(len(join.numbers), top, join.work.budget)
+        count, border = len(join.vectors), join.border
+        self.queries = np.arange(count if border is None else border)
+        self.targets = np.arange(0 if border is None else border, count)
+        self.sample = self._draw_sample()
+        self.truth = self._compare_all(self.sample)
+        self.plan = self._make_plan()
         self.audited: AuditResult | None = None
 
     def write(self, out: Spool, missed: Spool) -> None:
-        """Append (left, right, code) by document numbers to `out`, and what an audit found missing to `missed`."""
-        found = self.found()
-        for rows in self.rows(found):
-            out.append(rows)
-            if out.nbytes > self.held.work.budget.pairs:
-                out.forget()
+        """Append (left, right, code) by document numbers to `out`, and the pairs missed in the sample to `missed`."""
+        neighbours = self.search()
+        for rows in self.rows(neighbours):
+            out.append(rows, self.join.work.budget.pairs)
         out.close()
-        self.audited = self._audited(found, missed)
+        self.audited = self._audit_sample(neighbours, missed)
 
-    def _sampled(self) -> Places:
-        held = self.held
-        own = held.numbers[self.asking]
-        few = sample.drawn(held.corpus, own, min(_SAMPLE, len(own)), held.options.seed) if len(own) else own
-        return np.searchsorted(held.numbers, few)
+    def _draw_sample(self) -> Places:
+        join = self.join
+        own = join.numbers[self.queries]
+        group_nearest = sample.drawn(join.corpus, own, min(_SAMPLE, len(own)), join.options.seed) if len(own) else own
+        return np.searchsorted(join.numbers, group_nearest)
 
-    def _planned(self) -> VectorPlan:
-        """A plan by which the sample's neighbours are found with the recall asked for, as far as its curve tells."""
-        held = self.held
-        words = {"dimensions": held.vectors.shape[1], "measure": held.measure, "vectors": len(self.asked), "sides": 1}
-        there = np.arange(self.truth.scores.shape[1]) < self.truth.counts[:, None]
-        scores = np.sort(self.truth.scores[there])
-        exact = isinstance(held.options, PairsOptions) and held.options.exact
-        lost = 1 - held.options.recall
-        by_cosine = held.measure == "cosine"
+    def _make_plan(self) -> VectorPlan:
+        """Plan tables that find the sample's neighbours with the wanted recall."""
+        join = self.join
+        dimensions = join.vectors.shape[1]
+        settings = {"dimensions": dimensions, "measure": join.measure, "vectors": len(self.targets), "sides": 1}
+        scores = np.sort(self.truth.scores[self.truth.present()])
+        exact = isinstance(join.options, PairsOptions) and join.options.exact
+        missed = 1 - join.options.recall
+        by_cosine = join.measure == "cosine"
         far = scores if by_cosine else scores[::-1]  # the farthest first
-        level = float(far[int(lost / 2 * len(far))]) if len(far) else self.limit or 0.0
-        if exact or len(held.vectors) <= 2 * _SAMPLE or not 0 < level < (1 if by_cosine else np.inf):
+        level = float(far[int(missed / 2 * len(far))]) if len(far) else self.limit or 0.0
+        if exact or len(join.vectors) <= 2 * _SAMPLE or not 0 < level < (1 if by_cosine else np.inf):
             fallback = 0.5 if by_cosine else max(level, 1.0)
-            return vector_plan(fallback, held.options.recall, method="exact", **words)
-        return vector_plan(level, 1 - lost / 2, others=held.others(), **words)
+            return vector_plan(fallback, join.options.recall, method="exact", **settings)
+        return vector_plan(level, 1 - missed / 2, others=join.others(), **settings)
 
-    def found(self) -> Neighbours:
-        """All neighbours."""
+    def search(self) -> Neighbours:
+        """Find all neighbours."""
         if self.plan.method == "exact":
-            return self._compared(self.asking)
-        return self._limited(self._by_tables())
+            return self._compare_all(self.queries)
+        return self._cut_off(self._search_tables())
 
-    def _limited(self, found: Neighbours) -> Neighbours:
-        """Neighbours within the limit: as the nearest come first, the first ones of each."""
+    def _cut_off(self, neighbours: Neighbours) -> Neighbours:
+        """Cut off neighbours beyond the limit; the nearest come first."""
         if self.limit is not None:
-            near = found.scores >= self.limit if self.held.measure == "cosine" else found.scores <= self.limit
-            there = np.arange(found.scores.shape[1]) < found.counts[:, None]
-            found.counts = np.count_nonzero(near & there, axis=1)
-        return found
+            scores = neighbours.scores
+            near = scores >= self.limit if self.join.measure == "cosine" else scores <= self.limit
+            neighbours.counts = np.count_nonzero(near & neighbours.present(), axis=1)
+        return neighbours
 
-    def _compared(self, places: Places) -> Neighbours:
-        """The nearest among all."""
-        return self._limited(self._among_equals(places))
+    def _compare_all(self, positions: Places) -> Neighbours:
+        """Find the nearest by comparing with all vectors of the same group."""
+        return self._cut_off(self._nearest_in_group(positions))
 
-    def _among_equals(self, places: Places) -> Neighbours:
-        """The nearest among those of the same group, which are all where there are no groups."""
-        groups = self.held.groups
+    def _nearest_in_group(self, positions: Places) -> Neighbours:
+        groups = self.join.groups
         if groups is None:
-            return self._among(places, self.asked)
-        most = min(self.top, len(self.asked))
-        found = Neighbours(
-            np.zeros((len(places), most), np.uint32), np.zeros((len(places), most)), np.zeros(len(places), np.int64)
-        )
-        theirs = self.asked[np.argsort(groups[self.asked], kind="stable")]
-        ours = np.argsort(groups[places], kind="stable")
-        names = np.unique(groups[places])
+            return self._nearest_among(positions, self.targets)
+        neighbours = Neighbours.empty(len(positions), min(self.top, len(self.targets)))
+        sorted_targets = self.targets[np.argsort(groups[self.targets], kind="stable")]
+        order = np.argsort(groups[positions], kind="stable")
+        names = np.unique(groups[positions])
         edges = [
             np.searchsorted(sorted_groups, names, side=side).tolist()
-            for sorted_groups in (groups[places][ours], groups[theirs])
+            for sorted_groups in (groups[positions][order], groups[sorted_targets])
             for side in ("left", "right")
         ]
         for first, last, start, end in zip(*edges, strict=True):
-            mine = ours[first:last]
-            few = self._among(places[mine], theirs[start:end])
-            width = few.places.shape[1]
-            found.places[mine, :width], found.scores[mine, :width] = few.places, few.scores
-            found.counts[mine] = few.counts
-        return found
+            rows = order[first:last]
+            group_nearest = self._nearest_among(positions[rows], sorted_targets[start:end])
+            width = group_nearest.positions.shape[1]
+            neighbours.positions[rows, :width] = group_nearest.positions
+            neighbours.scores[rows, :width] = group_nearest.scores
+            neighbours.counts[rows] = group_nearest.counts
+        return neighbours
 
-    def _among(self, places: Places, others: Places) -> Neighbours:
-        """The nearest among some others, a vector itself left out."""
-        held = self.held
-        there = held.vectors if len(others) == len(held.vectors) else held.vectors[others]
-        most = min(self.top + 1, len(others))
+    def _nearest_among(self, positions: Places, others: Places) -> Neighbours:
+        """Find the nearest among some others, excluding the vector itself."""
+        join = self.join
+        vectors = join.vectors if len(others) == len(join.vectors) else join.vectors[others]
+        width = min(self.top + 1, len(others))
 
         def work(rows: slice) -> tuple[Numbers, Floats, Places]:
-            return every_nearest(held.vectors[places[rows]], there, most, held.measure)
+            return every_nearest(join.vectors[positions[rows]], vectors, width, join.measure)
 
-        parts = list(held.work.threads.map(work, slices(len(places), _ROWS)))
+        parts = list(join.work.threads.map(work, slices(len(positions), _ROWS)))
         numbers, scores, counts = (np.concatenate([part[at] for part in parts]) for at in range(3))
-        return _without_itself(others[numbers].astype(np.uint32), scores, counts, places, self.top)
+        return _drop_itself(others[numbers].astype(np.uint32), scores, counts, positions, self.top)
 
-    def _by_tables(self) -> Neighbours:
-        held, plan, seed = self.held, self.plan, self.held.options.seed
-        hashed = held.directions()
+    def _search_tables(self) -> Neighbours:
+        join, plan, seed = self.join, self.plan, self.join.options.seed
+        hashed = join.directions()
         drawn = vector_keys.draw(plan, seed)
-        parts = held.work.threads.map(lambda rows: vector_keys.sign(hashed[rows], plan, seed), slices(len(hashed)))
+        parts = join.work.threads.map(lambda rows: vector_keys.sign(hashed[rows], plan, seed), slices(len(hashed)))
         signatures: Codes = np.concatenate(list(parts))
-        most = self.top + 1
-        best = Neighbours(
-            np.zeros((len(self.asking), most), np.uint32), np.zeros((len(self.asking), most)),
-            np.zeros(len(self.asking), np.int64),
-        )  # fmt: skip
-        held.work.progress.stage("comparing", plan.tables, "tables")
-        for tables in held.some_tables(plan):
-            blocks = self._blocks(hashed, drawn, tables, signatures)
+        best = Neighbours.empty(len(self.queries), self.top + 1)
+        join.work.progress.stage("comparing", plan.tables, "tables")
+        for tables in join.some_tables(plan):
+            blocks = self._build_tables(hashed, drawn, tables, signatures)
 
             def work(rows: slice, tables=tables, blocks=blocks) -> None:  # type: ignore[no-untyped-def]
-                self._improve(best, rows, hashed, drawn, tables, signatures, blocks)
+                self._improve_nearest(best, rows, hashed, drawn, tables, signatures, blocks)
 
-            for _ in held.work.threads.map(work, slices(len(self.asking), _ROWS)):
-                pass
-            held.work.progress.advance(len(tables))
-        return _without_itself(best.places, best.scores, best.counts, self.asking, self.top)
+            join.work.threads.run(work, slices(len(self.queries), _ROWS))
+            join.work.progress.advance(len(tables))
+        return _drop_itself(best.positions, best.scores, best.counts, self.queries, self.top)
 
-    def _blocks(
+    def _build_tables(
         self, hashed: Vectors, drawn: vector_keys.Drawn, tables: range, signatures: Codes
     ) -> list[probing.Probed]:
-        """Those that are asked, in some tables, each under its own key."""
-        keys = self.held.tried(hashed, drawn, tables, 0, self.asked)
-        numbers, signed = self.asked.astype(np.uint32), signatures[self.asked]
-        return list(self.held.work.threads.map(lambda one: probing.probed(numbers, one, signed), keys))
+        """Build some tables of the vectors to be found, each under its own key."""
+        keys = self.join.tried(hashed, drawn, tables, 0, self.targets)
+        numbers, signed = self.targets.astype(np.uint32), signatures[self.targets]
+        return list(self.join.work.threads.map(lambda one: probing.probed(numbers, one, signed), keys))
 
-    def _improve(
+    def _improve_nearest(
         self, best: Neighbours, rows: slice, hashed: Vectors, drawn: vector_keys.Drawn, tables: range,
         signatures: Codes, blocks: list[probing.Probed],
     ) -> None:  # fmt: skip
-        """Hold what some vectors find in some tables against the best they have."""
-        held, plan = self.held, self.plan
-        places = self.asking[rows]
-        moves = vector_keys.moves(hashed[places], drawn, tables, plan.probes)
-        known = np.arange(best.places.shape[1]) < best.counts[rows, None]
-        owners, columns = np.nonzero(known)
-        words: list[Hashes] = [pair_words(owners, best.places[rows][owners, columns])]
-        for block, here in zip(blocks, moves, strict=True):
-            tried = probing.next_keys(here, plan.probes)
-            if held.groups is not None:
-                tried ^= held.groups[places, None]
-            met = probing.asked(tried, signatures[places], block, plan.most_differing)
+        """Improve the nearest of some vectors by what they find in some tables."""
+        join, plan = self.join, self.plan
+        positions = self.queries[rows]
+        moves = vector_keys.moves(hashed[positions], drawn, tables, plan.probes)
+        owners, columns = np.nonzero(best.present(rows))
+        words: list[Hashes] = [pair_words(owners, best.positions[rows][owners, columns])]
+        for block, table_moves in zip(blocks, moves, strict=True):
+            tried = probing.next_keys(table_moves, plan.probes)
+            if join.groups is not None:
+                tried ^= join.groups[positions, None]
+            met = probing.asked(tried, signatures[positions], block, plan.most_differing)
             words += [pair_words(some[:, 0], some[:, 1]) for some in met]
-        every = np.unique(np.concatenate(words))
-        asking = (every >> np.uint64(32)).astype(np.int64)
-        offsets = np.searchsorted(asking, np.arange(len(places) + 1)).astype(np.int64)
-        candidates = every.astype(np.uint32)
-        found = nearest(held.vectors[places], held.vectors, offsets, candidates, best.places.shape[1], held.measure)
-        best.places[rows], best.scores[rows], best.counts[rows] = found
+        unique_words = np.unique(np.concatenate(words))
+        queries = (unique_words >> np.uint64(32)).astype(np.int64)
+        offsets = np.searchsorted(queries, np.arange(len(positions) + 1)).astype(np.int64)
+        candidates = unique_words.astype(np.uint32)
+        width = best.positions.shape[1]
+        improved = nearest(join.vectors[positions], join.vectors, offsets, candidates, width, join.measure)
+        best.positions[rows], best.scores[rows], best.counts[rows] = improved
 
-    def _audited(self, found: Neighbours, scratch: Spool) -> AuditResult | None:
-        """What of the sample's neighbours was found; None where everything was compared with everything."""
+    def _audit_sample(self, neighbours: Neighbours, scratch: Spool) -> AuditResult | None:
+        """Count the sample's neighbours that were found; None after an exact search."""
         if self.plan.method == "exact":
             return None
-        held = self.held
-        at = np.searchsorted(self.asking, self.sample)
+        join = self.join
+        at = np.searchsorted(self.queries, self.sample)
         pairs_of, missed_of = self.truth.counts.copy(), np.zeros(len(self.sample), np.int64)
         for row, place in enumerate(self.sample.tolist()):
-            true = self.truth.places[row, : self.truth.counts[row]]
-            mine = found.places[at[row], : found.counts[at[row]]]
-            lost = true[~np.isin(true, mine)]
-            missed_of[row] = len(lost)
-            if len(lost):
-                codes = held.codes_of(np.full(len(lost), place), lost.astype(np.int64))
-                ours = np.full(len(lost), held.numbers[place], np.uint32)
-                scratch.append(np.stack([ours, held.numbers[lost], codes], axis=1))
+            true = self.truth.positions[row, : self.truth.counts[row]]
+            found = neighbours.positions[at[row], : neighbours.counts[at[row]]]
+            missed = true[~np.isin(true, found)]
+            missed_of[row] = len(missed)
+            if len(missed):
+                codes = join.codes_of(np.full(len(missed), place), missed.astype(np.int64))
+                lefts = np.full(len(missed), join.numbers[place], np.uint32)
+                scratch.append(np.stack([lefts, join.numbers[missed], codes], axis=1))
         scratch.close()
         return AuditResult(
-            population=len(self.asking), sample=held.numbers[self.sample], pairs_of=pairs_of, missed_of=missed_of,
-            pairs=int(pairs_of.sum()), missed=int(missed_of.sum()), one_sided=True, sizes=held.sizes, rows=scratch,
-            limit=held.work.budget.pairs,
+            population=len(self.queries), sample=join.numbers[self.sample], pairs_of=pairs_of, missed_of=missed_of,
+            pairs=int(pairs_of.sum()), missed=int(missed_of.sum()), one_sided=True, sizes=join.sizes, rows=scratch,
+            limit=join.work.budget.pairs,
         )  # fmt: skip
 
-    def rows(self, found: Neighbours) -> Iterator[Rows]:
-        """Pairs of documents: each with the nearest of all, copies among them."""
-        held, copies = self.held, self.held.copies
-        for rows in slices(len(self.asking), max(1, _ROWS_AT_ONCE // (self.top + 1))):
-            places = self.asking[rows]
-            there = np.arange(found.places.shape[1]) < found.counts[rows, None]
-            owners, columns = np.nonzero(there)
-            rights = found.places[rows][owners, columns].astype(np.int64)
-            scores = found.scores[rows][owners, columns]
-            distances = 1.0 - scores if held.measure == "cosine" else scores
-            if held.border is None:  # its own copies are near as well
-                own = np.arange(len(places))
-                owners, rights = np.concatenate([own, owners]), np.concatenate([places, rights])
+    def rows(self, neighbours: Neighbours) -> Iterator[Rows]:
+        """Yield pairs of documents: each with its nearest, including copies."""
+        join, copies = self.join, self.join.copies
+        for rows in slices(len(self.queries), max(1, _ROWS_AT_ONCE // (self.top + 1))):
+            positions = self.queries[rows]
+            owners, columns = np.nonzero(neighbours.present(rows))
+            rights = neighbours.positions[rows][owners, columns].astype(np.int64)
+            scores = neighbours.scores[rows][owners, columns]
+            distances = 1.0 - scores if join.measure == "cosine" else scores
+            if join.border is None:  # its own copies are near too
+                own = np.arange(len(positions))
+                owners, rights = np.concatenate([own, owners]), np.concatenate([positions, rights])
                 distances = np.concatenate([np.zeros(len(own)), distances])
-            yield from self._documents(copies, held.numbers[places], owners, held.numbers[rights], distances)
+            yield from self._expand_copies(copies, join.numbers[positions], owners, join.numbers[rights], distances)
 
-    def _documents(
+    def _expand_copies(
         self, copies: Copies, lefts: Numbers, owners: Places, rights: Numbers, distances: Floats
     ) -> Iterator[Rows]:
-        """Contents that are near to contents, as documents: of each the first ones, no more than are asked for."""
-        alone = self.link and self.held.border is None  # copies have their first appearance, and nothing else
-        many = np.minimum(copies.counts[rights].astype(np.int64), self.top + 1)
+        """Expand neighbouring contents to documents, up to `top` for each."""
+        alone = self.link and self.join.border is None  # a copy is paired with its first appearance only
+        expanded = np.minimum(copies.counts[rights].astype(np.int64), self.top + 1)
         if self.link:
-            many = np.where(lefts[owners] == rights, many, 1)
-        owners, distances = np.repeat(owners, many), np.repeat(distances, many)
-        members = copies.members[ranges(copies.starts[rights], many)]
+            expanded = np.where(lefts[owners] == rights, expanded, 1)
+        owners, distances = np.repeat(owners, expanded), np.repeat(distances, expanded)
+        members = copies.members[ranges(copies.starts[rights], expanded)]
         order = np.lexsort((members, distances, owners))
         owners, members, distances = owners[order], members[order], distances[order]
         firsts = np.searchsorted(owners, np.arange(len(lefts) + 1))
         rank = np.arange(len(owners)) - firsts[owners]
-        kept = rank <= self.top  # one more, for it may be the document itself
+        kept = rank <= self.top  # one more, since it may be the document itself
         owners, members = owners[kept], members[kept]
         codes = distance_codes(np.maximum(distances[kept], 0.0))
         firsts = np.searchsorted(owners, np.arange(len(lefts) + 1))
-        # Every copy of a content has the same neighbours, but for itself.
+        # All copies of a content have the same neighbours, except themselves.
         copies_of = copies.counts[lefts].astype(np.int64)
         documents = copies.members[ranges(copies.starts[lefts], copies_of)]
         group = np.repeat(np.arange(len(lefts)), copies_of)
@@ -332,8 +332,8 @@ class NearestVectors:
             documents, group = documents[~later], group[~later]
         for some in slices(len(documents), max(1, _ROWS_AT_ONCE // (self.top + 1))):
             sizes = np.diff(firsts)[group[some]]
-            places = ranges(firsts[:-1][group[some]], sizes)
-            rows = np.stack([np.repeat(documents[some], sizes), members[places], codes[places]], axis=1)
+            positions = ranges(firsts[:-1][group[some]], sizes)
+            rows = np.stack([np.repeat(documents[some], sizes), members[positions], codes[positions]], axis=1)
             rows = rows[rows[:, 0] != rows[:, 1]]
             starts = np.flatnonzero(np.diff(rows[:, 0].astype(np.int64), prepend=-1))
             rank = np.arange(len(rows)) - np.repeat(starts, np.diff(np.append(starts, len(rows))))
@@ -349,10 +349,9 @@ def _refuse_too_many(vectors: int, top: int, budget: Budget) -> None:
         )
 
 
-def _without_itself(numbers: Numbers, scores: Floats, counts: Places, places: Places, top: int) -> Neighbours:
-    """Neighbours without the vector that asks, `top` at most."""
-    there = np.arange(numbers.shape[1]) < counts[:, None]
-    other = there & (numbers != places[:, None])
+def _drop_itself(numbers: Numbers, scores: Floats, counts: Places, positions: Places, top: int) -> Neighbours:
+    """Drop the query vector itself, and keep up to `top` neighbours."""
+    other = Neighbours(numbers, scores, counts).present() & (numbers != positions[:, None])
     order = np.argsort(~other, axis=1, kind="stable")[:, :top]
     rows = np.arange(len(numbers))[:, None]
     return Neighbours(numbers[rows, order], scores[rows, order], np.minimum(other.sum(axis=1), top))

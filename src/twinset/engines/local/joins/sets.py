@@ -1,4 +1,4 @@
-"""Sets joined by bands of their sketches, or exactly by prefixes, and verified on their full shingle sets."""
+"""Join of sets: by bands of their sketches, or exactly by prefixes; verified on their full shingle sets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SetJoin(SimilarityJoin):
-    """Texts, sets and records: everything that is a set of hashes."""
+    """Texts, sets and records: all items that are sets of hashes."""
 
     plan: Plan
 
@@ -30,8 +30,8 @@ class SetJoin(SimilarityJoin):
         super().__init__(corpus, copies, work)
         self.plan = plan
         scratch = work.state.scratch
-        self._verifying = SetVerifier(corpus, work.options, work.budget, scratch, work.threads, work.progress)
-        self._verifying.sizes = self.sizes
+        self._verifier = SetVerifier(corpus, work.options, work.budget, scratch, work.threads, work.progress)
+        self._verifier.sizes = self.sizes
 
     @property
     def exact(self) -> bool:
@@ -39,7 +39,7 @@ class SetJoin(SimilarityJoin):
         return self.plan.exact
 
     def candidates(self) -> Candidates:
-        """Sketches that share a band; in an exact run, sets that share an element of their prefixes."""
+        """Find sketches that share a band; in an exact run, sets whose prefixes share an element."""
         work = (self.work.budget, self.work.state, self.work.threads, self.work.progress)
         if self.exact:
             from twinset.engines.local.steps import candidates_exact  # loads kernels: only where needed
@@ -58,15 +58,15 @@ class SetJoin(SimilarityJoin):
             return done[1]["pairs"]
         pairs = state.spool("pairs", "<u4", 3)
         if self.is_audited:
-            self._auditing.look_ahead(self.options.audit)
-        self._verifying.verify(_written(candidates), self.options.least, pairs)
+            self._auditor.look_ahead(self.options.audit)
+        self._verifier.verify(_rows_of(candidates), self.options.least, pairs)
         sizes = state.spool("sizes", "<u4")
         sizes.append(self.sizes)
         state.finish("pairs", {}, {"pairs": pairs, "sizes": sizes})
         return pairs
 
     @cached_property
-    def _auditing(self) -> SetAudit:
+    def _auditor(self) -> SetAudit:
         from twinset.engines.local.audit.run import SetAudit  # loads kernels: only where needed
 
         work = self.work
@@ -76,8 +76,8 @@ class SetJoin(SimilarityJoin):
 
     def audit(self, pairs: Spool, candidates: Candidates) -> AuditResult:
         """Compare the sets of a sample with all others."""
-        audited = self._auditing.audit(self.options.audit, pairs, self.sizes, candidates.count)
-        self.sizes[:] = audited.sizes  # those of documents that only the audit has met are known now, too
+        audited = self._auditor.audit(self.options.audit, pairs, self.sizes, candidates.count)
+        self.sizes[:] = audited.sizes  # including those that only the audit has computed
         return audited
 
     def join_all(self, out: Spool) -> None:
@@ -88,30 +88,30 @@ class SetJoin(SimilarityJoin):
         rows = Spool(self.work.state.scratch / "exact", "<u4", 2)
         for few in PrefixJoin(self.corpus, self.copies.first, self.options, *work).candidates():
             rows.append(few)
-        self._verifying.verify(rows, self.options.threshold, out)
+        self._verifier.verify(rows, self.options.threshold, out)
 
     def measure_all(self, candidates: Spool, out: Spool) -> None:
         """Count the shared shingles of every candidate."""
-        self._verifying.verify(candidates, 0.0, out)
+        self._verifier.verify(candidates, 0.0, out)
 
     def scores(self, left: Numbers, right: Numbers, code: Numbers) -> Scores:
-        """Jaccard similarity and both containments, from the shared shingles and the sizes of both sets."""
+        """Return Jaccard similarity and both containments, from the shared shingles and both set sizes."""
         return jaccard_scores(self.sizes[self.copies.first[left]], self.sizes[self.copies.first[right]], code)
 
     def identical_across(self, pairs: Spool) -> int:
-        """How many pairs documents of equal shingle sets on two sides make."""
+        """Count the pairs of documents with equal shingle sets on two sides."""
         return self.copies.identical_across(pairs, self.sizes)
 
 
 def jaccard_scores(left_sizes: Numbers, right_sizes: Numbers, shared: Numbers) -> Scores:
-    """The scores of pairs of sets; where `shared` is SAME they are equal, and their sizes may be unknown."""
+    """Return the scores of pairs of sets; if `shared` is SAME they are equal, and their sizes may be unknown."""
     same = shared == SAME
     one = np.uint32(1)
     shares = scores(*(np.where(same, one, numbers) for numbers in (shared, left_sizes, right_sizes)))
     return dict(zip(("similarity", "left_in_right", "right_in_left"), shares, strict=True))
 
 
-def _written(candidates: Candidates) -> Spool:
+def _rows_of(candidates: Candidates) -> Spool:
     if candidates.rows is None:
-        raise ValueError("candidates of sets are written down before they are verified")
+        raise ValueError("candidates of sets need rows to verify")
     return candidates.rows

@@ -1,4 +1,4 @@
-"""Weighted sets in memory: sketched, cut into bands as texts are, and verified exactly."""
+"""Join of weighted sets in memory: sketched, cut into bands and verified exactly."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -16,46 +16,46 @@ from twinset.sketches.weighted import weighted_sketch
 from twinset.system.arrays import ranges
 
 _ROWS = 1024  # sketched at a time
-_FEW = 1e8  # nanoseconds: a moment, which an audit may always take
+_SHORT_TIME = 1e8  # nanoseconds that an audit may always take
 _ELEMENT, _SLOT, _COMPARED = 60.0, 40.0, 3.0  # sketching an element and a slot; an element of two sets compared
-_LEAST_AUDITED = 64
+_MIN_AUDITED = 64
 _BYTES_A_SET = 64  # its totals, offsets, numbers and digests
 
 
 class WeightedJoin(InMemoryJoin):
-    """Sets with weights: `sets`, and the sum of the weights of each."""
+    """Sets with weights, and the sum of the weights of each."""
 
     plan: Plan
 
     @property
     def exact(self) -> bool:
-        """Sketches may miss a pair."""
+        """Whether no pair can be missed."""
         return False
 
     @cached_property
     def _banding(self) -> Plan:
         return band_plan(self.options)
 
-    def _room(self, counts: Numbers) -> None:
+    def _allocate(self, counts: Numbers) -> None:
         offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         self.sets = WeightedSets(offsets, np.zeros(offsets[-1], np.uint64), np.zeros(offsets[-1], np.float64))
 
-    def _memory(self, counts: Numbers) -> int:
-        chosen = self._banding
-        row = banding.width(chosen.n_hashes) + 8 * chosen.n_bands + _BYTES_A_SET
+    def _needed_bytes(self, counts: Numbers) -> int:
+        plan = self._banding
+        row = banding.width(plan.n_hashes) + 8 * plan.n_bands + _BYTES_A_SET
         return 16 * int(counts.sum(dtype=np.int64)) + len(counts) * row
 
     def _fill(self, places: Places, data: Bytes, starts: Places, ends: Places) -> None:
         counts = (ends - starts) // 16
         words = np.frombuffer(data[ranges(starts, ends - starts)], "<u8").reshape(-1, 2)
-        there = ranges(self.sets.offsets[places], counts)
-        self.sets.hashes[there] = words[:, 0]
-        self.sets.weights[there] = np.ascontiguousarray(words[:, 1]).view(np.float64)
+        targets = ranges(self.sets.offsets[places], counts)
+        self.sets.hashes[targets] = words[:, 0]
+        self.sets.weights[targets] = np.ascontiguousarray(words[:, 1]).view(np.float64)
 
-    def _look_over(self) -> None:
+    def _prepare(self) -> None:
         self.sums = totals(self.sets)
 
-    def _planned(self) -> Plan:
+    def _make_plan(self) -> Plan:
         return self._banding
 
     def _join(self, sink: Sink) -> None:
@@ -67,8 +67,8 @@ class WeightedJoin(InMemoryJoin):
             for some in banding.within(block, band, self.plan, self.border):
                 lefts, rights = (np.ascontiguousarray(some[:, side]) for side in (0, 1))
                 similarity = overlaps(self.sets, self.sums, lefts, rights, self.options.least)[1]
-                kept = np.flatnonzero(similarity > 0)
-                sink(lefts[kept], rights[kept], distance_codes(1.0 - similarity[kept]))
+                similar = np.flatnonzero(similarity > 0)
+                sink(lefts[similar], rights[similar], distance_codes(1.0 - similarity[similar]))
                 compared += len(some)
             return compared
 
@@ -77,9 +77,9 @@ class WeightedJoin(InMemoryJoin):
             self.work.progress.advance(1)
 
     def _banded(self) -> Banded:
-        count, chosen = len(self.numbers), self.plan
-        keys = np.empty((chosen.n_bands, count), np.uint64)
-        low = np.zeros((count, banding.width(chosen.n_hashes)), np.uint8)
+        count, plan = len(self.numbers), self.plan
+        keys = np.empty((plan.n_bands, count), np.uint64)
+        low = np.zeros((count, banding.width(plan.n_hashes)), np.uint8)
         salts = np.zeros(count, np.uint64) if self.groups is None else self.groups
 
         def work(start: int) -> None:
@@ -87,36 +87,35 @@ class WeightedJoin(InMemoryJoin):
             offsets = self.sets.offsets[rows.start : rows.stop + 1]
             part = slice(int(offsets[0]), int(offsets[-1]))
             sets = WeightedSets(offsets - offsets[0], self.sets.hashes[part], self.sets.weights[part])
-            slots = weighted_sketch(sets, chosen.n_hashes, self.options.seed)
-            keys[:, rows] = banding.band_keys(slots, salts[rows], chosen)
-            low[rows, : chosen.n_hashes] = slots & np.uint32(0xFF)
+            slots = weighted_sketch(sets, plan.n_hashes, self.options.seed)
+            keys[:, rows] = banding.band_keys(slots, salts[rows], plan)
+            low[rows, : plan.n_hashes] = slots & np.uint32(0xFF)
 
-        for _ in self.work.threads.map(work, range(0, count, _ROWS)):
-            pass
+        self.work.threads.run(work, range(0, count, _ROWS))
         return Banded(np.arange(count, dtype=np.uint32), keys, low)
 
     def near_all(self, places: Places) -> Iterator[tuple[Places, Places, Numbers]]:
-        """Compare some sets with all."""
-        every = np.arange(len(self.numbers), dtype=np.uint32)
+        """Compare some sets with all others."""
+        rights = np.arange(len(self.numbers), dtype=np.uint32)
         for place in places.tolist():
-            mine = np.full(len(every), place, np.uint32)
-            similarity = overlaps(self.sets, self.sums, mine, every, self.options.least)[1]
-            near = np.flatnonzero(similarity > 0)
-            yield mine[near].astype(np.int64), near, distance_codes(1.0 - similarity[near])
+            lefts = np.full(len(rights), place, np.uint32)
+            similarity = overlaps(self.sets, self.sums, lefts, rights, self.options.least)[1]
+            near_rights = np.flatnonzero(similarity > 0)
+            yield lefts[near_rights].astype(np.int64), near_rights, distance_codes(1.0 - similarity[near_rights])
 
     def affordable(self, count: int, partners: int) -> int:
-        """A quarter of what sketching takes, and a moment besides, which a run needs to start."""
+        """Allow a quarter of the cost of sketching, and a constant."""
         elements, slots = len(self.sets.hashes), len(self.numbers) * self.plan.n_hashes
         one = max(1.0, _COMPARED * (elements + 10 * len(self.numbers)))
         run = _ELEMENT * elements + _SLOT * slots
-        return min(count, max(_LEAST_AUDITED, int((_FEW + run / 4) / one)))
+        return min(count, max(_MIN_AUDITED, int((_SHORT_TIME + run / 4) / one)))
 
     def codes_of(self, lefts: Places, rights: Places) -> Numbers:
-        """One less the similarity, rounded."""
+        """Return 1 - similarity, rounded."""
         return distance_codes(1.0 - self.scores_of(lefts, rights)["similarity"])
 
     def scores_of(self, lefts: Places, rights: Places) -> Scores:
-        """Similarity, and the share of each set's weight that the other has."""
+        """Return the similarity, and the share of each set's weight that the other has."""
         shared, similarity = overlaps(self.sets, self.sums, lefts.astype(np.uint32), rights.astype(np.uint32), 0.0)
         return {
             "similarity": similarity,

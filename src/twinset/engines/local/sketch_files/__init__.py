@@ -1,1 +1,1 @@
-"""Files of sketches and codes: made, opened again, compared."""
+"""Files of sketches and codes: write, read and compare them."""

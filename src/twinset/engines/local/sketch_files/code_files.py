@@ -1,4 +1,4 @@
-"""Files of SimHash codes: Parquet that `--codes code` reads, with what the codes are in its metadata."""
+"""Files of SimHash codes: Parquet for `--codes code`, with the scheme of the codes in its metadata."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from twinset.documents.parts import Part
-from twinset.engines.local.sketch_files.files import TableWriter, difference, told_by_name
+from twinset.engines.local.sketch_files.files import difference, naming_errors
+from twinset.engines.local.write.table_file import TableFile
 from twinset.errors import OptionError, SourceError, StateError
 from twinset.options import ReadOptions
 from twinset.options.sketch import SketchOptions
 from twinset.schema import HASH_SCHEME, Codes, Numbers, codes_schema
 
 METADATA = b"twinset.codes"
-"""The key of the metadata under which a file says how its codes were made."""
+"""The metadata key of the scheme of a file's codes."""
 
 VERSION = 1
 _ROWS_TOGETHER = 1 << 17
@@ -31,7 +32,7 @@ _ROWS_TOGETHER = 1 << 17
 
 @dataclass(frozen=True)
 class CodeScheme:
-    """How codes were made: those of equal schemes can be compared. `rarity` is a digest of the weights of tf-idf."""
+    """How codes were made; codes of equal schemes can be compared. `rarity` is a digest of the tf-idf weights."""
 
     bits: int
     weights: str
@@ -44,7 +45,7 @@ class CodeScheme:
 
     @classmethod
     def of(cls, options: SketchOptions, rarities: Numbers | None = None) -> CodeScheme:
-        """What the codes will be; `rarities` are the weights of tf-idf."""
+        """Make the scheme of the options; `rarities` are the tf-idf weights."""
         rarity = None if rarities is None else hashlib.blake2b(rarities.data, digest_size=8).hexdigest()
         return cls(options.code_bits, options.code_weights, options.seed, options.items_meant(), rarity)
 
@@ -57,7 +58,7 @@ class CodeScheme:
 
 @dataclass(frozen=True)
 class CodeBatch:
-    """Some rows: ids, codes (n, words), and how many shingles there were; without any there is no code."""
+    """Some rows: ids, codes (n, words), and numbers of shingles; a row without shingles has no code."""
 
     ids: pa.Array
     codes: Codes
@@ -68,17 +69,17 @@ class CodeBatch:
 
     @property
     def empty(self) -> npt.NDArray[np.bool_]:
-        """Which rows have no code."""
-        found: npt.NDArray[np.bool_] = self.shingles.to_numpy(zero_copy_only=False) == 0
-        return found
+        """The rows without a code, as a mask."""
+        empty: npt.NDArray[np.bool_] = self.shingles.to_numpy(zero_copy_only=False) == 0
+        return empty
 
     def taken(self, rows: npt.NDArray[np.int64]) -> CodeBatch:
-        """Some of the rows, in the order given."""
-        places = pa.array(rows)
-        return CodeBatch(self.ids.take(places), self.codes[rows], self.shingles.take(places))
+        """Return some of the rows, in the order given."""
+        numbers = pa.array(rows)
+        return CodeBatch(self.ids.take(numbers), self.codes[rows], self.shingles.take(numbers))
 
     def table(self, scheme: CodeScheme) -> pa.Table:
-        """The rows as they are written; the bytes of a code of 128 bits begin with those of the code of 64 bits."""
+        """Make the table to write; a code of 128 bits begins with the bytes of the code of 64 bits."""
         empty = self.empty
         if scheme.bits == 64:
             column = pa.array(self.codes[:, 0], pa.uint64(), mask=empty)
@@ -90,11 +91,11 @@ class CodeBatch:
 
 
 class CodeSource:
-    """Codes that were written to a file."""
+    """A file of codes, to be read."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path, self.name = path, os.fspath(path)
-        with told_by_name(self.name, "codes"), pq.ParquetFile(path) as file:
+        with naming_errors(self.name, "codes"), pq.ParquetFile(path) as file:
             schema, self.rows = file.schema_arrow, file.metadata.num_rows
         packed = (schema.metadata or {}).get(METADATA)
         if packed is None:
@@ -108,13 +109,13 @@ class CodeSource:
             raise StateError(f"{self.name} is damaged, or of another version of Twinset; sketch again")
 
     def table(self) -> pa.Table:
-        """All rows."""
-        with told_by_name(self.name, "codes"):
+        """Read all rows."""
+        with naming_errors(self.name, "codes"):
             return pq.read_table(self.path, memory_map=False, page_checksum_verification=True)
 
 
 def refuse_unlike(parts: Sequence[Part], options: ReadOptions) -> None:
-    """Refuse codes that were made in different ways, as far as their files tell: their bits mean different things."""
+    """Refuse codes of different schemes, as far as their files have one: their bits are not comparable."""
     known: tuple[str, dict[str, Any]] | None = None
     for part in (inner for one in parts for inner in one.inner) if options.codes == "code" else ():
         packed = part.schema_metadata.get(METADATA)
@@ -134,13 +135,13 @@ def refuse_unlike(parts: Sequence[Part], options: ReadOptions) -> None:
         known = name, other
 
 
-class CodeWriter(TableWriter):
-    """A file of codes being written."""
+class CodeWriter(TableFile):
+    """Writes a file of codes."""
 
     def __init__(self, path: Path, scheme: CodeScheme) -> None:
         super().__init__(path, scheme.schema, _ROWS_TOGETHER)
         self.scheme = scheme
 
-    def write(self, batch: CodeBatch) -> None:
+    def write_batch(self, batch: CodeBatch) -> None:
         """Add rows."""
-        self.add(batch.table(self.scheme))
+        self.write(batch.table(self.scheme))

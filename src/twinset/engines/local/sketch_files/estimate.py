@@ -1,13 +1,14 @@
-"""Files of sketches to pairs: what the sketches alone say, without the documents they were made of.
+"""Find pairs in files of sketches, without the documents.
 
 Sketches with slots are cut into bands and joined as in any run. Bottom-k sketches are joined by an inverted list of
-their hashes, which misses none. A pair is given if its *estimated* similarity reaches the threshold; nothing is
-verified, because there is nothing left to verify it with.
+their hashes, which misses none. A pair is reported if its *estimated* similarity reaches the threshold; it cannot be
+verified without the documents.
 """
 
 import itertools
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -24,13 +25,13 @@ from twinset.engines.local.copies import SAME, Copies
 from twinset.engines.local.corpus import Corpus, Span
 from twinset.engines.local.ids import DocumentIds
 from twinset.engines.local.sketch_files.estimate_plan import EstimatePlan, estimate_plan
-from twinset.engines.local.sketch_files.files import SketchBatch, SketchSource, opened
+from twinset.engines.local.sketch_files.files import SketchBatch, SketchSource, open_sketches
 from twinset.engines.local.sketch_files.make import is_empty
 from twinset.engines.local.sort_pairs import Rows
 from twinset.engines.local.state import State
 from twinset.engines.local.steps import candidates as joining
 from twinset.engines.local.steps.open import temporary_folder
-from twinset.engines.local.steps.sketch import EMPTY, OTHER_SIDE, READ, row_digests
+from twinset.engines.local.steps.sketch import EMPTY, OTHER_SIDE, READ, low_bytes, row_digests
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.errors import DuplicateIdError, OptionError
@@ -38,7 +39,6 @@ from twinset.options import PairsOptions
 from twinset.plan import Plan
 from twinset.schema import Numbers, Scores
 from twinset.sketches import minhash
-from twinset.sketches import minhash_kernels as sketch_kernels
 from twinset.sketches.bottom_k import BottomK, scores
 from twinset.system.scratch import Spool, packed, unpacked
 
@@ -48,11 +48,11 @@ _ALLOWED = (
 )  # fmt: skip
 _ID_SEED = 0x1D
 _AT_ONCE = 1 << 14
-_IN_HAND = 1 << 20  # what a thread works on: there are no texts
+_IN_HAND = 1 << 20  # bytes per thread: there are no texts
 
 
 def check_words(options: PairsOptions, words: dict[str, Any]) -> None:
-    """Refuse options that have no meaning where there are sketches and no documents."""
+    """Refuse options that need documents."""
     for name in words:
         if name not in _ALLOWED or (name == "audit" and words[name]):
             flag = dict(options.words())[name].spellings(name)[0]
@@ -63,22 +63,18 @@ def check_words(options: PairsOptions, words: dict[str, Any]) -> None:
 
 
 class EstimateRun:
-    """A run over files of sketches. Used with `with`; its steps are called in order.
-
-    After `read`, `corpus` has everything by number but texts; after `join`, `pairs` has (left, right, code).
-    """
+    """A run over files of sketches, a context manager; `read` comes before `join`."""
 
     measure = "estimate"
 
     def __init__(self, sources: tuple[Any, ...], options: PairsOptions, progress: Progress) -> None:
         self.options, self.progress = options, progress
-        self.sources: list[SketchSource] = opened((*sources, *options.against))
+        self.sources: list[SketchSource] = open_sketches((*sources, *options.against))
         self._own = len(sources)
         self.scheme = self.sources[0].scheme
         self.plan = self._plan()
-        p = self.plan
-        # A candidate with fewer equal slots cannot reach the threshold, and is not made.
-        self._bands = Plan(p.threshold, p.recall, p.n_hashes, p.n_bands, p.rows_per_band, p.min_matches)
+        # Candidates need enough equal slots to reach the threshold.
+        self._bands = Plan(**asdict(self.plan), min_matches=self.plan.min_matches)
         self.budget = Budget.of(options.memory_bytes, options.thread_count, _IN_HAND)
         self._stack = ExitStack()
         folder = Path(self._stack.enter_context(temporary_folder(options.scratch)))
@@ -108,7 +104,7 @@ class EstimateRun:
         return estimate_plan(options.threshold, options.recall, k, options.n_bands, options.rows_per_band)
 
     def read(self) -> None:
-        """Sketches by number: their ids, what is equal, what is empty, and their bands."""
+        """Read the sketches into `corpus`: ids, digests, status and bands by number."""
         spools = {
             name: self.state.spool(name, *kind)
             for name, kind in {"names": ("u1", 1), "keys": ("<u8", 1), "bytes": ("u1", 1)}.items()
@@ -127,7 +123,7 @@ class EstimateRun:
                 digests.append(_digests(batch) ^ (OTHER_SIDE if other_side else np.uint64(0)))
                 hashes.append(hash_values(batch.ids, _ID_SEED + other_side))
                 names.append(batch.ids, {})
-                self._keep(batch, spools)
+                self._write(batch, spools)
                 row, first = row + len(batch), first + len(batch)
                 self.progress.advance(len(batch))
         names.finish(np.array([span.first for span in spans], np.int64))
@@ -137,49 +133,30 @@ class EstimateRun:
             [], spans, border, np.concatenate(status), np.zeros(first, np.uint32), np.concatenate(digests), names,
             spools["keys"], spools["bytes"], self.plan.n_bands, np.zeros(0, np.uint64), np.zeros(0, np.uint32), {}, 0,
         )  # fmt: skip
-        self._refuse_equal_ids(np.concatenate(hashes))
+        repeated = self.corpus.find_repeated_id(np.concatenate(hashes))
+        if repeated is not None:
+            name, *numbers = repeated
+            one, two = (f"{self.sources[part].name}, row {row}" for part, row in map(self.corpus.locate, numbers))
+            raise DuplicateIdError(
+                f"the id {name!r} appears twice: {one}, and {two} (counted from 0); make one sketch of what has "
+                "the same id with twinset sketch --merge"
+            )
 
-    def _keep(self, batch: SketchBatch, spools: dict[str, Spool]) -> None:
-        """Sketches for later; bands, and the low bytes by which those that meet in one are compared."""
-        self._slots.append(packed(batch.table(self.scheme).combine_chunks().to_batches()[0]))
-        if self._slots.nbytes > self.budget.sets // 4:
-            self._slots.forget()
+    def _write(self, batch: SketchBatch, spools: dict[str, Spool]) -> None:
+        """Write sketches, bands, and the low bytes by which candidates are compared."""
+        record = packed(batch.table(self.scheme).combine_chunks().to_batches()[0])
+        self._slots.append(record, self.budget.sets // 4)
         if isinstance(batch.sketches, BottomK):
             return
         slots = np.ascontiguousarray(batch.sketches)
-        low = np.zeros((len(batch), banding.width(self.plan.n_hashes)), np.uint8)
-        if low.shape[1] == self.plan.n_hashes:
-            sketch_kernels.low_bytes(slots, low)
-        else:
-            low[:, : self.plan.n_hashes] = slots & np.uint32(0xFF)
-        spools["keys"].append(banding.band_keys(slots, np.zeros(len(batch), np.uint64), self._bands))
-        spools["bytes"].append(low)
-        for name in ("keys", "bytes"):
-            if spools[name].nbytes > self.budget.sketches // 4:
-                spools[name].forget()
-
-    def _refuse_equal_ids(self, hashes: npt.NDArray[np.uint64]) -> None:
-        ordered = np.sort(hashes)
-        twice = ordered[1:][ordered[1:] == ordered[:-1]]
-        seen: dict[tuple[str, bool], int] = {}
-        suspects = np.flatnonzero(np.isin(hashes, twice)) if len(twice) else np.zeros(0, np.int64)
-        for number, name in zip(suspects.tolist(), self.corpus.take_ids(suspects).to_pylist(), strict=True):
-            other = seen.setdefault((name, number < self.corpus.own), number)
-            if other != number:
-                one, two = self._where(other), self._where(number)
-                raise DuplicateIdError(
-                    f"the id {name!r} appears twice: {one}, and {two} (counted from 0); merge sketches of the same "
-                    "id with twinset sketch --merge"
-                )
-
-    def _where(self, number: int) -> str:
-        span = next(span for span in self.corpus.spans if span.first <= number < span.first + span.rows)
-        return f"{self.sources[span.part].name}, row {span.first_row + number - span.first}"
+        keys = banding.band_keys(slots, np.zeros(len(batch), np.uint64), self._bands)
+        spools["keys"].append(keys, self.budget.sketches // 4)
+        spools["bytes"].append(low_bytes(slots), self.budget.sketches // 4)
 
     def join(self, copies: Copies) -> tuple[Spool, int]:
-        """Pairs of first appearances whose estimate reaches the threshold, and how many were compared for them."""
+        """Find pairs of first appearances whose estimate reaches the threshold; return them and the number compared."""
         pairs = self.state.spool("pairs", "<u4", 3)
-        self._wanted = (copies.first == np.arange(self.corpus.documents)) & (self.corpus.status == READ)
+        self._wanted = joining.distinct_contents(self.corpus, copies.first)
         compared = self._join_lists(pairs) if self.scheme.bottom else self._join_bands(copies.first, pairs)
         pairs.close()
         return pairs, compared
@@ -190,16 +167,17 @@ class EstimateRun:
         self.progress.stage("counting equal slots", len(candidates), "candidates")
         blocks = self._blocks()
         for i, j in itertools.combinations_with_replacement(range(len(blocks)), 2):
-            left = self._held(blocks[i])
-            right = left if i == j else self._held(blocks[j])
+            left = self._load(blocks[i])
+            right = left if i == j else self._load(blocks[j])
             for record in candidates.chunks():
-                inside = record[_between(record[:, 0], left) & _between(record[:, 1], right)]
+                inside = record[_is_within(record[:, 0], left) & _is_within(record[:, 1], right)]
                 for start in range(0, len(inside), _AT_ONCE):
                     some = inside[start : start + _AT_ONCE]
                     equal = left.slots[some[:, 0] - left.first] == right.slots[some[:, 1] - right.first]
                     shared = equal.sum(axis=1).astype(np.uint32)
                     near = shared >= self.plan.min_matches
-                    self.append(pairs, np.column_stack([some, shared])[near])
+                    if near.any():
+                        pairs.append(np.column_stack([some, shared])[near], self.budget.pairs)
                 self.progress.advance(len(inside))
         return len(candidates)
 
@@ -208,48 +186,42 @@ class EstimateRun:
         count = len(blocks) * (len(blocks) + 1) // 2
         self.progress.stage("joining sketches", count, "blocks")
         for i, j in itertools.combinations_with_replacement(range(len(blocks)), 2):
-            for found in self._met(self._held(blocks[i]), None if i == j else self._held(blocks[j])):
+            for found in self._join_two(self._load(blocks[i]), None if i == j else self._load(blocks[j])):
                 codes = found[:, 2] << np.uint32(16) | found[:, 3]
-                self.append(pairs, np.column_stack([found[:, :2], codes]))
+                if len(found):
+                    pairs.append(np.column_stack([found[:, :2], codes]), self.budget.pairs)
             self.progress.advance(1)
         return len(pairs)
 
-    def _met(self, left: "_SketchRun", right: "_SketchRun | None") -> Iterator[npt.NDArray[np.uint32]]:
+    def _join_two(self, left: "_SketchRun", right: "_SketchRun | None") -> Iterator[npt.NDArray[np.uint32]]:
         numbers, values, starts = left.lists(self._wanted)
         against = self.corpus.border
         border = None if against is None else int(np.searchsorted(numbers, against))
         if right is not None:
-            more, others, ends = right.lists(self._wanted)
+            right_numbers, right_values, right_starts = right.lists(self._wanted)
             border = len(numbers)
-            numbers = np.concatenate([numbers, more])
-            starts = np.concatenate([starts, ends[1:] + starts[-1]])
-            values = np.concatenate([values, others])
+            numbers = np.concatenate([numbers, right_numbers])
+            starts = np.concatenate([starts, right_starts[1:] + starts[-1]])
+            values = np.concatenate([values, right_values])
         if against is not None and not (numbers[:1] < against <= numbers[-1:]).any():
-            return  # all of one side
+            return  # all on one side
         inverted = InvertedSketches.of(self.scheme.n_hashes, self.options.threshold, starts, values)
-        join = lambda part: list(met(inverted, part, border))  # noqa: E731 - one line, used once
-        for found in self.threads.map(join, inverted.slices(8 * self.threads.count)):
+        parts = inverted.slices(8 * self.threads.count)
+        for found in self.threads.map(lambda part: list(met(inverted, part, border)), parts):
             for rows in found:
                 rows[:, :2] = numbers[rows[:, :2]]
                 yield rows if against is None else rows[(rows[:, 0] < against) & (rows[:, 1] >= against)]
 
     def identical_across(self, copies: Copies, pairs: Spool) -> int:
-        """How many pairs equal sketches of two sides make."""
+        """Count the pairs of documents with equal sketches on two sides."""
         total = 0
         for rows in pairs.chunks():
             left, right = rows[self.similarity(rows) == 1.0][:, :2].T
             total += int((copies.counts[left].astype(np.int64) * copies.counts[right]).sum())
         return total
 
-    def append(self, pairs: Spool, rows: Rows) -> None:
-        """Add pairs, in memory while they fit."""
-        if len(rows):
-            pairs.append(rows)
-            if pairs.nbytes > self.budget.pairs:
-                pairs.forget()
-
     def _blocks(self) -> list[range]:
-        """Ranges of spans whose sketches fit in memory, two of them at a time."""
+        """Cut the spans into ranges, two of which fit in memory with their sketches."""
         limit, blocks = self.budget.sets // 6, []
         first, size = 0, 0
         for index in range(len(self.corpus.spans)):
@@ -260,33 +232,33 @@ class EstimateRun:
             size += own
         return [*blocks, range(first, len(self.corpus.spans))] if self.corpus.spans else []
 
-    def _held(self, block: range) -> "_SketchRun":
+    def _load(self, block: range) -> "_SketchRun":
         source = SketchSource(self.scheme.schema.empty_table())
         batches = [source.batch(unpacked(self._slots.read(index))) for index in block]
         return _SketchRun(self.corpus.spans[block[0]].first, batches)
 
     def similarity(self, rows: Rows) -> npt.NDArray[np.float64]:
-        """The estimated similarity of each pair."""
+        """Return the estimated similarity of each pair."""
         similarity: npt.NDArray[np.float64] = self.scores(rows[:, 0], rows[:, 1], rows[:, 2])["similarity"]
         return similarity
 
     def scores(self, left: Numbers, right: Numbers, code: Numbers) -> Scores:
-        """Similarity, standard error, and whether it is an estimate."""
+        """Return similarity, standard error, and whether the similarity is an estimate."""
         k, same = self.scheme.n_hashes, code == SAME
         if self.scheme.bottom:
             shared, seen = code >> np.uint32(16), code & np.uint32(0xFFFF)
             sizes = self._sizes(left) if same.any() else seen
-            found, errors = scores(np.where(same, sizes, shared), np.where(same, sizes, seen), k)
+            similarity, errors = scores(np.where(same, sizes, shared), np.where(same, sizes, seen), k)
         else:
             shared = np.where(same, np.uint32(k), code)
-            found, errors = shared / k, minhash.standard_errors(shared, k)
-        return {"similarity": found, "standard_error": errors, "estimate": errors > 0}
+            similarity, errors = shared / k, minhash.standard_errors(shared, k)
+        return {"similarity": similarity, "standard_error": errors, "estimate": errors > 0}
 
     def _sizes(self, numbers: Numbers) -> npt.NDArray[np.int64]:
-        """How many hashes some bottom-k sketches have."""
+        """Return the numbers of hashes of some bottom-k sketches."""
         if not hasattr(self, "_lengths"):
-            records = (self._held(range(index, index + 1)) for index in range(len(self.corpus.spans)))
-            self._lengths = np.concatenate([held.lengths() for held in records])
+            runs = (self._load(range(index, index + 1)) for index in range(len(self.corpus.spans)))
+            self._lengths = np.concatenate([run.lengths() for run in runs])
         return np.asarray(self._lengths[numbers])
 
 
@@ -301,11 +273,11 @@ class _SketchRun:
             self.slots = np.concatenate([np.asarray(batch.sketches) for batch in batches])
 
     def lengths(self) -> npt.NDArray[np.int64]:
-        """How many hashes each has."""
+        """Return the number of hashes of each sketch."""
         return np.concatenate([np.diff(batch.sketches.starts) for batch in self.batches])  # type: ignore[union-attr]
 
     def lists(self, wanted: npt.NDArray[np.bool_]) -> tuple[Numbers, Any, Any]:
-        """The numbers of those that are wanted, their hashes, and where those of each start."""
+        """Return the numbers of the wanted sketches, their hashes, and the start of each."""
         chosen = wanted[self.first : self.first + self.rows]
         lengths = self.lengths()
         values = np.concatenate([batch.sketches.values for batch in self.batches])  # type: ignore[union-attr]
@@ -315,15 +287,16 @@ class _SketchRun:
         return numbers, values[np.repeat(chosen, lengths)], starts
 
 
-def _between(numbers: Numbers, held: _SketchRun) -> npt.NDArray[np.bool_]:
-    return (numbers >= held.first) & (numbers < held.first + held.rows)
+def _is_within(numbers: Numbers, run: _SketchRun) -> npt.NDArray[np.bool_]:
+    return (numbers >= run.first) & (numbers < run.first + run.rows)
 
 
 def _digests(batch: SketchBatch) -> npt.NDArray[np.uint64]:
-    """128 bits of each sketch."""
-    found = batch.sketches
-    offsets = found.starts * 8 if isinstance(found, BottomK) else np.arange(len(batch) + 1) * found.shape[1] * 4
-    data = np.ascontiguousarray(found.values if isinstance(found, BottomK) else found.reshape(-1))
+    """Return 128-bit digests of the sketches."""
+    sketches = batch.sketches
+    if isinstance(sketches, BottomK):
+        offsets, data = sketches.starts * 8, np.ascontiguousarray(sketches.values)
+    else:
+        offsets, data = np.arange(len(batch) + 1) * sketches.shape[1] * 4, np.ascontiguousarray(sketches.reshape(-1))
     buffers = [None, pa.py_buffer(offsets.astype(np.int64)), pa.py_buffer(data)]
-    rows = pa.Array.from_buffers(pa.large_binary(), len(batch), buffers)
-    return row_digests(rows)
+    return row_digests(pa.Array.from_buffers(pa.large_binary(), len(batch), buffers))

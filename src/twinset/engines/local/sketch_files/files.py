@@ -1,7 +1,7 @@
-"""Files of sketches: Parquet that says what its sketches are, and notices when it was damaged.
+"""Files of sketches: Parquet with the scheme of its sketches, and a seal against damage.
 
-The columns are `id`, `sketch` and `shingles`. The metadata say by which version, hashes, seed and shingles they were
-made, and carry a seal over everything: Parquet itself does not notice every damage. Reading one runs nothing.
+The columns are `id`, `sketch` and `shingles`. The metadata have the version, hashes, seed and shingles, and a digest
+over everything, since Parquet itself does not detect all damage. Reading a file executes nothing.
 """
 
 from __future__ import annotations
@@ -13,27 +13,25 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from twinset.documents.normalize import buffers_of
-from twinset.documents.parquet.read_back import check_written
+from twinset.engines.local.write.table_file import TableFile
 from twinset.errors import OptionError, SourceError, StateError
 from twinset.options.sketch import METADATA
 from twinset.schema import HASH_SCHEME, Places, Sketches, sketches_schema
 from twinset.sketches.bottom_k import BottomK
 from twinset.system.arrays import ranges
-from twinset.system.scratch import cannot_write
 from twinset.wording import reason
 
 VERSION = 1
 _SEAL = b"twinset.seal"
 _GROUP_BYTES = 8 * 2**20
-_WORDS = {
+_FIELDS = {
     "version": "version of the file", "hash_scheme": "version of the hashes", "sketch": "--sketch",
     "n_hashes": "--hashes", "bits": "--bits", "weights": "--weights", "seed": "--seed",
     "kind": "the kind of item", "shingle": "--shingle", "bag": "--bag",
@@ -43,20 +41,20 @@ _WORDS = {
 
 
 def difference(one: dict[str, Any], other: dict[str, Any]) -> str | None:
-    """Say in what two schemes differ, as plain values; None if they are the same."""
-    mine, theirs = ({**found, **found["items"]} for found in (one, other))
-    for key in (key for key in _WORDS if mine.get(key) != theirs.get(key)):
-        return f"{_WORDS[key]} is {mine.get(key)} in the one and {theirs.get(key)} in the other"
-    ours, others = mine.get("columns", []), theirs.get("columns", [])
-    if any(name in others and others.index(name) != place for place, name in enumerate(ours)):
-        # Columns are told apart by their places, so that those of another name can be compared.
-        return f"the columns of a record are {', '.join(ours)} in the one and {', '.join(others)} in the other"
+    """Say how two schemes, as plain values, differ; None if they are equal."""
+    left, right = ({**scheme, **scheme["items"]} for scheme in (one, other))
+    for key in (key for key in _FIELDS if left.get(key) != right.get(key)):
+        return f"{_FIELDS[key]} is {left.get(key)} in the one and {right.get(key)} in the other"
+    lefts, rights = left.get("columns", []), right.get("columns", [])
+    if any(name in rights and rights.index(name) != position for position, name in enumerate(lefts)):
+        # Columns are identified by position, so that columns of other names can be compared.
+        return f"the columns of a record are {', '.join(lefts)} in the one and {', '.join(rights)} in the other"
     return None
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """What sketches are: those of equal schemes can be compared and merged."""
+    """How sketches were made; sketches of equal schemes can be compared and merged."""
 
     sketch: str
     n_hashes: int
@@ -67,7 +65,7 @@ class Scheme:
 
     @property
     def bottom(self) -> bool:
-        """Whether they are bottom-k sketches, which have no slots."""
+        """Whether these are bottom-k sketches, which have no slots."""
         return self.sketch == "bottom-k"
 
     @property
@@ -82,17 +80,17 @@ class Scheme:
 
     @property
     def rows_together(self) -> int:
-        """Rows of a row group: a few megabytes."""
+        """Rows in a row group of a few megabytes."""
         return max(64, _GROUP_BYTES // (self.n_hashes * (8 if self.bottom else 4)))
 
     @classmethod
     def unpacked(cls, packed: bytes, name: str) -> Scheme:
-        """Read a scheme; anything but one of this version is refused."""
+        """Read a scheme of this version; refuse anything else."""
         try:
-            found = json.loads(packed)
-            version = found["version"]
+            fields = json.loads(packed)
+            version = fields["version"]
             if version == VERSION:
-                scheme = cls(**found)
+                scheme = cls(**fields)
                 if scheme.packed == packed and isinstance(scheme.n_hashes, int) and 0 < scheme.n_hashes <= 65536:
                     return scheme
         except (ValueError, TypeError, KeyError, RecursionError) as error:
@@ -108,7 +106,7 @@ class Scheme:
 
 @dataclass(frozen=True)
 class SketchBatch:
-    """Some rows: ids, sketches of either form, and how many shingles there were, null where that is not known."""
+    """Some rows: ids, sketches of either form, and numbers of shingles, null if unknown."""
 
     ids: pa.Array
     sketches: Sketches | BottomK
@@ -118,18 +116,19 @@ class SketchBatch:
         return len(self.ids)
 
     def taken(self, rows: Places) -> SketchBatch:
-        """Some of the rows, in the order given."""
-        places, found = pa.array(rows), self.sketches
-        if isinstance(found, BottomK):
-            lengths = np.diff(found.starts)[rows]
+        """Return some of the rows, in the order given."""
+        numbers, sketches = pa.array(rows), self.sketches
+        if isinstance(sketches, BottomK):
+            lengths = np.diff(sketches.starts)[rows]
             starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-            kept: Sketches | BottomK = BottomK(found.k, starts, found.values[ranges(found.starts[rows], lengths)])
-        else:
-            kept = found[rows]
-        return SketchBatch(self.ids.take(places), kept, self.shingles.take(places))
+            values = sketches.values[ranges(sketches.starts[rows], lengths)]
+            return SketchBatch(
+                self.ids.take(numbers), BottomK(sketches.k, starts, values), self.shingles.take(numbers)
+            )
+        return SketchBatch(self.ids.take(numbers), sketches[rows], self.shingles.take(numbers))
 
     def table(self, scheme: Scheme) -> pa.Table:
-        """The rows as they are written."""
+        """Make the table to write."""
         if isinstance(self.sketches, BottomK):
             offsets = pa.array(self.sketches.starts, pa.int64())
             column = pa.LargeListArray.from_arrays(offsets, pa.array(self.sketches.values)).cast(pa.list_(pa.uint64()))
@@ -139,7 +138,7 @@ class SketchBatch:
 
 
 class _Seal:
-    """A digest over the scheme and all rows, whatever portions they come in."""
+    """A digest over the scheme and all rows, independent of batches."""
 
     def __init__(self, scheme: Scheme) -> None:
         self._rows = 0
@@ -147,7 +146,7 @@ class _Seal:
         self._scheme = scheme.packed
 
     def add(self, batch: SketchBatch) -> None:
-        """Take in some rows."""
+        """Add rows."""
         self._rows += len(batch)
         data, offsets = buffers_of(batch.ids)
         self._parts["ids"].update(data[offsets[0] : offsets[-1]].data if len(batch) else b"")
@@ -161,108 +160,34 @@ class _Seal:
 
     @property
     def value(self) -> bytes:
-        """The digest of all that was taken in."""
+        """The digest of all rows added."""
         whole = hashlib.blake2b(self._scheme + str(self._rows).encode(), digest_size=32)
         for part in self._parts.values():
             whole.update(part.digest())
         return whole.hexdigest().encode()
 
 
-class TableWriter:
-    """A Parquet file being written, the same bytes for any portions; `with` closes it, flushed and read back."""
-
-    def __init__(self, path: Path, schema: pa.Schema, rows_together: int) -> None:
-        self.path, self.schema, self.rows = path, schema, 0
-        self._groups = 0
-        self._together = rows_together
-        self._waiting: list[pa.Table] = []
-        self._waiting_rows = 0
-        try:
-            self._file = open(path, "wb")  # noqa: SIM115 - closed by __exit__
-        except OSError as error:
-            raise cannot_write(path, error) from error
-        self._writer = pq.ParquetWriter(  # what it writes here stays in the file's buffer
-            self._file, schema, compression="snappy", use_dictionary=False, write_page_checksum=True
-        )
-
-    def add(self, table: pa.Table) -> None:
-        """Add rows."""
-        self.rows += table.num_rows
-        self._waiting.append(table)
-        self._waiting_rows += table.num_rows
-        step = self._together
-        if self._waiting_rows >= step:
-            joined = pa.concat_tables(self._waiting)
-            whole = joined.num_rows // step * step
-            for start in range(0, whole, step):
-                self._put(joined.slice(start, step))
-            self._waiting, self._waiting_rows = [joined.slice(whole)], joined.num_rows - whole
-
-    def _put(self, table: pa.Table) -> None:
-        self._groups += 1
-        try:
-            self._writer.write_table(table.combine_chunks(), table.num_rows)
-        except OSError as error:
-            raise cannot_write(self.path, error) from error
-
-    @property
-    def last_words(self) -> dict[bytes, bytes]:
-        """Metadata that are known when all is written."""
-        return {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is not None:
-            self._leave()
-            return
-        try:
-            if self._waiting_rows:
-                self._put(pa.concat_tables(self._waiting))
-            if self.last_words:
-                self._writer.add_key_value_metadata(self.last_words)
-            self._writer.close()
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._file.close()
-        except BaseException as error:
-            self._leave()
-            if isinstance(error, OSError):
-                raise cannot_write(self.path, error) from error
-            raise
-        check_written(self.path, self.schema, self.rows, self._groups)
-
-    def _leave(self) -> None:
-        """Close an unfinished file, or both would try to finish it when they are collected, and complain."""
-        self._writer.is_open = False
-        with contextlib.suppress(OSError):  # of a disk that is full; what went wrong first is told
-            self._file.close()
-
-
-class SketchWriter(TableWriter):
-    """A file of sketches being written, with a seal over all of it."""
+class SketchWriter(TableFile):
+    """Writes a file of sketches, with a seal over all of it."""
 
     def __init__(self, path: Path, scheme: Scheme) -> None:
         super().__init__(path, scheme.schema, scheme.rows_together)
         self.scheme = scheme
         self._seal = _Seal(scheme)
 
-    def write(self, batch: SketchBatch) -> None:
+    def write_batch(self, batch: SketchBatch) -> None:
         """Add rows."""
         self._seal.add(batch)
-        self.add(batch.table(self.scheme))
+        self.write(batch.table(self.scheme))
 
     @property
-    def last_words(self) -> dict[bytes, bytes]:
+    def final_metadata(self) -> dict[bytes, bytes]:
         """The seal."""
         return {_SEAL: self._seal.value}
 
 
 class SketchSource:
-    """Sketches to be read: a file, or a table in memory; `number` says which of the sources it is."""
+    """Sketches to be read, from a file or a table in memory; `number` is its position among the sources."""
 
     def __init__(self, given: Any, number: int = 0) -> None:
         self.path = os.fspath(given) if isinstance(given, (str, os.PathLike)) else None
@@ -271,41 +196,41 @@ class SketchSource:
         if self._table is not None:
             schema, self.rows = self._table.schema, self._table.num_rows
         else:
-            with told_by_name(self.name), pq.ParquetFile(self.path) as file:
+            with naming_errors(self.name), pq.ParquetFile(self.path) as file:
                 schema, self.rows = file.schema_arrow, file.metadata.num_rows
         packed = (schema.metadata or {}).get(METADATA)
         if packed is None:
             raise SourceError("not a file of sketches; twinset sketch makes one", where=self.name)
         self.scheme = Scheme.unpacked(packed, self.name)
         if not schema.equals(self.scheme.schema):
-            raise StateError(f"{self.name} is damaged: its columns differ from its description; sketch again")
+            raise StateError(f"{self.name} is damaged: its columns do not match its scheme; sketch again")
 
     def batches(self) -> Iterator[SketchBatch]:
-        """All rows; when the last was given, they have been proved to be what was written."""
+        """Yield all rows; after the last one, check the seal."""
         seal, rows = _Seal(self.scheme), 0
         step = self.scheme.rows_together
         if self._table is not None:
             yield from (self.batch(one) for one in self._table.to_batches(max_chunksize=step))
             return
         with (
-            told_by_name(self.name),
+            naming_errors(self.name),
             pq.ParquetFile(self.path, page_checksum_verification=True, pre_buffer=False) as file,
         ):
             expected = (file.metadata.metadata or {}).get(_SEAL)
-            for found in file.iter_batches(batch_size=step):
-                batch = self.batch(found)
+            for record in file.iter_batches(batch_size=step):
+                batch = self.batch(record)
                 seal.add(batch)
                 rows += len(batch)
                 yield batch
         if seal.value != expected or rows != self.rows:
-            raise StateError(f"{self.name} is damaged: its rows do not match its checksum; sketch again")
+            raise StateError(f"{self.name} is damaged: its rows are not those that were written; sketch again")
 
-    def batch(self, found: pa.RecordBatch) -> SketchBatch:
-        """Rows of such a file."""
-        ids, column, shingles = found.columns
+    def batch(self, record: pa.RecordBatch) -> SketchBatch:
+        """Convert rows of the file."""
+        ids, column, shingles = record.columns
         if ids.null_count or column.null_count or column.flatten().null_count:
-            raise StateError(f"{self.name} is damaged: something is missing in a row; sketch again")
-        values = column.flatten().to_numpy().copy()  # kernels take no memory that is read-only, as Arrow's is
+            raise StateError(f"{self.name} is damaged: a row has missing values; sketch again")
+        values = column.flatten().to_numpy().copy()  # Arrow's memory is read-only, which kernels do not accept
         if not self.scheme.bottom:
             return SketchBatch(ids, values.reshape(len(ids), self.scheme.n_hashes), shingles)
         starts = np.asarray(column.offsets).astype(np.int64)
@@ -314,7 +239,7 @@ class SketchSource:
         return SketchBatch(ids, BottomK(self.scheme.n_hashes, starts, values), shingles)
 
     def _check_bottom(self, starts: Any, values: Any) -> None:
-        """Every sketch is ascending and not too long: on that the join rests."""
+        """Check that every sketch is ascending and not too long, which the join requires."""
         begins = np.zeros(len(values) + 1, np.bool_)
         begins[starts] = True
         ascending = values[1:] > values[:-1]
@@ -322,33 +247,25 @@ class SketchSource:
             raise StateError(f"{self.name} is damaged: a sketch is not in order; sketch again")
 
 
-def opened(sources: tuple[Any, ...]) -> list[SketchSource]:
-    """Open sketches that shall be taken together; those of different schemes are refused."""
-    found = [SketchSource(one, number) for number, one in enumerate(sources)]
-    for other in found[1:]:
-        reason = found[0].scheme.difference(other.scheme)
-        if reason is not None:
+def open_sketches(sources: tuple[Any, ...]) -> list[SketchSource]:
+    """Open sketches to be compared or merged; refuse different schemes."""
+    first, *others = opened = [SketchSource(source, number) for number, source in enumerate(sources)]
+    for other in others:
+        why = first.scheme.difference(other.scheme)
+        if why is not None:
             raise OptionError(
-                f"the sketches of {found[0].name} and of {other.name} cannot be compared or merged: {reason}; "
+                f"the sketches of {first.name} and of {other.name} cannot be compared or merged: {why}; "
                 "sketch one of the two again with the options of the other"
             )
-    return found
+    return opened
 
 
-class told_by_name:
-    """Turn what Arrow raises over a damaged file into an error that names it."""
-
-    def __init__(self, name: str, kind: str = "sketches") -> None:
-        self.name, self.kind = name, kind
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(value, FileNotFoundError):
-            raise SourceError("there is no such file", where=self.name) from value
-        if isinstance(value, (OSError, pa.ArrowException, UnicodeDecodeError)):
-            why = reason(value)
-            raise StateError(f"{self.name} is damaged, or no file of {self.kind}: {why}; sketch again") from value
+@contextlib.contextmanager
+def naming_errors(name: str, kind: str = "sketches") -> Iterator[None]:
+    """Turn errors that Arrow raises for a damaged file into one that names the file."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise SourceError("there is no such file", where=name) from error
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        raise StateError(f"{name} is damaged, or no file of {kind}: {reason(error)}; sketch again") from error

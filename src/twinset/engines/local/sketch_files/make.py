@@ -1,7 +1,7 @@
-"""Documents to files of sketches, and several files to one: read in batches, sketched in threads, written in order.
+"""Make files of sketches from documents, or one file from several.
 
-With `merge`, what has the same id becomes one. Ids are told apart by 128 bits of hash; sketches that do not fit in
-memory are merged in several passes over a file of the run.
+Documents are read in batches, sketched in threads and written in order. With `merge`, sketches of the same id become
+one; sketches that do not fit in memory are merged in several passes over a scratch file.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _ID_SEEDS = (0x1D, 0x2D)
 
 
 @dataclass
-class Made:
-    """What became of the rows."""
+class SketchReport:
+    """Counts of rows by outcome."""
 
     documents: int = 0
     empty: int = 0
@@ -46,15 +46,15 @@ class Made:
     named_empty: list[str] = field(default_factory=list)
 
     def note_empty(self, batch: SketchBatch | CodeBatch) -> None:
-        """Count the rows without elements, and name the first."""
-        places = np.flatnonzero(is_empty(batch))
-        self.empty += len(places)
-        self.named_empty += batch.ids.take(pa.array(places[: batch_sizes.NAMED - len(self.named_empty)])).to_pylist()
+        """Count the empty rows, and name the first."""
+        rows = np.flatnonzero(is_empty(batch))
+        self.empty += len(rows)
+        self.named_empty += batch.ids.take(pa.array(rows[: batch_sizes.NAMED - len(self.named_empty)])).to_pylist()
 
 
 @dataclass
 class Portion:
-    """Rows that were sketched, of one place; those that could not be read were left out."""
+    """Sketched rows of one source, without unreadable ones."""
 
     where: str
     rows: Places
@@ -64,20 +64,20 @@ class Portion:
 
     @classmethod
     def of(cls, block: Block, part: Part, batch: Any, replaced: int) -> Portion:
-        """What was made of a block; `replaced` counts texts that shingling found to be of another encoding."""
-        wrong = [row for row, _ in block.unreadable]
-        read = np.delete(np.arange(block.rows), wrong)
+        """Make a portion of a block; `replaced` counts texts in which shingling replaced bytes."""
+        unreadable = [row for row, _ in block.unreadable]
+        read = np.delete(np.arange(block.rows), unreadable)
         return cls(
             part.name,
             read + block.first_row,
-            batch.taken(read) if wrong else batch,
+            batch.taken(read) if unreadable else batch,
             replaced + len(block.replaced),
             [(batch.ids[row].as_py(), reason) for row, reason in block.unreadable],
         )
 
 
 def scheme_of(options: SketchOptions) -> Scheme:
-    """What the sketches will be."""
+    """Make the scheme of the options."""
     return Scheme(options.sketch, options.n_hashes, options.seed, options.items_meant())
 
 
@@ -88,34 +88,34 @@ def sketched(part: Part, chunk: Chunk, options: SketchOptions) -> Portion:
     refuse_replaced(done.replaced, block, part, options)
     counts = np.zeros(block.rows, np.uint32)
     slots = np.full((0 if options.sketch == "bottom-k" else block.rows, options.n_hashes), EMPTY, np.uint32)
-    least: list[tuple[Places, BottomK]] = []
+    bottoms: list[tuple[Places, BottomK]] = []
     for portion in done.portions:
         counts[portion.rows] = np.diff(portion.offsets)
         if options.sketch == "bottom-k":
-            least.append((portion.rows, bottom_k(portion, options.n_hashes)))
+            bottoms.append((portion.rows, bottom_k(portion, options.n_hashes)))
         else:
             slots[portion.rows] = minhash.sketch(portion, options.sketch, options.n_hashes, options.seed)
-    found = _together(least, block.rows, options.n_hashes) if options.sketch == "bottom-k" else slots
-    batch = SketchBatch(block_ids(block, part), found, pa.array(counts, pa.uint32()))
+    sketches = _combine(bottoms, block.rows, options.n_hashes) if options.sketch == "bottom-k" else slots
+    batch = SketchBatch(block_ids(block, part), sketches, pa.array(counts, pa.uint32()))
     return Portion.of(block, part, batch, len(done.replaced))
 
 
-def _together(found: list[tuple[Places, BottomK]], rows: int, k: int) -> BottomK:
-    """Portions of sketches as those of all rows, in order; rows without shingles have empty ones."""
+def _combine(portions: list[tuple[Places, BottomK]], rows: int, k: int) -> BottomK:
+    """Combine portions into the sketches of all rows, in order; rows without shingles get empty ones."""
     lengths = np.zeros(rows, np.int64)
-    for numbers, sketches in found:
+    for numbers, sketches in portions:
         lengths[numbers] = np.diff(sketches.starts)
     starts = np.zeros(rows + 1, np.int64)
     np.cumsum(lengths, out=starts[1:])
     values = np.empty(int(starts[-1]), np.uint64)
-    for numbers, sketches in found:
+    for numbers, sketches in portions:
         moved = np.repeat(starts[numbers] - sketches.starts[:-1], np.diff(sketches.starts))
         values[moved + np.arange(len(sketches.values))] = sketches.values
     return BottomK(k, starts, values)
 
 
 def read_sketches(sources: Iterable[SketchSource]) -> Iterator[Portion]:
-    """Sketches that were made before."""
+    """Read existing sketches."""
     for source in sources:
         row = 0
         for batch in source.batches():
@@ -124,121 +124,115 @@ def read_sketches(sources: Iterable[SketchSource]) -> Iterator[Portion]:
 
 
 class SketchMaker:
-    """Takes portions and writes one file; `merge` says whether equal ids become one or are refused."""
+    """Writes portions to one file; equal ids are merged with `merge`, otherwise refused."""
 
     def __init__(self, scheme: Any, merge: bool, scratch: Path, budget: Budget) -> None:
         self.scheme, self.merge, self.scratch, self.budget = scheme, merge, scratch, budget
-        self.made = Made()
+        self.report = SketchReport()
         self._digests: list[Hashes] = []
-        self._places: list[tuple[str, Places]] = []
+        self._rows: list[tuple[str, Places]] = []
 
-    def write(self, portions: Iterable[Portion], path: Path, told: Callable[[int], None]) -> Made:
+    def write(self, portions: Iterable[Portion], path: Path, advance: Callable[[int], None]) -> SketchReport:
         """Write all portions, in order."""
         if self.merge:
-            self._write_merged(portions, path, told)
+            self._write_merged(portions, path, advance)
         else:
             kind: Any = CodeWriter if isinstance(self.scheme, CodeScheme) else SketchWriter
             with kind(path, self.scheme) as writer:
                 for portion in portions:
-                    self._note(portion, told)
-                    self.made.note_empty(portion.batch)
-                    writer.write(portion.batch)
+                    self._count(portion, advance)
+                    self.report.note_empty(portion.batch)
+                    writer.write_batch(portion.batch)
             self._refuse_equal_ids(path)
-        return self.made
+        return self.report
 
-    def _note(self, portion: Portion, told: Callable[[int], None]) -> None:
-        made, batch = self.made, portion.batch
-        made.documents += len(batch) + len(portion.unreadable)
-        made.sketches += len(batch)
-        made.replaced += portion.replaced
-        made.unreadable += portion.unreadable
+    def _count(self, portion: Portion, advance: Callable[[int], None]) -> None:
+        report, batch = self.report, portion.batch
+        report.documents += len(batch) + len(portion.unreadable)
+        report.sketches += len(batch)
+        report.replaced += portion.replaced
+        report.unreadable += portion.unreadable
         self._digests.append(np.stack([hash_values(batch.ids, seed) for seed in _ID_SEEDS], axis=1))
-        self._places.append((portion.where, portion.rows))
-        told(len(batch) + len(portion.unreadable))
+        self._rows.append((portion.where, portion.rows))
+        advance(len(batch) + len(portion.unreadable))
 
     def _refuse_equal_ids(self, path: Path) -> None:
-        first, groups = self._groups()
+        first, groups = self._group_ids()
         if len(first) == len(groups):
             return
         later = int(np.flatnonzero(first[groups] != np.arange(len(groups)))[0])
-        (one, row), (other, again) = self._place(int(first[groups[later]])), self._place(later)
+        (one, row), (other, again) = self._locate(int(first[groups[later]])), self._locate(later)
         name = pq.read_table(path, columns=["id"])["id"][later].as_py()
         raise DuplicateIdError(
             f"the id {name!r} appears twice: {one}, row {row}, and {other}, row {again} (counted from 0); name a "
             "column of unique ids with --id, or merge sketches of the same id with --merge"
         )
 
-    def _place(self, number: int) -> tuple[str, int]:
-        for where, rows in self._places:
+    def _locate(self, number: int) -> tuple[str, int]:
+        for where, rows in self._rows:
             if number < len(rows):
                 return where, int(rows[number])
             number -= len(rows)
         raise LookupError(number)
 
-    def _groups(self) -> tuple[Places, Places]:
-        """The first row of each group of equal ids, in order, and the group of each row."""
+    def _group_ids(self) -> tuple[Places, Places]:
+        """Return the first row of each group of equal ids, in order, and the group of each row."""
         digests = np.concatenate([np.empty((0, 2), np.uint64), *self._digests])
         order = np.lexsort((digests[:, 1], digests[:, 0]))
         new = np.ones(len(order), np.bool_)
         new[1:] = (digests[order[1:]] != digests[order[:-1]]).any(axis=1)
-        first = order[new]  # lexsort is stable: the first of a run came first
+        first = order[new]  # lexsort is stable
         ranked = np.argsort(np.argsort(first, kind="stable"), kind="stable")
         groups = np.empty(len(order), np.int64)
         groups[order] = ranked[np.cumsum(new) - 1]
         return np.sort(first), groups
 
-    def _write_merged(self, portions: Iterable[Portion], path: Path, told: Callable[[int], None]) -> None:
+    def _write_merged(self, portions: Iterable[Portion], path: Path, advance: Callable[[int], None]) -> None:
         spool = Spool(self.scratch / "unmerged", "u1")
         for portion in portions:
-            self._note(portion, told)
-            for table in portion.batch.table(self.scheme).to_batches():
-                spool.append(packed(table))
-            if spool.nbytes > self.budget.sketches // 2:
-                spool.forget()
+            self._count(portion, advance)
+            for record in portion.batch.table(self.scheme).to_batches():
+                spool.append(packed(record), self.budget.sketches // 2)
         spool.close()
-        first, groups = self._groups()
-        self.made.sketches = len(first)
-        step = max(64, self.budget.sketches // 8 // self._width)
+        first, groups = self._group_ids()
+        self.report.sketches = len(first)
+        sketch_bytes = int(self.scheme.n_hashes) * (8 if self.scheme.bottom else 4)  # at most
+        step = max(64, self.budget.sketches // 8 // sketch_bytes)
         with SketchWriter(path, self.scheme) as writer:
             for start in range(0, len(first), step):
-                batch = self._merged(spool, groups, first[start : start + step], start)
-                self.made.note_empty(batch)
-                writer.write(batch)
+                batch = self._merge_pass(spool, groups, first[start : start + step], start)
+                self.report.note_empty(batch)
+                writer.write_batch(batch)
         spool.remove()
 
-    @property
-    def _width(self) -> int:
-        """Bytes of a sketch, at most."""
-        return int(self.scheme.n_hashes) * (8 if self.scheme.bottom else 4)
-
-    def _merged(self, spool: Spool, groups: Places, first: Places, start: int) -> SketchBatch:
-        """The groups from `start` on, as many as there are first rows of; one pass over all rows."""
+    def _merge_pass(self, spool: Spool, groups: Places, first: Places, start: int) -> SketchBatch:
+        """Merge the groups from `start` on with these first rows, in one pass over all rows."""
         counts = np.bincount(groups, minlength=start + len(first))[start : start + len(first)]
         ids: list[Any] = [None] * len(first)
         shingles: list[int | None] = [None] * len(first)
         waiting: list[tuple[Any, Places]] = []
-        row = held = 0
+        row = waiting_rows = 0
         source = SketchSource(self.scheme.schema.empty_table())
         for record in range(len(spool.records)):
             batch = source.batch(unpacked(spool.read(record)))
             numbers = groups[row : row + len(batch)] - start
             chosen = np.flatnonzero((numbers >= 0) & (numbers < len(first)))
-            mine = batch.taken(chosen)
-            for place, group in enumerate(numbers[chosen].tolist()):
-                if int(first[group]) == row + int(chosen[place]):
-                    ids[group] = mine.ids[place].as_py()
+            members = batch.taken(chosen)
+            for position, group in enumerate(numbers[chosen].tolist()):
+                if int(first[group]) == row + int(chosen[position]):
+                    ids[group] = members.ids[position].as_py()
                 if counts[group] == 1:
-                    shingles[group] = mine.shingles[place].as_py()
-            waiting.append((mine.sketches, numbers[chosen]))
-            held += len(chosen)
-            if held > 2 * len(first):  # merged now and then, so that there are never many more than groups
-                waiting, held = [(self._joined(waiting, len(first)), np.arange(len(first)))], len(first)
+                    shingles[group] = members.shingles[position].as_py()
+            waiting.append((members.sketches, numbers[chosen]))
+            waiting_rows += len(chosen)
+            if waiting_rows > 2 * len(first):  # merge now to limit the number of sketches in memory
+                waiting, waiting_rows = [(self._merge_groups(waiting, len(first)), np.arange(len(first)))], len(first)
             row += len(batch)
-        whole = self._joined(waiting, len(first))
+        whole = self._merge_groups(waiting, len(first))
         return SketchBatch(pa.array(ids, pa.string()), whole, pa.array(shingles, pa.uint32()))
 
-    def _joined(self, waiting: list[tuple[Any, Places]], n_groups: int) -> Any:
-        """Sketches, each with its group, as one a group."""
+    def _merge_groups(self, waiting: list[tuple[Any, Places]], n_groups: int) -> Any:
+        """Merge sketches with group numbers into one per group."""
         groups = np.concatenate([numbers for _, numbers in waiting])
         if not self.scheme.bottom:
             return minhash.merged(np.concatenate([sketches for sketches, _ in waiting]), groups, n_groups)
@@ -250,7 +244,7 @@ class SketchMaker:
 
 
 def is_empty(batch: SketchBatch | CodeBatch) -> Any:
-    """Which sets have no element."""
+    """Mark the sets without elements."""
     if isinstance(batch, CodeBatch):
         return batch.empty
     if isinstance(batch.sketches, BottomK):

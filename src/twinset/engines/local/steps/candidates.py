@@ -1,4 +1,4 @@
-"""The second stage: identical contents are collapsed, and sketches joined band by band into candidates."""
+"""The second stage: collapse identical contents, and join sketches band by band into candidates."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -23,8 +23,8 @@ STAGE = "candidates"
 
 
 def first_appearances(corpus: Corpus) -> Numbers:
-    """For each document the first with the same content; documents without shingles, or unread, are alone."""
-    if not corpus.status.any():  # all were read: none is set apart, and nothing is copied
+    """Return the first document with the same content for each document; empty and unread documents are alone."""
+    if not corpus.status.any():  # all were read: no copy needed
         return banding.first_of_equals(corpus.digests)
     first = np.arange(corpus.documents, dtype=np.uint32)
     read = np.flatnonzero(corpus.status == READ).astype(np.uint32)
@@ -32,71 +32,55 @@ def first_appearances(corpus: Corpus) -> Numbers:
     return first
 
 
+def distinct_contents(corpus: Corpus, first: Numbers) -> npt.NDArray[np.bool_]:
+    """Mark the documents that have shingles and are the first of their content."""
+    distinct: npt.NDArray[np.bool_] = (first == np.arange(corpus.documents, dtype=np.uint32)) & (corpus.status == READ)
+    return distinct
+
+
 def candidates(
-    corpus: Corpus,
-    first: Numbers,
-    plan: Plan,
-    budget: Budget,
-    state: State,
-    threads: Threads,
-    progress: Progress,
+    corpus: Corpus, first: Numbers, plan: Plan, budget: Budget, state: State, threads: Threads, progress: Progress
 ) -> Spool:
-    """Pairs of first appearances that share a band and whose sketches do not rule them out, the lesser number first."""
+    """Find pairs of first appearances, the lesser left, that share a band and are not ruled out by their sketches."""
     earlier = state.recall(STAGE)
     if earlier is not None:
         return earlier[1]["candidates"]
-    wanted = (first == np.arange(corpus.documents, dtype=np.uint32)) & (corpus.status == READ)
-    blocks = corpus.sketch_blocks(budget.sketches if budget.sketches >= _all(corpus) else budget.sketches // 2)
+    fits = corpus.bytes_per_document() * corpus.documents <= budget.sketches
+    blocks = corpus.sketch_blocks(budget.sketches if fits else budget.sketches // 2)
     progress.stage("finding candidates", len(blocks) * (len(blocks) + 1) // 2 * plan.n_bands, "bands")
-    return kept(_joined(corpus, blocks, wanted, plan, threads, progress), budget, state)
+    pairs = _join_blocks(corpus, blocks, distinct_contents(corpus, first), plan, threads, progress)
+    return write_candidates(pairs, budget, state)
 
 
-def kept(found: Iterable[CandidatePairs], budget: Budget, state: State) -> Spool:
-    """Write candidates down as they come, in records of some size, and finish the stage."""
+def write_candidates(pairs: Iterable[CandidatePairs], budget: Budget, state: State) -> Spool:
+    """Write candidates in records of some size, and finish the stage."""
     spool = state.spool("candidates", "<u4", 2)
     buffer: list[CandidatePairs] = []
-    for few in found:
+    for few in pairs:
         buffer.append(few)
         if sum(map(len, buffer)) >= batch_sizes.CANDIDATE_ROWS:
-            spool.append(np.concatenate(buffer))
+            spool.append(np.concatenate(buffer), budget.pairs)
             buffer.clear()
-            if spool.nbytes > budget.pairs:
-                spool.forget()
     if buffer:
         spool.append(np.concatenate(buffer))
     state.finish(STAGE, {}, {"candidates": spool})
     return spool
 
 
-def _all(corpus: Corpus) -> float:
-    return corpus.bytes_per_document() * corpus.documents
+def _join_blocks(
+    corpus: Corpus, blocks: list[range], wanted: npt.NDArray[np.bool_], plan: Plan, threads: Threads, progress: Progress
+) -> Iterator[CandidatePairs]:
+    """Join each block with itself and with each later one."""
 
+    def join(left: Banded, right: Banded | None, band: int) -> list[CandidatePairs]:
+        if right is None:
+            return list(banding.within(left, band, plan, corpus.border))
+        return list(banding.across(left, right, band, plan, corpus.border))
 
-def _joined(
-    corpus: Corpus,
-    blocks: list[range],
-    wanted: npt.NDArray[np.bool_],
-    plan: Plan,
-    threads: Threads,
-    progress: Progress,
-) -> Iterator[npt.NDArray[np.uint32]]:
-    """Each block with itself and with each later one."""
-    bands = range(plan.n_bands)
     for i, left_spans in enumerate(blocks):
         left = corpus.banded(left_spans, wanted, threads)
-        inside = partial(_found_within, left, plan, corpus.border)
         for right_spans in [None, *blocks[i + 1 :]]:
-            join = inside
-            if right_spans is not None:
-                join = partial(_found_across, left, corpus.banded(right_spans, wanted, threads), plan, corpus.border)
-            for found in threads.map(join, bands):
+            right = None if right_spans is None else corpus.banded(right_spans, wanted, threads)
+            for pairs in threads.map(partial(join, left, right), range(plan.n_bands)):
                 progress.advance(1)
-                yield from found
-
-
-def _found_within(block: Banded, plan: Plan, border: int | None, band: int) -> list[CandidatePairs]:
-    return list(banding.within(block, band, plan, border))
-
-
-def _found_across(left: Banded, right: Banded, plan: Plan, border: int | None, band: int) -> list[CandidatePairs]:
-    return list(banding.across(left, right, band, plan, border))
+                yield from pairs

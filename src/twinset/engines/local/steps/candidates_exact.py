@@ -1,14 +1,14 @@
-"""The second stage of an exact run: shingle sets are joined by their prefixes, within the memory budget.
+"""The second stage of an exact run: join shingle sets by their prefixes within the memory budget.
 
-Two readings of the texts. The first counts how many distinct contents have each shingle; the second takes the prefix of
-each content, which goes to a file. Prefixes are joined block by block, each block as large as memory allows; blocks are
-of documents of similar size, so that most pairs of blocks are ruled out by size alone. Which candidates come out does
-not depend on threads, batches or blocks. They are verified like all others.
+The first of two readings counts how many distinct contents have each shingle. The second writes the prefix of each
+content to a file. Prefixes are joined block by block; blocks have documents of similar size, so that sizes rule out
+most pairs of blocks. The candidates do not depend on threads, batches or blocks.
 """
 
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -20,9 +20,9 @@ from twinset.documents.parts import Block
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.corpus import Corpus, Span
 from twinset.engines.local.state import State
-from twinset.engines.local.steps.candidates import STAGE, kept
+from twinset.engines.local.steps.candidates import STAGE, distinct_contents, write_candidates
 from twinset.engines.local.steps.shingle import shingled
-from twinset.engines.local.steps.sketch import OTHER_SIDE, READ, WorkOptions
+from twinset.engines.local.steps.sketch import OTHER_SIDE, WorkOptions
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.pairs.sets import Sets
@@ -31,16 +31,16 @@ from twinset.system.arrays import Room
 from twinset.system.scratch import Spool
 
 _Out = TypeVar("_Out")
-_KEY_BYTES = 96  # memory that one key takes while its block is joined: in a table, a list, and the block that asks
-_DOCUMENT_BYTES = 100  # and that one document takes besides
-_OPEN_FILES = 200  # at one time; a process may often have a thousand
+_KEY_BYTES = 96  # memory per key while its block is joined: in a table, a list, and the probing block
+_DOCUMENT_BYTES = 100  # and per document
+_OPEN_FILES = 200  # at a time; many systems allow a thousand
 
 
 @dataclass(frozen=True)
 class Listed:
-    """Documents that have a prefix to be joined, in the order in which they were read.
+    """Documents with prefixes to be joined, in the order of reading; their keys and bitmaps are in files.
 
-    How many keys each has, and what its lists would cost to ask; the keys and the bitmaps are in files.
+    `counts` are their numbers of keys, `work` the cost of probing their lists.
     """
 
     numbers: Numbers
@@ -49,6 +49,11 @@ class Listed:
     counts: Numbers
     salts: Hashes
     work: Hashes
+
+    def select(self, chosen: npt.NDArray[np.bool_], *, salted: bool) -> "Listed":
+        """Return the chosen documents; the salts are dropped unless `salted`."""
+        columns = {name: getattr(self, name)[chosen] for name in Listed.__dataclass_fields__}
+        return Listed(**columns if salted else {**columns, "salts": np.empty(0, np.uint64)})
 
 
 class PrefixJoin:
@@ -61,24 +66,24 @@ class PrefixJoin:
         self.corpus, self.options, self.budget = corpus, options, budget
         self.state, self.threads, self.progress = state, threads, progress
         self.threshold = options.threshold
-        self._wanted = (first == np.arange(corpus.documents, dtype=np.uint32)) & (corpus.status == READ)
+        self._wanted = distinct_contents(corpus, first)
         self._room = Room()
         self._counting = threading.Lock()
 
     def candidates(self) -> Iterator[CandidatePairs]:
-        """Every pair of distinct contents that may reach the threshold, each once."""
+        """Yield every pair of distinct contents that may reach the threshold once."""
         tokens = int(self.corpus.counts[self._wanted].sum(dtype=np.int64))
         frequencies = Frequencies.for_tokens(tokens)
-        self._count(frequencies)
+        self._count_shingles(frequencies)
         files = [Spool(self.state.scratch / name, "<u8") for name in ("prefixes", "bitmaps")]
-        listed = self._list(frequencies, *files)
+        listed = self._write_prefixes(frequencies, *files)
         del frequencies
         yield from _Blocks(self, listed, *files).joined()
         for file in files:
             file.remove()
 
-    def _count(self, frequencies: Frequencies) -> None:
-        """The first reading."""
+    def _count_shingles(self, frequencies: Frequencies) -> None:
+        """Count shingles, in the first reading."""
 
         def count(span: Span, block: Block) -> None:
             for _, sets, salts in self._sets(span, block):
@@ -88,43 +93,42 @@ class PrefixJoin:
         for _ in self._read("counting shingles", count):
             pass
 
-    def _list(self, frequencies: Frequencies, keys: Spool, bits: Spool) -> Listed:
-        """The second reading. Documents with nothing to join are left out; the others go to a record a span."""
+    def _write_prefixes(self, frequencies: Frequencies, keys: Spool, bits: Spool) -> Listed:
+        """Write prefixes in the second reading, one record per span; documents with nothing to join are skipped."""
         found: list[Listed] = []
-        for listed, *arrays in self._read("taking prefixes", lambda span, block: self._take(frequencies, span, block)):
+        take = partial(self._take_prefixes, frequencies)
+        for listed, *arrays in self._read("taking prefixes", take):
             found.append(listed)
             for file, array in zip((keys, bits), arrays, strict=True):
-                file.append(array)
-                if file.nbytes > self.budget.sketches // 16:
-                    file.forget()
+                file.append(array, self.budget.sketches // 16)
         keys.close()
         bits.close()
-        return _listed(found)
+        return _concatenate(found)
 
-    def _take(self, frequencies: Frequencies, span: Span, block: Block) -> tuple[Listed, Hashes, Hashes]:
-        """What is to be joined of a block: documents, the keys of their prefixes, their bitmaps."""
+    def _take_prefixes(self, frequencies: Frequencies, span: Span, block: Block) -> tuple[Listed, Hashes, Hashes]:
+        """Return what is joined of a block: documents, the keys of their prefixes, their bitmaps."""
         pieces: list[Listed] = []
         keys, bits = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)]
         for numbers, sets, salts in self._sets(span, block):
             starts, sizes = sets.starts[:-1], sets.sizes
-            taken = prefix.prefixes(frequencies, sets.hashes, starts, sizes, salts, self.threshold)
-            alone, counts, work, theirs = taken
-            met = counts > 0
-            own = salts[met] if self.options.by is not None else np.empty(0, np.uint64)
-            pieces.append(Listed(numbers[met], sizes[met], alone[met], counts[met], own, work[met]))
-            keys.append(theirs)
-            bits.append(prefix.bitmaps(sets.hashes, starts[met], sizes[met], self.threshold))
-        return _listed(pieces), np.concatenate(keys), np.concatenate(bits)
+            words_read = prefix.prefixes(frequencies, sets.hashes, starts, sizes, salts, self.threshold)
+            alone, counts, work, prefix_keys = words_read
+            has_keys = counts > 0
+            piece = Listed(numbers, sizes, alone, counts, salts, work)
+            pieces.append(piece.select(has_keys, salted=self.options.by is not None))
+            keys.append(prefix_keys)
+            bits.append(prefix.bitmaps(sets.hashes, starts[has_keys], sizes[has_keys], self.threshold))
+        return _concatenate(pieces), np.concatenate(keys), np.concatenate(bits)
 
     def _read(self, stage: str, work: Callable[[Span, Block], _Out]) -> Iterator[_Out]:
         self.progress.stage(stage, self.corpus.documents, "documents")
-        for span, made in self.corpus.read(self.threads, work, wanted=self._wanted):
-            yield made
+        for span, result in self.corpus.read(self.threads, work, wanted=self._wanted):
+            yield result
             self.progress.advance(span.rows)
 
     def _sets(self, span: Span, block: Block) -> Iterator[tuple[Numbers, Sets, Hashes]]:
-        """The wanted documents of a block with their shingle sets and salts, a few at a time."""
-        wanted = self._wanted[span.first : span.first + span.rows]
+        """Yield the wanted documents of a block with their shingle sets and salts, in portions."""
+        wanted = self._wanted[span.documents]
         for portion in shingled(block.texts, self.options, self.options.seed, wanted).portions:
             lengths = np.diff(portion.offsets)
             sets = Sets.with_room(lengths, self._room)
@@ -134,7 +138,7 @@ class PrefixJoin:
             yield numbers, sets, self._salts(numbers, portion.hashes, portion.offsets)
 
     def _salts(self, numbers: Numbers, hashes: Hashes, offsets: Places) -> Hashes:
-        """What keeps documents of another `by` apart: their digests are the sums of their hashes, salted."""
+        """Recover the salts of the `by` column: a digest is the sum of the hashes, salted."""
         if self.options.by is None:
             return np.zeros(len(numbers), np.uint64)
         reach = np.zeros(len(hashes) + 1, np.uint64)
@@ -144,7 +148,7 @@ class PrefixJoin:
 
 
 class _Blocks:
-    """Documents cut into blocks of similar set size that memory can hold two of."""
+    """Documents in blocks of similar set size, two of which fit in memory."""
 
     def __init__(self, joining: PrefixJoin, listed: Listed, keys: Spool, bits: Spool) -> None:
         self.corpus, self.threshold, self.scratch = joining.corpus, joining.threshold, joining.state.scratch
@@ -163,33 +167,33 @@ class _Blocks:
 
     def _crowded(self) -> npt.NDArray[np.bool_]:
         sizes, within = self.listed.sizes, self.corpus.border is None
-        theirs = np.sort(sizes if within else sizes[self._other])
-        return prefix.crowded(sizes, theirs, self.listed.work, self.threshold)
+        prefix_keys = np.sort(sizes if within else sizes[self._other])
+        return prefix.crowded(sizes, prefix_keys, self.listed.work, self.threshold)
 
     def _cut(self, chosen: npt.NDArray[np.bool_], first: int, limit: int) -> int:
-        """Number the blocks of one side from `first` on, each about `limit` bytes; gives how many there are."""
+        """Number the blocks of one side from `first` on, each about `limit` bytes; return their count."""
         side = np.flatnonzero(chosen)
         side = side[np.lexsort((self.listed.numbers[side], self.listed.sizes[side]))]
-        each = self.listed.counts[side].astype(np.int64) * _KEY_BYTES + self.words[side].astype(np.int64) * 16
-        each += _DOCUMENT_BYTES + 8 * self.threads.count
-        numbered, place = np.unique(np.cumsum(each) // limit, return_inverse=True)
+        sizes_in_bytes = self.listed.counts[side].astype(np.int64) * _KEY_BYTES + self.words[side].astype(np.int64) * 16
+        sizes_in_bytes += _DOCUMENT_BYTES + 8 * self.threads.count
+        block_ids, place = np.unique(np.cumsum(sizes_in_bytes) // limit, return_inverse=True)
         self.block_of[side] = first + place
-        return len(numbered)
+        return len(block_ids)
 
     def _split(self, file: Spool, lengths: Numbers, blocks: int) -> list[Spool]:
-        """One file a block instead of one for all, documents still as they were read."""
+        """Split a file into one per block; documents stay in the order of reading."""
         if blocks == 1:
             return [file]
         files = [Spool(file.path.with_name(f"{file.path.name}-{number}"), file.dtype) for number in range(blocks)]
         reach = np.cumsum(lengths, dtype=np.int64)
-        at, taken = 0, 0
+        at, words_read = 0, 0
         for record in file.chunks():
-            taken += len(record)
-            end = int(np.searchsorted(reach, taken, side="right"))
-            of_word = np.repeat(self.block_of[at:end], lengths[at:end])
-            for number in np.unique(of_word).tolist():
+            words_read += len(record)
+            end = int(np.searchsorted(reach, words_read, side="right"))
+            block_numbers = np.repeat(self.block_of[at:end], lengths[at:end])
+            for number in np.unique(block_numbers).tolist():
                 files[number].forget()
-                files[number].append(record[of_word == number])
+                files[number].append(record[block_numbers == number])
                 if 2 * blocks > _OPEN_FILES:
                     files[number].close()
             at = end
@@ -198,18 +202,18 @@ class _Blocks:
         return files
 
     def _load(self, number: int) -> Prefixes:
-        mine = np.flatnonzero(self.block_of == number)
+        rows = np.flatnonzero(self.block_of == number)
         listed = self.listed
-        order = np.lexsort((listed.numbers[mine], listed.sizes[mine]))
-        offsets, keys = _reordered(self.keys[number].all(), listed.counts[mine], order)
-        bit_offsets, bits = _reordered(self.bits[number].all(), self.words[mine], order)
-        mine = mine[order]
+        order = np.lexsort((listed.numbers[rows], listed.sizes[rows]))
+        offsets, keys = _reorder(self.keys[number].all(), listed.counts[rows], order)
+        bit_offsets, bits = _reorder(self.bits[number].all(), self.words[rows], order)
+        rows = rows[order]
         return Prefixes(
-            numbers=listed.numbers[mine],
-            sizes=listed.sizes[mine],
-            alone=listed.alone[mine],
-            salts=listed.salts[mine] if len(listed.salts) else listed.salts,
-            crowded=self.crowded[mine],
+            numbers=listed.numbers[rows],
+            sizes=listed.sizes[rows],
+            alone=listed.alone[rows],
+            salts=listed.salts[rows] if len(listed.salts) else listed.salts,
+            crowded=self.crowded[rows],
             offsets=offsets,
             keys=keys,
             bit_offsets=bit_offsets,
@@ -217,7 +221,7 @@ class _Blocks:
         )
 
     def joined(self) -> Iterator[CandidatePairs]:
-        """Every pair of blocks that sizes allow."""
+        """Join every pair of blocks that sizes allow."""
         within = self.corpus.border is None
         ranges = [(int(sizes.min()), int(sizes.max())) for sizes in self._sizes()]
         for left in self.own if within else self.other:
@@ -231,15 +235,15 @@ class _Blocks:
             block = self._load(left)
             lists = prefix.lists_of(block, self.threshold, asked_by_larger=within)
             for right in partners:
-                yield from self._probed(lists, block if right == left else self._load(right), within)
+                yield from self._probe(lists, block if right == left else self._load(right), within)
 
     def _sizes(self) -> list[Numbers]:
-        """The set sizes of each block."""
+        """Return the set sizes of each block."""
         order = np.argsort(self.block_of, kind="stable")
         cuts = np.cumsum(np.bincount(self.block_of))[:-1]
         return np.split(self.listed.sizes[order], cuts) if len(order) else []
 
-    def _probed(self, lists: Lists, block: Prefixes, within: bool) -> Iterator[CandidatePairs]:
+    def _probe(self, lists: Lists, block: Prefixes, within: bool) -> Iterator[CandidatePairs]:
         probing = Probing.of(lists, block, self.threshold, before=within)
         self.progress.stage("finding candidates", len(block.numbers), "documents")
         for task, found in zip(probing.tasks, self.threads.map(probing.candidates, probing.tasks), strict=True):
@@ -247,19 +251,19 @@ class _Blocks:
             yield found
 
 
-def _listed(pieces: list[Listed]) -> Listed:
-    """Several lists as one."""
-    wide = ("salts", "work")
+def _concatenate(pieces: list[Listed]) -> Listed:
+    """Concatenate lists."""
+    uint64_fields = ("salts", "work")
     joined = {
         name: np.concatenate([*(getattr(piece, name) for piece in pieces), np.empty(0, dtype)])
         for name in Listed.__dataclass_fields__
-        for dtype in [np.uint64 if name in wide else np.uint32]
+        for dtype in [np.uint64 if name in uint64_fields else np.uint32]
     }
     return Listed(**joined)
 
 
-def _reordered(words: Hashes, lengths: Numbers, order: Places) -> tuple[Places, Hashes]:
-    """Runs of words, one a document, in another order of the documents; and where each begins."""
+def _reorder(words: Hashes, lengths: Numbers, order: Places) -> tuple[Places, Hashes]:
+    """Reorder runs of words, one per document; return their offsets and the words."""
     starts = prefix.offsets_of(lengths)[:-1][order]
     offsets = prefix.offsets_of(lengths[order])
     places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths[order])
@@ -270,9 +274,9 @@ def candidates(
     corpus: Corpus, first: Numbers, options: WorkOptions, budget: Budget, state: State, threads: Threads,
     progress: Progress,
 ) -> Spool:  # fmt: skip
-    """Pairs of first appearances, the lesser number first, among which is every pair at or above the threshold."""
+    """Find pairs of first appearances, the lesser left, including every pair that reaches the threshold."""
     earlier = state.recall(STAGE)
     if earlier is not None:
         return earlier[1]["candidates"]
-    found = PrefixJoin(corpus, first, options, budget, state, threads, progress).candidates()
-    return kept(found, budget, state)
+    pairs = PrefixJoin(corpus, first, options, budget, state, threads, progress).candidates()
+    return write_candidates(pairs, budget, state)

@@ -1,4 +1,4 @@
-"""The fourth stage: verified pairs to clusters, and a reason for every removal."""
+"""The fourth stage: cluster verified pairs, with a reason for every removal."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 Flags = npt.NDArray[np.bool_]
 Similarity = Callable[[Rows], npt.NDArray[np.float64]]
-"""How near the two documents of each row are; of what has a distance, its negative."""
+"""Returns the similarity of the documents of each row; for distances, the negative distance."""
 
 
 @dataclass(frozen=True)
 class Clusters:
-    """For each document the one it was removed because of, itself where it is kept, and the code of that pair.
+    """For each document the one kept in its place (itself if it is kept), and the code of that pair.
 
-    The code of a pair of sets is the number of shingles they share; SAME stands for equal contents.
+    The code of a pair of sets is the number of shared shingles; SAME stands for equal contents.
     """
 
     kept_by: Numbers
@@ -44,10 +44,10 @@ class Clusters:
 
 
 def cluster(join: SimilarityJoin, pairs: Spool, matches: IndexMatches | None) -> Clusters:
-    """Group the pairs that reach the threshold; without an index, `matches` is None."""
+    """Cluster the pairs that reach the threshold; without an index, `matches` is None."""
     corpus, copies, work, options = join.corpus, join.copies, join.work, join.options
     if not isinstance(options, DedupOptions):
-        raise ValueError("clusters are made by dedup only")
+        raise ValueError("only dedup clusters pairs")
     work.progress.stage("clustering", None, "documents")
     rank = ranks(corpus, options.keep_rules, corpus.report.own_ids)
     scratch = work.state.scratch
@@ -65,7 +65,7 @@ def cluster(join: SimilarityJoin, pairs: Spool, matches: IndexMatches | None) ->
 
 
 def ranks(corpus: Corpus, rules: RuleChain, own_ids: bool) -> Numbers:
-    """The rank of each document under the keep policy; documents compared against come before all others."""
+    """Return the rank of each document under the keep policy; documents compared against come first."""
     if corpus.border is None:
         return keep.ranking(rules, corpus, own_ids)
     order = np.lexsort([np.arange(corpus.documents), np.arange(corpus.documents) < corpus.own])
@@ -75,21 +75,16 @@ def ranks(corpus: Corpus, rules: RuleChain, own_ids: bool) -> Numbers:
 
 
 def near_enough(pairs: Spool, similarity: Similarity, threshold: float, out: Spool, limit: int) -> Spool:
-    """Those of the pairs that reach the threshold, in `out`; what goes beyond the limit is not held in memory."""
+    """Write the pairs that reach the threshold to `out`; beyond `limit` bytes they stay on disk only."""
     for rows in pairs.chunks():
-        out.append(rows[similarity(rows) >= threshold])
-        if out.nbytes > limit:
-            out.forget()
+        out.append(rows[similarity(rows) >= threshold], limit)
     out.close()
     return out
 
 
 def grouped(corpus: Corpus, copies: Copies, pairs: Spool, rank: Numbers, method: str, budget: Budget) -> Clusters:
-    """Clusters of all documents.
-
-    A content stands or falls as one: it is ranked by its best copy, and the others go with that.
-    """
-    best = rank.copy()  # of each first appearance, the best rank of its copies
+    """Cluster all documents. A content is kept or removed as one, ranked by its best copy."""
+    best = rank.copy()  # the best rank among the copies of each first appearance
     np.minimum.at(best, copies.first, rank)
 
     def by_rank(rows: Rows) -> Rows:
@@ -102,32 +97,34 @@ def grouped(corpus: Corpus, copies: Copies, pairs: Spool, rank: Numbers, method:
     numbers[rank] = np.arange(corpus.documents, dtype=np.uint32)
     node = best[copies.first]
     kept_by = numbers[grouping.leader[node]]
-    alone = grouping.leader[node] == node
-    mine = np.arange(corpus.documents, dtype=np.uint32)
+    is_leader = grouping.leader[node] == node
+    documents = np.arange(corpus.documents, dtype=np.uint32)
     if corpus.border is not None:  # copies within one source are not compared with each other
-        kept_by = np.where(alone, mine, kept_by)
+        kept_by = np.where(is_leader, documents, kept_by)
     shared = np.where(copies.first[kept_by] == copies.first, np.uint32(SAME), grouping.shared[node])
     readable = corpus.status != UNREADABLE
-    own = mine < corpus.own
-    kept = (kept_by == mine) & readable & own
-    removed = (kept_by != mine) & readable & own
+    own = documents < corpus.own
+    kept = (kept_by == documents) & readable & own
+    removed = (kept_by != documents) & readable & own
     return Clusters(kept_by, shared, kept, removed)
 
 
 def with_reasons(clusters: Clusters, join: SimilarityJoin) -> Clusters:
-    """For components: the exact overlap of each removed content with the kept one, which may be no pair of its own."""
-    copies, folder = join.copies, join.work.state.scratch
-    scratch, out = (Spool(folder / name, "<u4", columns) for name, columns in (("apart", 2), ("why", 3)))
-    apart = clusters.removed & (copies.first[clusters.kept_by] != copies.first)
-    ours, theirs = copies.first[apart], copies.first[clusters.kept_by[apart]]
-    wanted = np.unique(np.sort(np.stack([ours, theirs], axis=1), axis=1), axis=0)
-    scratch.append(wanted.astype(np.uint32))
-    join.measure_all(scratch, out)
-    rows = out.all()
-    found = np.sort((rows[:, 0].astype(np.uint64) << np.uint64(32)) | rows[:, 1])
-    order = np.argsort((rows[:, 0].astype(np.uint64) << np.uint64(32)) | rows[:, 1])
-    low, high = np.minimum(ours, theirs), np.maximum(ours, theirs)
-    places = np.searchsorted(found, (low.astype(np.uint64) << np.uint64(32)) | high)
+    """Compute the overlap of each removed content with the kept one, which may not be a pair in a component."""
+    first = join.copies.first
+    differs = clusters.removed & (first[clusters.kept_by] != first)
     shared = clusters.shared.copy()
-    shared[apart] = rows[order[places], 2]
+    shared[differs] = measure_pairs(join, first[differs], first[clusters.kept_by[differs]])
     return Clusters(clusters.kept_by, shared, clusters.kept, clusters.removed)
+
+
+def measure_pairs(join: SimilarityJoin, lefts: Numbers, rights: Numbers) -> Numbers:
+    """Return the code of each pair of distinct contents, however dissimilar."""
+    folder = join.work.state.scratch
+    candidates, measured = (Spool(folder / name, "<u4", columns) for name, columns in (("apart", 2), ("why", 3)))
+    pairs, inverse = np.unique(np.sort(np.stack([lefts, rights], axis=1), axis=1), axis=0, return_inverse=True)
+    candidates.append(pairs)
+    join.measure_all(candidates, measured)
+    rows = measured.all()
+    codes: Numbers = rows[np.lexsort((rows[:, 1], rows[:, 0])), 2][inverse.reshape(-1)]
+    return codes

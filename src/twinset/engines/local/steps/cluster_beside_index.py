@@ -1,7 +1,7 @@
-"""Documents of an index beside those of a run: what each arrival resembles there, and what follows for the clusters.
+"""Cluster documents beside an index.
 
-An arrival that is near an earlier document is removed because of it. It takes no part in the clusters of the others:
-it is no leader, no member, and no link between two of them.
+A document that matches one of the index is removed because of it. It takes no part in the clusters of the others:
+it is neither a leader, nor a member, nor a link between two of them.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from twinset.system.scratch import Spool
 
 @dataclass(frozen=True)
 class IndexMatches:
-    """What an index has of the documents of a run.
+    """The matches of a run's documents in an index.
 
-    Content contents[i], named by its first appearance and ascending, is most similar to the document ids[i] of the
-    index; `scores` are those of the pair, the arrival left and the earlier document right. `held` are arrivals,
-    ascending, that the index has itself: the same id, the same text.
+    Content contents[i] (its first appearance; ascending) is most similar to document ids[i] of the index; `scores` are
+    those of the pair, the new document left. `held` are the new documents, ascending, that the index already has, with
+    the same id and text.
     """
 
     contents: Numbers
@@ -44,76 +44,74 @@ class IndexMatches:
     held: Numbers
 
     def reaching(self, threshold: float) -> IndexMatches:
-        """Without what is less similar."""
+        """Drop matches below the threshold."""
         near = np.flatnonzero(self.scores["similarity"] >= threshold)
         scores = {name: values[near] for name, values in self.scores.items()}
         return replace(self, contents=self.contents[near], ids=self.ids.take(pa.array(near)), scores=scores)
 
     def removed(self, copies: Copies) -> Flags:
-        """Which documents are near an earlier one; the copies of a content are so together."""
+        """Mark the documents that match one of the index, including copies."""
         near = np.zeros(len(copies.first), np.bool_)
         near[self.contents] = True
         removed: Flags = near[copies.first]
         return removed
 
     def count(self, copies: Copies) -> int:
-        """How many documents are near an earlier one."""
+        """Count the documents that match one of the index."""
         return int(np.count_nonzero(self.removed(copies)))
 
-    def places(self, contents: Numbers) -> tuple[Places, Places]:
-        """Those of some contents, by their place among them, that are near an earlier document, and which that is."""
+    def find_matches(self, contents: Numbers) -> tuple[Places, Places]:
+        """Return the positions of the contents that have a match, and the positions of their matches."""
         if not len(self.contents):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        at = np.minimum(np.searchsorted(self.contents, contents), len(self.contents) - 1)
-        here = np.flatnonzero(self.contents[at] == contents)
-        return here, at[here]
+        matches = np.minimum(np.searchsorted(self.contents, contents), len(self.contents) - 1)
+        positions = np.flatnonzero(self.contents[matches] == contents)
+        return positions, matches[positions]
 
     def rename(self, names: pa.Array, contents: Numbers) -> pa.Array:
-        """Names of kept documents, with the earlier one in the place of those that some contents are near to."""
-        here, at = self.places(contents)
-        if not len(here):
+        """Replace the ids of kept documents by that of the match where a content has one."""
+        positions, matches = self.find_matches(contents)
+        if not len(positions):
             return names
         chosen = np.arange(len(names))
-        chosen[here] = len(names) + at
+        chosen[positions] = len(names) + matches
         return pa.concat_arrays([names, self.ids]).take(pa.array(chosen))
 
     def rescore(self, scores: Scores, contents: Numbers) -> Scores:
-        """Scores with kept documents, with those of the earlier one in the place of some."""
-        here, at = self.places(contents)
+        """Replace the scores with kept documents by those of the match where a content has one."""
+        positions, matches = self.find_matches(contents)
         rescored = {name: values.copy() for name, values in scores.items()}
         for name, values in rescored.items():
-            values[here] = self.scores[name][at]
+            values[positions] = self.scores[name][matches]
         return rescored
 
     def clusters(self, clusters: Clusters, copies: Copies) -> int:
-        """How many clusters there are, those of earlier documents among them."""
-        ours = clusters.removed & ~self.removed(copies)
-        return len(np.unique(clusters.kept_by[ours])) + len(pc.unique(self.ids))
+        """Count the clusters, including those of documents of the index."""
+        is_removed = clusters.removed & ~self.removed(copies)
+        return len(np.unique(clusters.kept_by[is_removed])) + len(pc.unique(self.ids))
 
     def grouped(
         self, corpus: Corpus, copies: Copies, pairs: Spool, rank: Numbers, method: str, budget: Budget, scratch: Path
     ) -> Clusters:
-        """Clusters of the documents that are near no earlier one; the others are removed because of that one."""
-        gone = self.removed(copies)
+        """Cluster the documents without a match in the index; the others are removed."""
+        matched = self.removed(copies)
         others = Spool(scratch / "apart-from-earlier", "<u4", 3)
         for rows in pairs.chunks():
-            others.append(rows[~(gone[rows[:, 0]] | gone[rows[:, 1]])])
-            if others.nbytes > budget.pairs:
-                others.forget()
+            others.append(rows[~(matched[rows[:, 0]] | matched[rows[:, 1]])], budget.pairs)
         others.close()
-        if method != "complete":  # there documents that are kept may be near each other, and order alone decides
-            rank = _held_first(rank, self.held)
+        if method != "complete":  # complete clusters may keep similar documents: only the order decides
+            rank = _rank_held_first(rank, self.held)
         clusters = cluster.grouped(corpus, copies, others, rank, method, budget)
-        mine = np.arange(corpus.documents, dtype=np.uint32)
+        documents = np.arange(corpus.documents, dtype=np.uint32)
         return Clusters(
-            kept_by=np.where(gone, mine, clusters.kept_by),
-            shared=np.where(gone, np.uint32(SAME), clusters.shared),
-            kept=clusters.kept & ~gone,
-            removed=clusters.removed | gone,
+            kept_by=np.where(matched, documents, clusters.kept_by),
+            shared=np.where(matched, np.uint32(SAME), clusters.shared),
+            kept=clusters.kept & ~matched,
+            removed=clusters.removed | matched,
         )
 
     def write(self, path: Path, corpus: Corpus, copies: Copies) -> None:
-        """Each arrival with the earlier document it is most similar to, and with itself where the index has it."""
+        """Write each document with its match in the index, or with itself if the index has it."""
         near = np.flatnonzero(self.removed(copies)).astype(np.uint32)
         numbers = np.concatenate([self.held, near])
         itself = np.arange(len(numbers)) < len(self.held)
@@ -125,14 +123,14 @@ class IndexMatches:
 
     def _table(self, corpus: Corpus, copies: Copies, numbers: Numbers, itself: Flags) -> pa.Table:
         names = corpus.take_ids(numbers)
-        # No content has this number, so that what the index has itself is named by its own id.
+        # No content has the number SAME, so a document that the index has keeps its own id.
         contents = np.where(itself, np.uint32(SAME), copies.first[numbers])
         scores = swap_sides(self.rescore(equal_scores("jaccard", len(numbers)), contents), "jaccard")
         return pa.table({"left": self.rename(names, contents), "right": names, **scores}, schema=earlier_schema())
 
     @classmethod
     def of_table(cls, table: pa.Table, numbers: npt.NDArray[np.int64], copies: Copies) -> IndexMatches:
-        """What `write` has written; `numbers` are those of the arrivals."""
+        """Read what `write` has written; `numbers` are those of the new documents."""
         itself = np.asarray(pc.equal(table["left"], table["right"]), np.bool_)
         rows = np.flatnonzero(~itself)
         contents, first = np.unique(copies.first[numbers[rows]], return_index=True)
@@ -144,13 +142,13 @@ class IndexMatches:
 
 
 def recall_at(plan: Plan, similarity: float) -> float:
-    """The least probability with which an index of this plan finds a document of some similarity."""
+    """Return a lower bound on the probability that an index of this plan finds a document of some similarity."""
     loss = min(LEAST_LOSS, (1 - plan.recall) / 10)
     return band_probability(similarity, plan.n_bands, plan.rows_per_band) * (1 - loss)
 
 
-def _held_first(rank: Numbers, held: Numbers) -> Numbers:
-    """Ranks with those documents first that the index has: nothing that comes later takes their place."""
+def _rank_held_first(rank: Numbers, held: Numbers) -> Numbers:
+    """Rank the documents that the index has first, so that no later document replaces them."""
     later = np.ones(len(rank), np.bool_)
     later[held] = False
     order = np.lexsort((rank, later))
@@ -160,8 +158,8 @@ def _held_first(rank: Numbers, held: Numbers) -> Numbers:
 
 
 def refuse_to_bury(output: Path | None, files: Sequence[str]) -> None:
-    """An output takes the place of what is there: that must not hold the index."""
-    place = os.path.realpath(output or "")
+    """Refuse an output folder that contains the index, since the output replaces the folder."""
+    folder = os.path.realpath(output or "")
     for file in files if output is not None else ():
-        if os.path.commonpath([place, os.path.realpath(file)]) == place:
+        if os.path.commonpath([folder, os.path.realpath(file)]) == folder:
             raise OutputError(f"{output} is for the result alone, and {file} lies in it; choose another output")

@@ -1,4 +1,4 @@
-"""What is done and said whenever sources are opened, whatever is done with them."""
+"""Checks and notes for sources as they are opened."""
 
 import os
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ from twinset.options import ReadOptions
 from twinset.system.memory import temporary_folder as temporary_folder
 from twinset.wording import counted
 
-_TOLD = 5
+_MAX_NOTES = 5
 
 
 def tell_unexpected(skipped: Sequence[tuple[str, str]], parts: Sequence[Part], progress: Progress) -> None:
-    """Say what a person might not expect: files passed over, and tables taken for texts."""
-    for name, reason in skipped[:_TOLD]:
+    """Note what users may not expect: skipped files, and tables read as texts."""
+    for name, reason in skipped[:_MAX_NOTES]:
         progress.note(f"skipped {name}: {reason}")
-    if len(skipped) > _TOLD:
-        progress.note(f"skipped {counted(len(skipped) - _TOLD, 'more file')}, named in the summary")
+    if len(skipped) > _MAX_NOTES:
+        progress.note(f"skipped {counted(len(skipped) - _MAX_NOTES, 'more file')}, named in the summary")
     for part in parts:
         files = [file.path for file in part.files]
         if files and not part.options.images and all(split_codec(path)[0].lower().endswith(".json") for path in files):
@@ -36,7 +36,7 @@ def tell_unexpected(skipped: Sequence[tuple[str, str]], parts: Sequence[Part], p
 
 
 def sketch_pictures(parts: Sequence[Part], options: ReadOptions) -> None:
-    """Say what pictures are read as: perceptual hashes, or colour layouts where the nearest of each are asked for."""
+    """Choose how pictures are read: as colour layouts for distances, else as perceptual hashes."""
     if not options.images:
         return
     from twinset.sketches.images import colour_layouts, perceptual_hashes
@@ -46,19 +46,19 @@ def sketch_pictures(parts: Sequence[Part], options: ReadOptions) -> None:
 
 
 def refuse_to_replace(output: Path | None, parts: list[Part]) -> None:
-    """An output takes the place of what is there: that must not be, or hold, a source."""
+    """Refuse an output that is or contains a source, since the output replaces it."""
     if output is None or not output.exists():
         return
-    place = os.path.realpath(output)
+    target = os.path.realpath(output)
     for inner in (one for part in parts for one in part.inner):
         paths: list[str | Path | None] = [file.path for file in inner.files]
         paths = paths or [inner.path]
         for path in paths:
-            if path is not None and os.path.commonpath([place, os.path.realpath(path)]) == place:
+            if path is not None and os.path.commonpath([target, os.path.realpath(path)]) == target:
                 raise OutputError(f"{output} would be replaced, and {path} is read from there; choose another output")
 
 
 def total_rows(parts: list[Part]) -> int | None:
-    """How many documents there are, if every part can tell without being read."""
+    """Return the number of documents, if every part knows it without being read."""
     known = [part.describe().get("documents") for part in parts]
     return None if None in known else sum(int(count) for count in known if count is not None)

@@ -1,6 +1,6 @@
-"""The first stage: every document is read once, shingled and sketched.
+"""The first stage: read, shingle and sketch every document once.
 
-Its text is let go unless there is room for it.
+Texts stay in memory only while they fit.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from twinset.engines.local.ids import DocumentIds
 from twinset.engines.local.state import State
 from twinset.engines.local.steps.open import total_rows
 from twinset.engines.local.steps.sketch import READ, UNREADABLE, SketchedBlock, WorkOptions, sketch_block
-from twinset.engines.local.steps.widths import OF_ONE_WIDTH, settled, width_reason
+from twinset.engines.local.steps.widths import OF_ONE_WIDTH, find_width, width_reason
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.errors import DuplicateIdError
@@ -31,10 +31,7 @@ _SPOOLS = {
 
 
 class DocumentReader:
-    """Reads parts into a corpus.
-
-    The parts from `against` on are only compared with, never compared among themselves.
-    """
+    """Reads parts into a corpus; the parts from `against` on are compared against."""
 
     def __init__(
         self, parts: list[Part], against: int, options: WorkOptions, plan: Plan | None, budget: Budget, state: State,
@@ -48,16 +45,16 @@ class DocumentReader:
         self._held_bytes = self._documents = 0
 
     def corpus(self) -> Corpus:
-        """The corpus: read now, or taken from the state of an interrupted run."""
+        """Read the corpus, or recall it from the state of an interrupted run."""
         done = self.state.recall(STAGE)
         if done is not None:
             facts, spools = done
             self.progress.note("resuming an interrupted run: documents were read already")
-            return self._assemble(facts, spools)
+            return self._make_corpus(facts, spools)
         spools = {name: self.state.spool(name, *kind) for name, kind in _SPOOLS.items()}
         facts = self._read_all(spools)
         self.state.finish(STAGE, facts, spools)
-        return self._assemble(facts, spools)
+        return self._make_corpus(facts, spools)
 
     def _read_all(self, spools: dict[str, Spool]) -> dict[str, Any]:
         id_hashes = Spool(self.state.scratch / "id-hashes", "<u8")
@@ -74,7 +71,7 @@ class DocumentReader:
         self.progress.stage(stage, total_rows(self.parts), "documents")
         for (number, chunk, block), done in self.threads.map(self._sketch, self._chunks()):
             spans.append([number, chunk.first_row, first, done.rows])
-            self._hold(len(spans) - 1, block)
+            self._keep_texts(len(spans) - 1, block)
             names.append(done.ids, done.columns)
             for name, array in (
                 ("status", done.status), ("counts", done.counts), ("digests", done.digests), ("keys", done.keys),
@@ -83,7 +80,7 @@ class DocumentReader:
             ):  # fmt: skip
                 spools[name].append(array)
             id_hashes.append(done.id_hashes)
-            self._forget((*spools.values(), id_hashes))
+            self._free_records((*spools.values(), id_hashes))
             unreadable += [(first + row, reason) for row, reason in done.unreadable]
             replaced += len(done.replaced)
             replaced_in += [first + row for row in done.replaced[: batch_sizes.NAMED - len(replaced_in)]]
@@ -115,7 +112,7 @@ class DocumentReader:
         done = sketch_block(block, self.parts[number], self.options, self.plan, number >= self.against, self.by_length)
         return (number, chunk, block if holding else None), done
 
-    def _hold(self, span: int, block: Block | None) -> None:
+    def _keep_texts(self, span: int, block: Block | None) -> None:
         """Keep texts in memory while all of them fit; once they do not, keep none."""
         if block is None or not self._holding:
             return
@@ -126,15 +123,15 @@ class DocumentReader:
             self._holding = False
             self._held.clear()
 
-    def _forget(self, spools: Sequence[Spool]) -> None:
-        """Of many short documents these are more than the documents; then they come back when needed."""
+    def _free_records(self, spools: Sequence[Spool]) -> None:
+        """Free the records in memory if they are too many, as for many short documents."""
         if sum(spool.nbytes for spool in spools) > self.budget.records:
             for spool in spools:
                 spool.forget()
 
     def _settle_width(self, facts: dict[str, Any], spools: dict[str, Spool]) -> None:
-        """Codes and vectors are all of one width, that of most of them; the others cannot be compared."""
-        width, odd, counts = settled(spools["status"].all(), spools["counts"].all())
+        """Mark codes and vectors unreadable that have not the most frequent width."""
+        width, odd, counts = find_width(spools["status"].all(), spools["counts"].all())
         spans = [Span(*row) for row in facts["spans"]]
         places = np.searchsorted([span.first for span in spans], odd, side="right") - 1
         for number, count, place in zip(odd.tolist(), counts[odd].tolist(), places.tolist(), strict=True):
@@ -145,7 +142,7 @@ class DocumentReader:
         facts["unreadable"].sort()
         facts["width"] = width
 
-    def _assemble(self, facts: dict[str, Any], spools: dict[str, Spool]) -> Corpus:
+    def _make_corpus(self, facts: dict[str, Any], spools: dict[str, Spool]) -> Corpus:
         spans = [Span(*row) for row in facts["spans"]]
         names = DocumentIds(spools["names"], self.budget.beside(self._documents).names)
         names.finish(np.array([span.first for span in spans], np.int64))
@@ -169,39 +166,24 @@ class DocumentReader:
             repeats=spools["repeats"].all() if "repeats" in spools else np.zeros(0, np.uint32),
             held=self._held if self._holding else {},
             batch_bytes=self.batch_bytes,
-            report=_report(facts),
+            report=_make_report(facts),
         )
 
     def _refuse_equal_ids(self, facts: dict[str, Any], spools: dict[str, Spool], id_hashes: Spool) -> None:
-        """Equal hashes are rare; where there are some, the ids themselves decide."""
-        ordered = np.sort(id_hashes.all())
-        twice = ordered[1:][ordered[1:] == ordered[:-1]]
-        if len(twice) == 0:
-            id_hashes.remove()
-            return
         hashes = id_hashes.all()
-        corpus = self._assemble(facts, spools)
-        unread = corpus.status == UNREADABLE
-        suspects = np.flatnonzero(np.isin(hashes, twice) & ~unread)
-        seen: dict[tuple[bool, str], int] = {}
-        for number, name in zip(suspects.tolist(), corpus.take_ids(suspects).to_pylist(), strict=True):
-            other = seen.setdefault((number >= corpus.own, name), number)
-            if other != number:
-                raise DuplicateIdError.of(name, self._where(corpus, other), self._where(corpus, number))
-
-    def _where(self, corpus: Corpus, number: int) -> tuple[str, int]:
-        """The part of a document, and its row there."""
-        span = next(span for span in corpus.spans if span.first <= number < span.first + span.rows)
-        return self.parts[span.part].name, span.first_row + number - span.first
+        id_hashes.remove()
+        ordered = np.sort(hashes)
+        if (ordered[1:] != ordered[:-1]).all():
+            return
+        corpus = self._make_corpus(facts, spools)
+        repeated = corpus.find_repeated_id(hashes)
+        if repeated is not None:
+            name, *numbers = repeated
+            one, other = ((self.parts[part].name, row) for part, row in map(corpus.locate, numbers))
+            raise DuplicateIdError.of(name, one, other)
 
 
-def _report(facts: dict[str, Any]) -> ReadReport:
+def _make_report(facts: dict[str, Any]) -> ReadReport:
+    names = ("replaced", "text_bytes", "own_ids", "replaced_in")
     unreadable = [(number, reason) for number, reason in facts["unreadable"]]
-    return ReadReport(
-        unreadable=unreadable,
-        replaced=facts["replaced"],
-        text_bytes=facts["text_bytes"],
-        own_ids=facts["own_ids"],
-        replaced_in=facts["replaced_in"],
-        rows=facts["rows"] or None,
-    )
+    return ReadReport(unreadable, rows=facts["rows"] or None, **{name: facts[name] for name in names})

@@ -1,4 +1,4 @@
-"""Items to sets of hashes, whatever the items are: the one way by which every stage shingles."""
+"""Turn items of any kind into sets of hashes; every stage shingles through this module."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -22,25 +22,25 @@ _NONE = np.zeros(0, np.int64)
 
 @dataclass(frozen=True)
 class Shingled:
-    """Shingles in portions, to be taken once; the rows whose bytes were replaced; and the bytes there were."""
+    """Shingles in portions (an iterator), rows with replaced bytes, and the number of bytes."""
 
     portions: Iterator[Shingles]
     replaced: Places
     nbytes: int
     others: Places | None = None
-    """Of texts those that are not ASCII."""
+    """Rows that are not ASCII, for texts."""
 
 
 def shingled(rows: Any, options: ShingleOptions, seed: int, wanted: Mask | None = None) -> Shingled:
-    """Shingle a batch of items, or the wanted ones of it; a null counts as empty.
+    """Shingle a batch of items, or the wanted ones; nulls are empty.
 
-    A portion's buffers are used again for the next: copy what is to last.
+    The next portion reuses the buffers of a portion: copy what must last.
     """
     kind = kind_of(options)
     if kind == "records":
-        return _records(rows, options, seed, wanted)
+        return _shingle_records(rows, options, seed, wanted)
     if kind in PACKED:
-        return _sets(rows, options, seed, wanted)
+        return _shingle_sets(rows, options, seed, wanted)
     ready = normalize(rows, lowercase=options.lowercase, nfc=options.nfc, wanted=wanted)
     portions = (portion for texts in ready.texts for portion in shingle(texts, options, seed))
     others = [texts.rows for texts in ready.texts if not texts.ascii]
@@ -49,12 +49,12 @@ def shingled(rows: Any, options: ShingleOptions, seed: int, wanted: Mask | None 
 
 
 def kind_of(options: Options) -> str:
-    """What the items are."""
+    """Return the kind of the items."""
     return str(getattr(options, "item_kind", "text"))
 
 
 def item_lengths(rows: Any, options: Options, others: Places | None = None) -> Hashes:
-    """How long each item is, 0 for null: characters of texts, elements of sets; `others` as in `Shingled`."""
+    """Return the length of each item, 0 for null: characters of texts, elements of sets; `others` as in `Shingled`."""
     kind = kind_of(options)
     if kind == "text":
         return lengths(rows, others)
@@ -62,13 +62,13 @@ def item_lengths(rows: Any, options: Options, others: Places | None = None) -> H
         columns = record_columns(rows, len(options.text_columns))
         return sum((lengths(column) for column in columns), np.zeros(len(rows), np.uint64))
     _, offsets = buffers_of(rows)
-    found = (np.diff(offsets) // 8).astype(np.uint64)
+    counts = (np.diff(offsets) // 8).astype(np.uint64)
     if rows.null_count:
-        found[np.asarray(rows.is_null())] = 0
-    return found
+        counts[np.asarray(rows.is_null())] = 0
+    return counts
 
 
-def _sets(rows: Any, options: ShingleOptions, seed: int, wanted: Mask | None) -> Shingled:
+def _shingle_sets(rows: Any, options: ShingleOptions, seed: int, wanted: Mask | None) -> Shingled:
     chosen = np.ones(len(rows), np.bool_) if wanted is None else wanted
     if rows.null_count:
         chosen = chosen & ~np.asarray(rows.is_null())
@@ -79,7 +79,7 @@ def _sets(rows: Any, options: ShingleOptions, seed: int, wanted: Mask | None) ->
     return Shingled(portions, _NONE, int((ends - starts).sum()))
 
 
-def _records(rows: Any, options: ShingleOptions, seed: int, wanted: Mask | None) -> Shingled:
+def _shingle_records(rows: Any, options: ShingleOptions, seed: int, wanted: Mask | None) -> Shingled:
     if not isinstance(options, ReadOptions):
         raise TypeError("records need the options that name their columns")
     replaced, nbytes = [_NONE], 0
@@ -87,16 +87,16 @@ def _records(rows: Any, options: ShingleOptions, seed: int, wanted: Mask | None)
     texts = record_columns(rows, len(options.text_columns))
     for column, text in zip(options.text_columns, texts, strict=True):
         own = column_options(options, column.shingle)
-        done = shingled(text, own, seed, wanted)
-        portions = [dataclasses.replace(one, hashes=one.hashes.copy()) for one in done.portions]
+        column_shingles = shingled(text, own, seed, wanted)
+        portions = [dataclasses.replace(one, hashes=one.hashes.copy()) for one in column_shingles.portions]
         columns.append((column.weight, portions))
-        replaced.append(done.replaced)
-        nbytes += done.nbytes
+        replaced.append(column_shingles.replaced)
+        nbytes += column_shingles.nbytes
     numbers = np.arange(len(rows)) if wanted is None else np.flatnonzero(wanted)
     return Shingled(iter([together(numbers, columns)]), np.unique(np.concatenate(replaced)), nbytes)
 
 
 def column_options(options: ReadOptions, spec: str | None) -> ShingleOptions:
-    """The shingle options of one column of a record."""
-    words = {name: getattr(options, name) for name, _ in ShingleOptions.words()}
-    return ShingleOptions.of(**{**words, "shingle": spec or words["shingle"]})
+    """Return the shingle options of one column of a record."""
+    values = {name: getattr(options, name) for name, _ in ShingleOptions.words()}
+    return ShingleOptions.of(**{**values, "shingle": spec or values["shingle"]})

@@ -1,4 +1,4 @@
-"""The map steps over one block of documents: normalise, shingle, sketch, cut into bands."""
+"""Process one block of documents: normalise, shingle, sketch, cut into bands."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,32 +13,32 @@ from twinset.engines.local.steps.shingle import item_lengths, kind_of, shingled
 from twinset.errors import RowError
 from twinset.options import DedupOptions, PairsOptions, ReadOptions, ShingleOptions
 from twinset.plan import Plan
-from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles
+from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles, Sketches
 from twinset.shingles.texts import repeat_often, repeats
 from twinset.sketches import minhash_kernels as sketch_kernels
 from twinset.sketches.minhash import sketch
 from twinset.wording import at_row
 
 READ, EMPTY, UNREADABLE = range(3)
-"""What became of a document: it has shingles, it has none, or its row could not be read."""
+"""The status of a document: it has shingles, it has none, or its row could not be read."""
 
 _ID_SEED, _BY_SEED = 0x1D, 0xB1
 _CONTENT_SEEDS = (0xC0DE1, 0xC0DE2)
 _NONE = np.zeros(0, np.int64)
 
 ELEMENT_BYTES = {"codes": 1, "images": 1, "vectors": 4, "weighted": 16}
-"""Bytes that an element of a packed item takes, of the kinds that are joined by a measure of their own."""
+"""Bytes per element of a packed item, for the kinds that are not sets of hashes."""
 OTHER_SIDE = np.uint64(0x5851F42D4C957F2D)
-"""What is in the digests of documents that are compared against, so that none is a copy across the border."""
+"""XORed into the digests of documents compared against, so that none is a copy across the border."""
 
 
 WorkOptions = PairsOptions | DedupOptions
-"""The options that the map steps look at: those of either kind of run."""
+"""The options of either kind of run."""
 
 
 @dataclass
 class SketchedBlock:
-    """What is known of a block of documents once it was read: one entry a row, but for the keys, (bands, rows)."""
+    """A processed block of documents: one entry per row, except the keys (bands, rows)."""
 
     rows: int
     status: Bytes
@@ -61,9 +61,9 @@ class SketchedBlock:
 def sketch_block(
     block: Block, part: Part, options: WorkOptions, plan: Plan | None, other_side: bool, by_length: bool
 ) -> SketchedBlock:
-    """All that later stages need of a block, but for its texts; without a plan its items are no sets of hashes."""
+    """Process a block for the later stages; without a plan its items are not sets of hashes."""
     salts = _salts(block, options)
-    items = _packed(block, options) if plan is None else _sketched(block, salts, options, plan)
+    items = _digest_items(block, options) if plan is None else _sketch_sets(block, salts, options, plan)
     refuse_replaced(items.replaced, block, part, options)
     counts, digests = items.counts, items.digests
     digests ^= salts[:, None]
@@ -94,7 +94,7 @@ def sketch_block(
 
 @dataclass
 class _Items:
-    """What is known of the items of a block by themselves: sizes, digests and, of sets, sketches and band keys."""
+    """The items of a block: sizes, digests and, for sets, sketches and band keys."""
 
     counts: Numbers
     digests: Hashes
@@ -106,107 +106,104 @@ class _Items:
     nbytes: int
 
 
-def _packed(block: Block, options: WorkOptions) -> _Items:
-    """Items that are no sets of hashes: counted and digested as they are packed."""
-    counts, digests = _weighed(block.texts, options.item_kind)
+def _digest_items(block: Block, options: WorkOptions) -> _Items:
+    """Count and digest items that are not sets of hashes."""
+    rows, kind = block.texts, options.item_kind
+    counts = (np.diff(buffers_of(rows)[1]) // ELEMENT_BYTES[kind]).astype(np.uint32)
+    if rows.null_count:
+        counts[np.asarray(rows.is_null())] = 0
     return _Items(
-        counts, digests, keys=np.empty((0, block.rows), np.uint64), sketches=np.empty((block.rows, 0), np.uint8),
-        repeats=np.zeros(0, np.uint32), replaced=_NONE, others=None, nbytes=_bytes_in(counts, options.item_kind),
+        counts, row_digests(rows), keys=np.empty((0, block.rows), np.uint64),
+        sketches=np.empty((block.rows, 0), np.uint8), repeats=np.zeros(0, np.uint32), replaced=_NONE, others=None,
+        nbytes=int(counts.sum(dtype=np.int64)) * ELEMENT_BYTES[kind],
     )  # fmt: skip
 
 
-def _sketched(block: Block, salts: Hashes, options: WorkOptions, plan: Plan) -> _Items:
-    """Sets of hashes: shingled, sketched and cut into bands."""
+def _sketch_sets(block: Block, salts: Hashes, options: WorkOptions, plan: Plan) -> _Items:
+    """Shingle and sketch sets of hashes, and cut the sketches into bands."""
     done = shingled(block.texts, options, options.seed)
     slots = np.empty((block.rows, plan.n_hashes), np.uint32)
     counts = np.zeros(block.rows, np.uint32)
     digests = np.zeros((block.rows, 2), np.uint64)
-    again = np.zeros(block.rows if _counts_repeats(options) else 0, np.uint32)
+    n_repeats = np.zeros(block.rows if _counts_repeats(options) else 0, np.uint32)
     for portion in done.portions:
         if not plan.exact:
             sketch(portion, options.sketch, plan.n_hashes, options.seed, slots)
         sketch_kernels.digest(portion.hashes, portion.offsets, portion.rows, digests)
         counts[portion.rows] = np.diff(portion.offsets)
-        if len(again):
-            again[portion.rows] = repeats(portion)
-    low = np.zeros((block.rows, banding.width(plan.n_hashes)), np.uint8)
-    if low.shape[1] == plan.n_hashes:
+        if len(n_repeats):
+            n_repeats[portion.rows] = repeats(portion)
+    keys = banding.band_keys(slots, salts, plan)
+    return _Items(counts, digests, keys, low_bytes(slots), n_repeats, done.replaced, done.others, done.nbytes)
+
+
+def low_bytes(slots: Sketches) -> Bytes:
+    """Return the low byte of each slot, padded for comparison."""
+    rows, n_hashes = slots.shape
+    low = np.zeros((rows, banding.width(n_hashes)), np.uint8)
+    if low.shape[1] == n_hashes:
         sketch_kernels.low_bytes(slots, low)
     else:
-        low[:, : plan.n_hashes] = slots & np.uint32(0xFF)
-    keys = banding.band_keys(slots, salts, plan)
-    return _Items(counts, digests, keys, low, again, done.replaced, done.others, done.nbytes)
+        low[:, :n_hashes] = slots & np.uint32(0xFF)
+    return low
 
 
 def _counts_repeats(options: WorkOptions) -> bool:
-    """Whether it is worth knowing how many shingles of a text are repeats: an audit has less to look at then."""
+    """Whether to count repeated shingles, which saves work in an audit."""
     return options.audit != 0 and kind_of(options) == "text" and repeat_often(options)
-
-
-def _weighed(rows: pa.Array, kind: str) -> tuple[Numbers, Hashes]:
-    """How many bytes, numbers or elements each item has that is no set of hashes, and 128 bits of what it is."""
-    counts = np.diff(buffers_of(rows)[1]) // ELEMENT_BYTES[kind]
-    digests = row_digests(rows)
-    if rows.null_count:
-        counts = np.where(np.asarray(rows.is_null()), 0, counts)
-    return counts.astype(np.uint32), digests
 
 
 def _lengths(block: Block, options: WorkOptions, others: Places | None) -> Hashes:
     return item_lengths(block.texts, options, others) if block.lengths is None else block.lengths
 
 
-def _bytes_in(counts: Numbers, kind: str) -> int:
-    return int(counts.sum(dtype=np.int64)) * ELEMENT_BYTES[kind]
-
-
 def row_digests(rows: pa.Array) -> Hashes:
-    """128 bits of each row of bytes: equal for equal ones."""
+    """Return 128-bit digests of rows of bytes."""
     return np.stack([hash_rows(rows, seed) for seed in _CONTENT_SEEDS], axis=1)
 
 
 def content_groups(corpus_digests: Hashes, rows: pa.Array, other_side: bool) -> Hashes:
-    """The hash of each row's column of `by`, with which its digest was salted."""
+    """Recover the hash of each row's `by` column, which salts its digest."""
     groups: Hashes = corpus_digests[:, 0] ^ hash_rows(rows, _CONTENT_SEEDS[0])
     return groups ^ OTHER_SIDE if other_side else groups
 
 
 def shingle_sets(texts: pa.Array, options: ShingleOptions, seed: int) -> list[Hashes]:
-    """Shingle hashes of each of a few texts: for comparing documents outside a run."""
-    found = [np.empty(0, np.uint64)] * len(texts)
+    """Return the shingle hashes of each of a few texts, to compare documents outside a run."""
+    sets = [np.empty(0, np.uint64)] * len(texts)
     for portion in shingled(texts, options, seed).portions:
-        for place, row in enumerate(portion.rows):
-            found[row] = portion.hashes[portion.offsets[place] : portion.offsets[place + 1]].copy()
-    return found
+        for row, start, end in zip(portion.rows, portion.offsets[:-1], portion.offsets[1:], strict=True):
+            sets[row] = portion.hashes[start:end].copy()
+    return sets
 
 
 def content_digests(portion: Shingles) -> Hashes:
-    """128 bits of each row's shingles, whatever their order; `Corpus.digests` are these, salted."""
+    """Return 128-bit digests of each row's shingles in any order; `Corpus.digests` are these, salted."""
     digests = np.empty((len(portion.rows), 2), np.uint64)
     sketch_kernels.digest(portion.hashes, portion.offsets, np.arange(len(digests)), digests)
     return digests
 
 
 def refuse_replaced(replaced: Places, block: Block, part: Part, options: ReadOptions) -> None:
-    """Raise where bytes were replaced and that was not allowed."""
-    odd = [*replaced.tolist(), *block.replaced]
-    if options.on_error == "stop" and odd:
+    """Raise if bytes were replaced and that is not allowed."""
+    rows = [*replaced.tolist(), *block.replaced]
+    if options.on_error == "stop" and rows:
         raise RowError(
             "the text holds bytes that are not UTF-8; name its encoding with --encoding, or let them be replaced "
             "(--on-error replace)",
-            where=at_row(part.name, block.first_row + min(odd)),
+            where=at_row(part.name, block.first_row + min(rows)),
         )
 
 
 def _salts(block: Block, options: ReadOptions) -> Hashes:
-    """What keeps documents apart that shall not be compared: a hash of the column of `by`."""
+    """Return a hash of the `by` column, which separates documents that are not compared."""
     if options.by is None:
         return np.zeros(block.rows, np.uint64)
     return hash_values(block.by, _BY_SEED)
 
 
 def block_ids(block: Block, part: Part) -> pa.Array:
-    """The ids of a block's rows, as strings; unreadable rows have that of their place."""
+    """Return the ids of a block's rows as strings; unreadable rows are named by their position."""
     ids = part.row_ids(block)
     if ids.null_count:
         names = [

@@ -1,4 +1,4 @@
-"""Codes and vectors can only be compared with those of as many bits, or dimensions."""
+"""Find codes and vectors of a different width, which cannot be compared with the others."""
 
 import numpy as np
 import numpy.typing as npt
@@ -9,8 +9,8 @@ from twinset.schema import Bytes, Numbers, Places
 OF_ONE_WIDTH = ("codes", "vectors", "images")
 
 
-def settled(status: Bytes, counts: Numbers) -> tuple[int | None, Places, npt.NDArray[np.uint32]]:
-    """The width that most items have, of equally many the first; the items of another; and the widths of all.
+def find_width(status: Bytes, counts: Numbers) -> tuple[int | None, Places, npt.NDArray[np.uint32]]:
+    """Return the most frequent width (the first of ties), the items of another width, and the widths of all.
 
     Examples
     --------

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 def pairs_summary(
     run: LocalRun, tables: ResultTables, plan: RunPlan, pairs: int, candidates: Candidates, audit: AuditResult | None
 ) -> dict[str, Any]:
-    """The summary of a run that finds pairs."""
+    """Make the summary of a run that finds pairs."""
     return {
         **_counts(run, tables.corpus, tables.copies),
-        "named": _named(tables.corpus),
+        "named": _name_excluded(tables.corpus),
         "pairs": pairs,
         "candidates": candidates.count,
         "audit": audit_summary(audit, tables) if audit else None,
@@ -48,7 +48,7 @@ def dedup_summary(
     run: LocalRun, tables: ResultTables, plan: RunPlan, pairs: int, candidates: Candidates, audit: AuditResult | None,
     clusters: Clusters, index: dict[str, Any] | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """The summary of a run that removes documents."""
+    """Make the summary of a run that removes documents."""
     report = tables.corpus.report
     against = describe_sources(run.options.against)
     return {
@@ -63,7 +63,7 @@ def dedup_summary(
 
 
 def run_facts(run: LocalRun, plan: RunPlan) -> dict[str, Any]:
-    """Options, plan, timings and version of a run."""
+    """Return options, plan, timings and version of a run."""
     run.timings["total"] = round(time.perf_counter() - run.started, 3)
     return {
         "options": run.options.to_dict(),
@@ -83,7 +83,7 @@ def run_facts(run: LocalRun, plan: RunPlan) -> dict[str, Any]:
 
 
 def describe_sources(sources: Sequence[object]) -> list[str | None]:
-    """Source arguments as they were given; None for what only the program that ran had: objects, and stdin."""
+    """Return the source arguments; None for objects in memory and stdin, which cannot be read again."""
     paths = [os.fsdecode(one) if isinstance(one, (str, bytes, os.PathLike)) else None for one in sources]
     return [None if path == "-" else path for path in paths]
 
@@ -106,7 +106,7 @@ def _counts(run: LocalRun, corpus: Corpus, copies: Copies) -> dict[str, Any]:
 
 
 def _dedup_counts(run: LocalRun, tables: ResultTables, clusters: Clusters) -> dict[str, Any]:
-    """Count documents by outcome, kept and removed ones first; no row may be lost."""
+    """Count documents by outcome; check that no row was lost."""
     counts = _counts(run, tables.corpus, tables.copies)
     kept, removed = int(np.count_nonzero(clusters.kept)), int(np.count_nonzero(clusters.removed))
     if kept + removed + counts["unreadable"] != counts["documents"]:
@@ -118,8 +118,8 @@ def _dedup_counts(run: LocalRun, tables: ResultTables, clusters: Clusters) -> di
     return {**first, **counts, "clusters": tables.clusters(clusters)}
 
 
-def _named(corpus: Corpus) -> dict[str, Any]:
-    """The first ids of documents that have no pairs because they are empty or could not be read."""
+def _name_excluded(corpus: Corpus) -> dict[str, Any]:
+    """Return the first ids of empty and of unreadable documents."""
     empty = np.flatnonzero(corpus.status[: corpus.own] == EMPTY)[: batch_sizes.NAMED].tolist()
     own = [(number, reason) for number, reason in corpus.report.unreadable if number < corpus.own]
     unreadable = own[: batch_sizes.NAMED]
@@ -134,20 +134,20 @@ def _ids(corpus: Corpus, numbers: list[int]) -> list[str]:
 
 
 def seal_summary(folder: Path, summary: dict[str, Any]) -> dict[str, Any]:
-    """The summary with the digests of the folder's tables, and one of itself without its timings."""
+    """Add the digests of the folder's tables, and one of the summary without its timings."""
     files = {path.name: sha256_of(path) for path in sorted(folder.glob("*.parquet"))}
     whole = {**summary, "files": files}
     return {**whole, "check": summary_check(whole)}
 
 
 def summary_check(summary: dict[str, Any]) -> str:
-    """The digest of a summary without its timings, which differ from run to run."""
-    told = {key: value for key, value in summary.items() if key not in ("timings", "check")}
-    return hashlib.sha256(json.dumps(told, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+    """Return the digest of a summary without its timings, which differ from run to run."""
+    checked = {key: value for key, value in summary.items() if key not in ("timings", "check")}
+    return hashlib.sha256(json.dumps(checked, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
 def sha256_of(path: Path) -> str:
-    """The digest of a file."""
+    """Return the digest of a file."""
     with open(path, "rb", buffering=0) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -166,5 +166,5 @@ def write_summary(path: Path, summary: dict[str, Any]) -> None:
 def _as_json(summary: dict[str, Any]) -> bytes:
     try:
         return (json.dumps(summary, indent=2, ensure_ascii=False) + "\n").encode()
-    except UnicodeEncodeError:  # the path of a source need not be valid text; escaped, it can be read back
+    except UnicodeEncodeError:  # the path of a source may not be valid UTF-8; escaped, it can be read back
         return (json.dumps(summary, indent=2, ensure_ascii=True) + "\n").encode()

@@ -1,13 +1,10 @@
-"""Result tables as files.
-
-Parquet, CSV or JSON lines by the file's ending, the same bytes for any portioning of the rows.
-"""
+"""Write result tables: Parquet, CSV or JSON lines by the file's ending, the same bytes however rows are batched."""
 
 import os
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import orjson
 import pyarrow as pa
@@ -21,26 +18,35 @@ from twinset.system.scratch import cannot_write
 
 
 def check_ending(path: Path) -> None:
-    """Refuse a file whose ending does not say how to write it."""
+    """Refuse a file whose ending is not that of a known format."""
     check_output_name(str(path))
 
 
 class TableFile:
-    """A file being written, whole row groups at a time; `with` closes it, flushed to the disk and read back."""
+    """Writes whole row groups to a file; leaving the `with` block flushes it to the disk and reads it back.
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        check_ending(path)
+    With `group_rows`, the file is Parquet whatever its ending, with row groups of that size and page checksums.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema, group_rows: int | None = None) -> None:
+        if group_rows is None:
+            check_ending(path)
         self.path, self.schema, self.rows = path, schema, 0
+        self._format = path.suffix if group_rows is None else ".parquet"
+        self._group_rows = group_rows or batch_sizes.ROW_GROUP
         self._groups = 0
         self._waiting: list[pa.Table] = []
         self._waiting_rows = 0
         try:
             self._file = open(path, "wb")  # noqa: SIM115 - closed by close()
             self._writer: Any = None
-            if path.suffix == ".parquet":
-                # Most values are there once or twice: dictionaries would take twice the time and more room.
-                self._writer = pq.ParquetWriter(self._file, schema, compression="snappy", use_dictionary=False)
-            elif path.suffix == ".csv":
+            if self._format == ".parquet":
+                # Few values repeat: dictionaries would take twice the time and more space.
+                self._writer = pq.ParquetWriter(
+                    self._file, schema, compression="snappy", use_dictionary=False,
+                    write_page_checksum=group_rows is not None,
+                )  # fmt: skip
+            elif self._format == ".csv":
                 self._writer = pa.csv.CSVWriter(self._file, schema)
         except OSError as error:
             raise cannot_write(path, error) from error
@@ -50,40 +56,51 @@ class TableFile:
         self.rows += table.num_rows
         self._waiting.append(table)
         self._waiting_rows += table.num_rows
-        while self._waiting_rows >= batch_sizes.ROW_GROUP:
+        step = self._group_rows
+        if self._waiting_rows >= step:
             joined = pa.concat_tables(self._waiting)
-            self._put(joined.slice(0, batch_sizes.ROW_GROUP))
-            self._waiting = [joined.slice(batch_sizes.ROW_GROUP)]
-            self._waiting_rows -= batch_sizes.ROW_GROUP
+            whole = joined.num_rows // step * step
+            for start in range(0, whole, step):
+                self._write_group(joined.slice(start, step))
+            self._waiting, self._waiting_rows = [joined.slice(whole)], joined.num_rows - whole
 
-    def _put(self, table: pa.Table) -> None:
+    @property
+    def final_metadata(self) -> dict[bytes, bytes]:
+        """Parquet metadata that are known once all rows are written."""
+        return {}
+
+    def _write_group(self, table: pa.Table) -> None:
         self._groups += 1
         try:
             if self._writer is None:
                 for row in table.to_pylist():
                     self._file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
             else:
-                self._writer.write_table(table, batch_sizes.ROW_GROUP)
+                self._writer.write_table(table.combine_chunks(), self._group_rows)
         except OSError as error:
             raise cannot_write(self.path, error) from error
 
     def close(self) -> None:
-        """Write what is left and make it last."""
-        if self._waiting_rows:
-            self._put(pa.concat_tables(self._waiting).combine_chunks())
-            self._waiting, self._waiting_rows = [], 0
+        """Write the remaining rows, flush them to the disk and read the file back."""
         try:
+            if self._waiting_rows:
+                self._write_group(pa.concat_tables(self._waiting))
+            if self.final_metadata:
+                self._writer.add_key_value_metadata(self.final_metadata)
             if self._writer is not None:
                 self._writer.close()
             self._file.flush()
             os.fsync(self._file.fileno())
             self._file.close()
-        except OSError as error:
-            raise cannot_write(self.path, error) from error
-        if self.path.suffix == ".parquet":
+        except BaseException as error:
+            self._abandon()
+            if isinstance(error, OSError):
+                raise cannot_write(self.path, error) from error
+            raise
+        if self._format == ".parquet":
             check_written(self.path, self.schema, self.rows, self._groups)
 
-    def __enter__(self) -> "TableFile":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -91,10 +108,15 @@ class TableFile:
     ) -> None:
         if kind is None:
             self.close()
-            return
-        # Both may find the disk full once more, and a writer that is left open would say so when it is collected.
-        with suppress(OSError, ValueError):
-            if self._writer is not None:
+        else:
+            self._abandon()
+
+    def _abandon(self) -> None:
+        """Close an unfinished file: an open writer would report the full disk again when it is collected."""
+        if isinstance(self._writer, pq.ParquetWriter):
+            self._writer.is_open = False
+        elif self._writer is not None:
+            with suppress(OSError, ValueError):
                 self._writer.close()
         with suppress(OSError):
             self._file.close()

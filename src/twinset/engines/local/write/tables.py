@@ -1,4 +1,4 @@
-"""Tables of a result: document numbers become ids and scores."""
+"""Write the tables of a result: ids and scores for document numbers."""
 
 from __future__ import annotations
 
@@ -45,34 +45,31 @@ if TYPE_CHECKING:
 
 
 class Scoring(Protocol):
-    """What scores pairs of documents: a join of a run, or of sketches."""
+    """Scores pairs of documents: a join of a run, or of sketches."""
 
     @property
     def measure(self) -> str:
         """The name of the measure."""
 
     def scores(self, left: Numbers, right: Numbers, code: Numbers) -> Scores:
-        """The scores of pairs of documents; the code is SAME where they have the same content."""
+        """Return the scores of pairs of documents; the code is SAME for identical contents."""
 
 
 class ResultTables:
-    """Names documents and scores pairs for the tables of a result.
-
-    `earlier` are the documents of an index that others are removed because of.
-    """
+    """Makes the tables of a result; `earlier` are matches in an index, because of which documents are removed."""
 
     def __init__(self, corpus: Corpus, copies: Copies, scoring: Scoring, earlier: IndexMatches | None = None) -> None:
         self.corpus, self.copies, self.earlier = corpus, copies, earlier
         self._scores, self.measure = scoring.scores, scoring.measure
 
     def pairs(self, rows: Rows) -> pa.Table:
-        """The table of some pairs."""
+        """Make the table of some pairs."""
         left, right = np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1])
         ids = {"left": self.corpus.take_ids(left), "right": self.corpus.take_ids(right)}
         return pa.table({**ids, **self._scores(left, right, rows[:, 2])}, schema=pairs_schema(self.measure))
 
     def write_pairs(self, path: Path, portions: Any) -> int:
-        """Write pairs as they come; returns how many."""
+        """Write pairs; return their number."""
         with TableFile(path, pairs_schema(self.measure)) as file:
             for rows in portions:
                 for start in range(0, len(rows), batch_sizes.TABLE_ROWS):
@@ -80,19 +77,19 @@ class ResultTables:
         return file.rows
 
     def reasons(self, clusters: Clusters, numbers: Numbers) -> tuple[pa.Array, Scores]:
-        """For removed documents: the id of the kept one, and the scores of the pair, the removed one left."""
+        """Return the id of the kept document for each removed one, and the scores of the pair, the removed one left."""
         scores = self._scores(numbers, clusters.kept_by[numbers], clusters.shared[numbers])
         if self.earlier is not None:
             scores = self.earlier.rescore(scores, self.copies.first[numbers])
         return self.kept_ids(clusters, numbers), scores
 
     def kept_ids(self, clusters: Clusters, numbers: Numbers) -> pa.Array:
-        """The ids of the documents that some were removed because of: kept ones, or earlier ones of an index."""
+        """Return the ids of the documents that replace some: kept ones, or documents of an index."""
         names = self.corpus.take_ids(clusters.kept_by[numbers])
         return names if self.earlier is None else self.earlier.rename(names, self.copies.first[numbers])
 
     def clusters(self, clusters: Clusters) -> int:
-        """How many clusters there are, those of earlier documents of an index among them."""
+        """Count the clusters, including those of documents of an index."""
         if self.earlier is not None:
             return self.earlier.clusters(clusters, self.copies)
         leading = np.zeros(self.corpus.documents, np.bool_)
@@ -100,7 +97,7 @@ class ResultTables:
         return int(np.count_nonzero(leading))
 
     def write_removed(self, path: Path, clusters: Clusters) -> None:
-        """One row for each removed document."""
+        """Write one row for each removed document."""
         removed = np.flatnonzero(clusters.removed).astype(np.uint32)
         schema = removed_schema(self.measure)
         with TableFile(path, schema) as file:
@@ -112,7 +109,7 @@ class ResultTables:
                 file.write(pa.table({**ids, **named}, schema=schema))
 
     def write_clusters(self, path: Path, clusters: Clusters) -> None:
-        """One row for each document that was read: its cluster is named after the kept document."""
+        """Write one row for each readable document; a cluster is named after its kept document."""
         members = np.flatnonzero(clusters.kept | clusters.removed).astype(np.uint32)
         with TableFile(path, CLUSTERS) as file:
             for start in range(0, len(members), batch_sizes.TABLE_ROWS):
@@ -121,7 +118,7 @@ class ResultTables:
                 file.write(pa.table([*names, pa.array(clusters.kept[numbers])], schema=CLUSTERS))
 
     def write_documents(self, path: Path) -> None:
-        """One row for each document, by its number: where it stands and what became of it."""
+        """Write one row for each document by number: its position and status."""
         corpus = self.corpus
         with TableFile(path, DOCUMENTS) as file:
             for span in corpus.spans:
@@ -138,22 +135,21 @@ class ResultTables:
                 file.write(pa.table([corpus.take_ids(numbers), *map(pa.array, columns)], schema=DOCUMENTS))
 
     def write_left_out(self, folder: Path, unreadable: list[tuple[int, str]]) -> None:
-        """Name the empty documents and the unreadable rows of the sources."""
+        """Write the empty documents and the unreadable rows of the sources."""
         own = np.arange(self.corpus.documents) < self.corpus.own
         empty = np.flatnonzero((self.corpus.status == EMPTY) & own).astype(np.uint32)
         with TableFile(folder / "empty.parquet", EMPTY_SCHEMA) as file:
             for start in range(0, len(empty), batch_sizes.TABLE_ROWS):
-                some = empty[start : start + batch_sizes.TABLE_ROWS]
-                file.write(pa.table([self.corpus.take_ids(some)], schema=EMPTY_SCHEMA))
-        mine = [(number, reason) for number, reason in unreadable if number < self.corpus.own]
+                numbers = empty[start : start + batch_sizes.TABLE_ROWS]
+                file.write(pa.table([self.corpus.take_ids(numbers)], schema=EMPTY_SCHEMA))
+        own_rows = [(number, reason) for number, reason in unreadable if number < self.corpus.own]
         with TableFile(folder / "unreadable.parquet", UNREADABLE_SCHEMA) as file:
-            names = self.corpus.take_ids(np.array([number for number, _ in mine], np.uint32))
-            file.write(
-                pa.table([names, pa.array([reason for _, reason in mine], pa.string())], schema=UNREADABLE_SCHEMA)
-            )
+            names = self.corpus.take_ids(np.array([number for number, _ in own_rows], np.uint32))
+            reasons = pa.array([reason for _, reason in own_rows], pa.string())
+            file.write(pa.table([names, reasons], schema=UNREADABLE_SCHEMA))
 
     def flags(self, clusters: Clusters, span: Span) -> pa.Table:
-        """The columns of --flag for a block of rows."""
+        """Make the columns of --flag for a block of rows."""
         numbers = np.arange(span.first, span.first + span.rows, dtype=np.uint32)
         read = self.corpus.status[numbers] != UNREADABLE
         removed = clusters.removed[numbers]
@@ -169,17 +165,10 @@ class ResultTables:
 
 
 def write_kept(
-    tables: ResultTables,
-    clusters: Clusters,
-    out: Path,
-    threads: Threads,
-    progress: Progress,
-    *,
-    own_parts: int,
-    flag: bool,
-    copy: bool,
-) -> None:
-    """Write the kept rows of the first `own_parts` parts, those of the sources, in each part's own format."""
+    tables: ResultTables, clusters: Clusters, out: Path, threads: Threads, progress: Progress, *, own_parts: int,
+    flag: bool, copy: bool,
+) -> None:  # fmt: skip
+    """Write the kept rows of the first `own_parts` parts, those of the sources, each in its format."""
     corpus = tables.corpus
     mask: npt.NDArray[np.bool_] = clusters.kept | clusters.removed if flag else clusters.kept
     progress.stage("writing", corpus.own, "documents")
@@ -192,7 +181,7 @@ def write_kept(
                 return block, tables.flags(clusters, span) if flag else None
 
             for span, (block, flags) in corpus.read(threads, ready, whole=True, parts=range(number, number + 1)):
-                writer.write(block, mask[span.first : span.first + span.rows], flags)
+                writer.write(block, mask[span.documents], flags)
                 progress.advance(span.rows)
             writer.close()
         except OSError as error:
@@ -204,7 +193,7 @@ def write_kept(
 
 
 def write_sources(corpus: Corpus, path: Path, against: int, digests: list[Future[str] | None]) -> None:
-    """Name every source with its size and digest."""
+    """Write every source with its size and digest."""
     rows = [0] * len(corpus.parts)
     for span in corpus.spans:
         rows[span.part] += span.rows
@@ -224,26 +213,26 @@ def write_sources(corpus: Corpus, path: Path, against: int, digests: list[Future
         file.write(pa.Table.from_pylist(listed, schema=SOURCES))
 
 
-def check_place(place: Path | None, force: bool) -> None:
-    """Refuse to write a result where something else is."""
-    if place is None:
+def check_output(
+    output: Path | None, force: bool, marker: str = "summary.json", kind: str = "a result of an earlier run"
+) -> None:
+    """Refuse to write a folder over something else; `marker` is a file of every folder that may be replaced."""
+    if output is None:
         return
-    if place.exists() and not force:
-        raise OutputError(f"{place} exists; choose another output, or replace it with --force")
-    if place.exists() and not place.is_dir():
-        raise OutputError(f"{place} is a file, and the output is a folder; choose another output")
-    if place.exists() and any(place.iterdir()) and not (place / "summary.json").is_file():
-        raise OutputError(
-            f"{place} is not a result of an earlier run, so --force does not replace it; choose another output"
-        )
+    if output.exists() and not force:
+        raise OutputError(f"{output} exists; choose another output, or replace it with --force")
+    if output.exists() and not output.is_dir():
+        raise OutputError(f"{output} is a file, and the output is a folder; choose another output")
+    if output.exists() and any(output.iterdir()) and not (output / marker).is_file():
+        raise OutputError(f"{output} is not {kind}, so --force does not replace it; choose another output")
 
 
-def put_in_place(made: Path, place: Path, aside: Path) -> None:
-    """Move what was made to its place; what was there before goes aside first."""
+def move_to_output(draft: Path, output: Path, aside: Path) -> None:
+    """Move a draft to the output path; an existing output is moved aside first."""
     try:
-        if place.exists():
-            shutil.rmtree(aside, ignore_errors=True)  # a run that was killed here left it
-            os.replace(place, aside)
-        move_durably(made, place)
+        if output.exists():
+            shutil.rmtree(aside, ignore_errors=True)  # left by a killed run
+            os.replace(output, aside)
+        move_durably(draft, output)
     except OSError as error:
-        raise cannot_write(place, error) from error
+        raise cannot_write(output, error) from error
