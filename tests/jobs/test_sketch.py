@@ -123,7 +123,7 @@ def test_sets_groups_and_records(tmp_path: Path, sketch: str) -> None:
 
 
 def test_kinds_that_are_no_sets_are_refused() -> None:
-    with pytest.raises(OptionError, match="no option 'vectors'"):
+    with pytest.raises(OptionError, match="unknown option 'vectors'"):
         twinset.sketch([[1.0]], vectors=True)
 
 

@@ -52,7 +52,7 @@ def news(call: Call, corpus: Path) -> str:
         ("add news.twinset corpus.jsonl --text body", "there is no column 'body'"),
         ("add news.twinset corpus.jsonl --by id", "--by"),
         ("add news.twinset corpus.jsonl --timeout soon", "--timeout is 'soon'; allowed: a whole number"),
-        ("add news.twinset - -", "stdin (-) can be read once only"),
+        ("add news.twinset - -", "stdin (-) can be read only once"),
         ("query news.twinset", "sources, one --string TEXT or one --similar-to ID; given: none"),
         ("query news.twinset x --string y", "given: 1 source and --string"),
         ("query news.twinset --string x --string y", "given: --string, some twice"),

@@ -197,11 +197,11 @@ def test_compressed_files_that_are_damaged_are_refused(tmp_path: Path) -> None:
         directory = packed.start_dir
     data[begins : begins + 40] = b"\xff" * 40
     path.write_bytes(data)
-    with pytest.raises(StateError, match="no file of learned codes, or it is damaged"):
+    with pytest.raises(StateError, match="not a file of learned codes, or damaged"):
         load(path)
     data[directory + 8] |= 1  # encrypted
     path.write_bytes(data)
-    with pytest.raises(StateError, match="no file of learned codes, or it is damaged"):
+    with pytest.raises(StateError, match="not a file of learned codes, or damaged"):
         load(path)
 
 
