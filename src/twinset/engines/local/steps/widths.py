@@ -14,7 +14,7 @@ def find_width(status: Bytes, counts: Numbers) -> tuple[int | None, Places, npt.
 
     Examples
     --------
-    >>> width, odd, _ = settled(np.zeros(4, np.uint8), np.array([8, 8, 4, 8], np.uint32))
+    >>> width, odd, _ = find_width(np.zeros(4, np.uint8), np.array([8, 8, 4, 8], np.uint32))
     >>> width, odd.tolist()
     (8, [2])
     """
