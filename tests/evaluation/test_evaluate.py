@@ -112,7 +112,7 @@ def test_the_exact_join_as_truth_is_every_pair() -> None:
 
 
 def test_weak_bands_are_found_out() -> None:
-    with pytest.warns(PlanWarning, match="less than the recall"):
+    with pytest.warns(PlanWarning, match="less than the requested recall"):
         done = twinset.evaluate(
             families(60, 4), exact=True, threshold=0.6, n_bands=2, rows_per_band=6, shingle="word:1", seed=5
         )

@@ -162,7 +162,7 @@ def test_more_bands_times_rows_than_hashes_is_refused_with_the_numbers() -> None
 
 
 def test_a_recall_out_of_reach_is_a_warning_with_what_is_reached() -> None:
-    with pytest.warns(PlanWarning, match=r"probability 0\.39\d\d, less than the recall of 0\.99"):
+    with pytest.warns(PlanWarning, match=r"probability 0\.39\d\d, less than the requested recall of 0\.99"):
         made = twinset.plan(n_hashes=128, n_bands=9, rows_per_band=13)
     assert made.reached == pytest.approx(0.399, abs=0.001)
     with pytest.warns(PlanWarning):

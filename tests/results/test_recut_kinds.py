@@ -216,7 +216,7 @@ def test_a_floor_of_distances_changes_the_pairs_and_no_cluster() -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"codes": "c", "floor": 2}, r"floor is 2, below the distance, 3.*from the distance on"),
+    ({"codes": "c", "floor": 2}, r"floor is 2, below the distance, 3.*the distance or more"),
     ({"codes": "c", "floor": 4.5}, r"floor is 4.5; codes differ in a whole number of bits"),
     ({"codes": "c", "floor": float("nan")}, r"floor is nan; allowed:"),
     ({"codes": "c", "floor": -1}, r"floor is -1; allowed:"),
