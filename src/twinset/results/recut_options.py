@@ -56,8 +56,8 @@ def _refuse_other_limit(recorded: StoredResult, requested: RecutOptions) -> None
         )
     if not before.by_distance and requested.distance is not None:
         raise OptionError(
-            f"distance is {requested.distance:g}, and the pairs of {_name(recorded)} have a similarity, not a distance; "
-            f"give --threshold, from {before.least:g} to 1"
+            f"distance is {requested.distance:g}, and the pairs of {_name(recorded)} have a similarity, not a "
+            f"distance; give --threshold, from {before.least:g} to 1"
         )
 
 
