@@ -32,6 +32,9 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
     """The options of `twinset.find_pairs` and ``twinset pairs``."""
 
     title: ClassVar[str] = "Pairs"
+    # What only dedup has options for.
+    keep_rules: ClassVar[tuple[tuple[str, str | None], ...]] = ()
+    flag: ClassVar[bool] = False
 
     exact: bool = option(
         False,
@@ -96,6 +99,11 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
     """The options of `twinset.dedup` and ``twinset dedup``."""
 
     title: ClassVar[str] = "Clusters"
+    # What only pairs has options for.
+    exact: ClassVar[bool] = False
+    identical: ClassVar[str] = "link"
+    top: ClassVar[int | None] = None
+    top_limit: ClassVar[float | None] = None
 
     floor: float | None = option(
         None,

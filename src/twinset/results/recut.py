@@ -128,7 +128,7 @@ class Recut:
         repeated = self.earlier.ids.filter(pc.is_in(self.earlier.ids, value_set=kept))
         if len(repeated):
             raise DuplicateIdError(
-                f"the id {repeated[0].as_py()!r} stands for a document that would be kept and for another one of the "
+                f"the id {repeated[0].as_py()!r} belongs to a document that would be kept and to another one of the "
                 f"index {self.options.index}; run dedup again with ids that differ"
             )
 

@@ -52,12 +52,12 @@ def _refuse_other_limit(recorded: StoredResult, requested: RecutOptions) -> None
     if before.by_distance and requested.threshold is not None:
         raise OptionError(
             f"threshold is {requested.threshold:g}, and {_name(recorded)} is one of {before.item_flag}, whose pairs "
-            f"have a distance, no similarity; give --distance, from 0 to {before.farthest:g}"
+            f"have a distance, not a similarity; give --distance, from 0 to {before.farthest:g}"
         )
     if not before.by_distance and requested.distance is not None:
         raise OptionError(
-            f"distance is {requested.distance:g}, and the pairs of {_name(recorded)} have a similarity, no distance; "
-            f"give --threshold, from {before.least:g} to 1"
+            f"distance is {requested.distance:g}, and the pairs of {_name(recorded)} have a similarity, not a "
+            f"distance; give --threshold, from {before.least:g} to 1"
         )
 
 

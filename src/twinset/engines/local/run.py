@@ -31,7 +31,6 @@ from twinset.engines.local.threads import Threads
 from twinset.engines.local.write import result
 from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import OptionError
-from twinset.options import DedupOptions, PairsOptions
 from twinset.plan import Plan
 from twinset.plan.choose import outline_plan, plan_for
 from twinset.schema import HASH_SCHEME
@@ -92,11 +91,10 @@ class LocalRun(Run):
         refuse_to_replace(self.output, self.parts)
         refuse_to_bury(self.output, own_files)
         tell_unexpected(self.skipped, self.parts, self.progress)
-        rules = options.keep_rules if isinstance(options, DedupOptions) else ()
-        columns = frozenset(column for _, column in rules if column is not None)
+        columns = frozenset(column for _, column in options.keep_rules if column is not None)
         for part in self.found.parts:
             part.wanted = columns
-            if isinstance(options, DedupOptions) and options.flag:
+            if options.flag:
                 part.check_flag()
         folder = Path(f"{self.output}{STATE_ENDING}") if self.output else scratch / "state"
         spill = Path(options.scratch) if options.scratch else None
@@ -159,7 +157,7 @@ class LocalRun(Run):
             reading = DocumentReader(
                 self.parts, self.against, self.options, self.sketching, self.budget, self.state, self.threads,
                 self.progress, batch_bytes=self.batch_bytes, whole=self.job.whole_rows,
-                by_length=isinstance(self.options, DedupOptions),  # documents.parquet has them
+                by_length=self.job.whole_rows,  # documents.parquet has them
             )  # fmt: skip
             corpus = reading.corpus()
             self.budget = self.budget.beside(corpus.documents)
@@ -174,8 +172,8 @@ class LocalRun(Run):
 
     def _refuse_many_identical(self, identical: int) -> None:
         """Refuse too many pairs of identical documents, unless `--identical link` avoids them."""
-        listed = isinstance(self.options, PairsOptions) and self.options.identical == "all"
-        if self.options.item_kind == "vectors" and isinstance(self.options, PairsOptions) and self.options.top:
+        listed = self.options.identical == "all"
+        if self.options.item_kind == "vectors" and self.options.top:
             return  # only the nearest of each vector become pairs
         if listed:
             refuse_many_identical(identical, "documents")

@@ -9,7 +9,6 @@ from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.joins.base import SimilarityJoin, Work
 from twinset.engines.local.joins.sets import SetJoin
-from twinset.options import PairsOptions
 from twinset.plan import Plan
 
 
@@ -37,7 +36,7 @@ def join_for(
         from twinset.engines.local.joins.codes import CodeJoin
 
         return CodeJoin(corpus, copies, work, wanted)
-    if isinstance(options, PairsOptions) and options.top is not None:
+    if options.top is not None:
         from twinset.engines.local.joins.nearest_vectors import NearestVectorJoin
 
         return NearestVectorJoin(corpus, copies, work, wanted)

@@ -7,7 +7,6 @@ import numpy as np
 
 from twinset.engines.local.joins.in_memory import Sink
 from twinset.engines.local.joins.vectors import VectorJoin
-from twinset.options import PairsOptions
 from twinset.pairs.vectors import every_nearest
 from twinset.schema import Numbers
 
@@ -63,7 +62,7 @@ class LayoutJoin(VectorJoin):
 
     def _make_plan(self) -> LayoutPlan:  # type: ignore[override]
         options = self.options
-        self._top = (options.top if isinstance(options, PairsOptions) else None) or 1
+        self._top = options.top or 1
         return LayoutPlan(self._top, options.distance)
 
     def _join(self, sink: Sink) -> None:

@@ -24,7 +24,6 @@ from twinset.engines.local.joins.in_memory import distance_codes
 from twinset.engines.local.joins.vectors import VectorJoin, slices
 from twinset.engines.local.sort_pairs import Rows
 from twinset.errors import OptionError
-from twinset.options import PairsOptions
 from twinset.pairs.vectors import every_nearest, nearest
 from twinset.plan.vectors import VectorPlan, vector_plan
 from twinset.schema import Codes, Hashes, Numbers, Places, Vectors
@@ -98,7 +97,7 @@ class NearestVectorJoin(VectorJoin):
 
     def _make_plan(self) -> NearestPlan:  # type: ignore[override]
         options = self.options
-        if not isinstance(options, PairsOptions) or options.top is None:
+        if options.top is None:
             raise ValueError("only pairs with top search for the nearest")
         self.neighbours = NearestVectors(self, options.top, options.top_limit, options.identical == "link")
         return NearestPlan(options.top, self.neighbours.plan, options.top_limit)
@@ -152,7 +151,7 @@ class NearestVectors:
         dimensions = join.vectors.shape[1]
         settings = {"dimensions": dimensions, "measure": join.measure, "vectors": len(self.targets), "sides": 1}
         scores = np.sort(self.truth.scores[self.truth.present()])
-        exact = isinstance(join.options, PairsOptions) and join.options.exact
+        exact = join.options.exact
         missed = 1 - join.options.recall
         by_cosine = join.measure == "cosine"
         far = scores if by_cosine else scores[::-1]  # the farthest first

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from twinset.candidates import probing
 from twinset.engines.local.audit import sample
 from twinset.engines.local.joins.in_memory import InMemoryJoin, Sink, distance_codes
-from twinset.options import PairsOptions
 from twinset.pairs.vectors import AllWithAll, near, similar
 from twinset.plan.vectors import VectorPlan, vector_plan
 from twinset.schema import Bytes, Codes, Hashes, Numbers, Places, Scores, Vectors
@@ -77,7 +76,7 @@ class VectorJoin(InMemoryJoin):
         limit = self.limit
         if self.measure == "distance":  # strips too narrow for 64-bit floats would put all together
             limit = max(limit, _MIN_SHARE * float(np.sqrt(self.squares.max(initial=0.0))))
-        exact = isinstance(self.options, PairsOptions) and self.options.exact
+        exact = self.options.exact
         if exact or count**2 / 2 * (_PAIR + _PRODUCT * dimensions) < _SHORT_TIME:
             return vector_plan(self.limit, self.options.recall, method="exact", **settings)
         self._background = self.others()

@@ -23,7 +23,7 @@ from twinset.engines.local.steps.top_pairs import most_similar
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write.summary import dedup_summary, pairs_summary, seal_summary, write_summary
 from twinset.engines.local.write.tables import ResultTables, move_to_output, write_kept, write_sources
-from twinset.options import DedupOptions, PairsOptions
+from twinset.options import DedupOptions
 from twinset.system.scratch import Spool
 
 if TYPE_CHECKING:
@@ -79,10 +79,10 @@ def write_result(
 def _ordered_pairs(run: LocalRun, join: SimilarityJoin, pairs: Spool) -> Iterator[Rows]:
     """Yield pairs of documents in the order of the output."""
     options, corpus = run.options, join.corpus
-    top = options.top if isinstance(options, PairsOptions) else None
+    top = options.top
     if top is not None and options.item_kind == "vectors":  # the join has found the nearest of each document
         return _nearest_first(run, join, pairs)
-    link = isinstance(options, PairsOptions) and options.identical == "link"
+    link = options.identical == "link"
     all_pairs = document_pairs(run, corpus, join.copies, pairs, link)
     if top is None:
         return all_pairs
