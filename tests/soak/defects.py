@@ -94,34 +94,34 @@ RESULTS = [
 
 INTERVALS = [
     Defect(
-        "evaluation/recall_interval.py",
+        "pairs/audit/recall_interval.py",
         "tail = (1.0 - LEVEL) / 2.0",
         "tail = 1.0 - LEVEL",
-        "tests/evaluation/test_recall_interval.py -k scipy",
+        "tests/pairs/audit/test_recall_interval.py -k scipy",
     ),
     Defect(
-        "evaluation/recall_interval.py",
+        "pairs/audit/recall_interval.py",
         "return rest**3 * by_document",
         "return rest**2 * by_document",
-        "tests/evaluation/test_recall_interval.py -k scipy",
+        "tests/pairs/audit/test_recall_interval.py -k scipy",
     ),
     Defect(
-        "evaluation/recall_interval.py",
+        "pairs/audit/recall_interval.py",
         "    seen /= (_student",
         "    seen *= (_student",
-        "tests/evaluation/test_recall_interval.py -k scipy",
+        "tests/pairs/audit/test_recall_interval.py -k scipy",
     ),
     Defect(
-        "evaluation/recall_interval.py",
+        "pairs/audit/recall_interval.py",
         "pairs_of.sum(), 0.5)",
         "pairs_of.sum(), 0.9)",
-        "tests/evaluation/test_recall_interval.py -k scipy",
+        "tests/pairs/audit/test_recall_interval.py -k scipy",
     ),
     Defect(
-        "evaluation/recall_interval.py",
+        "pairs/audit/recall_interval.py",
         "_ENOUGH = 15.0",
         "_ENOUGH = 1.0",
-        "tests/evaluation/test_recall_interval.py -k scipy",
+        "tests/pairs/audit/test_recall_interval.py -k scipy",
     ),
     Defect(
         "evaluation/sweep.py",
@@ -197,13 +197,13 @@ PLANS = [
     ),
     Defect(
         "plan/bands.py",
-        "asked.recall / (1 - _loss(asked))",
-        "asked.recall * (1 - _loss(asked))",
+        "options.recall / (1 - _loss(options))",
+        "options.recall * (1 - _loss(options))",
         "tests/plan/test_bands.py",
     ),
     Defect(
         "plan/bands.py",
-        "return min(LEAST_LOSS, (1 - asked.recall) / 10)",
+        "return min(LEAST_LOSS, (1 - options.recall) / 10)",
         "return LEAST_LOSS",
         "tests/plan/test_bands.py",
     ),
@@ -336,20 +336,26 @@ KERNELS = [
     ),
     Defect(
         "candidates/banding_kernels.py",
-        "i += 1  # j stays",
-        "i, j = i + 1, end  # j stays",
+        "other = np.int64(before[other - 1])",
+        "other = 0",
         "tests/candidates/test_banding.py",
     ),
     Defect(
         "candidates/banding_kernels.py",
-        " == digests[i, 0] and digests[other - 1, 1] == digests[i, 1]:",
-        " == digests[i, 0]:",
+        " == digests[position, 0]\n                    and digests[a, 1] == digests[position, 1]\n",
+        " == digests[position, 0]\n",
         "tests/candidates/test_banding.py",
     ),
     Defect(
         "candidates/banding_kernels.py",
-        "sketches[left]) >= least\n",
-        "sketches[left]) > least\n",
+        "right_sketches[b]) >= least\n",
+        "right_sketches[b]) > least\n",
+        "tests/candidates/test_banding.py",
+    ),
+    Defect(
+        "candidates/banding_kernels.py",
+        "state[0], state[1], state[2] = part, right, other\n",
+        "state[0], state[1], state[2] = part, right, np.int64(before[other - 1])\n",
         "tests/candidates/test_banding.py",
     ),
     Defect(
@@ -421,8 +427,8 @@ KERNELS = [
     ),
     Defect(
         "pairs/vectors_kernels.py",
-        "        if found <= radius:",
-        "        if found < radius:",
+        "        if score <= radius:",
+        "        if score < radius:",
         "tests/pairs/test_vectors.py",
     ),
     Defect(
@@ -514,8 +520,8 @@ READING = [
     ),
     Defect(
         "documents/normalize.py",
-        "unsettled = found >= _NFC",
-        "unsettled = found == _NFC",
+        "unsettled = needs >= _NFC",
+        "unsettled = needs == _NFC",
         "tests/documents/test_normalize.py",
     ),
     Defect("documents/compressed.py", "and len(name) > len(ending)", "", "tests/documents/test_finding.py"),
@@ -543,8 +549,8 @@ WORDS = [
     Defect("options/checks.py", "(1024 if found[3] else 1000) **", "(1000 if found[3] else 1024) **", "tests/options"),
     Defect("options/checks.py", "not 1 <= int(found[2]) <= 10000", "not 0 <= int(found[2]) <= 10000", "tests/options"),
     Defect(
-        "options/checks.py",
-        'if rules and rules[-1][0] == "first":',
+        "options/keep_rules.py",
+        "if rules and KEEP_RULES[rules[-1][0]].final:",
         "if False:",
         "tests/options tests/clusters/test_keep.py",
     ),
@@ -576,20 +582,20 @@ WORDS = [
 INDEX = [
     Defect(
         "index/query.py",
-        "order = order[rank < ask.k]",
-        "order = order[rank <= ask.k]",
+        "order = order[rank < limits.k]",
+        "order = order[rank <= limits.k]",
         "tests/index/kinds/test_text_queries.py -k sqlite",
     ),
     Defect(
         "index/query.py",
-        "near = first[order] >= ask.threshold if falling",
-        "near = first[order] > ask.threshold if falling",
+        "inside = first[order] >= limits.threshold if descending",
+        "inside = first[order] > limits.threshold if descending",
         f"{_SIZES}::test_the_threshold_is_inclusive_from_end_to_end",
     ),
     Defect(
         "index/query.py",
-        "if high == len(rows) or sum(map(len, held)) >= most:",
-        "if sum(map(len, held)) >= most:",
+        "if high == len(rows) or sum(map(len, parts)) >= most:",
+        "if sum(map(len, parts)) >= most:",
         "tests/index/kinds/test_text_queries.py -k sqlite",
     ),
     Defect(
