@@ -30,7 +30,7 @@ def dedup(run: Run, index: IndexBeside | None = None) -> Output:
     candidates = run.candidates(join)
     pairs = run.verify(join, candidates)
     audit = run.audit(join, pairs, candidates)
-    matches = index.match(corpus, unique) if index else None
+    matches = index.find_matches(corpus, unique) if index else None
     clusters = run.cluster(join, pairs, matches)
     tables = run.tables(join, matches)
     if index:

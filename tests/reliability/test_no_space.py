@@ -63,7 +63,7 @@ def test_what_stays_is_named(tmp_path: Path) -> None:
     rows = [{**row, "more": "x" * 50_000} for row in documents(40)]
     source, out = write_lines(tmp_path / "in.jsonl", rows), tmp_path / "out"
     line = twinset("dedup", source, "-o", out, preexec_fn=at_most(300_000)).refused("no space left")
-    assert line.endswith(f"; {out}{STATE} stays, and the same command again goes on from there")
+    assert line.endswith(f"; {out}{STATE} stays: run the same command again to resume")
     assert Path(f"{out}{STATE}").is_dir()
     assert twinset("dedup", source, "-o", out).code == 0
     assert not Path(f"{out}{STATE}").exists()

@@ -89,7 +89,7 @@ def test_a_killed_dedup_goes_on_from_each_stage(tmp_path: Path, dedup: Undisturb
     def check(at: int, finished: int) -> None:
         again = killed_then_run_again(dedup, tmp_path / str(at), "result", at)
         assert again.summary["timings"]["resumed"] == sorted(STAGES[:finished])
-        assert ("going on from an earlier run" in again.err) == (finished > 0)
+        assert ("resuming an interrupted run" in again.err) == (finished > 0)
 
     at_once([lambda at=at, finished=finished: check(at, finished) for at, finished in points])
 

@@ -238,7 +238,7 @@ def test_limits_that_say_nothing_of_a_kind(made: Any) -> None:
     codes, vectors = (twinset.open_result(made(name).out) for name in ("codes", "vectors by cosine"))
     with pytest.raises(twinset.OptionError, match=r"a distance, not a similarity; give --distance, from 0 to 8"):
         codes.rethreshold(0.9)
-    with pytest.raises(twinset.OptionError, match=r"a similarity, no distance; give --threshold, from 0.7 to 1"):
+    with pytest.raises(twinset.OptionError, match=r"a similarity, not a distance; give --threshold, from 0.7 to 1"):
         vectors.rethreshold(distance=3)
     with pytest.raises(twinset.OptionError, match=r"distance is 9, and pairs beyond 8, the floor of .*--floor 9"):
         codes.rethreshold(distance=9)

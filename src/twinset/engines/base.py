@@ -137,7 +137,7 @@ class Engine(Protocol):
 class IndexBeside(Protocol):
     """An index used by a run: documents are compared with it, and kept ones are added to it."""
 
-    def match(self, corpus: Corpus, unique: Unique) -> Matches:
+    def find_matches(self, corpus: Corpus, unique: Unique) -> Matches:
         """Lock the index and find its most similar document for each distinct content."""
 
     def add(self, tables: Tables, clusters: Clusters) -> None:

@@ -133,7 +133,7 @@ class IndexedDedup:
             self._held_writer = self._stack.enter_context(self.index._writer(timeout, "dedup"))
         return self._held_writer
 
-    def match(self, corpus: Corpus, copies: Copies) -> IndexMatches:
+    def find_matches(self, corpus: Corpus, copies: Copies) -> IndexMatches:
         """Query the index with every distinct document."""
         since = time.perf_counter()
         writer = self.writer

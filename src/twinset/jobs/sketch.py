@@ -229,7 +229,7 @@ def _check_output(target: Path | None, options: SketchOptions, sources: tuple[ob
     for one in sources:
         exists = isinstance(one, (str, os.PathLike)) and os.path.exists(one)
         if exists and target.exists() and os.path.samefile(str(one), target):
-            raise OutputError(f"{target} would be replaced, and is read from; choose another output")
+            raise OutputError(f"{target} is a source and the output; choose another output")
 
 
 def _sketch_documents(
@@ -281,6 +281,6 @@ def _combine_sketches(
                 f"{flag} cannot change sketches that were made before; leave it out, or sketch the documents again"
             )
     budget = Budget.of(options.memory_bytes, options.thread_count, 1 << 20)
-    reporter.stage("putting together", sum(one.rows for one in opened), "sketches")
+    reporter.stage("joining files", sum(one.rows for one in opened), "sketches")
     maker = SketchMaker(scheme, options.merge, scratch, budget)
     return scheme, maker.write(read_sketches(opened), draft, reporter.advance)

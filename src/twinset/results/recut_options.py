@@ -21,7 +21,7 @@ def options_of(recorded: StoredResult, requested: RecutOptions) -> DedupOptions:
         if distance > before.farthest:
             raise OptionError(
                 f"distance is {distance:g}, and pairs beyond {before.farthest:g}, the floor of {name}, were not "
-                f"scored; allowed: 0 up to {before.farthest:g}: run dedup again with --floor {distance:g} for more"
+                f"scored; allowed: 0 up to {before.farthest:g}; run dedup again with --floor {distance:g} for more"
             )
         chosen = before.distance if requested.distance is None else requested.distance
         return dataclasses.replace(before, floor=before.farthest, distance=chosen, keep=keep, cluster=cluster)
@@ -29,7 +29,7 @@ def options_of(recorded: StoredResult, requested: RecutOptions) -> DedupOptions:
     if threshold < before.least:
         raise OptionError(
             f"threshold is {threshold:g}, and pairs below {before.least:g}, the floor of {name}, were not "
-            f"scored; allowed: {before.least:g} up to 1: run dedup again with --floor {threshold:g} for less"
+            f"scored; allowed: {before.least:g} up to 1; run dedup again with --floor {threshold:g} for less"
         )
     return dataclasses.replace(before, floor=before.least, threshold=threshold, keep=keep, cluster=cluster)
 

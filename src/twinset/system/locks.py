@@ -146,6 +146,6 @@ class WriterLock:
                 holder = os.pread(handle, _NAME, 0).decode("utf-8", "replace").partition("\n")[0].strip()
                 raise BusyError(
                     f"{self.name}: another writer holds the index ({holder or 'unknown'}); "
-                    f"waited {timeout:g} s: wait longer with --timeout, or end that one"
+                    f"waited {timeout:g} s: wait longer with --timeout, or stop the other writer"
                 )
             time.sleep(_PAUSE)

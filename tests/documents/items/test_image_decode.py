@@ -94,7 +94,7 @@ def test_numbers_of_no_known_range_are_stretched() -> None:
     grid = grid_of(encoded(Image.fromarray(values), "TIFF"))[:, :, 0]
     assert (grid[0, 0], grid[-1, -1]) == (0, 255)
     values[0, 0] = np.nan
-    with pytest.raises(RowError, match="no numbers"):
+    with pytest.raises(RowError, match="not numbers"):
         grid_of(encoded(Image.fromarray(values), "TIFF"))
 
 

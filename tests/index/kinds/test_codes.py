@@ -153,7 +153,7 @@ def test_what_has_no_meaning_is_refused(new_index: NewIndex) -> None:
         ({"shingle": "char:3"}, "shingle has no meaning for bit codes"),
         ({"store": "none"}, "store has no meaning for bit codes"),
         ({"threshold": 0.9}, "threshold has no meaning for bit codes"),
-        ({"vectors": "v"}, "--codes and --vectors each say"),
+        ({"vectors": "v"}, "--codes and --vectors each select"),
         ({"distance": 2.5}, "whole number of bits"),
         ({"bits": 12}, "multiple of 8"),
     ):

@@ -98,7 +98,7 @@ def test_killed_at_each_stage_and_run_again(tmp_path: Path, source: Path, whole:
     assert bytes_of(place.out) == whole.bytes
 
 
-STEPS = ["earlier", "_refuse_other_texts", "write_result", "sealed", "put_in_place", "commit"]
+STEPS = ["find_matches", "_refuse_other_texts", "write_result", "seal_summary", "move_to_output", "commit"]
 
 
 @pytest.mark.parametrize("moment", STEPS)

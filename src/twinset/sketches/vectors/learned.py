@@ -203,7 +203,7 @@ def load(path: str | os.PathLike[str]) -> LearnedCodes:
     except FileNotFoundError:
         raise StateError(f"{name}: there is no such file; give the file that was written by save") from None
     except _UNREADABLE as error:
-        raise StateError(f"{name}: this is no file of learned codes, or it is damaged; fit them again") from error
+        raise StateError(f"{name}: not a file of learned codes, or damaged; fit them again") from error
     return from_arrays(arrays, name)
 
 

@@ -138,8 +138,8 @@ class EstimateRun:
             name, *numbers = repeated
             one, two = (f"{self.sources[part].name}, row {row}" for part, row in map(self.corpus.locate, numbers))
             raise DuplicateIdError(
-                f"the id {name!r} appears twice: {one}, and {two} (counted from 0); make one sketch of what has "
-                "the same id with twinset sketch --merge"
+                f"the id {name!r} appears twice: {one}, and {two} (counted from 0); merge sketches of the "
+                "same id with twinset sketch --merge"
             )
 
     def _write(self, batch: SketchBatch, spools: dict[str, Spool]) -> None:
