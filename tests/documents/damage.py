@@ -1,4 +1,8 @@
-"""Change bytes of a file one at a time and read each version: `python -m tests.documents.damage FILE START STOP …`.
+"""Change bytes of a file one at a time and read each version.
+
+    python -m tests.documents.damage FILE few|all START STOP …
+
+`few` tries two values of a byte in turn, `all` each of four.
 
 It runs as a process of its own, since what is looked for is the end of the whole process. Prints one line for each
 version that was not read correctly and did not raise an error that names the file, and `done` at the end.
@@ -20,7 +24,7 @@ from twinset.errors import TwinsetError
 _MEMORY = 2**34  # a length from a damaged file must not be believed
 
 
-def main(path: Path, *ends: int) -> None:
+def main(path: Path, few: bool, *ends: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     expected = contents(path)
     data = path.read_bytes()
@@ -28,7 +32,8 @@ def main(path: Path, *ends: int) -> None:
     outcomes: dict[str, int] = {}
     spans = zip(ends[::2], ends[1::2], strict=True)
     for at in (at for start, stop in spans for at in range(start, stop)):
-        for value in sorted({data[at] ^ 1, data[at] ^ 128, 0, 22} - {data[at]}):
+        values = ({data[at] ^ 1, 22}, {data[at] ^ 128, 0})
+        for value in sorted((values[at % 2] if few else values[0] | values[1]) - {data[at]}):
             print(f"{at}={value}", end=" ", flush=True)  # the last words, should the process end here
             bad.write_bytes(data[:at] + bytes([value]) + data[at + 1 :])
             said = outcome(bad, expected)
@@ -77,4 +82,4 @@ def outcome(path: Path, expected: list[Any]) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))
+    main(Path(sys.argv[1]), sys.argv[2] == "few", *map(int, sys.argv[3:]))

@@ -29,8 +29,13 @@ TABLE = pa.table(
 )
 
 
-def sweep(path: Path, spans: list[tuple[int, int]]) -> None:
-    command = [sys.executable, "-m", "tests.documents.damage", str(path), *(str(at) for span in spans for at in span)]
+# Two values of each byte in every run, four in the long runs.
+few_or_all = pytest.mark.parametrize("values", ["few", pytest.param("all", marks=pytest.mark.soak)])
+
+
+def sweep(path: Path, values: str, spans: list[tuple[int, int]]) -> None:
+    ends = [str(at) for span in spans for at in span]
+    command = [sys.executable, "-m", "tests.documents.damage", str(path), values, *ends]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=500, check=False)
     lines = [line for line in ended.stdout.decode().split("\n") if not line.endswith("\r") and line.strip()]
     assert ended.returncode == 0, f"ended with {ended.returncode} at {lines[-1:]}: {ended.stderr[-300:]!r}"
@@ -55,12 +60,13 @@ def write_parquet(path: Path, writer: str) -> None:
 
 
 @pytest.mark.parametrize("writer", ["arrow", "arrow 2.0 zstd", "arrow page index", "polars", "duckdb", "fastparquet"])
-def test_a_parquet_footer(tmp_path: Path, writer: str) -> None:
+@few_or_all
+def test_a_parquet_footer(tmp_path: Path, writer: str, values: str) -> None:
     path = tmp_path / "in.parquet"
     write_parquet(path, writer)
     data = path.read_bytes()
     length = int.from_bytes(data[-8:-4], "little")
-    sweep(path, [(len(data) - 8 - length, len(data))])
+    sweep(path, values, [(len(data) - 8 - length, len(data))])
 
 
 def metadata_spans(data: bytes) -> list[tuple[int, int]]:
@@ -77,7 +83,8 @@ def metadata_spans(data: bytes) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("format", ["file", "stream"])
 @pytest.mark.parametrize("codec", [None, "zstd"])
-def test_the_metadata_of_an_arrow_file(tmp_path: Path, format: str, codec: str | None) -> None:
+@few_or_all
+def test_the_metadata_of_an_arrow_file(tmp_path: Path, format: str, codec: str | None, values: str) -> None:
     path = tmp_path / "in.arrow"
     table = TABLE.append_column("kind", pa.array(["x", "y"] * (ROWS // 2)).dictionary_encode())
     make = pa.ipc.new_file if format == "file" else pa.ipc.new_stream
@@ -88,7 +95,7 @@ def test_the_metadata_of_an_arrow_file(tmp_path: Path, format: str, codec: str |
         writer.write_table(table, max_chunksize=7)
     spans = metadata_spans(path.read_bytes())
     assert len(spans) > 3
-    sweep(path, spans)
+    sweep(path, values, spans)
 
 
 def test_a_name_in_an_arrow_file_that_is_not_utf_8(tmp_path: Path) -> None:
