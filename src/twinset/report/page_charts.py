@@ -176,7 +176,7 @@ def _base(along: str, upward: str) -> str:
     return (
         f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{TOP + _TALL}" y2="{TOP + _TALL}"/>'
         f'<text class="name" x="{LEFT + _INNER / 2}" y="{HEIGHT - 4}" text-anchor="middle">{along}</text>'
-        f'<text class="name" x="{LEFT}" y="{TOP - 12}" text-anchor="end">{upward}</text>'
+        f'<text class="name" x="4" y="{TOP - 12}">{upward}</text>'
     )
 
 
