@@ -20,8 +20,7 @@ from twinset.engines.base import Job
 from twinset.engines.local.run import LocalEngine, LocalRun
 from twinset.engines.local.steps.sketch import sketch_block
 from twinset.engines.progress import Progress, Silent
-from twinset.evaluation.sample import Sample, draw
-from twinset.evaluation.sample_pairs import near_pairs
+from twinset.evaluation.sample import Sample, draw, near_pairs
 from twinset.evaluation.shingle_length import Length, chance_by_length
 from twinset.options import PairsOptions
 from twinset.options.survey import SurveyOptions

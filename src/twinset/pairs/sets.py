@@ -141,7 +141,6 @@ def gathered(pieces: Sequence[tuple[Bytes, Places, Places]], room: Room) -> tupl
     return out[: offsets[-1]], offsets
 
 
-Shares = npt.NDArray[np.float64]
 
 
 def scores(shared: Numbers, left: Numbers, right: Numbers) -> tuple[Shares, Shares, Shares]:

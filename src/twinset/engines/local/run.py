@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from twinset.documents.own_files import STATE_ENDING, exclude_outputs, patterns_of_files
 from twinset.documents.parts import Part
 from twinset.documents.sources import Sources, open_sources
 from twinset.engines.base import Engine, IndexBeside, Job, Output, Run
+from twinset.engines.local.audit.result import AuditResult
 from twinset.engines.local.budget import Budget, batch_within, give_back
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus
@@ -35,9 +36,6 @@ from twinset.plan import Plan
 from twinset.plan.choose import outline_plan, plan_for
 from twinset.schema import HASH_SCHEME
 from twinset.system.scratch import Spool, cannot_write
-
-if TYPE_CHECKING:
-    from twinset.engines.local.audit.run import AuditResult
 
 MAX_IDENTICAL = 100_000_000
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from twinset.candidates import probing
 from twinset.engines.local.audit import sample
-from twinset.engines.local.audit.run import AuditResult
+from twinset.engines.local.audit.result import AuditResult
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.joins.base import Candidates
@@ -142,8 +142,7 @@ class NearestVectors:
     def _draw_sample(self) -> Places:
         join = self.join
         own = join.numbers[self.queries]
-        group_nearest = sample.drawn(join.corpus, own, min(_SAMPLE, len(own)), join.options.seed) if len(own) else own
-        return np.searchsorted(join.numbers, group_nearest)
+        return np.searchsorted(join.numbers, sample.drawn(join.corpus, own, min(_SAMPLE, len(own)), join.options.seed))
 
     def _make_plan(self) -> VectorPlan:
         """Plan tables that find the sample's neighbours with the wanted recall."""

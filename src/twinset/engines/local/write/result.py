@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from twinset.engines.base import IndexBeside, Output
-from twinset.engines.local.audit.report import write_missed
+from twinset.engines.local.audit.result import AuditResult, write_missed
 from twinset.engines.local.budget import give_back
 from twinset.engines.local.copies import Copies, expanded
 from twinset.engines.local.corpus import Corpus
@@ -27,7 +27,6 @@ from twinset.options import DedupOptions
 from twinset.system.scratch import Spool
 
 if TYPE_CHECKING:
-    from twinset.engines.local.audit.run import AuditResult
     from twinset.engines.local.run import LocalRun
     from twinset.engines.local.steps.cluster_beside_index import IndexMatches
 
