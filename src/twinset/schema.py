@@ -184,6 +184,9 @@ Hashes = npt.NDArray[np.uint64]
 Sketches = npt.NDArray[np.uint32]
 Numbers = npt.NDArray[np.uint32]
 """Document numbers, from 0 in the order of reading."""
+CandidatePairs = npt.NDArray[np.uint32]
+"""(n, 2): two numbers, the smaller first."""
+Flags = npt.NDArray[np.bool_]
 Shares = npt.NDArray[np.float64]
 Scores = dict[str, npt.NDArray[Any]]
 """Scores of pairs by column name; see `SCORES`."""

@@ -30,13 +30,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from twinset.candidates import prefix_kernels as kernels
-from twinset.schema import Bytes, Hashes, Numbers, Places
+from twinset.schema import Bytes, CandidatePairs, Flags, Hashes, Numbers, Places
+from twinset.system.arrays import offsets_of
 
-CandidatePairs = npt.NDArray[np.uint32]
-"""(n, 2): document numbers, the smaller first."""
 
 _MOST_PLACES = 1 << 25
 _HIGH_PLACES = 1 << 20
@@ -74,7 +72,7 @@ class Prefixes:
     sizes: Numbers
     alone: Numbers
     salts: Hashes
-    crowded: npt.NDArray[np.bool_]
+    crowded: Flags
     offsets: Places
     keys: Hashes
     bit_offsets: Places
@@ -127,14 +125,7 @@ def bitmaps(hashes: Hashes, starts: Places, sizes: Numbers, threshold: float) ->
     return bits
 
 
-def offsets_of(counts: npt.NDArray[np.integer]) -> Places:
-    """Offsets of consecutive runs of these lengths, and the end of the last."""
-    offsets = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    return offsets
-
-
-def crowded(sizes: Numbers, theirs: Numbers, work: Hashes, threshold: float) -> npt.NDArray[np.bool_]:
+def crowded(sizes: Numbers, theirs: Numbers, work: Hashes, threshold: float) -> Flags:
     """Whether checking the bitmaps of all sets of a fitting size costs a document less than its lists.
 
     sizes and work of the probing documents, in any order; theirs: sizes of all others, ascending. Both are of the whole
@@ -143,7 +134,7 @@ def crowded(sizes: Numbers, theirs: Numbers, work: Hashes, threshold: float) -> 
     least, most = sizes * (threshold * kernels.SLACK), sizes / (threshold * kernels.SLACK)
     partners = np.searchsorted(theirs, most, side="right") - np.searchsorted(theirs, least, side="left")
     cost = partners * (1.0 + bitmap_words(sizes, threshold) / 16)
-    found: npt.NDArray[np.bool_] = work.astype(np.float64) > cost
+    found: Flags = work.astype(np.float64) > cost
     return found
 
 

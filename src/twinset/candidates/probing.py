@@ -14,14 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from twinset.candidates import probing_kernels as kernels
 from twinset.compiled import vector_kernels
-from twinset.schema import Codes, Hashes, Moves, Numbers
+from twinset.schema import CandidatePairs, Codes, Hashes, Moves, Numbers
 
-CandidatePairs = npt.NDArray[np.uint32]
-"""(n, 2): vectors by number; within a collection the smaller first."""
 
 _LEAST_ROOM = 1 << 16
 

@@ -5,9 +5,8 @@ import math
 import numpy as np
 
 from twinset.compiled import inlined, kernel
-from twinset.compiled.bytes_kernels import U, fmix64
+from twinset.compiled.bytes_kernels import U, WEYL, fmix64
 
-WEYL = U(0x9E3779B97F4A7C15)
 
 
 @kernel("void(uint64, uint64, float32[::1])")

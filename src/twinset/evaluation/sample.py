@@ -24,7 +24,7 @@ from twinset.errors import SourceError
 from twinset.options import ShingleOptions
 from twinset.pairs.sets import Sets
 from twinset.plan import Plan
-from twinset.schema import Hashes, Numbers, Places, Shingles
+from twinset.schema import Flags, Hashes, Numbers, Places, Shingles
 from twinset.system.arrays import pair_words
 
 PIECE = 2**20
@@ -33,7 +33,6 @@ MOST_SHINGLES = 16_000_000
 MOST_MEETINGS = 20_000_000
 """Maximum number of pairs to compare; a sample with more is cut down."""
 
-Flags = npt.NDArray[np.bool_]
 Shares = npt.NDArray[np.float64]
 
 _SMALLEST = Plan(1.0, 0.5, 8, 1, 8, 8)  # used without bands: only contents are distinguished

@@ -33,6 +33,7 @@ from twinset.schema import Numbers
 BACKGROUND = 400  # contents whose pairs are all compared, to count the many dissimilar ones
 _MOST_STEPS = 200_000_000
 _BINS = 200
+_UNREPORTED = ("threshold", "rate", "sketching", "threads")
 
 Floats = npt.NDArray[np.float64]
 
@@ -116,19 +117,9 @@ class Survey:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the survey as plain values, ready for JSON."""
-        return {
-            "documents": self.documents,
-            "sampled": self.sampled,
-            "contents": self.contents,
-            "compared": self.compared,
-            "background": self.background,
-            "text_bytes": self.text_bytes,
-            "shingles": self.shingles,
-            "seen": self.seen,
-            "stands_for": self.stands_for,
-            "spectrum": [list(point) for point in self.spectrum],
-            "lengths": [one.to_dict() for one in self.lengths],
-        }
+        values = {name: value for name, value in vars(self).items() if name not in _UNREPORTED}
+        spectrum, lengths = [list(point) for point in self.spectrum], [one.to_dict() for one in self.lengths]
+        return {**values, "spectrum": spectrum, "lengths": lengths}
 
 
 def survey(*sources: object, progress: Progress | None = None, **words: Any) -> Survey:

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from twinset.evaluation.metrics import DEFINITIONS, Overlap, PairCounts
-from twinset.evaluation.true_pairs import MOST_SAMPLED, ExactPairs, Flags, ScoredPairs, TruePairs
+from twinset.evaluation.true_pairs import MOST_SAMPLED, ExactPairs, ScoredPairs, TruePairs
 from twinset.plan import Plan
-from twinset.schema import Numbers
+from twinset.schema import Flags, Numbers
 
 Values = npt.NDArray[np.float64]
 

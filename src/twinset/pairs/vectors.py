@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from twinset.errors import OptionError
 from twinset.pairs import vectors_kernels as kernels
-from twinset.schema import Hashes, Numbers, Places, Vectors
+from twinset.schema import Flags, Hashes, Numbers, Places, Vectors
 from twinset.system.vectors import squares, unit_vectors
 
 Scores = npt.NDArray[np.float64]
@@ -176,7 +176,7 @@ def _product(left: Vectors, right: Vectors) -> Vectors:
     return product
 
 
-def _true_entries(mask: npt.NDArray[np.bool_]) -> tuple[Places, Places]:
+def _true_entries(mask: Flags) -> tuple[Places, Places]:
     """Rows and columns of the true entries: NumPy's nonzero, but faster where few are true."""
     rows, columns = np.divmod(np.flatnonzero(mask), mask.shape[1])
     return rows, columns

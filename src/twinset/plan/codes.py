@@ -16,8 +16,6 @@ from typing import Any
 from twinset.errors import OptionError
 from twinset.wording import share
 
-__all__ = ["CodeJoinPlan", "CodePlan", "bit_differs", "plan_codes", "within_probability"]
-
 BITS = (64, 128)
 
 

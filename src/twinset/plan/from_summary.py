@@ -12,8 +12,6 @@ from twinset.plan.codes import CodeJoinPlan
 if TYPE_CHECKING:
     from twinset.plan.vectors import VectorPlan
 
-__all__ = ["AnyPlan", "plan_from_summary"]
-
 AnyPlan: TypeAlias = "Plan | CodeJoinPlan | VectorPlan"
 
 

@@ -16,8 +16,6 @@ from twinset.errors import OptionError, PlanWarning
 from twinset.plan.band_costs import Cost, expected_cost
 from twinset.plan.bands import Plan, band_probability, plan
 
-__all__ = ["Curve", "Ranked", "banded", "families", "ranked", "table_of"]
-
 SIMILARITIES = tuple(tenth / 10 for tenth in range(1, 11))
 MOST_CURVES = 100
 _SIZES = tuple(64 << power for power in range(7))

@@ -25,7 +25,7 @@ from twinset.engines.local.state import State, fingerprint
 from twinset.engines.local.steps import cluster
 from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.steps.cluster_beside_index import IndexMatches, recall_at
-from twinset.engines.local.steps.open import refuse_to_replace, temporary_folder
+from twinset.engines.local.steps.open import refuse_to_replace
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write import tables as output
 from twinset.engines.local.write.summary import describe_sources, seal_summary, write_summary
@@ -39,6 +39,7 @@ from twinset.plan.choose import plan_for
 from twinset.results.stored import SUMMARY, StoredResult
 from twinset.results.stored_corpus import RemovalScores, StoredCorpus, StoredPairs
 from twinset.schema import SOURCES, Scores, Shares, equal_scores, swap_sides
+from twinset.system.memory import temporary_folder
 
 _UNCHANGED, _OPTIONAL = ("pairs", "empty", "unreadable", "documents"), ("missed", "earlier")
 

@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from twinset.documents.parts import Block, Chunk, Part
@@ -21,7 +20,7 @@ from twinset.errors import SourceError, StateError
 from twinset.options import DedupOptions
 from twinset.results.reopen_sources import check_lengths
 from twinset.results.stored import StoredResult
-from twinset.schema import SCORES, Numbers, Scores, Shares, equal_scores
+from twinset.schema import SCORES, Flags, Numbers, Scores, Shares, equal_scores
 from twinset.system import batch_sizes
 from twinset.system.arrays import pair_words
 from twinset.system.memory import default_threads
@@ -82,12 +81,12 @@ class StoredCorpus(Corpus):
         return self
 
     def _read_tasks(
-        self, number: int, wanted: npt.NDArray[np.bool_] | None, whole: bool
+        self, number: int, wanted: Flags | None, whole: bool
     ) -> Iterator[tuple[Span, Callable[[], Block]]]:
         return self._read_checked(number, wanted, lambda chunk: chunk.read(whole=whole, texts_only=not whole))
 
     def _read_checked(
-        self, number: int, wanted: npt.NDArray[np.bool_] | None, read: Callable[[Chunk], Block]
+        self, number: int, wanted: Flags | None, read: Callable[[Chunk], Block]
     ) -> Iterator[tuple[Span, Callable[[], Block]]]:
         """Yield the blocks of a part in its present chunks, each checked against the records."""
         first, rows = self._range(number)
@@ -215,7 +214,7 @@ class RemovalScores:
         return {name: values[left] for name, values in self._scores.items()}
 
 
-def kept_tables(recorded: StoredResult, kept: npt.NDArray[np.bool_]) -> list[pa.Table]:
+def kept_tables(recorded: StoredResult, kept: Flags) -> list[pa.Table]:
     """Read the kept rows from the sources, as tables."""
     with closing(Threads(default_threads())) as threads:
         corpus = StoredCorpus(recorded, threads, DedupOptions.defaults()["batch_bytes"]).open()

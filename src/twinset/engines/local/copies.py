@@ -12,7 +12,7 @@ from twinset.engines.local.sort_pairs import Rows
 from twinset.engines.local.steps.sketch import READ
 from twinset.schema import Bytes, Numbers, Places
 from twinset.system import batch_sizes
-from twinset.system.arrays import ranges
+from twinset.system.arrays import offsets_of, ranges
 from twinset.system.scratch import Spool
 
 SAME = 0xFFFFFFFF
@@ -33,8 +33,7 @@ class Copies:
         """Group documents by their first appearance; those without shingles are in no group."""
         read = np.flatnonzero(status == READ).astype(np.uint32)
         counts = np.bincount(first[read], minlength=len(first)).astype(np.uint32)
-        starts = np.zeros(len(first) + 1, np.int64)
-        np.cumsum(counts, out=starts[1:])
+        starts = offsets_of(counts)
         # Each group begins with its first member; only the others are sorted.
         is_first = first[read] == read
         later = read[~is_first]

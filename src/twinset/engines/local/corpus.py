@@ -18,7 +18,7 @@ from twinset.documents.parts import Block, Part
 from twinset.engines.local.ids import DocumentIds
 from twinset.engines.local.steps.sketch import UNREADABLE
 from twinset.engines.local.threads import Threads
-from twinset.schema import Bytes, Hashes, Numbers
+from twinset.schema import Bytes, Flags, Hashes, Numbers
 from twinset.system.arrays import Room
 from twinset.system.scratch import Spool
 
@@ -118,7 +118,7 @@ class Corpus:
             blocks.append(range(first, len(self.spans)))
         return blocks
 
-    def banded(self, block: range, wanted: npt.NDArray[np.bool_], threads: Threads) -> Banded:
+    def banded(self, block: range, wanted: Flags, threads: Threads) -> Banded:
         """Load keys and sketches of the wanted documents of some spans."""
         first, last = self.spans[block[0]].first, self.spans[block[-1]].first + self.spans[block[-1]].rows
         numbers = (np.flatnonzero(wanted[first:last]) + first).astype(np.uint32)
@@ -146,7 +146,7 @@ class Corpus:
         threads: Threads,
         work: Callable[[Span, Block], _Out],
         *,
-        wanted: npt.NDArray[np.bool_] | None = None,
+        wanted: Flags | None = None,
         whole: bool = False,
         parts: range | None = None,
     ) -> Iterator[tuple[Span, _Out]]:
@@ -169,7 +169,7 @@ class Corpus:
         return threads.map(run, tasks())
 
     def _read_tasks(
-        self, number: int, wanted: npt.NDArray[np.bool_] | None, whole: bool
+        self, number: int, wanted: Flags | None, whole: bool
     ) -> Iterator[tuple[Span, Callable[[], Block]]]:
         part = self.parts[number]
         mine = [(index, self.spans[index]) for index in self._by_part.get(number, ())]

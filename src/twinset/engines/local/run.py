@@ -26,7 +26,7 @@ from twinset.engines.local.steps import candidates as banded
 from twinset.engines.local.steps import cluster
 from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.steps.cluster_beside_index import IndexMatches, refuse_to_bury
-from twinset.engines.local.steps.open import refuse_to_replace, sketch_pictures, tell_unexpected, temporary_folder
+from twinset.engines.local.steps.open import refuse_to_replace, sketch_pictures, tell_unexpected
 from twinset.engines.local.steps.read import DocumentReader
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write import result
@@ -35,6 +35,7 @@ from twinset.errors import OptionError
 from twinset.plan import Plan
 from twinset.plan.choose import outline_plan, plan_for
 from twinset.schema import HASH_SCHEME
+from twinset.system.memory import temporary_folder
 from twinset.system.scratch import Spool, cannot_write
 
 MAX_IDENTICAL = 100_000_000

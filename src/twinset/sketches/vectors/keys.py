@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from twinset.errors import OptionError
+from twinset.plan.vector_chances import padded_size
 from twinset.plan.vectors import VectorPlan
 from twinset.schema import Codes, Moves, Vectors
 from twinset.sketches.vectors import cross_polytope, hyperplane, p_stable, rotation_kernels
-from twinset.sketches.vectors.cross_polytope import padded_size, random_rotations
+from twinset.sketches.vectors.cross_polytope import random_rotations
 
 Drawn = hyperplane.Hyperplanes | cross_polytope.CrossPolytopes | p_stable.Strips
 """The random draws for the tables of a plan."""

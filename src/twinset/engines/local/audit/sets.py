@@ -21,14 +21,14 @@ from twinset.engines.local.audit.result import AuditResult, append_missed, known
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus, Span
-from twinset.engines.local.steps.shingle import kind_of, shingled
+from twinset.engines.local.steps.shingle import shingled
 from twinset.engines.local.steps.sketch import OTHER_SIDE, WorkOptions, content_digests
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.pairs.audit.inverted import Inverted
 from twinset.pairs.audit.screen import LEAST_COUNT, Screen, first_parts, saves
 from twinset.pairs.sets import Sets
-from twinset.schema import Hashes, Numbers, Places, Shingles
+from twinset.schema import Flags, Hashes, Numbers, Places, Shingles
 from twinset.system.arrays import Room, pair_words
 from twinset.system.scratch import Spool
 
@@ -121,7 +121,7 @@ class SetAudit:
     def _draw(self, size: int | None) -> Numbers:
         """Draw the documents to compare."""
         numbers = np.flatnonzero(self.own).astype(np.uint32)
-        characters = kind_of(self.options) == "text" and self.options.kind == "char"
+        characters = self.options.item_kind == "text" and self.options.kind == "char"
         limit = sampling.most(self.corpus.counts[numbers], self.work, characters) if size is None else size
         return sampling.drawn(self.corpus, numbers, min(limit, len(numbers)), self.options.seed)
 
@@ -214,7 +214,7 @@ class SetAudit:
         table = Inverted.of(few.sets).with_rare(self.options.least)
         counts = self.corpus.most_distinct()
         # Only texts can be screened by their beginning; packed items are read whole.
-        text = kind_of(self.options) == "text"
+        text = self.options.item_kind == "text"
         screen = Screen.of(few.sets, counts[few.numbers], self.options.least) if text else None
         partners = self.partners.copy()
         partners[few.numbers] = False  # these are compared with each other in the table
@@ -281,7 +281,7 @@ class SetAudit:
             rows = np.stack([few.numbers[lefts], rights, matches[:, 2], few.sets.sizes[lefts]], axis=1)
             yield rows[few.groups[lefts] == few.groups[rights]]
 
-    def _mark_missed(self, few: LoadedSets, rows: _NearRows, pairs: Spool) -> npt.NDArray[np.bool_]:
+    def _mark_missed(self, few: LoadedSets, rows: _NearRows, pairs: Spool) -> Flags:
         """Mark the rows that the run has missed."""
         known = known_pairs(few.numbers, pairs, self.corpus.documents)
         seen = np.isin(pair_words(rows[:, 1], rows[:, 0]), known)

@@ -21,8 +21,6 @@ from twinset.engines.progress import Progress
 from twinset.schema import DISTANCES, SCORES, Numbers, Scores
 from twinset.system.scratch import Spool
 
-__all__ = ["Candidates", "RunPlan", "SimilarityJoin", "Work"]
-
 
 class RunPlan(Protocol):
     """A plan of any kind."""

@@ -25,7 +25,7 @@ from twinset.engines.local.steps.candidates import distinct_contents
 from twinset.engines.local.steps.sketch import content_groups
 from twinset.errors import OptionError
 from twinset.options.checks import shown_size
-from twinset.schema import Bytes, Hashes, Numbers, Places, Scores, equal_scores
+from twinset.schema import Bytes, Flags, Hashes, Numbers, Places, Scores, equal_scores
 from twinset.system.arrays import pair_words
 from twinset.system.scratch import Spool
 from twinset.wording import counted
@@ -48,7 +48,7 @@ class InMemoryJoin(SimilarityJoin):
     With `wanted`, only the contents of these documents are loaded, to be scored but not joined.
     """
 
-    def __init__(self, corpus: Corpus, copies: Copies, work: Work, wanted: npt.NDArray[np.bool_] | None = None) -> None:
+    def __init__(self, corpus: Corpus, copies: Copies, work: Work, wanted: Flags | None = None) -> None:
         super().__init__(corpus, copies, work)
         distinct = distinct_contents(corpus, copies.first)
         distinct = distinct if wanted is None else distinct & wanted
@@ -119,7 +119,7 @@ class InMemoryJoin(SimilarityJoin):
         audited.rows.close()
         return dataclasses.replace(audited, pairs=total, missed=missed)
 
-    def _near_rows(self, batch: Numbers, first: int, partners: npt.NDArray[np.bool_]) -> Rows:
+    def _near_rows(self, batch: Numbers, first: int, partners: Flags) -> Rows:
         """Find every document near one of a few: (document, position of the item in the sample, code).
 
         `first` is the position of these few in the sample.
@@ -195,7 +195,7 @@ class InMemoryJoin(SimilarityJoin):
                 f"left for them; give more with --memory, at least {minimum}"
             )
 
-    def _load(self, distinct: npt.NDArray[np.bool_]) -> None:
+    def _load(self, distinct: Flags) -> None:
         self._allocate(self.corpus.counts[self.numbers])
         border = self.corpus.border
 

@@ -18,12 +18,12 @@ from twinset.engines.local.copies import Copies, expanded
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.joins.base import Candidates, SimilarityJoin
 from twinset.engines.local.sort_pairs import Rows, sorted_portions
-from twinset.engines.local.steps.cluster import Clusters, Flags
+from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.steps.top_pairs import most_similar
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write.summary import dedup_summary, pairs_summary, seal_summary, write_summary
 from twinset.engines.local.write.tables import ResultTables, move_to_output, write_kept, write_sources
-from twinset.options import DedupOptions
+from twinset.schema import Flags
 from twinset.system.scratch import Spool
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _write_tables_and_kept(run: LocalRun, tables: ResultTables, clusters: Cluste
     if run.budget.free < _PARALLEL_MEMORY:
         writing.result()
         give_back()
-    if whole and isinstance(run.options, DedupOptions):
+    if whole:
         flag, copy = run.options.flag, run.options.copy
         write_kept(tables, clusters, draft, run.threads, run.progress, own_parts=run.against, flag=flag, copy=copy)
     count = writing.result()
