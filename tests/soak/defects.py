@@ -23,14 +23,14 @@ _SIZES = "tests/system/test_batch_sizes.py"
 BATCHES = [
     Defect(
         "pairs/sets_kernels.py",
-        "max(n_left, n_right) * (1.0 - 1e-12)",
+        "max(n_left, n_right) * SLACK",
         "max(n_left, n_right)",
         "tests/pairs/test_sets.py",
     ),
     Defect(
-        "pairs/sets_kernels.py",
-        "spare = n_right - np.int64(threshold",
-        "spare = n_right - 2 - np.int64(threshold",
+        "compiled/set_kernels.py",
+        "spare = total - np.int64(threshold",
+        "spare = total - 2 - np.int64(threshold",
         "tests/pairs/test_sets.py",
     ),
     Defect(
@@ -301,7 +301,7 @@ KERNELS = [
         "tests/clusters/test_group.py",
     ),
     Defect(
-        "clusters/collapse_kernels.py", "SLACK = 1.0 - 1e-12", "SLACK = 1.0 + 1e-9", "tests/clusters/test_collapse.py"
+        "compiled/set_kernels.py", "SLACK = 1.0 - 1e-12", "SLACK = 1.0 + 1e-9", "tests/clusters/test_collapse.py"
     ),
     Defect(
         "clusters/collapse_kernels.py",
@@ -359,7 +359,7 @@ KERNELS = [
         "tests/candidates/test_banding.py",
     ),
     Defect(
-        "candidates/prefix_kernels.py", "SLACK = 1.0 - 1e-12", "SLACK = 1.0 + 1e-9", "tests/candidates/test_prefix.py"
+        "compiled/set_kernels.py", "SLACK = 1.0 - 1e-12", "SLACK = 1.0 + 1e-9", "tests/candidates/test_prefix.py"
     ),
     Defect(
         "candidates/prefix_kernels.py",

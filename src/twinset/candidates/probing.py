@@ -8,8 +8,6 @@ Vectors are joined block by block, a block with itself or with another, table by
 blocks. A pair may come from several tables, and twice from one: once from each side.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

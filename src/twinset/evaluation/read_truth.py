@@ -6,8 +6,6 @@
 Other columns are ignored, so the `pairs.parquet` and `clusters.parquet` of an earlier result can be the truth.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

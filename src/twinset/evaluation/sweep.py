@@ -1,7 +1,5 @@
 """Metrics at every threshold from the scored pairs of one run, and the share found at every similarity."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

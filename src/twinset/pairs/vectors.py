@@ -7,8 +7,6 @@ itself is compared with the threshold, inclusively.
 others. A 32-bit matrix product rejects pairs that are surely too far apart; the rest is computed exactly.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import threading

@@ -15,8 +15,6 @@ candidate is verified exactly, so the rest is a matter of time, and the cheapest
   the threshold, where too few hashes cost most.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from bisect import bisect_left, bisect_right

@@ -1,7 +1,5 @@
 """Read the plan of a run from its summary."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 

@@ -4,8 +4,6 @@
 tables. It imports nothing heavy: a plan needs no documents.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Iterable, Sequence

@@ -5,8 +5,6 @@ pairs with that cosine or distance are drawn, in as many coordinates as the tabl
 one finds the other is recorded. The random numbers are the same every time.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 

@@ -7,8 +7,6 @@ themselves. (Cohen and Kaplan: Summarizing data using bottom-k sketches, PODC 20
 distinct-value estimation under multiset operations, SIGMOD 2007.)
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -49,14 +49,9 @@ class Copies:
         counts = self.counts.astype(np.int64)
         return int((counts * (counts - 1) // 2).sum())
 
-    def identical_across(self, pairs: Spool, sizes: Numbers) -> int:
-        """Count the pairs of documents with equal shingle sets on two sides."""
-        total = 0
-        for rows in pairs.chunks():
-            left, right, shared = rows.T
-            same = (shared == sizes[left]) & (shared == sizes[right])
-            total += int((self.counts[left[same]].astype(np.int64) * self.counts[right[same]]).sum())
-        return total
+    def count_pairs(self, lefts: Numbers, rights: Numbers) -> int:
+        """Count the pairs of documents of pairs of contents on two sides."""
+        return int((self.counts[lefts].astype(np.int64) * self.counts[rights]).sum())
 
     @property
     def extra(self) -> int:

@@ -106,17 +106,7 @@ class Corpus:
 
     def sketch_blocks(self, max_bytes: int) -> list[range]:
         """Cut the spans into ranges whose keys and sketches take about `max_bytes`."""
-        limit = max_bytes / max(1.0, self.bytes_per_document())
-        blocks: list[range] = []
-        first, rows = 0, 0
-        for index, span in enumerate(self.spans):
-            if rows and rows + span.rows > limit:
-                blocks.append(range(first, index))
-                first, rows = index, 0
-            rows += span.rows
-        if first < len(self.spans):
-            blocks.append(range(first, len(self.spans)))
-        return blocks
+        return cut_ranges([span.rows for span in self.spans], max_bytes / max(1.0, self.bytes_per_document()))
 
     def banded(self, block: range, wanted: Flags, threads: Threads) -> Banded:
         """Load keys and sketches of the wanted documents of some spans."""
@@ -215,3 +205,21 @@ class Corpus:
     def take_ids(self, numbers: npt.NDArray[Any]) -> pa.Array:
         """Return the ids of some documents."""
         return self.names.take(numbers)
+
+
+def cut_ranges(sizes: list[int], limit: float) -> list[range]:
+    """Cut consecutive things into ranges of up to `limit` in size; one that is larger is alone.
+
+    Examples
+    --------
+    >>> cut_ranges([2, 3, 9, 1], limit=5)
+    [range(0, 2), range(2, 3), range(3, 4)]
+    """
+    ranges: list[range] = []
+    first = total = 0
+    for index, size in enumerate(sizes):
+        if total and total + size > limit:
+            ranges.append(range(first, index))
+            first, total = index, 0
+        total += size
+    return [*ranges, range(first, len(sizes))] if sizes else []

@@ -1,7 +1,5 @@
 """Explain the similarity of two texts or sets: shared shingles, differing shingles, and differing words."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -10,8 +10,6 @@ A function uses `width` of the rotated coordinates, a power of two up to all of 
 functions as fit. Only directions matter: pass vectors of length 1 (`twinset.system.vectors.unit_vectors`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Keys and signatures of vectors, by the method of a plan."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from twinset.errors import OptionError

@@ -1,7 +1,5 @@
 """The contract of a similarity join: plan, candidates, pairs, scores and audit for one kind of item."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """Choose the join of a run by the kind of its items."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from twinset.engines.local.copies import Copies

@@ -275,11 +275,7 @@ class InMemoryJoin(SimilarityJoin):
 
     def identical_across(self, pairs: Spool) -> int:
         """Count the pairs of documents whose items on two sides have distance 0."""
-        copies, total = self.copies, 0
-        for rows in pairs.chunks():
-            lefts, rights = rows[rows[:, 2] == 0, :2].T
-            total += int((copies.counts[lefts].astype(np.int64) * copies.counts[rights]).sum())
-        return total
+        return sum(self.copies.count_pairs(*rows[rows[:, 2] == 0, :2].T) for rows in pairs.chunks())
 
 
 def distance_codes(distances: npt.NDArray[np.float64]) -> Numbers:

@@ -101,7 +101,12 @@ class SetJoin(SimilarityJoin):
 
     def identical_across(self, pairs: Spool) -> int:
         """Count the pairs of documents with equal shingle sets on two sides."""
-        return self.copies.identical_across(pairs, self.sizes)
+        total = 0
+        for rows in pairs.chunks():
+            left, right, shared = rows.T
+            same = (shared == self.sizes[left]) & (shared == self.sizes[right])
+            total += self.copies.count_pairs(left[same], right[same])
+        return total
 
 
 def jaccard_scores(left_sizes: Numbers, right_sizes: Numbers, shared: Numbers) -> Scores:

@@ -22,7 +22,7 @@ from twinset.candidates.inverted import InvertedSketches, met
 from twinset.documents.normalize import hash_values
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.copies import SAME, Copies
-from twinset.engines.local.corpus import Corpus, Span
+from twinset.engines.local.corpus import Corpus, Span, cut_ranges
 from twinset.engines.local.ids import DocumentIds
 from twinset.engines.local.sketch_files.estimate_plan import EstimatePlan, estimate_plan
 from twinset.engines.local.sketch_files.files import SketchBatch, SketchSource, open_sketches
@@ -215,23 +215,11 @@ class EstimateRun:
 
     def identical_across(self, copies: Copies, pairs: Spool) -> int:
         """Count the pairs of documents with equal sketches on two sides."""
-        total = 0
-        for rows in pairs.chunks():
-            left, right = rows[self.similarity(rows) == 1.0][:, :2].T
-            total += int((copies.counts[left].astype(np.int64) * copies.counts[right]).sum())
-        return total
+        return sum(copies.count_pairs(*rows[self.similarity(rows) == 1.0, :2].T) for rows in pairs.chunks())
 
     def _blocks(self) -> list[range]:
         """Cut the spans into ranges, two of which fit in memory with their sketches."""
-        limit, blocks = self.budget.sets // 6, []
-        first, size = 0, 0
-        for index in range(len(self.corpus.spans)):
-            own = self._slots.records[index][0]
-            if size and size + own > limit:
-                blocks.append(range(first, index))
-                first, size = index, 0
-            size += own
-        return [*blocks, range(first, len(self.corpus.spans))] if self.corpus.spans else []
+        return cut_ranges([record[0] for record in self._slots.records], self.budget.sets // 6)
 
     def _load(self, block: range) -> "_SketchRun":
         source = SketchSource(self.scheme.schema.empty_table())
