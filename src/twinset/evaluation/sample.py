@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from twinset.documents.normalize import hash_values
@@ -24,7 +23,7 @@ from twinset.errors import SourceError
 from twinset.options import ShingleOptions
 from twinset.pairs.sets import Sets
 from twinset.plan import Plan
-from twinset.schema import Flags, Hashes, Numbers, Places, Shingles
+from twinset.schema import Flags, Hashes, Numbers, Places, Shares, Shingles
 from twinset.system.arrays import pair_words
 
 PIECE = 2**20
@@ -32,8 +31,6 @@ MOST_DOCUMENTS = 30_000
 MOST_SHINGLES = 16_000_000
 MOST_MEETINGS = 20_000_000
 """Maximum number of pairs to compare; a sample with more is cut down."""
-
-Shares = npt.NDArray[np.float64]
 
 _SMALLEST = Plan(1.0, 0.5, 8, 1, 8, 8)  # used without bands: only contents are distinguished
 _BY_SEED = 0xB1

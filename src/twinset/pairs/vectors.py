@@ -19,6 +19,7 @@ import numpy.typing as npt
 from twinset.errors import OptionError
 from twinset.pairs import vectors_kernels as kernels
 from twinset.schema import Flags, Hashes, Numbers, Places, Vectors
+from twinset.system.arrays import pair_words
 from twinset.system.vectors import squares, unit_vectors
 
 Scores = npt.NDArray[np.float64]
@@ -156,7 +157,7 @@ def _closest(queries: Vectors, vectors: Vectors, halves: Vectors, count: int, sl
             best[:, :kept] = np.partition(closeness, -kept, axis=1)[:, -kept:]
         rows, columns = _true_entries(closeness >= (best.min(axis=1) - slack)[:, None])
         values = closeness[rows, columns]
-        tiles.append((rows.astype(np.uint64) << np.uint64(32) | (columns + other).astype(np.uint64), values))
+        tiles.append((pair_words(rows, columns + other), values))
         if other and len(rows):
             best = _better(best, rows, values)
     words: Hashes
