@@ -37,7 +37,7 @@ def sketched(rows: list[list[int]], k: int) -> list[list[int]]:
 
 
 def standard_error(similarity: float, k: int, union: int | None = None) -> float:
-    """Of an estimate at a known similarity: sampling k elements of the union, without replacement if its size is known."""
+    """Of an estimate at a known similarity; without replacement, if the size of the union is known."""
     rest = 1.0 if union is None else (union - k) / (union - 1)
     return float(np.sqrt(similarity * (1.0 - similarity) / k * rest))
 

@@ -300,9 +300,7 @@ KERNELS = [
         "            tally[leader[earlier[i]]] = 1",
         "tests/clusters/test_group.py",
     ),
-    Defect(
-        "compiled/set_kernels.py", "SLACK = 1.0 - 1e-12", "SLACK = 1.0 + 1e-9", "tests/clusters/test_collapse.py"
-    ),
+    Defect("compiled/set_kernels.py", "SLACK = 1.0 - 1e-12", "SLACK = 1.0 + 1e-9", "tests/clusters/test_collapse.py"),
     Defect(
         "clusters/collapse_kernels.py",
         "if excluded or j >= np.int64(leader[i]):",
@@ -358,9 +356,7 @@ KERNELS = [
         "state[0], state[1], state[2] = part, right, np.int64(before[other - 1])\n",
         "tests/candidates/test_banding.py",
     ),
-    Defect(
-        "compiled/set_kernels.py", "SLACK = 1.0 - 1e-12", "SLACK = 1.0 + 1e-9", "tests/candidates/test_prefix.py"
-    ),
+    Defect("compiled/set_kernels.py", "SLACK = 1.0 - 1e-12", "SLACK = 1.0 + 1e-9", "tests/candidates/test_prefix.py"),
     Defect(
         "candidates/prefix_kernels.py",
         "if members[middle] < lows[i]:",

@@ -13,7 +13,6 @@ from twinset.candidates import banding_kernels
 from twinset.plan import Plan
 from twinset.schema import Bytes, CandidatePairs, Hashes, Numbers, Places, Sketches
 
-
 _ROOM = 1 << 16  # pairs per batch
 _PARTITION = 1 << 15  # keys: with their buckets they fit the second-level cache
 _MOST_BITS = 10  # key bits that choose its partition: writing to more partitions at once is slower

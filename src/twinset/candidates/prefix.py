@@ -36,7 +36,6 @@ from twinset.compiled.set_kernels import SLACK
 from twinset.schema import Bytes, CandidatePairs, Flags, Hashes, Numbers, Places
 from twinset.system.arrays import offsets_of
 
-
 _MOST_PLACES = 1 << 25
 _HIGH_PLACES = 1 << 20
 _WORK = 1 << 20  # approximate list members per task

@@ -17,7 +17,6 @@ from twinset.candidates import probing_kernels as kernels
 from twinset.compiled import vector_kernels
 from twinset.schema import CandidatePairs, Codes, Hashes, Moves, Numbers
 
-
 _LEAST_ROOM = 1 << 16
 
 

@@ -5,8 +5,7 @@ import math
 import numpy as np
 
 from twinset.compiled import inlined, kernel
-from twinset.compiled.bytes_kernels import U, WEYL, fmix64
-
+from twinset.compiled.bytes_kernels import WEYL, U, fmix64
 
 
 @kernel("void(uint64, uint64, float32[::1])")

@@ -19,5 +19,17 @@ class Progress(Protocol):
         """End the report."""
 
 
-class Silent(Progress):
+class Silent:
     """Ignores all reports."""
+
+    def stage(self, name: str, total: int | None, unit: str) -> None:
+        """Ignore."""
+
+    def advance(self, n: int) -> None:
+        """Ignore."""
+
+    def note(self, text: str) -> None:
+        """Ignore."""
+
+    def close(self) -> None:
+        """Ignore."""

@@ -34,7 +34,6 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
     title: ClassVar[str] = "Pairs"
     # What only dedup has options for.
     keep_rules: ClassVar[tuple[tuple[str, str | None], ...]] = ()
-    cluster: ClassVar[str] = "leader"
     flag: ClassVar[bool] = False
     copy: ClassVar[bool] = False
 

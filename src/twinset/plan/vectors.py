@@ -272,8 +272,8 @@ def _possible(
                 )  # fmt: skip
                 differs = _differs(plan, request.threshold)
                 loss = min(_LOSS, (1 - request.recall) / 10) / 2
-                limits = tuple(most_differing(bits, differs, loss) for bits in SIGNATURE_BITS)
-                plan = replace(plan, most_differing=limits)
+                first, every = (most_differing(bits, differs, loss) for bits in SIGNATURE_BITS)
+                plan = replace(plan, most_differing=(first, every))
                 plans.append(replace(plan, tables=tables) if tables else _with_tables(plan, _FEW))
     able = [plan for plan in plans if plan.tables < MOST_TABLES or tables]
     return able or plans

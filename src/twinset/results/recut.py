@@ -103,8 +103,9 @@ class Recut:
             levels = np.unique([self.options.lowest, *scored.steps.tolist(), 0.0 if self.options.by_distance else 1.0])
             n_kept = lambda level: int(np.count_nonzero(grouped(level).kept))  # noqa: E731
             limit = limit_for_rows(self.requested.rows, levels, n_kept)
-            name = "distance" if self.options.by_distance else "threshold"
-            self.options = dataclasses.replace(self.options, **{name: abs(limit)})  # a distance is negated in `levels`
+            # Distances are negated in `levels`.
+            chosen: dict[str, Any] = {"distance" if self.options.by_distance else "threshold": abs(limit)}
+            self.options = dataclasses.replace(self.options, **chosen)
         clusters = grouped(self.options.limit)
         self.earlier = matches.reaching(self.options.threshold) if matches else None
         self._refuse_repeated_ids(clusters)

@@ -80,9 +80,7 @@ class StoredCorpus(Corpus):
         self.parts = self.recorded.sources.parts
         return self
 
-    def _read_tasks(
-        self, number: int, wanted: Flags | None, whole: bool
-    ) -> Iterator[tuple[Span, Callable[[], Block]]]:
+    def _read_tasks(self, number: int, wanted: Flags | None, whole: bool) -> Iterator[tuple[Span, Callable[[], Block]]]:
         return self._read_checked(number, wanted, lambda chunk: chunk.read(whole=whole, texts_only=not whole))
 
     def _read_checked(

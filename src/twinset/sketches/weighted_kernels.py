@@ -16,7 +16,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from twinset.compiled import inlined, kernel
-from twinset.compiled.bytes_kernels import U, WEYL, fmix64
+from twinset.compiled.bytes_kernels import WEYL, U, fmix64
 
 V = np.uint32
 EMPTY = V(0xFFFFFFFF)

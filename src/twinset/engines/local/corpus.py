@@ -158,9 +158,7 @@ class Corpus:
 
         return threads.map(run, tasks())
 
-    def _read_tasks(
-        self, number: int, wanted: Flags | None, whole: bool
-    ) -> Iterator[tuple[Span, Callable[[], Block]]]:
+    def _read_tasks(self, number: int, wanted: Flags | None, whole: bool) -> Iterator[tuple[Span, Callable[[], Block]]]:
         part = self.parts[number]
         mine = [(index, self.spans[index]) for index in self._by_part.get(number, ())]
 

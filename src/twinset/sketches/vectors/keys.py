@@ -70,9 +70,9 @@ def sign(vectors: Vectors, plan: VectorPlan, seed: int) -> Codes:
 def signatures(vectors: Vectors, bits: int, seed: int) -> Codes:
     """Return signatures for cosines: bits that compare candidates before verification.
 
-    A bit is the side of a hyperplane, as in `hyperplane`; two vectors at an angle θ differ in a share θ/π of the bits on
-    average. The hyperplanes are the axes of fast random rotations, so many of them cost little. Those of one rotation
-    are orthogonal, so the number of differing bits varies less than with independent ones.
+    A bit is the side of a hyperplane, as in `hyperplane`: two vectors at an angle θ differ in a share θ/π of the bits
+    on average. The hyperplanes are the axes of fast random rotations, so many of them cost little. Those of one
+    rotation are orthogonal, so the number of differing bits varies less than with independent ones.
 
     vectors: float32 (n, d), of length 1.
     bits: number of bits, a multiple of 64.

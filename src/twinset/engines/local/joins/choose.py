@@ -1,7 +1,5 @@
 """Choose the join of a run by the kind of its items."""
 
-import numpy as np
-
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.joins.base import SimilarityJoin, Work

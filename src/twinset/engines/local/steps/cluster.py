@@ -16,6 +16,7 @@ from twinset.engines.local.copies import SAME, Copies
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.sort_pairs import Rows, sorted_portions
 from twinset.engines.local.steps.sketch import UNREADABLE
+from twinset.options import DedupOptions
 from twinset.options.keep_rules import RuleChain
 from twinset.schema import Flags, Numbers
 from twinset.system.scratch import Spool
@@ -44,6 +45,8 @@ class Clusters:
 def cluster(join: SimilarityJoin, pairs: Spool, matches: IndexMatches | None) -> Clusters:
     """Cluster the pairs that reach the threshold; without an index, `matches` is None."""
     corpus, copies, work, options = join.corpus, join.copies, join.work, join.options
+    if not isinstance(options, DedupOptions):
+        raise ValueError("only dedup clusters pairs")
     work.progress.stage("clustering", None, "documents")
     rank = ranks(corpus, options.keep_rules, corpus.report.own_ids)
     scratch = work.state.scratch
