@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import twinset
 from twinset import OptionError, textbook
-from twinset.evaluation.sample_pairs import near_pairs
+from twinset.evaluation.sample import near_pairs
 from twinset.evaluation.shingle_length import least_length
 from twinset.evaluation.survey import survey
 from twinset.pairs.sets import Sets

@@ -15,10 +15,9 @@ import pytest
 import twinset
 from twinset.engines.local.copies import SAME
 from twinset.engines.local.threads import Threads
-from twinset.results.recut_corpus import StoredCorpus
-from twinset.results.recut_options import limit_for_rows
-from twinset.results.recut_pairs import StoredPairs
+from twinset.results.recut import limit_for_rows
 from twinset.results.stored import StoredResult
+from twinset.results.stored_corpus import StoredCorpus, StoredPairs
 
 LINE = " ".join(f"word{i}" for i in range(30))
 TEXTS = {"a": LINE, "b": LINE + " é", "c": "other words here", "d": LINE, "e": "", "f": "ünïcode " * 9}

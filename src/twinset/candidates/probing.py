@@ -8,20 +8,14 @@ Vectors are joined block by block, a block with itself or with another, table by
 blocks. A pair may come from several tables, and twice from one: once from each side.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from twinset.candidates import probing_kernels as kernels
 from twinset.compiled import vector_kernels
-from twinset.schema import Codes, Hashes, Moves, Numbers
-
-CandidatePairs = npt.NDArray[np.uint32]
-"""(n, 2): vectors by number; within a collection the smaller first."""
+from twinset.schema import CandidatePairs, Codes, Hashes, Moves, Numbers
 
 _LEAST_ROOM = 1 << 16
 

@@ -5,8 +5,6 @@ row where the policy names order or where rows have no ids; otherwise to the sma
 does not matter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 

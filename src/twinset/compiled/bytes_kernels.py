@@ -1,6 +1,7 @@
-"""Pieces that kernels over bytes share: eight bytes at once, counting bits, UTF-8, a 64-bit finaliser."""
+"""Pieces that kernels share: eight bytes at once, counting bits, UTF-8, and mixed 64-bit words."""
 
 import numpy as np
+import numpy.typing as npt
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
@@ -9,6 +10,7 @@ from twinset.compiled import inlined
 
 U = np.uint64
 HIGH = U(0x8080808080808080)
+WEYL = U(0x9E3779B97F4A7C15)
 
 WORD, SINGLE, SPACE, UNSETTLED = 1, 2, 4, 8  # classes of code points, as bits; see unicode.py
 
@@ -64,6 +66,18 @@ def fmix64(h):  # type: ignore[no-untyped-def]
     h *= U(0xC4CEB9FE1A85EC53)
     h ^= h >> U(33)
     return h
+
+
+def splitmix64(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Mix words as SplitMix64 does (Steele, Lea, Flood 2014)."""
+    words = (words ^ (words >> U(30))) * U(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> U(27))) * U(0x94D049BB133111EB)
+    return words ^ (words >> U(31))
+
+
+def random_words(count: int, seed: int) -> npt.NDArray[np.uint64]:
+    """Draw words from a seed by SplitMix64; the first do not depend on the number."""
+    return splitmix64((np.arange(1, count + 1, dtype=np.uint64) + U(seed)) * WEYL)
 
 
 @inlined

@@ -5,9 +5,7 @@ import math
 import numpy as np
 
 from twinset.compiled import inlined, kernel
-from twinset.compiled.bytes_kernels import U, fmix64
-
-WEYL = U(0x9E3779B97F4A7C15)
+from twinset.compiled.bytes_kernels import WEYL, U, fmix64
 
 
 @kernel("void(uint64, uint64, float32[::1])")

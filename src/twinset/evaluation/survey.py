@@ -20,8 +20,7 @@ from twinset.engines.base import Job
 from twinset.engines.local.run import LocalEngine, LocalRun
 from twinset.engines.local.steps.sketch import sketch_block
 from twinset.engines.progress import Progress, Silent
-from twinset.evaluation.sample import Sample, draw
-from twinset.evaluation.sample_pairs import near_pairs
+from twinset.evaluation.sample import Sample, draw, near_pairs
 from twinset.evaluation.shingle_length import Length, chance_by_length
 from twinset.options import PairsOptions
 from twinset.options.survey import SurveyOptions
@@ -34,6 +33,7 @@ from twinset.schema import Numbers
 BACKGROUND = 400  # contents whose pairs are all compared, to count the many dissimilar ones
 _MOST_STEPS = 200_000_000
 _BINS = 200
+_UNREPORTED = ("threshold", "rate", "sketching", "threads")
 
 Floats = npt.NDArray[np.float64]
 
@@ -117,19 +117,9 @@ class Survey:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the survey as plain values, ready for JSON."""
-        return {
-            "documents": self.documents,
-            "sampled": self.sampled,
-            "contents": self.contents,
-            "compared": self.compared,
-            "background": self.background,
-            "text_bytes": self.text_bytes,
-            "shingles": self.shingles,
-            "seen": self.seen,
-            "stands_for": self.stands_for,
-            "spectrum": [list(point) for point in self.spectrum],
-            "lengths": [one.to_dict() for one in self.lengths],
-        }
+        values = {name: value for name, value in vars(self).items() if name not in _UNREPORTED}
+        spectrum, lengths = [list(point) for point in self.spectrum], [one.to_dict() for one in self.lengths]
+        return {**values, "spectrum": spectrum, "lengths": lengths}
 
 
 def survey(*sources: object, progress: Progress | None = None, **words: Any) -> Survey:

@@ -22,7 +22,7 @@ from twinset.documents.parts import Block
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus, Span
 from twinset.engines.local.run import LocalRun
-from twinset.engines.local.steps.cluster import Clusters, Flags
+from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.steps.cluster_beside_index import IndexMatches, recall_at
 from twinset.engines.local.steps.sketch import READ, UNREADABLE
 from twinset.engines.local.write.tables import ResultTables
@@ -37,7 +37,7 @@ from twinset.index.settings import FORMAT, Settings
 from twinset.index.write import IndexWriter
 from twinset.options import DedupOptions
 from twinset.options.index import IndexOptions
-from twinset.schema import Numbers
+from twinset.schema import Flags, Numbers
 from twinset.system import batch_sizes
 from twinset.wording import counted
 

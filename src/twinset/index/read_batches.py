@@ -19,12 +19,13 @@ from twinset.documents.normalize import buffers_of
 from twinset.documents.own_files import exclude_files
 from twinset.documents.parts import MAX_ROW_BYTES, Chunk, Part
 from twinset.documents.sources import open_sources
-from twinset.engines.local.steps.open import sketch_pictures, tell_unexpected, temporary_folder, total_rows
+from twinset.engines.local.steps.open import sketch_pictures, tell_unexpected, total_rows
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.errors import RowError, SourceError
 from twinset.options.index import SourceOptions
 from twinset.schema import Places
+from twinset.system.memory import temporary_folder
 from twinset.wording import at_row
 
 MOST_ID_BYTES = 1024

@@ -22,6 +22,7 @@ from twinset.options.collapse import CollapseOptions
 from twinset.pairs.sets import Sets, scores
 from twinset.schema import Numbers
 from twinset.shingles.texts import shingle
+from twinset.system.arrays import offsets_of
 
 _FOLDED = pa.list_(pa.struct([pa.field("place", pa.int64()), pa.field("similarity", pa.float64())]))
 ADDED = pa.schema(
@@ -299,8 +300,8 @@ def _prefix_sets(sets: Sets, threshold: float) -> RankedSets:
         starts=starts,
         sizes=sizes,
         alone=alone,
-        offsets=prefix.offsets_of(counts),
+        offsets=offsets_of(counts),
         keys=keys,
-        bit_offsets=prefix.offsets_of(prefix.bitmap_words(sizes, threshold)),
+        bit_offsets=offsets_of(prefix.bitmap_words(sizes, threshold)),
         bits=prefix.bitmaps(hashes, starts, sizes, threshold),
     )

@@ -20,13 +20,13 @@ from twinset.engines.local.sort_pairs import Rows, sorted_portions
 from twinset.engines.local.steps import candidates
 from twinset.engines.local.steps.sketch import EMPTY
 from twinset.engines.local.steps.top_pairs import most_similar
-from twinset.engines.local.write.table_file import check_ending
 from twinset.engines.local.write.tables import ResultTables
 from twinset.engines.progress import Progress, Silent
 from twinset.errors import OptionError, OutputError
 from twinset.jobs.result import PairsResult
 from twinset.options import PairsOptions
 from twinset.options.checks import new_file
+from twinset.options.formats import check_output_name
 from twinset.options.sketch import holds_sketches
 from twinset.schema import HASH_SCHEME
 from twinset.system.atomic_files import replace_atomically
@@ -60,7 +60,7 @@ def find_estimated(
     options = PairsOptions.of(**words)
     _check_options(options, words)
     if output is not None:
-        check_ending(output)
+        check_output_name(str(output))
         new_file(output, options.force)
         for one in (*sources, *options.against):
             if isinstance(one, (str, os.PathLike)) and output.exists() and os.path.samefile(one, output):

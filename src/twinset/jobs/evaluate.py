@@ -24,22 +24,14 @@ from twinset.errors import OptionError
 from twinset.evaluation import sweep
 from twinset.evaluation.read_truth import Truth, read_truth, resolved
 from twinset.evaluation.result import Evaluation, best_of, definitions, write_files
-from twinset.evaluation.true_pairs import (
-    MOST_SAMPLED,
-    ExactPairs,
-    ScoredPairs,
-    TruePairs,
-    among,
-    each_once,
-    pair_keys,
-    unpaired,
-)
+from twinset.evaluation.true_pairs import MOST_SAMPLED, ExactPairs, ScoredPairs, TruePairs, among, each_once, unpaired
 from twinset.options import DedupOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions
 from twinset.options.checks import shown_size
 from twinset.options.evaluate import EvaluateOptions
 from twinset.options.items import MEASURED
 from twinset.report.evaluation_plots import evaluation_figures
 from twinset.report.plots import check_figure
+from twinset.system.arrays import pair_words
 from twinset.system.scratch import Spool
 
 _PAIR_BYTES = 96  # memory per pair while it is sorted and measured
@@ -154,12 +146,12 @@ def _measure_sample(run: LocalRun, known: TruePairs, join: SimilarityJoin, candi
     scored = Spool(run.state.scratch / "true-pairs", "<u4", 3)
     join.measure_all(wanted, scored)
     rows = np.concatenate([np.empty((0, 3), np.uint32), *scored.chunks()])
-    ordered = np.sort(pair_keys(rows[:, 0], rows[:, 1]))
+    ordered = np.sort(pair_words(rows[:, 0], rows[:, 1]))
     is_candidate = np.zeros(len(ordered), np.bool_)
     for chunk in candidates.chunks():
-        keys = pair_keys(np.ascontiguousarray(chunk[:, 0]), np.ascontiguousarray(chunk[:, 1]))
+        keys = pair_words(chunk[:, 0], chunk[:, 1])
         is_candidate[np.searchsorted(ordered, keys[among(keys, ordered)])] = True
-    found = is_candidate[np.searchsorted(ordered, pair_keys(rows[:, 0], rows[:, 1]))]
+    found = is_candidate[np.searchsorted(ordered, pair_words(rows[:, 0], rows[:, 1]))]
     # Documents without tokens have similarity 0.
     zeros = np.zeros(int(np.count_nonzero(~read)))
     similarity = np.concatenate([join.similarity(rows), zeros])

@@ -9,11 +9,11 @@ import twinset
 from twinset import pipeline
 from twinset.engines.base import Job
 from twinset.engines.local.run import LocalEngine
-from twinset.engines.local.write.table_file import check_ending
 from twinset.engines.progress import Progress, Silent
 from twinset.jobs.result import PairsResult
 from twinset.options import PairsOptions
 from twinset.options.checks import new_file
+from twinset.options.formats import check_output_name
 from twinset.options.sketch import holds_sketches
 
 
@@ -53,7 +53,7 @@ def find_pairs(*sources: object, output: Any = None, progress: Progress | None =
         return find_estimated(sources, options, path, twinset.__version__, progress or Silent())
     checked = PairsOptions.of(**options)
     if path is not None:
-        check_ending(path)
+        check_output_name(str(path))
         new_file(path, checked.force)
     job = Job(sources, checked, twinset.__version__, path, progress or Silent())
     with LocalEngine().open(job) as run:

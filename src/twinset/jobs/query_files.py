@@ -10,12 +10,13 @@ from typing import Any
 import pyarrow as pa
 
 from twinset.documents.own_files import exclude_files
-from twinset.engines.local.write.table_file import TableFile, check_ending
+from twinset.engines.local.write.table_file import TableFile
 from twinset.engines.progress import Progress
 from twinset.errors import OptionError, OutputError
 from twinset.index.index import Index
 from twinset.index.query import QueryCounts, with_query_column
 from twinset.options.checks import new_file
+from twinset.options.formats import check_output_name
 from twinset.options.index import AskOptions, QueryOptions, SourceOptions
 from twinset.system.atomic_files import replace_atomically
 
@@ -59,7 +60,7 @@ def _query_options(options: AskOptions) -> dict[str, Any]:
 
 def _check_output(output: str | os.PathLike[str], force: bool) -> Path:
     target = Path(output)
-    check_ending(target)
+    check_output_name(str(target))
     new_file(target, force)
     return target
 

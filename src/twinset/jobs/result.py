@@ -153,7 +153,8 @@ class DedupResult:
         (2, 3)
         """
         from twinset.options.results import RecutOptions
-        from twinset.results.recut import Recut, kept_tables
+        from twinset.results.recut import Recut
+        from twinset.results.stored_corpus import kept_tables
 
         options = RecutOptions.of(threshold=threshold, **words)
         recorded = self.recorded.but(moved=options.source)

@@ -29,7 +29,7 @@ from twinset.engines.local.sketch_files.make import (
     sketched,
 )
 from twinset.engines.local.sketch_files.make_codes import count_rarities, make_codes, reading_options
-from twinset.engines.local.steps.open import refuse_to_replace, tell_unexpected, temporary_folder, total_rows
+from twinset.engines.local.steps.open import refuse_to_replace, tell_unexpected, total_rows
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress, Silent
 from twinset.errors import OptionError, OutputError
@@ -42,6 +42,7 @@ from twinset.sketches import minhash
 from twinset.sketches.bottom_k import BottomK, estimates
 from twinset.system import batch_sizes
 from twinset.system.atomic_files import replace_atomically
+from twinset.system.memory import temporary_folder
 
 _SCHEME_OPTIONS = ("sketch", "n_hashes", "seed", "shingle", "bag", "lowercase", "nfc", "squeeze", "split")
 _OTHER_OPTIONS = ("merge", "force", "threads", "memory", "scratch", "batch_bytes")

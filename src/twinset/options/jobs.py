@@ -35,6 +35,7 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
     # What only dedup has options for.
     keep_rules: ClassVar[tuple[tuple[str, str | None], ...]] = ()
     flag: ClassVar[bool] = False
+    copy: ClassVar[bool] = False
 
     exact: bool = option(
         False,

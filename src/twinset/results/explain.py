@@ -1,7 +1,5 @@
 """Explain why a document of a result was kept or removed, and list its cluster."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

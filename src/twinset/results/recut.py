@@ -4,9 +4,10 @@ The result equals that of a fresh run with the same plan. Items are read again o
 policy, and for components, whose members may not be pairs of the kept document.
 """
 
+import dataclasses
+import math
 import os
 import time
-from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Any, cast
@@ -24,24 +25,21 @@ from twinset.engines.local.state import State, fingerprint
 from twinset.engines.local.steps import cluster
 from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.steps.cluster_beside_index import IndexMatches, recall_at
-from twinset.engines.local.steps.open import refuse_to_replace, temporary_folder
+from twinset.engines.local.steps.open import refuse_to_replace
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write import tables as output
-from twinset.engines.local.write.result import read_kept_rows
 from twinset.engines.local.write.summary import describe_sources, seal_summary, write_summary
 from twinset.engines.local.write.table_file import TableFile
 from twinset.engines.progress import Progress
-from twinset.errors import DuplicateIdError
+from twinset.errors import DuplicateIdError, OptionError
 from twinset.options import DedupOptions
 from twinset.options.results import RecutOptions
 from twinset.plan import Plan
 from twinset.plan.choose import plan_for
-from twinset.results import recut_options
-from twinset.results.recut_corpus import RemovalScores, StoredCorpus
-from twinset.results.recut_pairs import StoredPairs
 from twinset.results.stored import SUMMARY, StoredResult
-from twinset.schema import SOURCES, Scores, equal_scores, swap_sides
-from twinset.system.memory import default_threads
+from twinset.results.stored_corpus import RemovalScores, StoredCorpus, StoredPairs
+from twinset.schema import SOURCES, Scores, Shares, equal_scores, swap_sides
+from twinset.system.memory import temporary_folder
 
 _UNCHANGED, _OPTIONAL = ("pairs", "empty", "unreadable", "documents"), ("missed", "earlier")
 
@@ -56,7 +54,7 @@ class Recut:
         self.recorded, self.requested, self.target, self.progress = recorded, requested, target, progress
         self.started = time.perf_counter()
         self.seconds: dict[str, float] = {}
-        self.options = recut_options.options_of(recorded, requested)
+        self.options = _options_of(recorded, requested)
         self.threads = Threads(requested.thread_count)
         batch = batch_within(requested.batch_bytes, requested.memory_bytes, requested.thread_count)
         self.budget = Budget.of(requested.memory_bytes, requested.thread_count, batch)
@@ -104,8 +102,10 @@ class Recut:
         if self.requested.rows is not None:
             levels = np.unique([self.options.lowest, *scored.steps.tolist(), 0.0 if self.options.by_distance else 1.0])
             n_kept = lambda level: int(np.count_nonzero(grouped(level).kept))  # noqa: E731
-            limit = recut_options.limit_for_rows(self.requested.rows, levels, n_kept)
-            self.options = recut_options.at(self.options, limit)
+            limit = limit_for_rows(self.requested.rows, levels, n_kept)
+            # Distances are negated in `levels`.
+            chosen: dict[str, Any] = {"distance" if self.options.by_distance else "threshold": abs(limit)}
+            self.options = dataclasses.replace(self.options, **chosen)
         clusters = grouped(self.options.limit)
         self.earlier = matches.reaching(self.options.threshold) if matches else None
         self._refuse_repeated_ids(clusters)
@@ -208,7 +208,7 @@ class Recut:
 
     def _summary(self, results: output.ResultTables, clusters: Clusters) -> dict[str, Any]:
         """Make the summary of a fresh run; the timings say which result was recut."""
-        before, recorded = self.recorded.summary, self.recorded
+        before, recorded, cut = self.recorded.summary, self.recorded, self.recorded.options
         summary = {
             **before,
             "kept": int(np.count_nonzero(clusters.kept)),
@@ -234,9 +234,9 @@ class Recut:
             **run,
             "cut_from": {
                 "folder": str(recorded.folder) if recorded.folder.name else None,
-                **recut_options.limit_by_name(recorded.options),
-                "keep": recorded.options.keep,
-                "cluster": recorded.options.cluster,
+                **({"distance": cut.reach} if cut.by_distance else {"threshold": cut.threshold}),
+                "keep": cut.keep,
+                "cluster": cut.cluster,
                 "check": before.get("check"),
                 "rows": self.requested.rows,
             },
@@ -261,9 +261,84 @@ class Recut:
         self.seconds[step] = round(time.perf_counter() - since, 3)
 
 
-def kept_tables(recorded: StoredResult, kept: Any) -> list[Any]:
-    """Read the kept rows from the sources, as tables."""
-    with closing(Threads(default_threads())) as threads:
-        corpus = StoredCorpus(recorded, threads, DedupOptions.defaults()["batch_bytes"]).open()
-        parts = sorted({span.part for span in corpus.spans if span.first < corpus.own})
-        return read_kept_rows(corpus, threads, parts, kept)
+def _options_of(recorded: StoredResult, requested: RecutOptions) -> DedupOptions:
+    """Return the options of a fresh run with the same result."""
+    before, name = recorded.options, _name(recorded)
+    keep, cluster = requested.keep or before.keep, requested.cluster or before.cluster
+    _refuse_other_limit(recorded, requested)
+    if before.by_distance:
+        distance = before.reach if requested.distance is None else requested.distance
+        if distance > before.farthest:
+            raise OptionError(
+                f"distance is {distance:g}, and pairs beyond {before.farthest:g}, the floor of {name}, were not "
+                f"scored; allowed: 0 up to {before.farthest:g}; run dedup again with --floor {distance:g} for more"
+            )
+        chosen = before.distance if requested.distance is None else requested.distance
+        return dataclasses.replace(before, floor=before.farthest, distance=chosen, keep=keep, cluster=cluster)
+    threshold = before.threshold if requested.threshold is None else requested.threshold
+    if threshold < before.least:
+        raise OptionError(
+            f"threshold is {threshold:g}, and pairs below {before.least:g}, the floor of {name}, were not "
+            f"scored; allowed: {before.least:g} up to 1; run dedup again with --floor {threshold:g} for less"
+        )
+    return dataclasses.replace(before, floor=before.least, threshold=threshold, keep=keep, cluster=cluster)
+
+
+def _refuse_other_limit(recorded: StoredResult, requested: RecutOptions) -> None:
+    """Refuse a threshold for distances, and a distance for similarities."""
+    before = recorded.options
+    if before.by_distance and requested.threshold is not None:
+        raise OptionError(
+            f"threshold is {requested.threshold:g}, and {_name(recorded)} is one of {before.item_flag}, whose pairs "
+            f"have a distance, not a similarity; give --distance, from 0 to {before.farthest:g}"
+        )
+    if not before.by_distance and requested.distance is not None:
+        raise OptionError(
+            f"distance is {requested.distance:g}, and the pairs of {_name(recorded)} have a similarity, not a "
+            f"distance; give --threshold, from {before.least:g} to 1"
+        )
+
+
+def _name(recorded: StoredResult) -> str:
+    """Return the name of a result for messages."""
+    return str(recorded.folder) if recorded.folder.name else "this result"
+
+
+def limit_for_rows(rows: int, levels: Shares, count_rows: Any) -> float:
+    """Return the threshold among `levels` that leaves the number of rows nearest to `rows`, shortened if possible.
+
+    Levels that are not positive are negated distances. A higher threshold leaves more rows, except in rare cases in
+    which the members of a split cluster join others.
+
+    Examples
+    --------
+    >>> limit_for_rows(70, np.array([0.5, 0.61, 0.7777777, 1.0]), lambda level: int(100 * level))
+    0.7
+    >>> limit_for_rows(70, np.array([-6.0, -3.5, -2.25, 0.0]), lambda level: 100 + int(10 * level))
+    -4.0
+    """
+    low, high = 0, len(levels) - 1
+    fewest, most = count_rows(float(levels[low])), count_rows(float(levels[high]))
+    if not fewest <= rows <= most:
+        distances = levels[high] <= 0
+        span = f"distances from {-levels[low]:g} down to 0" if distances else f"thresholds from {levels[low]:g} to 1"
+        raise OptionError(
+            f"rows is {rows:,}, and {span} leave {fewest:,} to {most:,}; allowed: a number between these: a "
+            f"{'greater' if distances else 'lower'} --floor of dedup leaves fewer"
+        )
+    counts = {low: fewest, high: most}
+    while high - low > 1:
+        middle = (low + high) // 2
+        counts[middle] = count_rows(float(levels[middle]))
+        low, high = (middle, high) if counts[middle] < rows else (low, middle)
+    best = min((low, high), key=lambda at: (abs(counts[at] - rows), at))
+    return _shorten(float(levels[best]), float(levels[best - 1]) if best else None)
+
+
+def _shorten(level: float, before: float | None) -> float:
+    """Return the shortest number above `before` and up to `level`: it has the same result."""
+    for digits in range(17):
+        shorter = float(math.floor(level * 10**digits) / 10**digits)
+        if before is not None and before < shorter <= level:
+            return shorter
+    return level

@@ -18,7 +18,7 @@ from twinset.documents.parts import Block, Part
 from twinset.engines.local.ids import DocumentIds
 from twinset.engines.local.steps.sketch import UNREADABLE
 from twinset.engines.local.threads import Threads
-from twinset.schema import Bytes, Hashes, Numbers
+from twinset.schema import Bytes, Flags, Hashes, Numbers
 from twinset.system.arrays import Room
 from twinset.system.scratch import Spool
 
@@ -106,19 +106,9 @@ class Corpus:
 
     def sketch_blocks(self, max_bytes: int) -> list[range]:
         """Cut the spans into ranges whose keys and sketches take about `max_bytes`."""
-        limit = max_bytes / max(1.0, self.bytes_per_document())
-        blocks: list[range] = []
-        first, rows = 0, 0
-        for index, span in enumerate(self.spans):
-            if rows and rows + span.rows > limit:
-                blocks.append(range(first, index))
-                first, rows = index, 0
-            rows += span.rows
-        if first < len(self.spans):
-            blocks.append(range(first, len(self.spans)))
-        return blocks
+        return cut_ranges([span.rows for span in self.spans], max_bytes / max(1.0, self.bytes_per_document()))
 
-    def banded(self, block: range, wanted: npt.NDArray[np.bool_], threads: Threads) -> Banded:
+    def banded(self, block: range, wanted: Flags, threads: Threads) -> Banded:
         """Load keys and sketches of the wanted documents of some spans."""
         first, last = self.spans[block[0]].first, self.spans[block[-1]].first + self.spans[block[-1]].rows
         numbers = (np.flatnonzero(wanted[first:last]) + first).astype(np.uint32)
@@ -146,7 +136,7 @@ class Corpus:
         threads: Threads,
         work: Callable[[Span, Block], _Out],
         *,
-        wanted: npt.NDArray[np.bool_] | None = None,
+        wanted: Flags | None = None,
         whole: bool = False,
         parts: range | None = None,
     ) -> Iterator[tuple[Span, _Out]]:
@@ -168,9 +158,7 @@ class Corpus:
 
         return threads.map(run, tasks())
 
-    def _read_tasks(
-        self, number: int, wanted: npt.NDArray[np.bool_] | None, whole: bool
-    ) -> Iterator[tuple[Span, Callable[[], Block]]]:
+    def _read_tasks(self, number: int, wanted: Flags | None, whole: bool) -> Iterator[tuple[Span, Callable[[], Block]]]:
         part = self.parts[number]
         mine = [(index, self.spans[index]) for index in self._by_part.get(number, ())]
 
@@ -215,3 +203,21 @@ class Corpus:
     def take_ids(self, numbers: npt.NDArray[Any]) -> pa.Array:
         """Return the ids of some documents."""
         return self.names.take(numbers)
+
+
+def cut_ranges(sizes: list[int], limit: float) -> list[range]:
+    """Cut consecutive things into ranges of up to `limit` in size; one that is larger is alone.
+
+    Examples
+    --------
+    >>> cut_ranges([2, 3, 9, 1], limit=5)
+    [range(0, 2), range(2, 3), range(3, 4)]
+    """
+    ranges: list[range] = []
+    first = total = 0
+    for index, size in enumerate(sizes):
+        if total and total + size > limit:
+            ranges.append(range(first, index))
+            first, total = index, 0
+        total += size
+    return [*ranges, range(first, len(sizes))] if sizes else []

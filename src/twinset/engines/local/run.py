@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from twinset.documents.own_files import STATE_ENDING, exclude_outputs, patterns_of_files
 from twinset.documents.parts import Part
 from twinset.documents.sources import Sources, open_sources
 from twinset.engines.base import Engine, IndexBeside, Job, Output, Run
+from twinset.engines.local.audit.result import AuditResult
 from twinset.engines.local.budget import Budget, batch_within, give_back
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus
@@ -25,7 +26,7 @@ from twinset.engines.local.steps import candidates as banded
 from twinset.engines.local.steps import cluster
 from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.steps.cluster_beside_index import IndexMatches, refuse_to_bury
-from twinset.engines.local.steps.open import refuse_to_replace, sketch_pictures, tell_unexpected, temporary_folder
+from twinset.engines.local.steps.open import refuse_to_replace, sketch_pictures, tell_unexpected
 from twinset.engines.local.steps.read import DocumentReader
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write import result
@@ -34,10 +35,8 @@ from twinset.errors import OptionError
 from twinset.plan import Plan
 from twinset.plan.choose import outline_plan, plan_for
 from twinset.schema import HASH_SCHEME
+from twinset.system.memory import temporary_folder
 from twinset.system.scratch import Spool, cannot_write
-
-if TYPE_CHECKING:
-    from twinset.engines.local.audit.run import AuditResult
 
 MAX_IDENTICAL = 100_000_000
 

@@ -29,6 +29,7 @@ from twinset.sketches import minhash
 from twinset.sketches.bottom_k import BottomK, bottom_k, merged
 from twinset.sketches.minhash_kernels import EMPTY
 from twinset.system import batch_sizes
+from twinset.system.arrays import offsets_of
 from twinset.system.scratch import Spool, packed, unpacked
 
 _ID_SEEDS = (0x1D, 0x2D)
@@ -105,8 +106,7 @@ def _combine(portions: list[tuple[Places, BottomK]], rows: int, k: int) -> Botto
     lengths = np.zeros(rows, np.int64)
     for numbers, sketches in portions:
         lengths[numbers] = np.diff(sketches.starts)
-    starts = np.zeros(rows + 1, np.int64)
-    np.cumsum(lengths, out=starts[1:])
+    starts = offsets_of(lengths)
     values = np.empty(int(starts[-1]), np.uint64)
     for numbers, sketches in portions:
         moved = np.repeat(starts[numbers] - sketches.starts[:-1], np.diff(sketches.starts))
@@ -237,10 +237,8 @@ class SketchMaker:
         if not self.scheme.bottom:
             return minhash.merged(np.concatenate([sketches for sketches, _ in waiting]), groups, n_groups)
         lengths = np.concatenate([np.diff(sketches.starts) for sketches, _ in waiting])
-        starts = np.zeros(len(lengths) + 1, np.int64)
-        np.cumsum(lengths, out=starts[1:])
         values = np.concatenate([sketches.values for sketches, _ in waiting])
-        return merged(BottomK(self.scheme.n_hashes, starts, values), groups, n_groups)
+        return merged(BottomK(self.scheme.n_hashes, offsets_of(lengths), values), groups, n_groups)
 
 
 def is_empty(batch: SketchBatch | CodeBatch) -> Any:

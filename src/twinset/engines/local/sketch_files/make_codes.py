@@ -4,8 +4,6 @@ The size of the frequency table does not depend on memory, so that codes do not 
 there is room, otherwise threads take turns; the sums do not depend on the order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from queue import SimpleQueue
 from typing import Any

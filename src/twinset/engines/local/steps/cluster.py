@@ -18,14 +18,13 @@ from twinset.engines.local.sort_pairs import Rows, sorted_portions
 from twinset.engines.local.steps.sketch import UNREADABLE
 from twinset.options import DedupOptions
 from twinset.options.keep_rules import RuleChain
-from twinset.schema import Numbers
+from twinset.schema import Flags, Numbers
 from twinset.system.scratch import Spool
 
 if TYPE_CHECKING:
     from twinset.engines.local.joins.base import SimilarityJoin
     from twinset.engines.local.steps.cluster_beside_index import IndexMatches
 
-Flags = npt.NDArray[np.bool_]
 Similarity = Callable[[Rows], npt.NDArray[np.float64]]
 """Returns the similarity of the documents of each row; for distances, the negative distance."""
 

@@ -20,11 +20,11 @@ from twinset.engines.local.budget import Budget
 from twinset.engines.local.copies import SAME, Copies
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.steps import cluster
-from twinset.engines.local.steps.cluster import Clusters, Flags
+from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.write.table_file import TableFile
 from twinset.errors import OutputError
 from twinset.plan import LEAST_LOSS, Plan, band_probability
-from twinset.schema import SCORES, Numbers, Places, Scores, earlier_schema, equal_scores, swap_sides
+from twinset.schema import SCORES, Flags, Numbers, Places, Scores, earlier_schema, equal_scores, swap_sides
 from twinset.system import batch_sizes
 from twinset.system.scratch import Spool
 

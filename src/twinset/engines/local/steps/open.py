@@ -10,7 +10,6 @@ from twinset.documents.parts import Part
 from twinset.engines.progress import Progress
 from twinset.errors import OutputError
 from twinset.options import ReadOptions
-from twinset.system.memory import temporary_folder as temporary_folder
 from twinset.wording import counted
 
 _MAX_NOTES = 5

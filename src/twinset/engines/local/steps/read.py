@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from twinset.documents.parts import Block, Chunk, Part
 from twinset.engines.local.budget import Budget
@@ -15,15 +16,16 @@ from twinset.engines.local.ids import DocumentIds
 from twinset.engines.local.state import State
 from twinset.engines.local.steps.open import total_rows
 from twinset.engines.local.steps.sketch import READ, UNREADABLE, SketchedBlock, WorkOptions, sketch_block
-from twinset.engines.local.steps.widths import OF_ONE_WIDTH, find_width, width_reason
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.errors import DuplicateIdError
 from twinset.plan import Plan
+from twinset.schema import Bytes, Numbers, Places
 from twinset.system import batch_sizes
 from twinset.system.scratch import Spool
 
 STAGE = "sketches"
+OF_ONE_WIDTH = ("codes", "vectors", "images")
 _SPOOLS = {
     "status": ("u1", 1), "counts": ("<u4", 1), "digests": ("<u8", 2), "keys": ("<u8", 1), "bytes": ("u1", 1),
     "names": ("u1", 1), "lengths": ("<u8", 1), "sources": ("<u4", 1), "repeats": ("<u4", 1),
@@ -181,6 +183,32 @@ class DocumentReader:
             name, *numbers = repeated
             one, other = ((self.parts[part].name, row) for part, row in map(corpus.locate, numbers))
             raise DuplicateIdError.of(name, one, other)
+
+
+def find_width(status: Bytes, counts: Numbers) -> tuple[int | None, Places, npt.NDArray[np.uint32]]:
+    """Return the most frequent width (the first of ties), the items of another width, and the widths of all.
+
+    Examples
+    --------
+    >>> width, odd, _ = find_width(np.zeros(4, np.uint8), np.array([8, 8, 4, 8], np.uint32))
+    >>> width, odd.tolist()
+    (8, [2])
+    """
+    known = status == READ
+    first_width = int(counts[np.argmax(known)]) if known.any() else None
+    if first_width is None or not ((counts != first_width) & known).any():  # nearly always
+        return first_width, np.zeros(0, np.int64), counts
+    read = np.flatnonzero(known)
+    widths, first, many = np.unique(counts[read], return_index=True, return_counts=True)
+    width = int(widths[np.lexsort((first, -many))[0]])
+    return width, read[counts[read] != width], counts
+
+
+def width_reason(kind: str, count: int, width: int | None) -> str:
+    """Say why an item of another width cannot be compared."""
+    if kind == "vectors":
+        return f"the vector has {count} dimensions, and most have {width}; only vectors of one width can be compared"
+    return f"the code has {8 * count} bits, and most have {8 * (width or 0)}; pad shorter codes with zeros"
 
 
 def _make_report(facts: dict[str, Any]) -> ReadReport:

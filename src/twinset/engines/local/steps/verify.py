@@ -25,7 +25,7 @@ from twinset.engines.local.steps.sketch import WorkOptions
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.pairs.sets import Bags, Sets, compared, gathered, overlaps
-from twinset.schema import Bytes, Numbers, Places, Shingles
+from twinset.schema import Bytes, Flags, Numbers, Places, Shingles
 from twinset.system import batch_sizes
 from twinset.system.arrays import Room, pair_words
 from twinset.system.scratch import Spool, packed, unpacked
@@ -132,7 +132,7 @@ class SetVerifier:
 
     def _fill(
         self, sets: Sets, numbers: Places, texts: pa.Array, documents: Places,
-        wanted: npt.NDArray[np.bool_] | None = None,
+        wanted: Flags | None = None,
     ) -> None:  # fmt: skip
         """Shingle the texts of some documents (ascending), or of the wanted ones, into their sets."""
         positions = np.searchsorted(numbers, documents)

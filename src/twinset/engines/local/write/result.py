@@ -12,22 +12,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from twinset.engines.base import IndexBeside, Output
-from twinset.engines.local.audit.report import write_missed
+from twinset.engines.local.audit.result import AuditResult, write_missed
 from twinset.engines.local.budget import give_back
 from twinset.engines.local.copies import Copies, expanded
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.joins.base import Candidates, SimilarityJoin
 from twinset.engines.local.sort_pairs import Rows, sorted_portions
-from twinset.engines.local.steps.cluster import Clusters, Flags
+from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.steps.top_pairs import most_similar
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write.summary import dedup_summary, pairs_summary, seal_summary, write_summary
 from twinset.engines.local.write.tables import ResultTables, move_to_output, write_kept, write_sources
-from twinset.options import DedupOptions
+from twinset.schema import Flags
 from twinset.system.scratch import Spool
 
 if TYPE_CHECKING:
-    from twinset.engines.local.audit.run import AuditResult
     from twinset.engines.local.run import LocalRun
     from twinset.engines.local.steps.cluster_beside_index import IndexMatches
 
@@ -117,7 +116,7 @@ def _write_tables_and_kept(run: LocalRun, tables: ResultTables, clusters: Cluste
     if run.budget.free < _PARALLEL_MEMORY:
         writing.result()
         give_back()
-    if whole and isinstance(run.options, DedupOptions):
+    if whole:
         flag, copy = run.options.flag, run.options.copy
         write_kept(tables, clusters, draft, run.threads, run.progress, own_parts=run.against, flag=flag, copy=copy)
     count = writing.result()

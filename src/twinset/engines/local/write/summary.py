@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from twinset.engines.local.audit.report import audit_summary
+from twinset.engines.local.audit.result import AuditResult, audit_summary
 from twinset.engines.local.budget import peak_bytes
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus
@@ -27,7 +27,6 @@ from twinset.system.scratch import cannot_write
 from twinset.wording import counted
 
 if TYPE_CHECKING:
-    from twinset.engines.local.audit.run import AuditResult
     from twinset.engines.local.run import LocalRun
 
 def pairs_summary(

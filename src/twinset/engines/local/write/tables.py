@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -28,6 +27,7 @@ from twinset.schema import (
     DOCUMENTS,
     SCORES,
     SOURCES,
+    Flags,
     Numbers,
     Scores,
     flags_schema,
@@ -170,7 +170,7 @@ def write_kept(
 ) -> None:  # fmt: skip
     """Write the kept rows of the first `own_parts` parts, those of the sources, each in its format."""
     corpus = tables.corpus
-    mask: npt.NDArray[np.bool_] = clusters.kept | clusters.removed if flag else clusters.kept
+    mask: Flags = clusters.kept | clusters.removed if flag else clusters.kept
     progress.stage("writing", corpus.own, "documents")
     (out / "kept").mkdir()
     for number, part in enumerate(corpus.parts[:own_parts]):

@@ -11,8 +11,8 @@ import pytest
 
 from tests.engines.local.corpora import PLENTY, stages, texts
 from twinset.engines.local.audit import sample
-from twinset.engines.local.audit.load_sets import LoadedSets, SetLoader
-from twinset.engines.local.audit.run import AuditResult, SetAudit
+from twinset.engines.local.audit.result import AuditResult
+from twinset.engines.local.audit.sets import LoadedSets, SetAudit, SetLoader
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.steps.verify import SetVerifier
 from twinset.engines.local.threads import Threads
