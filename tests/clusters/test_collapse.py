@@ -344,11 +344,11 @@ def test_a_function_may_fail_in_its_own_way() -> None:
 
 
 def test_the_options_are_those_of_shingles_and_three_more() -> None:
-    assert {name for name, _ in CollapseOptions.words()} == {name for name, _ in ShingleOptions.words()} | {
+    assert {name for name, _ in CollapseOptions.specs()} == {name for name, _ in ShingleOptions.specs()} | {
         "text",
         "threshold",
         "seed",
     }
     made = CollapseOptions.of()
-    assert {name: getattr(made, name) for name, _ in CollapseOptions.words()} == CollapseOptions.defaults()
-    assert all(word.help.endswith(".") and word.allowed for _, word in CollapseOptions.words())
+    assert {name: getattr(made, name) for name, _ in CollapseOptions.specs()} == CollapseOptions.defaults()
+    assert all(word.help.endswith(".") and word.allowed for _, word in CollapseOptions.specs())

@@ -34,12 +34,12 @@ GROUPS = [ReadOptions, ShingleOptions, PlanOptions, RunOptions, PairsOptions, De
 @pytest.mark.parametrize("group", GROUPS)
 def test_the_defaults_are_allowed_and_in_their_one_form(group: type[Options]) -> None:
     made = group.of()
-    assert {name: getattr(made, name) for name, _ in group.words()} == group.defaults()
+    assert {name: getattr(made, name) for name, _ in group.specs()} == group.defaults()
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_option_says_what_it_does_and_what_is_allowed(group: type[Options]) -> None:
-    for name, word in group.words():
+    for name, word in group.specs():
         assert word.help.endswith("."), name
         assert word.allowed, name
         assert word.spellings(name), name
@@ -48,7 +48,7 @@ def test_every_option_says_what_it_does_and_what_is_allowed(group: type[Options]
 
 def test_no_two_options_share_a_flag() -> None:
     for group in GROUPS:
-        flags = [flag for name, word in group.words() for flag in word.spellings(name)]
+        flags = [flag for name, word in group.specs() for flag in word.spellings(name)]
         assert len(flags) == len(set(flags))
 
 

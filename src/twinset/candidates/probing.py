@@ -150,7 +150,7 @@ def across(left: Probed, right: Probed, most: Limits = _NO_LIMITS) -> Iterator[C
         yield np.stack([left.numbers[lefts], right.numbers[rights]], axis=1)
 
 
-def asked(
+def find_candidates(
     tried: Hashes, signatures: Codes, block: Probed, most: Limits = _NO_LIMITS, rows: tuple[int, int] | None = None
 ) -> Iterator[CandidatePairs]:
     """Yield what queries find in one table of a block. Only the queries probe, so they find less than `across`.
@@ -165,7 +165,7 @@ def asked(
     >>> import numpy as np
     >>> block = probed(np.array([3, 8], np.uint32), np.array([[7], [1]], np.uint64))
     >>> none = np.empty((2, 0), np.uint64)
-    >>> [pairs.tolist() for pairs in asked(np.array([[7, 1], [2, 7]], np.uint64), none, block)]
+    >>> [pairs.tolist() for pairs in find_candidates(np.array([[7, 1], [2, 7]], np.uint64), none, block)]
     [[[0, 3], [0, 8], [1, 3]]]
     """
     asking = Probed(np.arange(len(tried), dtype=np.uint32), tried, signatures, block.buckets, block.first_words)

@@ -53,7 +53,7 @@ def command(sources: tuple[str, ...], output: str | None, quiet: bool, as_json: 
     import twinset
 
     # The run and its plan are those of a dedup at the lowest threshold.
-    known = {name for name, _ in DedupOptions.words()}
+    known = {name for name, _ in DedupOptions.specs()}
     searching = {name: value for name, value in given.items() if name in known}
     alike = options.measure in ("jaccard", "cosine")
     lowest = DedupOptions.of(**{**searching, **({"threshold": options.thresholds[0]} if alike else {})})

@@ -83,7 +83,7 @@ def _explain_texts(
 def _explain_result(arguments: tuple[str, ...], given: dict[str, Any], options: ExplainOptions, as_json: bool) -> None:
     if len(arguments) not in (2, 3):
         raise OptionError(f"{arguments[0]} is followed by {len(arguments) - 1} ids; allowed: one or two")
-    for name, _ in (*ShingleOptions.words(), ("encoding", None)):
+    for name, _ in (*ShingleOptions.specs(), ("encoding", None)):
         if name in given:
             raise OptionError(
                 f"{name} is fixed by {arguments[0]}, whose documents are explained as they were compared; leave it out"

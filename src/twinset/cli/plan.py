@@ -76,16 +76,16 @@ def command(sources: tuple[str, ...], plot: str | None, as_json: bool, **values:
 
 def _refuse_reading(given: dict[str, Any], options: CurveOptions) -> None:
     """Refuse options for reading a source without a source."""
-    known = {name for name, _ in PlanOptions.words()} | {"compare", "family", "force"}
+    known = {name for name, _ in PlanOptions.specs()} | {"compare", "family", "force"}
     if options.item_kind in MEASURED:
-        known |= {name for name, _ in ItemOptions.words()}
-    for name, word in CurveOptions.words():
+        known |= {name for name, _ in ItemOptions.specs()}
+    for name, spec in CurveOptions.specs():
         if name in given and name not in known:
-            raise OptionError(f"{word.spellings(name)[0]} has no meaning without a SOURCE; name one, or leave it out")
+            raise OptionError(f"{spec.spellings(name)[0]} has no meaning without a SOURCE; name one, or leave it out")
 
 
 def _survey(sources: Sequence[str], given: dict[str, Any], quiet: bool) -> Survey:
-    known = {name for name, _ in SurveyOptions.words()}
+    known = {name for name, _ in SurveyOptions.specs()}
     with run.watched(quiet) as shown:
         from twinset.evaluation.survey import survey
 

@@ -147,7 +147,7 @@ def next_keys(keys, costs, turns, groups, out):  # type: ignore[no-untyped-def]
     # without that move; the rank of that move.
     sums, before = np.empty(room, np.float64), np.empty(room, np.float64)
     turned, turned_before = np.empty(room, np.uint64), np.empty(room, np.uint64)
-    held, last = np.empty(room, np.uint64), np.empty(room, np.int64)
+    group_sets, last = np.empty(room, np.uint64), np.empty(room, np.int64)
     for i in range(len(keys)):
         key, cost, turn = keys[i], costs[i], turns[i if turns.shape[0] > 1 else 0]
         ranks = cheapest(cost, order, min(n_moves, probes)) if probes else 0
@@ -156,7 +156,7 @@ def next_keys(keys, costs, turns, groups, out):  # type: ignore[no-untyped-def]
         if ranks > 0:
             sums[0], before[0] = np.float64(cost[order[0]]), 0.0
             turned[0], turned_before[0] = turn[order[0]], U(0)
-            held[0], last[0] = U(0), 0
+            group_sets[0], last[0] = U(0), 0
             queue[0] = 0
             end, sets = 1, 1
         while head < end:
@@ -167,9 +167,9 @@ def next_keys(keys, costs, turns, groups, out):  # type: ignore[no-untyped-def]
             if made == probes:
                 break
             for expand in range(2):
-                groups_held = held[now] | (U(expand) << U(groups[order[last[now]]]))
+                groups_used = group_sets[now] | (U(expand) << U(groups[order[last[now]]]))
                 rank = last[now] + 1
-                while rank < ranks and (groups_held >> U(groups[order[rank]])) & U(1):
+                while rank < ranks and (groups_used >> U(groups[order[rank]])) & U(1):
                     rank += 1
                 if rank == ranks:
                     continue
@@ -177,7 +177,7 @@ def next_keys(keys, costs, turns, groups, out):  # type: ignore[no-untyped-def]
                 sums[sets] = before[sets] + np.float64(cost[order[rank]])
                 turned_before[sets] = turned[now] if expand else turned_before[now]
                 turned[sets] = turned_before[sets] ^ turn[order[rank]]
-                held[sets], last[sets] = groups_held, rank
+                group_sets[sets], last[sets] = groups_used, rank
                 end = enqueue(queue, head, end, probes - made, sums, sets)
                 sets += 1
         for rest in range(made + 1, probes + 1):

@@ -117,7 +117,7 @@ class KeptWriter(ABC):
         """Remove what was written."""
 
 
-class Taking:
+class RowCollector:
     """Collects the kept rows of a part as tables."""
 
     def __init__(self, part: Part) -> None:
@@ -217,9 +217,9 @@ class Part(ABC):
         """Names of the columns of ``--flag``."""
         return tuple(self.flag_schema.names)
 
-    def taking(self) -> Taking:
+    def collector(self) -> RowCollector:
         """Make the collector of kept rows."""
-        return Taking(self)
+        return RowCollector(self)
 
     def prepare(  # noqa: B027 - most parts have nothing to do
         self, spread: Callable[..., Any], begin: Callable[[int | None], None], advance: Callable[[int], None]

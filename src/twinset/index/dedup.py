@@ -83,8 +83,8 @@ def dedup_options(given: dict[str, Any], index: Index) -> DedupOptions:
             f"{index.name}: the index stores only sketches (store is 'none'), so its similarities are estimates, which "
             "do not justify a removal; make an index with --store text or --store shingles for dedup"
         )
-    known = {name for name, _ in DedupOptions.words()} - {"threshold", "codes", "vectors", "images", "distance"}
-    fixed = [name for name, _ in IndexOptions.words() if name in known]
+    known = {name for name, _ in DedupOptions.specs()} - {"threshold", "codes", "vectors", "images", "distance"}
+    fixed = [name for name, _ in IndexOptions.specs() if name in known]
     index.settings.check_options({name: given[name] for name in fixed if name in given}, index.name)
     sizes = {name: getattr(index.settings.bands, name) for name in ("n_hashes", "n_bands", "rows_per_band")}
     inherited = {name: getattr(made, name) for name in fixed} | sizes
@@ -112,8 +112,8 @@ class IndexedDedup:
     def __init__(self, index: Index, run: LocalRun) -> None:
         self.index, self.run = index, run
         self._stack = ExitStack()
-        self._held_writer: IndexWriter | None = None
-        self._held: Flags = np.zeros(0, np.bool_)
+        self._open_writer: IndexWriter | None = None
+        self._already_indexed: Flags = np.zeros(0, np.bool_)
         self._other_texts: tuple[Numbers, Int64s] = np.zeros(0, np.uint32), np.zeros(0, np.int64)
         self.facts: dict[str, Any] = {}
 
@@ -128,10 +128,10 @@ class IndexedDedup:
     @property
     def writer(self) -> IndexWriter:
         """The writer of the index; its lock is acquired once and held to the end."""
-        if self._held_writer is None:
+        if self._open_writer is None:
             timeout = self.run.options.timeout if isinstance(self.run.options, DedupOptions) else 0
-            self._held_writer = self._stack.enter_context(self.index._writer(timeout, "dedup"))
-        return self._held_writer
+            self._open_writer = self._stack.enter_context(self.index._writer(timeout, "dedup"))
+        return self._open_writer
 
     def find_matches(self, corpus: Corpus, copies: Copies) -> IndexMatches:
         """Query the index with every distinct document."""
@@ -162,8 +162,8 @@ class IndexedDedup:
         order = np.argsort(every)
         names = ("similarity", "left_in_right", "right_in_left")
         columns = dict(zip(names, np.concatenate(scores, axis=1)[:, order], strict=True))
-        held = np.flatnonzero(self._held & (corpus.status == READ)).astype(np.uint32)
-        return IndexMatches(every[order], pa.concat_arrays(ids).take(pa.array(order)), columns, held)
+        already_indexed = np.flatnonzero(self._already_indexed & (corpus.status == READ)).astype(np.uint32)
+        return IndexMatches(every[order], pa.concat_arrays(ids).take(pa.array(order)), columns, already_indexed)
 
     def _look_up(self, corpus: Corpus, writer: IndexWriter) -> Int64s:
         """Look up the ids of the arrivals; return the index numbers of those with the same text, ascending."""
@@ -178,8 +178,8 @@ class IndexedDedup:
             theirs.append(found[found >= 0])
         ours, there_numbers = np.concatenate(numbers), np.concatenate(theirs)
         same = np.isin(ours, self._same(corpus, ours, writer))
-        self._held = np.zeros(corpus.documents, np.bool_)
-        self._held[ours[same]] = True
+        self._already_indexed = np.zeros(corpus.documents, np.bool_)
+        self._already_indexed[ours[same]] = True
         self._other_texts = ours[~same], there_numbers[~same]
         return np.sort(there_numbers[same])
 
@@ -224,7 +224,7 @@ class IndexedDedup:
         """
         since, corpus = time.perf_counter(), results.corpus
         self._refuse_other_texts(results, clusters)
-        wanted = clusters.kept & ~self._held
+        wanted = clusters.kept & ~self._already_indexed
         writer, count = self.writer, int(np.count_nonzero(wanted))
         self._stack.enter_context(writer.transaction())
         self.run.progress.stage("adding to the index", count, "documents")
@@ -243,7 +243,7 @@ class IndexedDedup:
                 f"rows were lost: {added} of {counted(count, 'kept document')} went into the index; please report "
                 "this, and do not use the result"
             )
-        self.facts |= {"added": added, "there": int(np.count_nonzero(clusters.kept & self._held))}
+        self.facts |= {"added": added, "there": int(np.count_nonzero(clusters.kept & self._already_indexed))}
         self.run.timed("add", since)
 
     def _refuse_other_texts(self, results: ResultTables, clusters: Clusters) -> None:

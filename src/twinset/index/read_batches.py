@@ -14,7 +14,7 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
-from twinset.documents.items.pack import held_values
+from twinset.documents.items.pack import column_values
 from twinset.documents.normalize import buffers_of
 from twinset.documents.own_files import exclude_files
 from twinset.documents.parts import MAX_ROW_BYTES, Chunk, Part
@@ -158,7 +158,7 @@ def _written(sets: Any) -> Any:
     options = SourceOptions.of(items="items")
     texts = []
     for one in sets:
-        values = [one] if one is None or isinstance(one, str) else held_values(options, one)
+        values = [one] if one is None or isinstance(one, str) else column_values(options, one)
         if isinstance(values, str):
             raise SourceError(values)
         texts.append(values[0] if not isinstance(values[0], list) else orjson.dumps(values[0]).decode())

@@ -115,7 +115,7 @@ class Collapsed:
         return f"<Collapsed: {len(self._heads):,} of {len(self._leader):,} results shown, {len(self._folded):,} folded>"
 
 
-def collapse(results: Any, **words: Any) -> Collapsed:
+def collapse(results: Any, **options: Any) -> Collapsed:
     """Fold near-duplicates of a ranked list under their first appearance, and count them.
 
     A result is folded under the first result that is not folded itself and whose exact similarity reaches the
@@ -126,7 +126,7 @@ def collapse(results: Any, **words: Any) -> Collapsed:
     results
         The ranking, best first: strings, mappings, objects of any kind (with a function as `text`), or a table with
         Arrow's PyCapsule interface, as pandas and Polars have.
-    **words
+    **options
         `text`: the key or column of the text, or a function that returns the text of a result; ignored for strings.
         `threshold`: minimum similarity of folded results, 0.8. `seed`. And the options of shingling, as in other
         functions: `shingle`, `bag`, `lowercase`, `nfc`, `squeeze`, `split`.
@@ -147,12 +147,12 @@ def collapse(results: Any, **words: Any) -> Collapsed:
     >>> shown.groups[0].folded[0].place, round(shown.groups[0].folded[0].similarity, 2)
     (2, 0.9)
     """
-    options = CollapseOptions.of(**words)
-    table = _read_table(results, options)
+    checked = CollapseOptions.of(**options)
+    table = _read_table(results, checked)
     items = _read_items(results) if table is None else table
-    texts = _read_texts(items, options) if table is None else _read_column(table, options)
-    sets = _shingle_texts(texts, options)
-    leader, shared = fold(_prefix_sets(sets, options.threshold), options.threshold)
+    texts = _read_texts(items, checked) if table is None else _read_column(table, checked)
+    sets = _shingle_texts(texts, checked)
+    leader, shared = fold(_prefix_sets(sets, checked.threshold), checked.threshold)
     folded = np.flatnonzero(shared)
     similarity = np.ones(len(leader))
     similarity[folded] = scores(shared[folded], sets.sizes[folded], sets.sizes[leader[folded]])[0]

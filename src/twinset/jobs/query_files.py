@@ -29,7 +29,7 @@ def query_to_file(
         for path in glob.glob(source, recursive=True) if glob.has_magic(source) else [source]:
             if target.exists() and os.path.isfile(path) and os.path.samefile(path, target):
                 raise OutputError(f"{target} would be replaced, and is read as a source; choose another output")
-    reading = {name: getattr(options, name) for name, _ in SourceOptions.words()}
+    reading = {name: getattr(options, name) for name, _ in SourceOptions.specs()}
     reading["exclude"] = exclude_files(SourceOptions.of(**reading), sources, [str(target)]).exclude
     counts = QueryCounts()
     portions = index.each_query(tuple(sources), progress=progress, counts=counts, **_query_options(options), **reading)
@@ -54,7 +54,7 @@ def query_one_to_file(
 
 
 def _query_options(options: AskOptions) -> dict[str, Any]:
-    return {name: getattr(options, name) for name, _ in QueryOptions.words()}
+    return {name: getattr(options, name) for name, _ in QueryOptions.specs()}
 
 
 def _check_output(output: str | os.PathLike[str], force: bool) -> Path:

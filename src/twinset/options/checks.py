@@ -57,14 +57,14 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Word:
+class OptionSpec:
     """The description of an option, from which its flag, help and documentation are derived."""
 
     help: str
     check: Check
     metavar: str | None = None
     flags: tuple[str, ...] = ()
-    default_words: str = ""
+    default_text: str = ""
     off_help: str = ""
     bare: str | None = None  # the value of a flag that is given without one
     result: bool = True

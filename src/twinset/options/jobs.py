@@ -52,7 +52,7 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
         "unless --threshold or --distance is given.",
         checks.whole(1, 10_000, none=True),
         "N",
-        default_words="every pair, once",
+        default_text="every pair, once",
     )
     force: bool = option(False, *FORCE, result=False)
 
@@ -111,7 +111,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         "--threshold. For items with a --distance: pairs up to this distance.",
         replace(checks.length(), allowed=_FLOOR),
         "T",
-        default_words="the threshold, or the distance",
+        default_text="the threshold, or the distance",
     )
     keep: str = option("first", *KEEP)
     cluster: str = option("leader", *CLUSTER)

@@ -82,7 +82,7 @@ class WriterLock:
         self._handle = -1
 
     @contextmanager
-    def held(self, timeout: float, doing: str) -> Iterator[None]:
+    def hold(self, timeout: float, doing: str) -> Iterator[None]:
         """Wait for the lock and hold it in the block."""
         if self._depth:
             self._depth += 1

@@ -102,7 +102,7 @@ def _refuse_mixed(
             f"give sources, one --string TEXT or one --similar-to ID; given: {' and '.join(came) or 'none'}"
             + (", some twice" if len(strings) > 1 or len(similar) > 1 else "")
         )
-    known = dict(SourceOptions.words())
+    known = dict(SourceOptions.specs())
     wrong = next((name for name in given if name in known), None)
     if wrong and not sources:
         query, flag = "--string" if strings else "--similar-to", known[wrong].spellings(wrong)[0]

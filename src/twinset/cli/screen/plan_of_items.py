@@ -62,7 +62,7 @@ def _supposed(options: CurveOptions) -> Any:
 
 
 def _survey(sources: Sequence[str], given: dict[str, Any], quiet: bool) -> ItemPlan:
-    known = {name for name, _ in PairsOptions.words()}
+    known = {name for name, _ in PairsOptions.specs()}
     with run.watched(quiet) as shown:
         from twinset.evaluation.plan_of_items import plan_items
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from twinset.documents.formats.memory_tables import TablePart
 from twinset.documents.items.codes import code_of
-from twinset.documents.items.pack import held_values, json_type
+from twinset.documents.items.pack import column_values, json_type
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
 from twinset.schema import MOST_DIMENSIONS
@@ -40,7 +40,7 @@ def items_part(
     else:
         values = set_columns(items, known, name, options)
     table = pa.table({"id": pa.array(known, pa.string()), **values})
-    given = {word: getattr(options, word) for word, _ in options.words()}
+    given = {word: getattr(options, word) for word, _ in options.specs()}
     return TablePart(name, source, type(options).of(**{**given, **columns}), table, unreadable)
 
 
@@ -91,7 +91,7 @@ def set_columns(items: Sequence[Any], ids: Sequence[str], name: str, options: Re
     names = options.item_columns
     values: list[list[Any]] = [[] for _ in names]
     for row, item in enumerate(items):
-        row_values = held_values(options, item)
+        row_values = column_values(options, item)
         if isinstance(row_values, str):
             raise SourceError(row_values, where=f"{name}[{ids[row]!r}]")
         for column, value in zip(values, row_values, strict=True):

@@ -168,7 +168,7 @@ def _element(name: str, value: Any) -> str:
     raise ValueError(f"the list {name!r} must hold strings or numbers, and holds a {type(value).__name__}")
 
 
-def held_values(options: ReadOptions, item: Any) -> list[Any] | str:
+def column_values(options: ReadOptions, item: Any) -> list[Any] | str:
     """Return the column values of an item in memory, or the reason why there are none."""
     if options.item_kind == "records":
         if not isinstance(item, Mapping):

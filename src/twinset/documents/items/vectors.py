@@ -45,7 +45,7 @@ def of_one_column(options: ReadOptions, schema: Any, where: str) -> ReadOptions:
             "name one with --vectors NAME",
             where=where,
         )
-    words = {name: getattr(options, name) for name, _ in options.words()}
+    words = {name: getattr(options, name) for name, _ in options.specs()}
     return type(options).of(**{**words, "vectors": names[0]})
 
 

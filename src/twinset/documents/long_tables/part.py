@@ -22,8 +22,8 @@ from twinset.documents.long_tables.element_names import ElementNames, Spelling, 
 from twinset.documents.long_tables.partition import GroupBuilder
 from twinset.documents.long_tables.rows import GroupRows, group_rows
 from twinset.documents.long_tables.sort import Spread
-from twinset.documents.long_tables.write import GroupNumbers, GroupsTaking, GroupsWriter, long_rows
-from twinset.documents.parts import LEAST_ROW, Block, Chunk, KeptWriter, Mask, Part, Taking
+from twinset.documents.long_tables.write import GroupNumbers, GroupsCollector, GroupsWriter, long_rows
+from twinset.documents.parts import LEAST_ROW, Block, Chunk, KeptWriter, Mask, Part, RowCollector
 from twinset.errors import OptionError, RowError, SourceError
 from twinset.options import ReadOptions
 from twinset.options.keep_rules import rules_for
@@ -191,12 +191,12 @@ class GroupsPart(Part):
         """Open the writer of the rows of the kept groups."""
         return GroupsWriter(self, out, flag)
 
-    def taking(self) -> Taking:
+    def collector(self) -> RowCollector:
         """Make the collector of the rows of kept groups."""
-        return GroupsTaking(self)
+        return GroupsCollector(self)
 
     def take_rows(self, block: Block, chosen: Mask) -> Any:
-        """The ids of kept groups and their numbers of elements; `taking` gives their rows."""
+        """The ids of kept groups and their numbers of elements; `collector` gives their rows."""
         counts = pc.binary_length(block.texts)
         return pa.table({"id": block.ids, "elements": counts}).filter(pa.array(chosen))
 

@@ -263,7 +263,7 @@ def source_options(kind: Kind, given: dict[str, Any]) -> SourceOptions:
     """Return the options for reading sources into an index, with the columns of its kind."""
     options = SourceOptions.of(**given)
     said = kind.source_columns(options)
-    values = {name: getattr(options, name) for name, _ in SourceOptions.words()}
+    values = {name: getattr(options, name) for name, _ in SourceOptions.specs()}
     return IndexedOptions.of(**{**values, **said})
 
 

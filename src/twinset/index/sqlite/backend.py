@@ -178,7 +178,7 @@ class SqliteBackend(Backend):
                     self._db.execute("COMMIT")
 
     def writer(self, timeout: float, doing: str) -> AbstractContextManager[None]:
-        return self._lock.held(timeout, doing)
+        return self._lock.hold(timeout, doing)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -359,7 +359,7 @@ class SqliteBackend(Backend):
         """Empty and remove the log, unless another process uses it."""
         if self._logged():
             self._db.set_busy_timeout(0)
-            with suppress(BusyError, OutputError), self._lock.held(0, "closing"):
+            with suppress(BusyError, OutputError), self._lock.hold(0, "closing"):
                 self._log.empty(self._db)
         if not self._logged():
             self._db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)

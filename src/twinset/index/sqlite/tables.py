@@ -169,7 +169,7 @@ def migrate(db: apsw.Connection, format: int) -> None:
 def put_in_place(made: str, name: str) -> None:
     """Give a new file its name, and remove the log that an earlier file of that name left."""
     lock = WriterLock(name + "-lock", name)
-    with lock.held(_WAIT, "creating"):
+    with lock.hold(_WAIT, "creating"):
         if os.path.lexists(name):
             raise FileExistsError
         for ending in ("-wal", "-shm", "-journal"):

@@ -203,7 +203,7 @@ def same(one: Stages, other: Stages) -> None:
 def test_any_budget_finds_the_same(tmp_path: Path, source: str, whole: Any, times: int) -> None:
     right, little, words = whole
     assert len(right.rows(right.pairs)) > 50
-    assert right.corpus.held
+    assert right.corpus.cached_blocks
     same(stages(tmp_path, [source], Budget(0, times * little), **words), right)
 
 
@@ -222,7 +222,7 @@ def test_little_memory_means_many_blocks(tmp_path: Path, source: str, monkeypatc
     joined = candidates_exact._Blocks.joined
     monkeypatch.setattr(candidates_exact._Blocks, "joined", lambda blocks: seen.append(blocks) or joined(blocks))
     found = stages(tmp_path / "little", [source], Budget(0, 100_000))
-    assert not found.corpus.held
+    assert not found.corpus.cached_blocks
     assert len(seen[-1].own) > 5
     stages(tmp_path / "many", [source], Budget(0, 9_000))
     assert 2 * len(seen[-1].own) > candidates_exact._OPEN_FILES
