@@ -75,7 +75,7 @@ def test_a_removed_document(run: Run, out: Path) -> None:
     first, *rest = done.stdout.splitlines()
     assert first.startswith("d was removed: it is 0.")
     assert first.endswith("similar to a, which is kept")
-    assert "also because of that document: 1 document" in rest
+    assert "also removed because of that document: 1 document" in rest
     assert "[-and-]" in done.stdout
     found = json.loads(run("explain", out, "d", "--json").stdout)
     assert (found["state"], found["cluster"], found["other"]) == ("removed", "a", "a")

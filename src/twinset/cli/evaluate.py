@@ -105,7 +105,7 @@ def _sample_notes(sampled: dict[str, int]) -> list[str]:
     if sampled["looked_at"] == sampled["true_pairs"]:
         return []
     some, every = (f"{sampled[name]:,}" for name in ("looked_at", "true_pairs"))
-    return [f"share found by similarity: measured on {some} of {every} true pairs, spread evenly over their list"]
+    return [f"share found by similarity: measured on an even sample of {some} of {every} true pairs"]
 
 
 def _truth_notes(truth: dict[str, Any]) -> list[str]:

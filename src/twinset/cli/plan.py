@@ -26,7 +26,7 @@ _POINTS = 200
 _TABLE = 60  # minimum width of the table of plans
 
 
-@click.command("plan", cls=flags.Command, short_help="Show how surely near-duplicates are found.")
+@click.command("plan", cls=flags.Command, short_help="Show how reliably near-duplicates are found.")
 @click.argument("sources", nargs=-1, metavar="[SOURCE...]")
 @flags.flags_of(CurveOptions)
 @click.option("--plot", cls=flags.Flag, metavar="FILE", help="Write a plot of the curves to a file: .svg or .png.")
@@ -81,7 +81,7 @@ def _refuse_reading(given: dict[str, Any], options: CurveOptions) -> None:
         known |= {name for name, _ in ItemOptions.specs()}
     for name, spec in CurveOptions.specs():
         if name in given and name not in known:
-            raise OptionError(f"{spec.spellings(name)[0]} has no meaning without a SOURCE; name one, or leave it out")
+            raise OptionError(f"{spec.spellings(name)[0]} cannot be used without a SOURCE; name one, or leave it out")
 
 
 def _survey(sources: Sequence[str], given: dict[str, Any], quiet: bool) -> Survey:
@@ -131,7 +131,7 @@ def _plot(file: str, chosen: Plan, others: list[Curve]) -> None:
         file,
         x="similarity",
         y="probability of being found",
-        title="How surely pairs are found",
+        title="How reliably pairs are found",
         vline={f"threshold {chosen.threshold:g}": chosen.threshold},
     )
 

@@ -1,4 +1,4 @@
-"""Pieces that kernels over bytes share: eight bytes at once, counting bits, UTF-8, a 64-bit finaliser."""
+"""Parts of kernels over bytes: loads of 64 bits, counts of bits, UTF-8 decoding, a 64-bit finaliser."""
 
 import numpy as np
 from llvmlite import ir
@@ -15,7 +15,7 @@ WORD, SINGLE, SPACE, UNSETTLED = 1, 2, 4, 8  # classes of code points, as bits; 
 
 @intrinsic
 def load64(_context, array, index):  # type: ignore[no-untyped-def]
-    """Eight bytes of a uint8 array from any offset, as one little-endian number."""
+    """Load eight bytes of a uint8 array from any offset, as one little-endian number."""
 
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -29,7 +29,7 @@ def load64(_context, array, index):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def store64(_context, array, index, value):  # type: ignore[no-untyped-def]
-    """The reverse of `load64`."""
+    """Store eight bytes; the reverse of `load64`."""
 
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -68,7 +68,7 @@ def fmix64(h):  # type: ignore[no-untyped-def]
 
 @inlined
 def decode(data, at):  # type: ignore[no-untyped-def]
-    """Code point and length of the valid UTF-8 sequence at data[at]."""
+    """Return the code point and the length of the valid UTF-8 sequence at data[at]."""
     c = np.int64(data[at])
     if c < 0x80:
         return c, 1

@@ -48,7 +48,7 @@ _IDS = 1 << 16
 def open_index(where: object, *, read_only: bool = False) -> Iterator[Index]:
     """Open the index at a path or URL, and close it afterwards; an open `Index` stays open.
 
-    With `read_only` nothing is added, but an index to which nothing can be added is refused all the same.
+    With `read_only` nothing is added, but an index to which nothing can be added is still refused.
     """
     if isinstance(where, Index):
         if where._backend.read_only:
@@ -100,7 +100,7 @@ def dedup_options(given: dict[str, Any], index: Index) -> DedupOptions:
         recall = recall_at(index.settings.bands, options.least)
         raise OptionError(
             f"{name} is {options.least:g}, and the index {index.name} was planned for {made.threshold:g}: a document "
-            f"at {options.least:g} would be found with probability {recall:.4f} only; give {made.threshold:g} or more, "
+            f"at {options.least:g} would be found only with probability {recall:.4f}; give {made.threshold:g} or more, "
             f"or make another index with --threshold {options.least:g}"
         )
     return options
@@ -256,7 +256,7 @@ class IndexedDedup:
             more = f" (and {len(wrong) - 1:,} more such ids)" if len(wrong) > 1 else ""
             raise DuplicateIdError(
                 f"{self.index.name}: the index holds a document with the id {name!r} and another text{more}; replace "
-                "it with twinset index update, or name a column of ids that are never used again with --id"
+                "it with twinset index update, or name a column of ids that are never reused with --id"
             )
 
     def summary(self, removed: int) -> dict[str, Any]:

@@ -139,7 +139,7 @@ def backend_for(where: str | os.PathLike[str], settings: Settings) -> Backend:
 def check_digest(path: Path, progress: Progress) -> None:
     """Read an exported file to its end, and raise `DamagedError` if its content is not what was exported.
 
-    This happens before the import: documents of a damaged file could not be told from others later.
+    This happens before the import: documents of a damaged file could not be distinguished from others later.
     """
     try:
         with pq.ParquetFile(path) as file:

@@ -46,7 +46,7 @@ def stats(backend: Backend, settings: Settings) -> dict[str, Any]:
 
 
 def problems(backend: Backend, kind: Kind, progress: Progress) -> list[str]:
-    """Return everything that is wrong with an index."""
+    """Return the problems of an index."""
     found = backend.integrity_errors()
     if found:
         return found  # damaged tables cannot be compared
@@ -99,7 +99,7 @@ def _documents(backend: Backend, kind: Kind, progress: Progress) -> tuple[tuple[
         rows, total = rows + len(expected), (total + _sum(expected >> 32, expected & 0xFFFFFFFF)) % 2**64
         progress.advance(len(documents))
         if len(wrong) > _SHOWN:
-            return None, [*wrong[:_SHOWN], f"and more; {len(wrong) - _SHOWN} others so far"]
+            return None, [*wrong[:_SHOWN], f"and {len(wrong) - _SHOWN} more so far"]
     return (rows, total), wrong
 
 

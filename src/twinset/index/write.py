@@ -174,7 +174,7 @@ class IndexWriter:
             if twice:
                 raise DuplicateIdError(
                     f"the id {twice[0]!r} appears twice, with different {self.kind.name}s, among the documents to be "
-                    f"{'updated' if replace else 'added'}; ids must differ"
+                    f"{'updated' if replace else 'added'}; ids must be unique"
                 )
             if others and not replace:
                 raise DuplicateIdError(
@@ -189,7 +189,7 @@ class IndexWriter:
             new = new.take([row for row, id in enumerate(new.ids) if id not in same])
         if first + len(new) - 1 > self.backend.most_number:
             raise StateError(
-                f"{self.backend.name}: the index has used all of its {self.backend.most_number} numbers; export it "
+                f"{self.backend.name}: the index has used all {self.backend.most_number} document numbers; export it "
                 "and import it again, which frees the numbers of removed documents"
             )
         if len(new):
@@ -236,7 +236,7 @@ class IndexWriter:
             there = self.backend.numbers(wanted)
             unknown = [id for id in wanted if id not in there]
             if unknown:
-                more = f", nor {len(unknown) - 1} more of those named" if len(unknown) > 1 else ""
+                more = f" (nor {len(unknown) - 1:,} more of the given ids)" if len(unknown) > 1 else ""
                 raise UnknownIdError(
                     f"{self.backend.name}: the index holds no document with the id {unknown[0]!r}{more}; "
                     "nothing was removed"
@@ -287,4 +287,4 @@ def _refuse_repeated_ids(ids: Sequence[str]) -> None:
     if len(set(ids)) < len(ids):
         seen: set[str] = set()
         twice = next(id for id in ids if id in seen or seen.add(id))  # type: ignore[func-returns-value]
-        raise DuplicateIdError(f"the id {twice!r} appears twice among the documents to be added; ids must differ")
+        raise DuplicateIdError(f"the id {twice!r} appears twice among the documents to be added; ids must be unique")

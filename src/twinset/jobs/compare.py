@@ -34,7 +34,7 @@ def compare(left: str, right: str, **options: Any) -> Comparison:
     Returns
     -------
     Comparison
-        Exact Jaccard similarity, containment both ways, the estimate of a sketch, and shingle counts.
+        Exact Jaccard similarity, containment both ways, the estimate from sketches, and shingle counts.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def compare(left: str, right: str, **options: Any) -> Comparison:
     try:
         texts = pa.array([left, right], pa.large_string())
     except UnicodeEncodeError as error:
-        raise SourceError.half_a_pair("a text to compare", error) from error
+        raise SourceError.unpaired_surrogate("a text to compare", error) from error
     left_hashes, right_hashes = shingle_sets(texts, checked, checked.seed)
     hashes = np.concatenate([left_hashes, right_hashes])
     both = Shingles(np.arange(2), np.array([0, len(left_hashes), len(hashes)]), hashes)
@@ -87,7 +87,7 @@ def text_of_file(path: str, encoding: str = "utf-8") -> str:
         raise SourceError(f"{why}; allowed: the path of a file that can be read", where=path) from error
     kind, codec = format_of(path)
     if reason := why_not_text(path, path, codec, ReadOptions.of(encoding=encoding)):
-        table = f"a {kind} table, and two texts are compared"
+        table = f"a {kind} table, but only texts can be compared"
         raise SourceError(f"not a text: {table if kind != 'text' and 'table' in reason else reason}", where=path)
     data = file_bytes(DocumentFile(path, path, PurePosixPath(path), 0, codec, size, 0))
     return decode(data, encoding)[0]

@@ -77,7 +77,7 @@ def _dedup_beside(
 def outline_dedup(sources: tuple[object, ...], options: DedupOptions, given: dict[str, Any]) -> dict[str, Any]:
     """Describe what `dedup` would read and plan; only headers and footers are read.
 
-    `given` are the options of the user; an index has its own for all others.
+    `given` are the options that the user gave; an index supplies all others.
     """
     if options.index is None:
         with LocalEngine().open(Job(sources, options, twinset.__version__)) as run:

@@ -64,7 +64,7 @@ def find_estimated(
         new_file(output, options.force)
         for one in (*sources, *options.against):
             if isinstance(one, (str, os.PathLike)) and output.exists() and os.path.samefile(one, output):
-                raise OutputError(f"{output} is a source and the output; choose another output")
+                raise OutputError(f"{output} is both a source and the output; choose another output")
     with ExitStack() as stack:
         run = stack.enter_context(EstimateRun(sources, options, progress))
         progress.note(f"plan: {run.plan}")
@@ -139,6 +139,6 @@ def _check_options(options: PairsOptions, given: dict[str, Any]) -> None:
     check_given(options, given)
     if not all(map(holds_sketches, options.against)):
         raise OptionError(
-            "the sources are files of sketches and --against is not; sketch those documents too (twinset sketch), with "
+            "the sources are files of sketches, but --against is not; sketch those documents too (twinset sketch), with "
             "the same options"
         )

@@ -76,7 +76,7 @@ def evaluate(*sources: object, output: Any = None, progress: Progress | None = N
     """
     checked = EvaluateOptions.of(**options)
     if "threshold" in options and checked.sweep is not None:
-        raise OptionError(f"threshold {checked.threshold:g} and sweep {checked.sweep} do not go together; give one")
+        raise OptionError(f"threshold {checked.threshold:g} and sweep {checked.sweep} cannot be combined; give one")
     path = Path(output) if output is not None else None
     if path is not None and checked.plots != "none":
         check_figure(path / f"f1.{checked.plots}")
@@ -120,7 +120,7 @@ def _score_pairs(run: LocalRun, join: SimilarityJoin, pairs: Spool) -> ScoredPai
         count += int((copies.counts[rows[:, 0]].astype(np.int64) * copies.counts[rows[:, 1]]).sum())
     if count * _PAIR_BYTES > run.budget.total:
         raise OptionError(
-            f"{count:,} pairs take {shown_size(count * _PAIR_BYTES)} of memory to be measured, more than the "
+            f"measuring {count:,} pairs needs {shown_size(count * _PAIR_BYTES)} of memory, more than the "
             f"{shown_size(run.budget.total)} of --memory; raise the lowest threshold or the memory, or measure a sample"
         )
     rows = np.concatenate([np.empty((0, 3), np.uint32), *expanded(copies, pairs, link=False, one_sided=False)])

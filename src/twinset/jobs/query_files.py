@@ -28,7 +28,7 @@ def query_to_file(
     for source in sources:
         for path in glob.glob(source, recursive=True) if glob.has_magic(source) else [source]:
             if target.exists() and os.path.isfile(path) and os.path.samefile(path, target):
-                raise OutputError(f"{target} would be replaced, and is read as a source; choose another output")
+                raise OutputError(f"{target} is both a source and the output; choose another output")
     reading = {name: getattr(options, name) for name, _ in SourceOptions.specs()}
     reading["exclude"] = exclude_files(SourceOptions.of(**reading), sources, [str(target)]).exclude
     counts = QueryCounts()
@@ -44,7 +44,7 @@ def query_one_to_file(
     """Query with one text, or with a document of the index, and write the answers to a file."""
     target = _check_output(output, options.force)
     if index.settings.options.images and id is None:
-        raise OptionError("--string has no meaning for pictures; give the file as a source")
+        raise OptionError("--string does not apply to pictures; give the file as a source")
     query = _query_options(options)
     answers = index.similar_to(id, **query) if id is not None else index.query(text or "", **query)
     _write(target, [answers], index.answers)

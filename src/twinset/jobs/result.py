@@ -122,7 +122,7 @@ class DedupResult:
     def rethreshold(
         self, threshold: float | None = None, *, output: Any = None, progress: Progress | None = None, **options: Any
     ) -> "DedupResult":
-        """Recut the scored pairs at another threshold or policy, with the result of a fresh run.
+        """Recut the scored pairs at another threshold or policy; the result equals that of a fresh run.
 
         Nothing is compared again. Without `output`, the new tables are in memory, and texts are read only for
         `cluster="components"` and for policies that name a column; `.kept` has ids if this result is a folder,
@@ -180,7 +180,7 @@ class DedupResult:
         other
             A document to compare it with; by default the kept one of its cluster, or the least similar removed one.
         source
-            The present sources, in their order, if they have moved.
+            The current sources, in their original order, if they have moved.
 
         Returns
         -------
@@ -288,7 +288,7 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> DedupResult:
     folder
         The folder. Its files are checked against their digests; damage raises `StateError`.
     source
-        The present sources, in their order, if they have moved. Methods that need texts read them.
+        The current sources, in their original order, if they have moved. Methods that need texts read them.
 
     Returns
     -------
@@ -311,7 +311,7 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> DedupResult:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two texts compared exactly, and the estimate of a sketch."""
+    """Two texts compared exactly, and the estimate from sketches."""
 
     similarity: float
     distance: float

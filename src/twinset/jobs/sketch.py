@@ -229,7 +229,7 @@ def _check_output(target: Path | None, options: SketchOptions, sources: tuple[ob
     for one in sources:
         exists = isinstance(one, (str, os.PathLike)) and os.path.exists(one)
         if exists and target.exists() and os.path.samefile(str(one), target):
-            raise OutputError(f"{target} is a source and the output; choose another output")
+            raise OutputError(f"{target} is both a source and the output; choose another output")
 
 
 def _sketch_documents(
@@ -278,7 +278,7 @@ def _combine_sketches(
         if name not in _OTHER_OPTIONS and not (name in _SCHEME_OPTIONS and own.get(name) == getattr(options, name)):
             flag = dict(options.specs())[name].spellings(name)[0]
             raise OptionError(
-                f"{flag} cannot change sketches that were made before; leave it out, or sketch the documents again"
+                f"{flag} cannot change existing sketches; leave it out, or sketch the documents again"
             )
     budget = Budget.of(options.memory_bytes, options.thread_count, 1 << 20)
     reporter.stage("joining files", sum(one.rows for one in opened), "sketches")

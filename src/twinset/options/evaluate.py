@@ -87,7 +87,7 @@ class EvaluateOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
     def _check_together(self) -> None:
         super()._check_together()
         if self.sweep is not None and self.measure in ("bits", "distance"):
-            raise OptionError("--sweep is for similarities, and these items have distances; give one --distance")
+            raise OptionError("--sweep is for similarities, but these items have distances; give one --distance")
         if (self.truth is None) != self.exact:
             given = "both are" if self.exact else "neither is"
             raise OptionError(f"the truth is either a file (--truth FILE) or the exact join (--exact); {given} given")

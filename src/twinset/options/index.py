@@ -59,7 +59,7 @@ class IndexOptions(PlanOptions, ShingleOptions):
     title: ClassVar[str] = "Index"
 
     items: str | None = option(
-        None, "The documents are sets: column of their lists.", checks.column(none=True), "COLUMN"
+        None, "Column of lists: documents are sets.", checks.column(none=True), "COLUMN"
     )
     codes: str | None = _as_elsewhere("codes")
     vectors: str | None = _as_elsewhere("vectors")
@@ -91,7 +91,7 @@ class IndexOptions(PlanOptions, ShingleOptions):
         checks.optional(checks.choice("itq", "spectral")),
     )
     sample: tuple[object, ...] = option(
-        (), "With --learned: vectors to fit the codes to.", checks.items(object), "SOURCE", result=False
+        (), "With --learned: sample of vectors to learn the codes from.", checks.items(object), "SOURCE", result=False
     )
     store: str = option(
         "text",
@@ -101,7 +101,7 @@ class IndexOptions(PlanOptions, ShingleOptions):
     )
     seed: int | None = option(  # type: ignore[assignment] # None until it is drawn
         None,
-        "Seed of all hash functions. Anyone who knows it can make documents that fill one bucket.",
+        "Seed of all hash functions. Anyone who knows it can craft documents that all fall into one bucket.",
         checks.optional(checks.whole(0, 2**63 - 1)),
         "N",
         default_text="drawn at random and stored in the index",
@@ -143,17 +143,17 @@ class IndexOptions(PlanOptions, ShingleOptions):
         defaults, kind = self.defaults(), self.item_kind
         for name, kinds in _OF_KINDS.items():
             if kind not in kinds and getattr(self, name) != defaults[name]:
-                raise OptionError(f"{name} has no meaning for {_NAMES[kind]}; leave it out")
+                raise OptionError(f"{name} does not apply to {_NAMES[kind]}; leave it out")
         if kind == "vectors" and self.distance is not None and self.threshold != defaults["threshold"]:
             raise OptionError("vectors are compared by --threshold (cosine) or by --distance; leave one of them out")
         if kind == "vectors" and self.distance == 0:
-            raise OptionError("distance is 0; allowed for an index of vectors is a number above 0")
+            raise OptionError("distance is 0; allowed for an index of vectors: a number above 0")
         if self.measure == "bits" and self.reach % 1:
             raise OptionError(f"distance is {self.reach:g}; codes differ in a whole number of bits")
         if kind == "vectors" and self.bits is not None and self.learned is None:
-            raise OptionError("bits has no meaning for vectors without --learned; leave it out")
+            raise OptionError("bits does not apply to vectors without --learned; leave it out")
         if self.sample and self.learned is None:
-            raise OptionError("sample has no meaning without learned codes; give --learned itq, or leave it out")
+            raise OptionError("sample cannot be used without learned codes; give --learned itq, or leave it out")
         if self.bits is not None and self.bits % 8:
             raise OptionError(f"bits is {self.bits}; allowed: a multiple of 8")
 

@@ -263,7 +263,7 @@ class ItemOptions(Options):
         if self.distance is not None and self.measure == "bits" and self.distance % 1:
             raise OptionError(f"distance is {self.distance:g}; codes differ in a whole number of bits")
         if self.item_kind not in self.kinds:
-            raise OptionError(f"{self.item_flag} has no meaning here: this command {self.why_not}")
+            raise OptionError(f"{self.item_flag} cannot be used here: this command {self.why_not}")
         self._refuse_meaningless()
 
     def _refuse_meaningless(self) -> None:
@@ -272,4 +272,4 @@ class ItemOptions(Options):
         for name, kinds in {**_MEANING, **self.meanings}.items():
             if name in defaults and kind not in kinds and getattr(self, name) != defaults[name]:
                 flag = dict(self.specs())[name].spellings(name)[0]
-                raise OptionError(f"{flag} has no meaning for {_NAMES[kind]} ({self.item_flag}); leave it out")
+                raise OptionError(f"{flag} does not apply to {_NAMES[kind]} ({self.item_flag}); leave it out")

@@ -48,8 +48,8 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
     )
     top: int | None = option(
         None,
-        "For each item (column left), report only the N most similar ones. For vectors and pictures at any distance, "
-        "unless --threshold or --distance is given.",
+        "For each item (column left), report only the N most similar ones. Vectors and pictures are reported at any "
+        "distance unless --threshold or --distance is given.",
         checks.whole(1, 10_000, none=True),
         "N",
         default_text="every pair, once",
@@ -69,11 +69,11 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
         for name in ("recall", "n_hashes", "n_bands", "rows_per_band", "sketch") if self.exact else ():
             if getattr(self, name) != defaults[name]:
                 raise OptionError(
-                    f"{name} is {getattr(self, name)}, which has no meaning with exact: the sets themselves are "
+                    f"{name} is {getattr(self, name)}, which cannot be used with exact: the sets themselves are "
                     "compared, and every pair is found; leave one of them out"
                 )
         if self.exact and self.audit and self.top is not None and self.item_kind == "vectors":
-            raise OptionError("--audit has no meaning with --exact and --top: all vectors are compared; leave it out")
+            raise OptionError("--audit cannot be used with --exact and --top: all vectors are compared; leave it out")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +135,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         for name in ("against", "by") if self.index is not None else ():
             if getattr(self, name):
                 raise OptionError(
-                    f"--{name} has no meaning with --index: new documents are compared with the index and with each "
+                    f"--{name} cannot be used with --index: new documents are compared with the index and with each "
                     "other; leave one of them out"
                 )
         if self.floor is not None:
@@ -144,7 +144,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         if self.against and (self.keep != "first" or self.cluster != "leader"):
             given = f"--keep {self.keep}" if self.keep != "first" else f"--cluster {self.cluster}"
             raise OptionError(
-                f"{given} has no meaning with --against: documents are compared only with those of the other source, "
+                f"{given} cannot be used with --against: documents are compared only with those of the other source, "
                 "which are always kept; leave one of them out"
             )
 

@@ -115,16 +115,16 @@ class SketchOptions(SketchRunOptions, ShingleOptions, ReadOptions):
     def _check_together(self) -> None:
         super()._check_together()
         if self.sketch == "bottom-k" and self.n_hashes > MOST_BOTTOM:
-            raise OptionError(f"n_hashes is {self.n_hashes}; allowed for bottom-k is at most {MOST_BOTTOM}")
+            raise OptionError(f"n_hashes is {self.n_hashes}; allowed for bottom-k: at most {MOST_BOTTOM}")
         if self.sketch == "simhash":
             self._refuse_with_codes()
             return
         for name in ("bits", "weights"):
             if getattr(self, name) is not None:
-                raise OptionError(f"--{name} has no meaning with --sketch {self.sketch}; it needs --sketch simhash")
+                raise OptionError(f"--{name} cannot be used with --sketch {self.sketch}; it needs --sketch simhash")
         if self.weight is not None:
             raise OptionError(
-                f"--weight has no meaning with --sketch {self.sketch}, which is for unweighted sets; --sketch simhash "
+                f"--weight cannot be used with --sketch {self.sketch}, which is for unweighted sets; --sketch simhash "
                 "makes codes of weighted sets, and twinset pairs compares weighted sets directly"
             )
 
@@ -138,7 +138,7 @@ class SketchOptions(SketchRunOptions, ShingleOptions, ReadOptions):
         for name, reason in reasons.items():
             if getattr(self, name) != defaults[name]:
                 flag = specs[name].spellings(name)[0]
-                raise OptionError(f"{flag} has no meaning with --sketch simhash: {reason}; leave it out")
+                raise OptionError(f"{flag} cannot be used with --sketch simhash: {reason}; leave it out")
 
     @property
     def code_bits(self) -> int:

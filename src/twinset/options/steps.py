@@ -179,7 +179,7 @@ class RunOptions(Options):
     )
     memory: int | None = option(
         None,
-        "Memory limit, such as 2GB or 512MiB; what does not fit goes to --scratch.",
+        "Memory limit, such as 2GB or 512MiB; data that does not fit is written to --scratch.",
         checks.size(LEAST_MEMORY, 2**60, none=True),
         "SIZE",
         default_text="half of the free memory",
@@ -225,6 +225,6 @@ class AuditOptions(Options):
         "0 for no audit.",
         checks.whole(0, 2**32 - 1, none=True),
         "N",
-        default_text="as many as take a small part of the run time; all documents of a small corpus",
+        default_text="a number that takes a small part of the run time; all documents of a small corpus",
         result=False,
     )

@@ -132,8 +132,8 @@ def _differing(kind: str, left: str, right: str, recorded: StoredResult) -> dict
     if kind == "records":
         return _difference(item_differences.lines(left), item_differences.lines(right), recorded)
     if kind == "weighted":
-        return item_differences.weights_apart(left, right)
-    return item_differences.sets_apart(left, right, recorded.options.bag)
+        return item_differences.weighted_difference(left, right)
+    return item_differences.set_difference(left, right, recorded.options.bag)
 
 
 def _add_items(data: dict[str, Any], numbers: Numbers, rows: Whole, members: dict[int, list[int]]) -> None:
@@ -147,7 +147,7 @@ def _add_items(data: dict[str, Any], numbers: Numbers, rows: Whole, members: dic
     for place, ours, theirs in zip(np.searchsorted(rows, compared).tolist(), kept.tolist(), gone.tolist(), strict=True):
         difference = apart_of(recorded.options.item_kind, items[ours], items[theirs])
         if difference is not None:
-            data["differences"][str(place)] = item_differences.apart(difference)
+            data["differences"][str(place)] = item_differences.item_difference(difference)
 
 
 def _removed_numbers(numbers: Numbers, rows: Whole) -> Whole:

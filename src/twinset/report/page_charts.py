@@ -115,7 +115,8 @@ def interval(low: float, high: float, value: float, requested: float) -> str:
         f'<line class="mark" x1="{at(requested):.2f}" x2="{at(requested):.2f}" y1="10" y2="34"/>',
         f'<text class="tick" x="8" y="52">{start:g}</text>',
         '<text class="tick" x="392" y="52" text-anchor="end">1</text>',
-        f'<text class="tick" x="{min(max(at(requested), 60), 340):.2f}" y="52" text-anchor="middle">requested {requested:g}</text>',
+        f'<text class="tick" x="{min(max(at(requested), 60), 340):.2f}" y="52" text-anchor="middle">'
+        f"requested {requested:g}</text>",
     ]
     return (
         f'<svg class="chart small" viewBox="0 0 400 60" role="img" aria-label="recall {share(value)}, '

@@ -105,7 +105,7 @@ def explain(left: str, right: str, **options: Any) -> Explanation:
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
-            raise SourceError.half_a_pair("a text to explain", error) from error
+            raise SourceError.unpaired_surrogate("a text to explain", error) from error
     return explain_texts(left, right, checked)
 
 

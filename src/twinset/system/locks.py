@@ -57,7 +57,7 @@ class Turn:
         if not self._lock.acquire(timeout=max(0.0, timeout)):
             raise BusyError(
                 f"{self.name}: another thread of this process works with the index ({self._doing or 'reading'}); "
-                f"waited {timeout:g} s: wait longer, or open the index once more for each thread"
+                f"waited {timeout:g} s: wait longer, or open the index separately in each thread"
             )
         self._check()
         outer, self._doing = self._doing, doing

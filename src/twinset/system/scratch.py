@@ -19,13 +19,13 @@ from twinset.errors import OutputError, StateError
 from twinset.system.arrays import Room
 
 Array = Any
-"""A NumPy array of whichever dtype a spool has."""
+"""A NumPy array with the dtype of a spool."""
 
 
 def cannot_write(path: Path, error: OSError) -> OutputError:
     """Make the error for a failed write."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return OutputError(f"no space left to write {path}: free some, or choose another folder (--output, --scratch)")
+        return OutputError(f"no space left to write {path}: free some space, or choose another folder (--output, --scratch)")
     return OutputError(f"cannot write {path}: {error.strerror or error}")
 
 

@@ -58,7 +58,7 @@ def test_answers_to_a_pipe_are_csv(call: Call, news: str, corpus: Path) -> None:
     assert list(rows[0]) == HEAD
     assert [row["id"] for row in rows if row["query"] == "d"] == ["d", "a", "c"]
     assert "querying: 6 documents, " in done.err
-    assert "11 answers to 5 of 6 queries\n1 query has no words and no answers\n" in done.err
+    assert "11 answers to 5 of 6 queries\n1 query has no words, so no answers\n" in done.err
 
 
 def test_one_text(call: Call, news: str) -> None:

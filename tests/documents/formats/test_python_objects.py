@@ -114,9 +114,9 @@ def test_lists_to_compare_against_are_named_apart() -> None:
 
 
 def test_what_a_list_must_hold() -> None:
-    with pytest.raises(SourceError, match="must hold strings, this is int"):
+    with pytest.raises(SourceError, match="must hold strings, not int"):
         opened(["a", 3])
-    with pytest.raises(SourceError, match="must hold strings, this is list"):
+    with pytest.raises(SourceError, match="must hold strings, not list"):
         opened({"x": ["a"]})
     with pytest.raises(SourceError, match="ids in a mapping"):
         opened({1.5: "a"})

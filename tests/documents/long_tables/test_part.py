@@ -291,7 +291,7 @@ def test_by_needs_one_value_a_group(tmp_path: Path) -> None:
 
 def test_what_has_no_meaning_is_refused(tmp_path: Path) -> None:
     table = pa.table({"user": ["a"], "movie": [1], "tags": [["x"]], "id": [9]})
-    with pytest.raises(OptionError, match="--id has no meaning with --group"):
+    with pytest.raises(OptionError, match="--id cannot be used with --group"):
         part_of(table, scratch=tmp_path, id="id")
     with pytest.raises(OptionError, match="--group and --item both name 'user'"):
         opened(table, scratch=tmp_path, group="user", item="user")

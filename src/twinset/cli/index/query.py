@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.argument("sources", nargs=-1, metavar="[SOURCE...]")
 @click.option(
     "--string", "strings", multiple=True, metavar="TEXT", cls=flags.Flag, group="Query",
-    help="Find documents similar to this text, this code (hexadecimal digits) or this vector (numbers with commas).",
+    help="Find documents similar to this text, this code (hexadecimal digits) or this vector (comma-separated numbers).",
 )  # fmt: skip
 @click.option(
     "--similar-to", "similar", multiple=True, metavar="ID", cls=flags.Flag, group="Query",
@@ -53,9 +53,9 @@ def command(
 
     {sources}
 
-    Answers are all documents that reach the threshold of the index, or are within its distance, or with -k the K most
-    similar ones, best first. Without -o they are printed as a table on a terminal, and as CSV otherwise; with --json
-    they are part of the summary.
+    The answers are all documents that reach the threshold of the index, or are within its distance; with -k, the K most
+    similar documents. The best come first. Without -o they are printed as a table on a terminal, and as CSV otherwise;
+    with --json they are part of the summary.
     """
     given = flags.given(AskOptions, values)
     options = AskOptions.of(**given)
@@ -100,7 +100,7 @@ def _refuse_mixed(
         came = [one for one in [*came, "--similar-to" if similar else ""] if one]
         raise OptionError(
             f"give sources, one --string TEXT or one --similar-to ID; given: {' and '.join(came) or 'none'}"
-            + (", some twice" if len(strings) > 1 or len(similar) > 1 else "")
+            + (", more than once" if len(strings) > 1 or len(similar) > 1 else "")
         )
     known = dict(SourceOptions.specs())
     wrong = next((name for name in given if name in known), None)
@@ -176,7 +176,7 @@ def _print_notes(summary: dict[str, Any], kind: str, *, counted: bool, nothing: 
         click.echo(f"no document {limit}; -k N finds the nearest", err=True)
     if summary["empty"]:
         queries, verb = show.count(summary["empty"], "query", "queries"), "has" if summary["empty"] == 1 else "have"
-        click.echo(f"{queries} {verb} no {LACKING.get(kind, 'words')} and no answers", err=True)
+        click.echo(f"{queries} {verb} no {LACKING.get(kind, 'words')}, so no answers", err=True)
     tell_unreadable(summary, err=True)
     if summary["found"]:
         for line in answers.notes(summary):

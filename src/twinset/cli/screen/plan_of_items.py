@@ -27,9 +27,9 @@ def command(sources: Sequence[str], given: dict[str, Any], options: CurveOptions
     """Plan for items with a measure of their own."""
     for name in ("compare", "family"):
         if getattr(options, name):
-            raise OptionError(f"--{name} has no meaning with {options.item_flag}: it draws curves of Jaccard")
+            raise OptionError(f"--{name} cannot be used with {options.item_flag}: it draws curves of the Jaccard similarity")
     if plot and options.measure not in ("cosine", "distance"):
-        raise OptionError(f"--plot has no meaning with {options.item_flag}: it draws curves of vectors")
+        raise OptionError(f"--plot cannot be used with {options.item_flag}: it draws curves of vectors")
     found = _survey(sources, given, json) if sources else None
     chosen: Any = found.plan if found else _supposed(options)
     vectors = chosen if options.measure in ("cosine", "distance") else None
@@ -116,6 +116,6 @@ def _plot(file: str, chosen: VectorPlan) -> None:
         file,
         x=chosen.measure,
         y="probability of being found",
-        title="How surely pairs are found",
+        title="How reliably pairs are found",
         vline={f"threshold {chosen.threshold:g}": chosen.threshold},
     )

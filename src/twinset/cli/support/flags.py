@@ -155,7 +155,7 @@ def default_of(options: type[Options], name: str, spec: OptionSpec) -> str:
 def as_flags(message: str) -> str:
     """Replace the keyword arguments in a message of the library by flags.
 
-    Words with an underscore are replaced everywhere, others only at the beginning of the message.
+    Names with an underscore are replaced everywhere, others only at the beginning of the message.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def as_flags(message: str) -> str:
         name: spec.spellings(name)[0]
         for options in _every(Options) for name, spec in options.specs() if not spec.off_help
     }  # fmt: skip
-    message = re.sub(r"^(\w+)(?= (?:is|has|names) )", lambda found: flags.get(found[1], found[1]), message)
+    message = re.sub(r"^(\w+)(?= (?:is|has|names|does|cannot) )", lambda found: flags.get(found[1], found[1]), message)
     return re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", lambda found: flags.get(found[0], found[0]), message)
 
 

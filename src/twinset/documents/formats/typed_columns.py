@@ -40,14 +40,14 @@ class ColumnsPart(Part):
         if options.by is not None:
             self.check_column(options.by, "--by NAME")
             if pa.types.is_nested(value_type(schema.field(options.by).type)):
-                raise ColumnError(f"--by needs strings or numbers, {options.by!r} is nested", where=name)
+                raise ColumnError(f"--by needs strings or numbers, but {options.by!r} is nested", where=name)
 
     def no_column(self, name: str, option: str) -> ColumnError:
         """Make the error for a missing column."""
         if METADATA in self.schema_metadata:
             return ColumnError(
-                "it holds sketches, not the documents of which they were made; twinset pairs compares them, all else "
-                "needs the documents",
+                "it contains sketches, not documents; twinset pairs can compare sketches, other commands need the "
+                "documents",
                 where=self.name,
             )
         return super().no_column(name, option)
@@ -63,7 +63,7 @@ class ColumnsPart(Part):
         if self.options.id is None:
             return None
         raise ColumnError(
-            f"ids must be strings or whole numbers, {name!r} holds {self.schema.field(name).type}; "
+            f"ids must be strings or whole numbers, but {name!r} holds {self.schema.field(name).type}; "
             "name another with --id NAME",
             where=self.name,
         )
@@ -137,7 +137,7 @@ class ColumnsPart(Part):
             known = {row for row, _ in bad}
             for row in np.flatnonzero(ids.is_null().to_numpy(zero_copy_only=False)).tolist():
                 if row not in known:
-                    reason = f"the id {self.id_name!r} is null or not UTF-8; every row needs one"
+                    reason = f"the id {self.id_name!r} is null or not UTF-8; every row needs an id"
                     self.bad_row(bad, row, first_row + row, reason, lines=False)
         return ids
 

@@ -156,7 +156,7 @@ class _Opened:
         self.size = (width, height)
         if width * height > MOST_PIXELS:
             raise RowError(
-                f"the picture has {width:,} × {height:,} pixels, more than the {MOST_PIXELS:,} that are read",
+                f"the picture has {width:,} × {height:,} pixels, more than the maximum, {MOST_PIXELS:,}",
                 where=self._where,
             )
         if image.format in _FRACTIONS:
@@ -165,8 +165,8 @@ class _Opened:
         if self._room is not None and needed > self._room:
             least = shown_size(16 * needed // 5)  # rounded up from three times the size
             raise OptionError(
-                f"{self._where}: the picture takes {shown_size(needed)} while it is unpacked, and this run may take "
-                f"{shown_size(self._room)} for that; give more memory with --memory, at least {least}"
+                f"{self._where}: decoding the picture needs {shown_size(needed)}, but this run may use "
+                f"{shown_size(self._room)} for that; raise --memory to at least {least}"
             )
         return image
 
@@ -177,7 +177,7 @@ class _Opened:
             raise self._unreadable(error) from error  # one damaged picture must not end a run that skips such
 
     def _unreadable(self, error: Exception) -> RowError:
-        return RowError(f"not a picture that can be read: {_said(error)}", where=self._where)
+        return RowError(f"the picture cannot be read: {_said(error)}", where=self._where)
 
     def _release(self) -> None:
         if self._held:
@@ -206,7 +206,7 @@ def _said(error: Exception) -> str:
     from PIL import UnidentifiedImageError
 
     if isinstance(error, UnidentifiedImageError):
-        return "its bytes are of no known format"
+        return "unknown format"
     message = " ".join(str(error).split()) or type(error).__name__
     return message if len(message) <= 200 else message[:200] + "…"
 

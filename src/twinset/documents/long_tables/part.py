@@ -53,7 +53,7 @@ class GroupsPart(Part):
         self.inside = list(parts)
         super().__init__(name, first.source, options)
         if options.id is not None:
-            raise OptionError(f"--id has no meaning with --group: the id of a group is its value of {options.group!r}")
+            raise OptionError(f"--id cannot be used with --group: the id of a group is its value of {options.group!r}")
         if options.group == options.item:
             raise OptionError(f"--group and --item both name {options.group!r}; name another column with --item")
         for part in parts:
@@ -93,7 +93,7 @@ class GroupsPart(Part):
         if names:
             rules = either([rule.name for rule in rules_for("groups")])
             raise OptionError(
-                f"--keep by the column {sorted(names)[0]!r} needs one value per item, and a group of rows has many; "
+                f"--keep by the column {sorted(names)[0]!r} needs one value per item, but a group of rows has many; "
                 f"allowed: {rules}"
             )
 
@@ -158,7 +158,7 @@ class GroupsPart(Part):
 
     def _refuse(self, name: str, reason: str) -> None:
         if self.options.on_error != "skip":
-            raise RowError(f"{reason}; --on-error skip leaves such groups out", where=f"{self.name}, group {name!r}")
+            raise RowError(f"{reason}; --on-error skip skips such groups", where=f"{self.name}, group {name!r}")
 
     def stored(self) -> BatchFile:
         """The stored groups; reads and groups the rows first if needed."""
@@ -286,7 +286,7 @@ class StoredGroupsChunk(Chunk):
         words = self._part.words
         block = Block(self.rows, self.first_row, texts if words is None else words.lists(texts))
         if texts.null_count:
-            reason = "the group has too many elements, or weights that add up to more than a number can hold"
+            reason = "the group has too many elements, or the sum of its weights is too large"
             block.unreadable = [(row, reason) for row in np.flatnonzero(np.asarray(texts.is_null())).tolist()]
         block.sources = _column(table, "source").to_numpy().astype(np.int64)
         if not texts_only:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from twinset.documents.long_tables.rows import Codes, GroupRows, join_groups
-from twinset.documents.long_tables.sort import LAID_BYTES, Sorted, Spread, cuts, merged
+from twinset.documents.long_tables.sort import STORED_BYTES, Sorted, Spread, cuts, merged
 from twinset.documents.normalize import hash_values
 from twinset.schema import Places
 from twinset.system.scratch import BatchFile
@@ -61,14 +61,14 @@ class GroupBuilder:
     def finish(self, spread: Spread) -> BatchFile:
         """Store the groups in the order of their first rows: id, item, source and by."""
         out = BatchFile(self.folder / "groups")
-        self._lay(out, LAID_BYTES, spread)
+        self._store(out, STORED_BYTES, spread)
         return out
 
-    def _lay(self, out: BatchFile, piece: int, spread: Spread) -> tuple[Places, Places]:
+    def _store(self, out: BatchFile, piece: int, spread: Spread) -> tuple[Places, Places]:
         """Store the groups, about `piece` bytes together; return the size and the first row of each."""
         if self._spilled:
             self._spill()
-            return self._lay_spilled(out, piece, spread)
+            return self._store_spilled(out, piece, spread)
         if not self._held:
             return _NONE, _NONE
         whole = join_groups(self._held, self.column)
@@ -77,7 +77,7 @@ class GroupBuilder:
         out.append(groups.batches(cuts(groups.sizes, piece), self.refuse))
         return groups.sizes, whole.firsts
 
-    def _lay_spilled(self, out: BatchFile, piece: int, spread: Spread) -> tuple[Places, Places]:
+    def _store_spilled(self, out: BatchFile, piece: int, spread: Spread) -> tuple[Places, Places]:
         runs, sizes, firsts = [], [_NONE], [_NONE]
         small = max(2**14, piece // len(self._spilled))
         for number, partition in enumerate(self._spilled):
@@ -91,7 +91,7 @@ class GroupBuilder:
                 part.add(portion)
             partition.remove()
             run = BatchFile(self.folder / f"groups-{number}")
-            run_sizes, run_firsts = part._lay(run, small, spread)
+            run_sizes, run_firsts = part._store(run, small, spread)
             if run.rows:
                 runs.append(run)
                 sizes.append(run_sizes)

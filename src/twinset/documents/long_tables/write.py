@@ -26,7 +26,7 @@ def long_rows(block: Block) -> LongTableRows:
     """The rows of a block of a long table."""
     rows = block.texts
     if not isinstance(rows, LongTableRows):
-        raise TypeError("these are no rows of a long table")
+        raise TypeError("these are not rows of a long table")
     return rows
 
 

@@ -180,7 +180,7 @@ class CodeKind(FixedWidthKind):
     def limits(self, options: QueryOptions) -> Limits:
         """Default to the distance of the index, or to none for the k nearest."""
         if options.threshold is not None:
-            raise OptionError(f"threshold is not for an index of {self.name}s; give a distance (--distance)")
+            raise OptionError(f"threshold does not apply to an index of {self.name}s; give a distance (--distance)")
         if options.distance is not None and options.distance % 1:
             raise OptionError(f"distance is {options.distance:g}; codes differ in a whole number of bits")
         reach = self.settings.options.reach if options.k is None else np.inf

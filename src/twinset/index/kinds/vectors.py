@@ -158,17 +158,17 @@ class VectorKind(FixedWidthKind):
         by_cosine = ours.measure == "cosine"
         name, other = ("threshold", "distance") if by_cosine else ("distance", "threshold")
         if getattr(options, other) is not None:
-            raise OptionError(f"{other} is not for this index, which is searched by {name}; give --{name}")
+            raise OptionError(f"{other} does not apply to this index, which is searched by {name}; give --{name}")
         planned = float(getattr(ours, name))
         limit = getattr(options, name)
         if limit is None:
             return Limits(planned if options.k is None else -2.0 if by_cosine else np.inf, options.k)
         if (limit < planned if by_cosine else limit > planned) and not options.force:
-            chance = f"{self.recall(float(limit)):.4f}" if self.is_planned else "less than was promised"
+            chance = f"{self.recall(float(limit)):.4f}" if self.is_planned else "below the recall of the plan"
             raise OptionError(
                 f"{name} is {limit:g}, and the index was planned for {planned:g}: a vector at {limit:g} would be "
-                f"found with probability {chance} only; ask for {planned:g} or {'more' if by_cosine else 'less'}, "
-                "ask for the k nearest, or accept the lower recall with force (--force)"
+                f"found only with probability {chance}; use {planned:g} or {'more' if by_cosine else 'less'}, "
+                "query the k nearest, or accept the lower recall with force (--force)"
             )
         return Limits(float(limit), options.k)
 
@@ -277,7 +277,7 @@ def _make_plan(options: IndexOptions, others: list[float] | None) -> VectorPlan:
 
 @lru_cache(maxsize=4096)
 def _recall(plan: VectorPlan, likeness: float) -> float:
-    """Return the recall at the next worse step, so that few are simulated; inside, at least that of the limit."""
+    """Return the recall at the next worse step, so that few steps are simulated; within the limit, at least its recall."""
     if plan.method == "exact":
         return 1.0
     if plan.measure == "cosine":
@@ -322,6 +322,6 @@ def _pack_list(values: Any, directions: bool, within: float | None) -> tuple[pa.
         except (TypeError, ValueError) as error:
             return pa.nulls(0), [(place, str(error))]
         if made is not None and made.ndim != 1:
-            return pa.nulls(0), [(place, f"a vector must be a list of numbers, this is {type(value).__name__}")]
+            return pa.nulls(0), [(place, f"a vector must be a list of numbers, not {type(value).__name__}")]
         listed.append(made)
     return packed_vectors(pa.array(listed, pa.large_list(pa.float64())), directions, within)

@@ -80,7 +80,7 @@ class PostgresBackend(Backend):
         there = set(self._rows(tables.THERE, _quoted(self.schema), list(tables.NAMES)))
         if there and not self._rows("SELECT has_schema_privilege(%s, 'USAGE')", self.schema)[0][0]:
             raise StateError(
-                f"{self.name}: you may not use the schema {self.schema!r}; its owner can GRANT USAGE on it and SELECT "
+                f"{self.name}: no permission to use the schema {self.schema!r}; its owner can GRANT USAGE on it and SELECT "
                 "on its tables"
             )
         if not there:
@@ -383,7 +383,7 @@ def _translate_errors(name: str) -> Iterator[None]:
     except errors.ReadOnlySqlTransaction as error:
         raise OutputError(f"{name} cannot be written to: {_first(error)}") from error
     except errors.InsufficientPrivilege as error:
-        raise OutputError(f"{name}: permission is missing: {_first(error)}") from error
+        raise OutputError(f"{name}: permission denied: {_first(error)}") from error
     except (errors.LockNotAvailable, errors.DependentObjectsStillExist) as error:  # readers of old formats
         raise BusyError(f"{name}: another program uses the tables: {_first(error)}; try again later") from error
     except (errors.UndefinedTable, errors.UndefinedColumn, errors.DuplicateTable, errors.DuplicateSchema) as error:

@@ -380,7 +380,7 @@ def _translate_errors(name: str) -> Iterator[None]:
         raise DamagedError(f"{name} is damaged, or not an index: {error}; {tables.RESTORE}") from error
     except apsw.IOError as error:
         if getattr(error, "extendedresult", 0) in _BAD_READS:
-            raise DamagedError(f"{name} is damaged: a page of it is not as it was written; {tables.RESTORE}") from error
+            raise DamagedError(f"{name} is damaged: the checksum of a page is wrong; {tables.RESTORE}") from error
         raise OutputError(f"{name}: reading or writing failed: {error}; what was committed before is safe") from error
     except apsw.ReadOnlyError as error:
         raise OutputError(f"{name} cannot be written to: {error}") from error

@@ -12,7 +12,7 @@ from twinset.errors import DamagedError, StateError
 from twinset.index.settings import FORMAT
 from twinset.system.locks import WriterLock
 
-APPLICATION = 0x5457_534E  # "TWSN", in the file's header: what tells our files from other databases
+APPLICATION = 0x5457_534E  # "TWSN", in the file's header: distinguishes our files from other databases
 PAGE = 8192
 CHECKSUM_BYTES = 8
 RESTORE = "restore a backup"

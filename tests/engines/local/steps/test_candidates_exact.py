@@ -139,7 +139,7 @@ def test_the_plan_has_no_bands() -> None:
 )
 def test_what_belongs_to_sketches_is_refused(words: dict[str, Any]) -> None:
     [name] = words
-    with pytest.raises(OptionError, match=f"^{name} is .*, which has no meaning with exact"):
+    with pytest.raises(OptionError, match=f"^{name} is .*, which cannot be used with exact"):
         twinset.find_pairs(["a", "b"], exact=True, **words)
 
 
@@ -276,7 +276,7 @@ def test_the_command_gives_the_same_bytes_every_way(tmp_path: Path) -> None:
 def test_the_command_refuses_bands(tmp_path: Path) -> None:
     rows = write_lines(tmp_path / "in.jsonl", documents(5))
     done = command("pairs", rows, "--exact", "--bands", "4")
-    assert "--bands is 4, which has no meaning with exact" in done.refused()
+    assert "--bands is 4, which cannot be used with exact" in done.refused()
 
 
 @given(st.lists(st.sets(st.integers(1, 30)), min_size=1, max_size=12), st.sampled_from([0.2, 0.5, 0.75, 1.0]))

@@ -57,7 +57,7 @@ def check_given(options: PairsOptions, given: dict[str, Any]) -> None:
         if name not in _ALLOWED or (name == "audit" and given[name]):
             flag = dict(options.specs())[name].spellings(name)[0]
             raise OptionError(
-                f"{flag} has no meaning for a file of sketches, which holds no documents and cannot be changed; "
+                f"{flag} does not apply to a file of sketches, which holds no documents and cannot be changed; "
                 "leave it out"
             )
 
