@@ -102,7 +102,7 @@ def _explain_result(arguments: tuple[str, ...], given: dict[str, Any], options: 
         _print_explanation(account.explanation, account.id, account.other, options)
     elif account.apart is not None and account.other is not None:
         click.echo()
-        codes_and_vectors.print_apart(account.apart, account.id, account.other)
+        codes_and_vectors.print_item_difference(account.apart, account.id, account.other)
     elif result.recorded.options.item_kind in MEASURED:
         if len(arguments) == 3:
             _print_pair(result, account.id, arguments[2])

@@ -44,10 +44,10 @@ def kernel(signature: str) -> Callable[[_F], _F]:
     def decorate(function: _F) -> _F:
         if _settings().DISABLE_JIT:
             return function
-        made = Kernel(function, signature)
-        if not made.is_cached:
-            made.load()
-        return cast(_F, made)
+        compiled = Kernel(function, signature)
+        if not compiled.is_cached:
+            compiled.load()
+        return cast(_F, compiled)
 
     return decorate
 

@@ -1,4 +1,4 @@
-"""Kernels that the steps for vectors share: random numbers from a seed, sums, and the order in which keys are probed."""
+"""Kernels shared by the steps for vectors: random numbers from a seed, sums, and the order in which keys are probed."""
 
 import math
 
@@ -151,7 +151,7 @@ def next_keys(keys, costs, turns, groups, out):  # type: ignore[no-untyped-def]
     for i in range(len(keys)):
         key, cost, turn = keys[i], costs[i], turns[i if turns.shape[0] > 1 else 0]
         ranks = cheapest(cost, order, min(n_moves, probes)) if probes else 0
-        head, end, sets, made = 0, 0, 0, 0
+        head, end, sets, n_keys = 0, 0, 0, 0
         out[i, 0] = key
         if ranks > 0:
             sums[0], before[0] = np.float64(cost[order[0]]), 0.0
@@ -162,9 +162,9 @@ def next_keys(keys, costs, turns, groups, out):  # type: ignore[no-untyped-def]
         while head < end:
             now = queue[head]
             head += 1
-            made += 1
-            out[i, made] = key ^ turned[now]
-            if made == probes:
+            n_keys += 1
+            out[i, n_keys] = key ^ turned[now]
+            if n_keys == probes:
                 break
             for expand in range(2):
                 groups_used = group_sets[now] | (U(expand) << U(groups[order[last[now]]]))
@@ -178,7 +178,7 @@ def next_keys(keys, costs, turns, groups, out):  # type: ignore[no-untyped-def]
                 turned_before[sets] = turned[now] if expand else turned_before[now]
                 turned[sets] = turned_before[sets] ^ turn[order[rank]]
                 group_sets[sets], last[sets] = groups_used, rank
-                end = enqueue(queue, head, end, probes - made, sums, sets)
+                end = enqueue(queue, head, end, probes - n_keys, sums, sets)
                 sets += 1
-        for rest in range(made + 1, probes + 1):
+        for rest in range(n_keys + 1, probes + 1):
             out[i, rest] = key

@@ -56,10 +56,10 @@ def reading(name: str, kind: str = "file") -> Iterator[None]:
     try:
         yield
     except _DAMAGE as error:
-        raise SourceError(_said(error, kind), where=name) from error
+        raise SourceError(_error_text(error, kind), where=name) from error
 
 
-def _said(error: BaseException, kind: str) -> str:
+def _error_text(error: BaseException, kind: str) -> str:
     if isinstance(error, OSError) and error.errno is not None and error.strerror:
         return f"cannot be read: {error.strerror}"
     return f"the {kind} is damaged, incomplete or not what its name says: {reason(error)}"

@@ -185,6 +185,6 @@ def why_not_one_text(path: str, options: ReadOptions) -> str | None:
     if not head.startswith(("[", "{")):
         return None
     return (
-        "a .json file would be read as one text; to read rows, write them as JSON lines, one object per line, to a file "
-        "that ends in .jsonl; to compare JSON files as texts, name their folder"
+        "a .json file would be read as one text; to read rows, write them as JSON lines, one object per line, to a "
+        "file that ends in .jsonl; to compare JSON files as texts, name their folder"
     )

@@ -26,7 +26,9 @@ def why_our_folder(folder: str, names: Sequence[str]) -> str | None:
         return "the state of a run that was interrupted or is still running"
     if "summary.json" not in names or not set(_TABLES) <= set(names):
         return None
-    return "the result of an earlier run; to read the kept documents, name its subfolder kept" if _is_summary(folder) else None
+    if not _is_summary(folder):
+        return None
+    return "the result of an earlier run; to read the kept documents, name its subfolder kept"
 
 
 def why_our_file(path: str) -> str | None:

@@ -136,8 +136,8 @@ def survey(*sources: object, progress: Progress | None = None, **options: Any) -
     """Read a sample of a collection and estimate what a run would find.
 
     *sources: as for `twinset.find_pairs`.
-    **options: the options of `twinset.find_pairs` for reading, shingling and planning, and `sample`: the number of pieces
-        of about 1 MiB to read.
+    **options: the options of `twinset.find_pairs` for reading, shingling and planning, and `sample`: the number of
+        pieces of about 1 MiB to read.
     The result is deterministic for the same sources, options and seed, except `rate`, which is measured.
 
     Examples

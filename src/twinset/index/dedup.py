@@ -71,14 +71,14 @@ def open_index(where: object, *, read_only: bool = False) -> Iterator[Index]:
 
 def dedup_options(given: dict[str, Any], index: Index) -> DedupOptions:
     """Return the options of a run: those given, and for the hashing those of the index."""
-    made = index.settings.options
-    if made.item_kind != "text":
-        documents = "sets" if made.item_kind == "items" else made.item_kind
+    stored = index.settings.options
+    if stored.item_kind != "text":
+        documents = "sets" if stored.item_kind == "items" else stored.item_kind
         raise OptionError(
             f"{index.name}: the index holds {documents}; dedup --index needs an index of texts; use twinset index "
             "query, or remove copies with dedup --against"
         )
-    if made.store == "none":
+    if stored.store == "none":
         raise OptionError(
             f"{index.name}: the index stores only sketches (store is 'none'), so its similarities are estimates, which "
             "do not justify a removal; make an index with --store text or --store shingles for dedup"
@@ -87,21 +87,21 @@ def dedup_options(given: dict[str, Any], index: Index) -> DedupOptions:
     fixed = [name for name, _ in IndexOptions.specs() if name in known]
     index.settings.check_options({name: given[name] for name in fixed if name in given}, index.name)
     sizes = {name: getattr(index.settings.bands, name) for name in ("n_hashes", "n_bands", "rows_per_band")}
-    inherited = {name: getattr(made, name) for name in fixed} | sizes
-    threshold = given.get("threshold", made.threshold)
+    inherited = {name: getattr(stored, name) for name in fixed} | sizes
+    threshold = given.get("threshold", stored.threshold)
     options = DedupOptions.of(**{**given, **inherited, "threshold": threshold, "index": index.name})
     if options.floor is not None and options.floor > options.threshold:
         raise OptionError(
             f"floor is {options.floor:g}, above the threshold, {options.threshold:g}; allowed: a number up to the "
             "threshold; lower the floor or raise the threshold"
         )
-    if options.least < made.threshold:
+    if options.least < stored.threshold:
         name = "threshold" if options.floor is None else "floor"
         recall = recall_at(index.settings.bands, options.least)
         raise OptionError(
-            f"{name} is {options.least:g}, and the index {index.name} was planned for {made.threshold:g}: a document "
-            f"at {options.least:g} would be found only with probability {recall:.4f}; give {made.threshold:g} or more, "
-            f"or make another index with --threshold {options.least:g}"
+            f"{name} is {options.least:g}, and the index {index.name} was planned for {stored.threshold:g}: a document "
+            f"at {options.least:g} would be found only with probability {recall:.4f}; give {stored.threshold:g} or "
+            f"more, or make another index with --threshold {options.least:g}"
         )
     return options
 
@@ -172,16 +172,16 @@ class IndexedDedup:
         for start in range(0, len(readable), _IDS):
             some = readable[start : start + _IDS]
             names = corpus.take_ids(some).to_pylist()
-            there = writer.backend.numbers(names)
-            found = np.array([there.get(name, -1) for name in names], np.int64)
+            stored = writer.backend.numbers(names)
+            found = np.array([stored.get(name, -1) for name in names], np.int64)
             numbers.append(some[found >= 0])
             theirs.append(found[found >= 0])
-        ours, there_numbers = np.concatenate(numbers), np.concatenate(theirs)
+        ours, index_numbers = np.concatenate(numbers), np.concatenate(theirs)
         same = np.isin(ours, self._same(corpus, ours, writer))
         self._already_indexed = np.zeros(corpus.documents, np.bool_)
         self._already_indexed[ours[same]] = True
-        self._other_texts = ours[~same], there_numbers[~same]
-        return np.sort(there_numbers[same])
+        self._other_texts = ours[~same], index_numbers[~same]
+        return np.sort(index_numbers[same])
 
     def _same(self, corpus: Corpus, ours: Numbers, writer: IndexWriter) -> Numbers:
         """Return those of the arrivals `ours` that have the same text in the index."""
@@ -202,8 +202,8 @@ class IndexedDedup:
             return numbers, make_entries(ids, texts, self.index.settings)
 
         if wanted.any():
-            for _, made in corpus.read(self.run.threads, prepare, wanted=wanted):
-                yield made
+            for _, entries in corpus.read(self.run.threads, prepare, wanted=wanted):
+                yield entries
 
     def _own_numbers(self, contents: Numbers, copies: Copies) -> Int64s:
         """Return pairs, (n, 2), of a content and the index document that has the id of its arrival and another text.

@@ -52,7 +52,8 @@ class Normalization:
     def installed(cls) -> Normalization:
         """Normalise every code point of the probe with the Arrow that is installed."""
         points = np.concatenate([np.arange(first, end, dtype="<u4") for first, end in _PROBED])
-        lines = np.full((2, len(points), 3), ord("\n"), "<u4")  # a newline keeps a code point from combining with the previous one
+        # A newline keeps a code point from combining with the previous one.
+        lines = np.full((2, len(points), 3), ord("\n"), "<u4")
         lines[:, :, 0] = points
         lines[1, :, 1] = 0x334  # a mark of class 1: it changes places with every mark of a higher class
         probe = pa.array([lines.tobytes().decode("utf-32-le")], pa.large_string())

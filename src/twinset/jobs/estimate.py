@@ -139,6 +139,6 @@ def _check_options(options: PairsOptions, given: dict[str, Any]) -> None:
     check_given(options, given)
     if not all(map(holds_sketches, options.against)):
         raise OptionError(
-            "the sources are files of sketches, but --against is not; sketch those documents too (twinset sketch), with "
-            "the same options"
+            "the sources are files of sketches, but --against is not; sketch those documents too (twinset sketch), "
+            "with the same options"
         )

@@ -16,12 +16,16 @@ from twinset.errors import OptionError, OutputError
 from twinset.index.index import Index
 from twinset.index.query import QueryCounts, with_query_column
 from twinset.options.checks import new_file
-from twinset.options.index import AskOptions, QueryOptions, SourceOptions
+from twinset.options.index import QueryCommandOptions, QueryOptions, SourceOptions
 from twinset.system.atomic_files import replace_atomically
 
 
 def query_to_file(
-    index: Index, sources: Sequence[str], output: str | os.PathLike[str], options: AskOptions, progress: Progress
+    index: Index,
+    sources: Sequence[str],
+    output: str | os.PathLike[str],
+    options: QueryCommandOptions,
+    progress: Progress,
 ) -> QueryCounts:
     """Query with every document of the sources, and write the answers to a file."""
     target = _check_output(output, options.force)
@@ -39,7 +43,12 @@ def query_to_file(
 
 
 def query_one_to_file(
-    index: Index, output: str | os.PathLike[str], options: AskOptions, *, text: str | None = None, id: str | None = None
+    index: Index,
+    output: str | os.PathLike[str],
+    options: QueryCommandOptions,
+    *,
+    text: str | None = None,
+    id: str | None = None,
 ) -> QueryCounts:
     """Query with one text, or with a document of the index, and write the answers to a file."""
     target = _check_output(output, options.force)
@@ -53,7 +62,7 @@ def query_one_to_file(
     return counts
 
 
-def _query_options(options: AskOptions) -> dict[str, Any]:
+def _query_options(options: QueryCommandOptions) -> dict[str, Any]:
     return {name: getattr(options, name) for name, _ in QueryOptions.specs()}
 
 

@@ -15,7 +15,7 @@ from twinset.options.steps import FORCE, PlanOptions, ReadOptions, RunOptions, S
 
 __all__ = [
     "AddOptions",
-    "AskOptions",
+    "QueryCommandOptions",
     "ExportOptions",
     "IndexOptions",
     "IndexedOptions",
@@ -249,7 +249,7 @@ class QueryOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskOptions(QueryOptions, SourceOptions):
+class QueryCommandOptions(QueryOptions, SourceOptions):
     """The options of ``twinset index query``."""
 
     title: ClassVar[str] = "Query"

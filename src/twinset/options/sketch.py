@@ -150,7 +150,7 @@ class SketchOptions(SketchRunOptions, ShingleOptions, ReadOptions):
         """How shingles are weighted in a SimHash code."""
         return self.weights or "count"
 
-    def items_meant(self) -> dict[str, Any]:
+    def describe_items(self) -> dict[str, Any]:
         """Describe the elements of the sets in plain values; only sketches with equal descriptions are comparable."""
         kind = self.item_kind
         if kind in ("items", "groups", "weighted"):

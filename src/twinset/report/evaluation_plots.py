@@ -60,7 +60,9 @@ def _precision_recall(rows: Sequence[dict[str, Any]], curve: Sequence[dict[str, 
     )
 
 
-def _by_threshold(rows: Sequence[dict[str, Any]], curve: Sequence[dict[str, Any]], path: Path, by_distance: bool) -> Path:
+def _by_threshold(
+    rows: Sequence[dict[str, Any]], curve: Sequence[dict[str, Any]], path: Path, by_distance: bool
+) -> Path:
     names = {"F1": "f1", "precision": "precision", "recall": "recall"}
     lowest = rows[0]["threshold"]
     what = "distance" if by_distance else "threshold"

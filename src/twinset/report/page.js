@@ -114,12 +114,12 @@
     if (!sides[0][2] || !sides[1][2]) return null;
     const grid = make("div", "pair", ...sides.map(([side, word]) => make("div", `${side} h`, word)));
     for (const [side, , shown, name] of sides) {
-      const told = make("figcaption", "", `${whole(shown.width)} × ${whole(shown.height)} · ${size(shown.bytes)}`);
-      grid.append(make("div", side, make("figure", "", image(shown, name), told)));
+      const caption = make("figcaption", "", `${whole(shown.width)} × ${whole(shown.height)} · ${size(shown.bytes)}`);
+      grid.append(make("div", side, make("figure", "", image(shown, name), caption)));
     }
     return grid;
   }
-  function told(row) {
+  function caption(row) {
     if (removed.distance) return `distance ${apart(removed.distance[row])}`;
     if (!removed.in_kept) return `similarity ${share(removed.similarity[row])}`;
     return `similarity ${share(removed.similarity[row])} · ${share(removed.in_kept[row])} of it is in the kept document · ` +
@@ -128,7 +128,7 @@
 
   function story(row) {
     const body = make("div", "body");
-    const facts = make("p", "facts", told(row));
+    const facts = make("p", "facts", caption(row));
     if (!removed.distance && removed.similarity[row] < Math.floor(threshold * 10000 + 1e-9)) {
       facts.append(" · below the threshold: it hangs together with the kept one through others");
     }
@@ -197,8 +197,8 @@
   }
 
   class List {
-    constructor(name, size, each, source, matches, orders, told) {
-      Object.assign(this, { name, size, each, source, matches, orders, told, page: 0 });
+    constructor(name, size, each, source, matches, orders, caption) {
+      Object.assign(this, { name, size, each, source, matches, orders, caption, page: 0 });
       const part = (end) => document.getElementById(`${name}-${end}`);
       this.rows = part("rows"); this.pager = part("pager"); this.counted = part("count"); this.search = part("search");
       document.getElementById(`${name}-list`).hidden = false;
@@ -239,7 +239,7 @@
       this.number.value = this.page + 1; this.number.max = this.pages; this.last.textContent = whole(this.pages);
       this.pager.hidden = this.pages === 1;
       const range = shown.length ? `${whole(first + 1)} to ${whole(first + shown.length)} of ${whole(this.found.length)}` : "0";
-      this.counted.textContent = this.found.length < this.source ? `${range} found, ${whole(this.source)} in all` : `${range}${this.told}`;
+      this.counted.textContent = this.found.length < this.source ? `${range} found, ${whole(this.source)} in all` : `${range}${this.caption}`;
     }
   }
 

@@ -111,8 +111,8 @@ def _promised(numbers: Numbers) -> str:
     exactly = "Every reported pair was compared exactly."
     if numbers.recorded.options.images:
         exactly = (
-            "Only the 64-bit hashes of the pictures were compared, not the pictures themselves: look at two pictures to "
-            "decide whether they are copies."
+            "Only the 64-bit hashes of the pictures were compared, not the pictures themselves: look at two pictures "
+            "to decide whether they are copies."
         )
     return (
         f'<h3>Promised by the plan</h3><p class="big">{share(numbers.plan.reached)}</p><p>is the probability that a '
@@ -177,7 +177,8 @@ def similarity(numbers: Numbers) -> str:
     if numbers.sketched is None:
         return f'<div class="two">{drawn}</div>'
     crosses = " Crosses are pairs that the audit found and the run had missed." if missed else ""
-    dots = "The line is the probability that the plan promises; dots are pairs of this collection, larger dots are more pairs." + crosses
+    dots = "The line is the probability that the plan promises. Dots are pairs of this collection: larger is more."
+    dots += crosses
     curve = page_charts.s_curve(numbers.sketched, bins, missed, threshold)
     return (
         f'<div class="two">{drawn}<figure class="card"><h3>How reliably a pair is found</h3>'

@@ -115,7 +115,7 @@ def _header(path: Path, name: str) -> tuple[tuple[int, int], bool, np.dtype[Any]
     if len(shape) != 2 or not 1 <= shape[1] <= MOST_DIMENSIONS or shape[0] < 0:
         shown = " × ".join(map(str, shape)) or "a single value"
         raise SourceError(
-            f"the array is {shown}; allowed: arrays of two dimensions, one vector per row, up to {MOST_DIMENSIONS} wide",
+            f"the array is {shown}; allowed: two dimensions, one vector per row, up to {MOST_DIMENSIONS} wide",
             where=name,
         )
     return (int(shape[0]), int(shape[1])), bool(fortran), dtype, start

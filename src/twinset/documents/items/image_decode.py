@@ -118,7 +118,7 @@ class _Opened:
 
     def __init__(self, data: bytes, where: str, enough: int = _ENOUGH, room: int | None = None) -> None:
         self._data, self._where, self._enough, self._room = data, where, enough, room
-        self._held = False
+        self._has_lock = False
         self.size = (0, 0)
 
     def __enter__(self) -> Image:
@@ -127,7 +127,7 @@ class _Opened:
             image = self._open()
             if _unpacked(image, self.size) > _LARGE:
                 _large.acquire()
-                self._held = True
+                self._has_lock = True
             image.load()
             if image.format not in _FRACTIONS:
                 self.size = image.size  # a TIFF is rotated as it is decoded
@@ -177,11 +177,11 @@ class _Opened:
             raise self._unreadable(error) from error  # one damaged picture must not end a run that skips such
 
     def _unreadable(self, error: Exception) -> RowError:
-        return RowError(f"the picture cannot be read: {_said(error)}", where=self._where)
+        return RowError(f"the picture cannot be read: {_error_text(error)}", where=self._where)
 
     def _release(self) -> None:
-        if self._held:
-            self._held = False
+        if self._has_lock:
+            self._has_lock = False
             _large.release()
 
 
@@ -201,7 +201,7 @@ def _known() -> list[str]:
     return [name for name in _FORMATS if name in Image.OPEN]
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """Pillow's message in one line, without the address of the stream."""
     from PIL import UnidentifiedImageError
 

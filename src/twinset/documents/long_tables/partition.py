@@ -45,17 +45,17 @@ class GroupBuilder:
     column: str | None
     refuse: Callable[[str, str], None]
     depth: int = 0
-    _held: list[GroupRows] = field(default_factory=list)
-    _held_bytes: int = 0
+    _buffered: list[GroupRows] = field(default_factory=list)
+    _buffered_bytes: int = 0
     _spilled: list[BatchFile] = field(default_factory=list)
 
     def add(self, portion: GroupRows) -> None:
         """Add the next rows."""
         if not len(portion.codes):
             return
-        self._held.append(portion)
-        self._held_bytes += portion.nbytes
-        if self._held_bytes > self.room:
+        self._buffered.append(portion)
+        self._buffered_bytes += portion.nbytes
+        if self._buffered_bytes > self.room:
             self._spill()
 
     def finish(self, spread: Spread) -> BatchFile:
@@ -69,10 +69,10 @@ class GroupBuilder:
         if self._spilled:
             self._spill()
             return self._store_spilled(out, piece, spread)
-        if not self._held:
+        if not self._buffered:
             return _NONE, _NONE
-        whole = join_groups(self._held, self.column)
-        self._held = []
+        whole = join_groups(self._buffered, self.column)
+        self._buffered = []
         groups = Sorted(whole, self.bag, spread)
         out.append(groups.batches(cuts(groups.sizes, piece), self.refuse))
         return groups.sizes, whole.firsts
@@ -106,10 +106,10 @@ class GroupBuilder:
 
     def _spill(self) -> None:
         """Write the rows in memory to the scratch files, by the hash of the group's name."""
-        if not self._held:
+        if not self._buffered:
             return
-        whole = join_groups(self._held, self.column)
-        self._held, self._held_bytes = [], 0
+        whole = join_groups(self._buffered, self.column)
+        self._buffered, self._buffered_bytes = [], 0
         if not self._spilled:
             wanted = 2 * self.rows * 32 // max(1, self.room)
             count = 1 << min(_MOST_PARTITIONS, max(_LEAST_PARTITIONS, wanted)).bit_length() - 1

@@ -176,10 +176,10 @@ class PieceChunk(Chunk):
         return part.block(table, self.first_row, whole, texts_only)
 
 
-def _check_rows(part: ParquetPart, came: int, expected: int) -> None:
-    if came != expected:
+def _check_rows(part: ParquetPart, actual: int, expected: int) -> None:
+    if actual != expected:
         with reading(part.name, "Parquet file"):
-            raise pa.ArrowInvalid(f"its footer says {counted(expected, 'row')}, but it has {came:,}")
+            raise pa.ArrowInvalid(f"its footer says {counted(expected, 'row')}, but it has {actual:,}")
 
 
 class _GroupStream:

@@ -175,8 +175,8 @@ class TextKind(Kind):
         numbers = np.array([one.number for one in documents], np.int64)
         if self.are_texts:
             texts = pa.array([unpack(content) for content in contents], pa.large_binary())
-            made = sketch_texts(texts, self.settings, sets=False)
-            return SketchRows(numbers, made.shingles, made.slots)
+            sketched = sketch_texts(texts, self.settings, sets=False)
+            return SketchRows(numbers, sketched.shingles, sketched.slots)
         sets = sets_of(contents, self.settings)
         shingles = Shingles(np.arange(len(numbers)), sets.starts, sets.hashes)
         slots = sketch(shingles, self.settings.options.sketch, self.slots, self.settings.seed)

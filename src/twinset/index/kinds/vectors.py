@@ -277,7 +277,7 @@ def _make_plan(options: IndexOptions, others: list[float] | None) -> VectorPlan:
 
 @lru_cache(maxsize=4096)
 def _recall(plan: VectorPlan, likeness: float) -> float:
-    """Return the recall at the next worse step, so that few steps are simulated; within the limit, at least its recall."""
+    """Return the recall at the next worse step, to simulate few steps; within the limit, at least the recall there."""
     if plan.method == "exact":
         return 1.0
     if plan.measure == "cosine":
@@ -318,10 +318,10 @@ def _pack_list(values: Any, directions: bool, within: float | None) -> tuple[pa.
     for place, value in enumerate([values] if isinstance(values, str) else as_sequence(values)):
         try:
             vector = None if value is None else read_vector(value) if isinstance(value, str) else value
-            made = None if vector is None else np.asarray(vector, np.float64)
+            array = None if vector is None else np.asarray(vector, np.float64)
         except (TypeError, ValueError) as error:
             return pa.nulls(0), [(place, str(error))]
-        if made is not None and made.ndim != 1:
+        if array is not None and array.ndim != 1:
             return pa.nulls(0), [(place, f"a vector must be a list of numbers, not {type(value).__name__}")]
-        listed.append(made)
+        listed.append(array)
     return packed_vectors(pa.array(listed, pa.large_list(pa.float64())), directions, within)

@@ -88,13 +88,13 @@ class Log:
 
     def _note(self, db: apsw.Connection, *, needed: bool) -> bool:
         changes = int(db.execute(_COUNTED, (CHANGES,)).get)
-        said = f"log {changes} {'needed' if needed else 'moved'}"
-        return self._lock.note(f"{said} {zlib.crc32(said.encode()):08x}\n".encode(), durably=not needed)
+        text = f"log {changes} {'needed' if needed else 'moved'}"
+        return self._lock.note(f"{text} {zlib.crc32(text.encode()):08x}\n".encode(), durably=not needed)
 
     def _noted(self) -> tuple[int, bool]:
         """Return the count of changes in the note, and whether the log is needed; 0 without a valid note."""
-        said, _, check = self._lock.noted().rstrip(b"\n").rpartition(b" ")
-        if check != f"{zlib.crc32(said):08x}".encode():
+        text, _, check = self._lock.noted().rstrip(b"\n").rpartition(b" ")
+        if check != f"{zlib.crc32(text):08x}".encode():
             return 0, False
-        words = said.split(b" ")
-        return int(words[1]), words[2] != b"moved"
+        fields = text.split(b" ")
+        return int(fields[1]), fields[2] != b"moved"

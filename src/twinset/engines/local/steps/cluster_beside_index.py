@@ -34,8 +34,8 @@ class IndexMatches:
     """The matches of a run's documents in an index.
 
     Content contents[i] (its first appearance; ascending) is most similar to document ids[i] of the index; `scores` are
-    those of the pair, the new document left. `already_indexed` are the new documents, ascending, that the index already has, with
-    the same id and text.
+    those of the pair, the new document left. `already_indexed` are the new documents, ascending, that the index
+    already has, with the same id and text.
     """
 
     contents: Numbers
