@@ -73,7 +73,9 @@ class RecutOptions(RunOptions):
             raise OptionError("items are compared by --threshold or by --distance; leave one of them out")
         for name, value in (("threshold", self.threshold), ("distance", self.distance)):
             if value is not None and self.rows is not None:
-                raise OptionError(f"{name} is {value:g} and rows is {self.rows}, which set each other; leave one out")
+                raise OptionError(
+                    f"{name} is {value:g} and rows is {self.rows}: each determines the other; leave one of them out"
+                )
 
 
 @dataclass(frozen=True, kw_only=True)
