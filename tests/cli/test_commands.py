@@ -289,7 +289,7 @@ def test_what_may_not_be_read_is_left_out_and_named(process: Run, tmp_path: Path
     (tmp_path / "in/shut.txt").chmod(0)
     (tmp_path / "in/closed").chmod(0)
     refused = process("dedup", "in", "-o", "out", preexec_fn=powerless)
-    hint = "cannot be read: Permission denied; --on-error skip skips it and reports it; in a folder, --exclude"
+    hint = "cannot be read: Permission denied; use --on-error skip to skip and report it; in a folder, --exclude"
     assert (refused.returncode, refused.stderr.splitlines()[-1].startswith(f"twinset: in/closed: {hint}")) == (2, True)
     refused = process("dedup", "in", "-o", "out", "--exclude", "closed", preexec_fn=powerless)
     assert f"twinset: in/shut.txt: {hint}" in refused.stderr
@@ -311,7 +311,7 @@ def test_tables_that_may_not_be_read(process: Run, tmp_path: Path) -> None:
     (tmp_path / "in/b.jsonl").chmod(0)
     for source in ("in", "in/*.jsonl"):
         refused = process("pairs", source, preexec_fn=powerless)
-        assert "in/b.jsonl: cannot be read: Permission denied; --on-error skip skips it" in refused.stderr
+        assert "in/b.jsonl: cannot be read: Permission denied; use --on-error skip to skip" in refused.stderr
     words = ("--on-error", "skip", "--json")
     summary = json.loads(process("pairs", "in/a.jsonl", "in/b.jsonl", *words, preexec_fn=powerless).stdout)
     assert (summary["documents"], summary["skipped"]) == (1, [["in/b.jsonl", "cannot be read: Permission denied"]])

@@ -17,7 +17,7 @@ from twinset.options import ReadOptions
 from twinset.options.formats import format_by_ending
 
 _HEAD = 8192
-_LEAVE_OUT = "--on-error skip skips it and reports it; in a folder, --exclude also skips it"
+_LEAVE_OUT = "use --on-error skip to skip and report it; in a folder, --exclude also skips it"
 
 Skipped = list[tuple[str, str]]
 """Files and folders that are skipped, each with the reason."""

@@ -297,7 +297,7 @@ class Part(ABC):
         """
         where = at_line(self.name, place) if lines else at_row(self.name, place)
         if self.options.on_error != "skip":
-            raise RowError(f"{reason}; --on-error skip skips such rows", where=where)
+            raise RowError(f"{reason}; use --on-error skip to skip such rows", where=where)
         bad.append((row, f"{where.removeprefix(f'{self.name}, ')}: {reason}"))
 
     def row_ids(self, block: Block) -> Any:

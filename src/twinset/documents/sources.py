@@ -202,7 +202,7 @@ class _Opening:
         endings = ", ".join(endings_for(self.options.item_kind))
         if self.options.item_kind != "text":
             return f"no tables in this {what}, but {self.options.item_flag} needs tables: looked for {endings}"
-        looked = f"no documents in this {what}: looked for text files, {endings}, not hidden and not links"
+        looked = f"no documents in this {what}: looked for text files, {endings}, except hidden files and links"
         if self.options.include or self.options.exclude:
             looked += f", with --include {list(self.options.include)} --exclude {list(self.options.exclude)}"
         return looked + (f"; all its files are binary{_pictures(passed_over)}" if passed_over else "")
@@ -210,7 +210,7 @@ class _Opening:
     def _no_pictures(self, what: str) -> str:
         from twinset.documents.items.image_decode import ENDINGS
 
-        looked = f"no pictures in this {what}: looked for {', '.join(ENDINGS)}, not hidden and not links"
+        looked = f"no pictures in this {what}: looked for {', '.join(ENDINGS)}, except hidden files and links"
         if self.options.include or self.options.exclude:
             looked += f", with --include {list(self.options.include)} --exclude {list(self.options.exclude)}"
         return looked

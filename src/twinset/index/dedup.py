@@ -264,7 +264,7 @@ class IndexedDedup:
         recall = recall_at(self.index.settings.bands, self.run.options.threshold)
         return {"name": self.index.name, **self.facts, "matched": removed, "recall": recall}
 
-    def commit(self, place: Path | None) -> None:
+    def commit(self, path: Path | None) -> None:
         """Commit what was added, after the result is in place."""
         try:
             self._stack.close()
@@ -272,7 +272,7 @@ class IndexedDedup:
             if place is None:
                 raise
             raise type(error)(
-                f"{error}; {place} is in place, but its kept documents are not in the index; run again with --force"
+                f"{error}; {path} is complete, but its kept documents are not in the index; run again with --force"
             ) from error
 
 

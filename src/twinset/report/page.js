@@ -61,7 +61,7 @@
     if (!found) return null;
     if (found.facts) return make("p", "facts", found.facts);
     if (found.same) {
-      const word = found.items ? "The two are the same." : found.equal ? "The two texts are the same." : "All words are the same; case, signs or spaces differ.";
+      const word = found.items ? "The two are the same." : found.equal ? "The two texts are the same." : "All words are the same; case, punctuation or spaces differ.";
       return make("p", "facts", word);
     }
     if (found.elements) return weights(found.elements);
@@ -81,7 +81,7 @@
       }
       grid.append(left, right);
     }
-    if (found.cut) grid.append(make("div", "fold", "the rest is left out here"));
+    if (found.cut) grid.append(make("div", "fold", "the rest is not shown"));
     return grid;
   }
 
@@ -99,7 +99,7 @@
         table.append(make("tr", "", foreign("td", "", element), cell(ours, "del"), cell(theirs, "ins")));
       }
       if (more) {
-        const rest = make("td", "", `${count(more, "element", "elements")} more, which count less`);
+        const rest = make("td", "", `${count(more, "element", "elements")} more, with lower weights`);
         rest.colSpan = 3;
         table.append(make("tr", "rest", rest));
       }
@@ -130,7 +130,7 @@
     const body = make("div", "body");
     const facts = make("p", "facts", caption(row));
     if (!removed.distance && removed.similarity[row] < Math.floor(threshold * 10000 + 1e-9)) {
-      facts.append(" · below the threshold: it hangs together with the kept one through others");
+      facts.append(" · below the threshold: connected to the kept one through others");
     }
     body.append(facts);
     const shown = difference(row) ?? sideBySide(row);
@@ -138,7 +138,7 @@
       body.append(shown);
     } else {
       if (excerpts.removed[row]) body.append(foreign("p", "quote", excerpts.removed[row]));
-      body.append(make("p", "facts", "All of it: ", foreign("code", "", `twinset explain ${quoted(folder)} ${quoted(removed.id[row])}`)));
+      body.append(make("p", "facts", "Full difference: ", foreign("code", "", `twinset explain ${quoted(folder)} ${quoted(removed.id[row])}`)));
     }
     return body;
   }
@@ -233,13 +233,13 @@
     go(page) {
       this.page = Math.min(Math.max(page, 0), this.pages - 1);
       const first = this.page * this.size, shown = this.found.slice(first, first + this.size);
-      this.rows.replaceChildren(...(shown.length ? shown.map(this.each) : [make("p", "", "Nothing here matches.")]));
+      this.rows.replaceChildren(...(shown.length ? shown.map(this.each) : [make("p", "", "No matches.")]));
       this.previous.disabled = this.page === 0;
       this.next.disabled = this.page >= this.pages - 1;
       this.number.value = this.page + 1; this.number.max = this.pages; this.last.textContent = whole(this.pages);
       this.pager.hidden = this.pages === 1;
       const range = shown.length ? `${whole(first + 1)} to ${whole(first + shown.length)} of ${whole(this.found.length)}` : "0";
-      this.counted.textContent = this.found.length < this.source ? `${range} found, ${whole(this.source)} in all` : `${range}${this.caption}`;
+      this.counted.textContent = this.found.length < this.source ? `${range} found, ${whole(this.source)} in total` : `${range}${this.caption}`;
     }
   }
 

@@ -93,7 +93,7 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "b.png").write_bytes((tmp_path / "a.png").read_bytes()[:300])
     (tmp_path / "d.jpg").write_text("no picture")
     for on_error in ("replace", "stop"):
-        with pytest.raises(RowError, match=r"truncated; --on-error skip skips such files") as caught:
+        with pytest.raises(RowError, match=r"truncated; use --on-error skip to skip such files") as caught:
             read_all(opened(tmp_path, images=True, on_error=on_error))
         assert caught.value.where == str(tmp_path / "b.png")
     rows = read_all(opened(tmp_path, images=True, on_error="skip"))

@@ -22,7 +22,7 @@ from twinset.errors import RowError, SourceError
 from twinset.options import ReadOptions
 from twinset.system.digests import file_digest
 
-SKIP = "--on-error skip skips such files"
+SKIP = "use --on-error skip to skip such files"
 
 _PIECE = 2**20
 _MARK = b"\xef\xbb\xbf"

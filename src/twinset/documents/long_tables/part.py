@@ -158,7 +158,7 @@ class GroupsPart(Part):
 
     def _refuse(self, name: str, reason: str) -> None:
         if self.options.on_error != "skip":
-            raise RowError(f"{reason}; --on-error skip skips such groups", where=f"{self.name}, group {name!r}")
+            raise RowError(f"{reason}; use --on-error skip to skip such groups", where=f"{self.name}, group {name!r}")
 
     def stored(self) -> BatchFile:
         """The stored groups; reads and groups the rows first if needed."""

@@ -150,7 +150,7 @@ class CodeKind(FixedWidthKind):
         if isinstance(values, (pa.Array, pa.ChunkedArray)):
             column = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
             if not (holds_codes(column.type) or pa.types.is_null(column.type)):
-                raise SourceError(f"codes are whole numbers, bytes or hexadecimal digits, these are {column.type}")
+                raise SourceError(f"codes must be whole numbers, bytes or hexadecimal digits, not {column.type}")
             rows, bad = packed_codes(column)
         elif isinstance(values, np.ndarray):
             check_array(values, "codes", SourceOptions.of(codes="code"))

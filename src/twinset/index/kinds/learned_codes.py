@@ -58,7 +58,7 @@ def fit_settings(settings: Settings, sample: tuple[object, ...]) -> Settings:
     rows = pa.concat_arrays([pa.nulls(0, pa.large_binary()), *pieces]).drop_null()[:_MOST]
     settled = kind.plan_from(rows)
     if settled.plan is None:
-        raise OptionError("the sample holds no vectors; learned codes need some thousands")
+        raise OptionError("the sample holds no vectors; learned codes need thousands of vectors")
     options = dataclasses.replace(settled.options, bits=settled.options.bits or BITS)
     width = 4 * (options.dimensions or 0)
     whole = b"".join(one for one in rows.to_pylist() if len(one) == width)

@@ -122,7 +122,7 @@ class VectorKind(FixedWidthKind):
         if isinstance(values, (pa.Array, pa.ChunkedArray)):
             column = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
             if not (holds_vectors(column.type) or pa.types.is_null(column.type)):
-                raise SourceError(f"vectors are lists of numbers, these are {column.type}")
+                raise SourceError(f"vectors must be lists of numbers, not {column.type}")
             rows, bad = packed_vectors(column, directions, within)
         elif isinstance(values, np.ndarray) and values.dtype != object:
             check_vectors(values)
