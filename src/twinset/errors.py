@@ -63,7 +63,7 @@ class SourceError(TwinsetError):
     message
         What is wrong, what is allowed and what to do.
     where
-        The place: ``"file"``, ``"file, line 4"`` or ``"file, row 3, counted from 0"``; empty if unknown.
+        The location: ``"file"``, ``"file, line 4"`` or ``"file, row 3, counted from 0"``; empty if unknown.
 
     Examples
     --------

@@ -269,7 +269,7 @@ class IndexedDedup:
         try:
             self._stack.close()
         except (OutputError, StateError) as error:
-            if place is None:
+            if path is None:
                 raise
             raise type(error)(
                 f"{error}; {path} is complete, but its kept documents are not in the index; run again with --force"

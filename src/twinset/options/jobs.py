@@ -32,7 +32,7 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
     """The options of `twinset.find_pairs` and ``twinset pairs``."""
 
     title: ClassVar[str] = "Pairs"
-    # What only dedup has options for.
+    # Options that only dedup has.
     keep_rules: ClassVar[tuple[tuple[str, str | None], ...]] = ()
     flag: ClassVar[bool] = False
 
@@ -99,7 +99,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
     """The options of `twinset.dedup` and ``twinset dedup``."""
 
     title: ClassVar[str] = "Clusters"
-    # What only pairs has options for.
+    # Options that only pairs has.
     exact: ClassVar[bool] = False
     identical: ClassVar[str] = "link"
     top: ClassVar[int | None] = None
