@@ -120,7 +120,7 @@ def test_one_file_of_sketches_against_another(call: Call, corpus: Path) -> None:
         (("sketch", "corpus.jsonl", "-o", "s.parquet", "--sketch", "simhash", "--bits", "x"), "allowed: 64 or 128"),
         (("pairs", "made.parquet", "--exact"), "--exact does not apply to a file of sketches"),
         (("pairs", "made.parquet", "corpus.jsonl"), "SOURCE 1 is a file of sketches and SOURCE 2 is not"),
-        (("dedup", "made.parquet", "-o", "out"), "it holds sketches, not the documents"),
+        (("dedup", "made.parquet", "-o", "out"), "it contains sketches, not documents"),
     ],
 )
 def test_what_is_refused(call: Call, corpus: Path, words: tuple[str, ...], said: str) -> None:

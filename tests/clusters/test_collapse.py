@@ -328,7 +328,7 @@ def test_duckdb() -> None:
         (pa.table([["x"], ["y"]], ["text", "text"]), {}, twinset.ColumnError, "there is more than one column 'text'"),
         (pa.table({"text": ["x"], "count": [1]}), {}, twinset.ColumnError, "collapse adds a column 'count'"),
         (pa.table({"text": ["x"], "folded": [1]}), {}, twinset.ColumnError, "collapse adds a column 'folded'"),
-        (pa.table({"text": ["x"]}), {"text": len}, twinset.OptionError, "text is a function, and these results are a"),
+        (pa.table({"text": ["x"]}), {"text": len}, twinset.OptionError, "text is a function, but these results are a"),
     ],
 )
 def test_what_is_wrong_is_said(results: Any, words: dict[str, Any], kind: type[Exception], message: str) -> None:

@@ -335,7 +335,7 @@ def test_one_file_against_another(sketch: str, small: bool, monkeypatch: pytest.
 
 def test_what_a_file_is_not_compared_against(tmp_path: Path) -> None:
     made = twinset.sketch(["one text", "another"])
-    with pytest.raises(OptionError, match="the sources are files of sketches and --against is not"):
+    with pytest.raises(OptionError, match="the sources are files of sketches, but --against is not"):
         twinset.find_pairs(made, against=[["a text"]])
     with pytest.raises(OptionError, match="--hashes is 128 in the one and 64 in the other"):
         twinset.find_pairs(made, against=twinset.sketch(["a text"], n_hashes=64))

@@ -106,7 +106,7 @@ def test_the_page_says_what_was_done(tmp_path: Path) -> None:
     for words in (
         "Of 13 documents, 7 are kept and 6 removed as near-duplicates: each is at least 0.6 similar",
         "How sure is this?",
-        "Every document was compared exactly with all others, so this is no estimate.",
+        "Every document was compared exactly with all others, so this is not an estimate.",
         "A cluster is a kept document",
         "recall 0.95",
         "threshold 0.6",

@@ -199,8 +199,9 @@ def _ranked(ranking: list[Ranked], survey: Survey | None) -> None:
             click.echo(line + "".join(f" {one:>8}" for one in row[5:]))
     text = "→ is chosen. "
     if survey is None:
-        text += f"missed: share missed of pairs spread evenly from {threshold:g} to 1. false: share of false candidates "
-        text += f"among pairs spread evenly below {threshold:g}. cost: relative to the cheapest plan, reading excluded."
+        text += f"missed: share missed of pairs spread evenly from {threshold:g} to 1. false: share of false "
+        text += f"candidates among pairs spread evenly below {threshold:g}. "
+        text += "cost: relative to the cheapest plan, reading excluded."
     else:
         text += "missed and verified are numbers of pairs; they and the time are estimates. "
         text += "The choice does not depend on the documents or their order."

@@ -211,9 +211,9 @@ class IndexWriter:
             self._bands = []
             self.backend.insert_bands(numbers, keys)
 
-    def _same(self, new: Entries, stored: dict[str, int]) -> set[str]:
+    def _same(self, new: Entries, known: dict[str, int]) -> set[str]:
         """Return the ids that the index has with the same content."""
-        places = {stored[id]: row for row, id in enumerate(new.ids) if id in stored}
+        places = {known[id]: row for row, id in enumerate(new.ids) if id in known}
         numbers = np.array(sorted(places), np.int64)
         if new.contents is None:
             stored = self._sketches(numbers)

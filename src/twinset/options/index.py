@@ -15,10 +15,10 @@ from twinset.options.steps import FORCE, PlanOptions, ReadOptions, RunOptions, S
 
 __all__ = [
     "AddOptions",
-    "QueryCommandOptions",
     "ExportOptions",
     "IndexOptions",
     "IndexedOptions",
+    "QueryCommandOptions",
     "QueryOptions",
     "SourceOptions",
     "WriteOptions",

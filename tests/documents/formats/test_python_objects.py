@@ -180,7 +180,7 @@ def test_texts_of_records_stay_strings() -> None:
 def test_what_holds_sketches_holds_no_documents(tmp_path: Path) -> None:
     made = twinset.sketch(["one text", "another"], output=tmp_path / "sketches.parquet")
     for source in (tmp_path / "sketches.parquet", made.table):
-        with pytest.raises(SourceError, match="it holds sketches, not the documents"):
+        with pytest.raises(SourceError, match="it contains sketches, not documents"):
             opened(source)
 
 

@@ -287,7 +287,7 @@ def test_blanks_around_a_code_are_no_part_of_it() -> None:
         ('{"t": [1, "x"]}', {"vectors": "t"}, "line 1: the list 't' must hold only numbers, but holds 'x'$"),
         ('{"t": [1, null]}', {"vectors": "t"}, "alone, and holds null$"),
         ('{"t": {}}', {"vectors": "t"}, "'t' must hold a list of numbers, not a JSON object$"),
-        ('{"t": [["x"]]}', {"items": "t"}, "must hold strings or numbers, and holds a list$"),
+        ('{"t": [["x"]]}', {"items": "t"}, "must hold strings or numbers, but holds a list$"),
         ('{"t": "xyz"}', {"codes": "t"}, "such as c3a51f0000000000$"),
         ('{"t": 1.5}', {"codes": "t"}, "or hexadecimal digits, not a number$"),
     ],

@@ -269,7 +269,7 @@ def test_weights_that_add_up_to_more_than_a_number(tmp_path: Path) -> None:
 def test_a_group_that_is_too_large_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sort, "MAX_ROW_BYTES", 16)
     table = pa.table({"user": list("abaa"), "movie": [1, 1, 2, 3]})
-    with pytest.raises(RowError, match="group 'a': the group has 3 elements; at most 2 are read"):
+    with pytest.raises(RowError, match="group 'a': the group has 3 elements; the maximum is 2"):
         part_of(table, scratch=tmp_path / "a").stored()
     rows = read_all([part_of(table, scratch=tmp_path / "b", on_error="skip")])
     assert rows.ids == ["a", "b"]

@@ -155,7 +155,7 @@ def test_what_has_no_meaning_is_refused(new_index: NewIndex) -> None:
     assert index.plan is None
     index.add(["a"], VECTORS[:1])
     for words, said in (
-        ({"threshold": 0.5}, "planned for 0.9: a vector at 0.5 would be found with probability 0"),
+        ({"threshold": 0.5}, "planned for 0.9: a vector at 0.5 would be found only with probability 0"),
         ({"distance": 1.0}, "distance does not apply to this index, which is searched by threshold"),
     ):
         with pytest.raises(OptionError, match=said):
