@@ -159,7 +159,7 @@ def test_a_source_that_moved(run: Run, out: Path, corpus: Path) -> None:
         (["OUT", "a", "--encoding", "latin-1"], "encoding is fixed by OUT"),
         ([".", "a"], "summary.json: there is no such file"),
         (["corpus.jsonl", "absent.txt"], "absent.txt: no such file"),
-        (["corpus.jsonl", "corpus.jsonl", "--source", "x"], "two files have no sources"),
+        (["corpus.jsonl", "corpus.jsonl", "--source", "x"], "--source applies only to a result folder"),
         (["corpus.jsonl", "corpus.jsonl", "--context", "-1"], "--context is -1"),
     ],
 )

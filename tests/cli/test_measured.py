@@ -124,7 +124,7 @@ def test_plans_without_a_source(call: Call) -> None:
     assert len(found["curve"]) == 10
     assert "100,000 hypothetical vectors of 128 dimensions" in call("plan", "--vectors", "--distance", 1).out
     assert call("plan", "--items", "i", "--weight", "w").out.startswith("128 hashes, 16 bands × 6 rows")
-    assert "curves of Jaccard" in call("plan", "--vectors", "--compare", "20x5").refusal
+    assert "it draws Jaccard curves" in call("plan", "--vectors", "--compare", "20x5").refusal
 
 
 def test_a_dry_run_says_what_is_known(call: Call, codes: Path, vectors: Path) -> None:
