@@ -4,7 +4,7 @@
 
     Exception
     └── TwinsetError             everything raised on purpose
-        ├── OptionError          a wrong option, or options that do not go together (also a ValueError)
+        ├── OptionError          a wrong option, or options that cannot be combined (also a ValueError)
         ├── SourceError          a source that cannot be read
         │   ├── ColumnError      a column is missing, or has a type that cannot be used
         │   ├── RowError         one malformed row
@@ -52,7 +52,7 @@ class TwinsetError(Exception):
 
 
 class OptionError(TwinsetError, ValueError):
-    """A wrong option, or options that do not go together."""
+    """A wrong option, or options that cannot be combined."""
 
 
 class SourceError(TwinsetError):
@@ -63,7 +63,7 @@ class SourceError(TwinsetError):
     message
         What is wrong, what is allowed and what to do.
     where
-        The place: ``"file"``, ``"file, line 4"`` or ``"file, row 3, counted from 0"``; empty if unknown.
+        The location: ``"file"``, ``"file, line 4"`` or ``"file, row 3, counted from 0"``; empty if unknown.
 
     Examples
     --------
@@ -77,10 +77,10 @@ class SourceError(TwinsetError):
         super().__init__(f"{where}: {message}" if where else message)
 
     @classmethod
-    def half_a_pair(cls, what: str, error: UnicodeEncodeError) -> SourceError:
+    def unpaired_surrogate(cls, what: str, error: UnicodeEncodeError) -> SourceError:
         """Make the error for a string with an unpaired surrogate, which cannot be encoded."""
         return cls(
-            f"{what} holds half of a surrogate pair ({error.object[error.start]!r} at {error.start}), which UTF-8 "
+            f"{what} contains an unpaired surrogate ({error.object[error.start]!r} at {error.start}), which UTF-8 "
             "cannot encode; remove it, or decode the text another way"
         )
 
@@ -141,7 +141,7 @@ class MissingError(TwinsetError):
     Examples
     --------
     >>> str(MissingError.of("matplotlib", extra="plots"))
-    'this needs the package matplotlib: pip install "matplotlib", or install Twinset again with its extra [plots]'
+    'the package matplotlib is required: pip install "matplotlib", or reinstall Twinset with the extra [plots]'
     """
 
     @classmethod
@@ -149,7 +149,7 @@ class MissingError(TwinsetError):
         """Make the error with the command to install the package."""
         name = package.partition("[")[0]
         return cls(
-            f'this needs the package {name}: pip install "{package}", or install Twinset again with its extra [{extra}]'
+            f'the package {name} is required: pip install "{package}", or reinstall Twinset with the extra [{extra}]'
         )
 
 

@@ -24,7 +24,7 @@ class ScoreColumn:
 
     `answer` is its name in the answers of an index, where left is the query. `swapped` is the column that replaces it
     when left and right change sides. `equal` is its value for equal items. The first column of a measure is the score
-    itself, which ``--flag`` shows, too.
+    itself; ``--flag`` adds it to the rows.
     """
 
     name: str

@@ -62,7 +62,7 @@ def test_a_cap_on_the_pairs_looked_at_is_said(run: Run, tmp_path: Path) -> None:
     (tmp_path / "truth.csv").write_text("id,cluster\n" + "".join(f"{number},1\n" for number in range(1001)))
     done = run("evaluate", "many.jsonl", "--truth", "truth.csv", "-o", "out", "--plots", "none")
     assert done.returncode == 0, done.stderr
-    assert "measured on 500,000 of 500,500 true pairs" in " ".join(done.stdout.split())
+    assert "measured on an even sample of 500,000 of 500,500 true pairs" in " ".join(done.stdout.split())
     written = json.loads((tmp_path / "out/evaluation.json").read_text("utf-8"))
     assert written["sampled"] == {"true_pairs": 500_500, "looked_at": 500_000}
     assert sum(row["pairs"] for row in written["shares"]) == 500_000

@@ -75,7 +75,7 @@ def test_a_removed_document(run: Run, out: Path) -> None:
     first, *rest = done.stdout.splitlines()
     assert first.startswith("d was removed: it is 0.")
     assert first.endswith("similar to a, which is kept")
-    assert "also because of that document: 1 document" in rest
+    assert "also removed because of that document: 1 document" in rest
     assert "[-and-]" in done.stdout
     found = json.loads(run("explain", out, "d", "--json").stdout)
     assert (found["state"], found["cluster"], found["other"]) == ("removed", "a", "a")
@@ -159,7 +159,7 @@ def test_a_source_that_moved(run: Run, out: Path, corpus: Path) -> None:
         (["OUT", "a", "--encoding", "latin-1"], "encoding is fixed by OUT"),
         ([".", "a"], "summary.json: there is no such file"),
         (["corpus.jsonl", "absent.txt"], "absent.txt: no such file"),
-        (["corpus.jsonl", "corpus.jsonl", "--source", "x"], "two files have no sources"),
+        (["corpus.jsonl", "corpus.jsonl", "--source", "x"], "--source applies only to a result folder"),
         (["corpus.jsonl", "corpus.jsonl", "--context", "-1"], "--context is -1"),
     ],
 )

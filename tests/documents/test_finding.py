@@ -104,7 +104,7 @@ def test_markers_beside_tables(tmp_path: Path) -> None:
     (tmp_path / "_SUCCESS").write_bytes(b"")
     sources = opened(tmp_path)
     assert read_all(sources).texts == [b"p"]
-    assert sources.skipped == [((tmp_path / "_SUCCESS").as_posix(), "a marker beside tables")]
+    assert sources.skipped == [((tmp_path / "_SUCCESS").as_posix(), "a marker file of a table")]
 
 
 def test_lines_of_a_folder(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_nothing_to_read(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"no documents in this folder: looked for text files, \.jsonl"):
         opened(tmp_path)
     (tmp_path / "a.bin").write_bytes(b"\0")
-    with pytest.raises(SourceError, match="all that is there is binary"):
+    with pytest.raises(SourceError, match="all its files are binary"):
         opened(tmp_path)
     with pytest.raises(SourceError, match="not a text: a binary file"):
         opened(tmp_path / "a.bin")
@@ -278,7 +278,7 @@ def test_what_twinset_wrote_is_no_document(tmp_path: Path, result: Path) -> None
     sources = opened(tmp_path)
     assert read_all(sources).ids == ["a.txt", "d/b.txt", "e/summary.json", "plain.twinset", "x.twinset-state/notes.txt"]
     found = {Path(name).relative_to(tmp_path).as_posix(): reason.split(";")[0] for name, reason in sources.skipped}
-    made, stopped = "the result of an earlier run", "the state of a run that was stopped, or is at work"
+    made, stopped = "the result of an earlier run", "the state of a run that was interrupted or is still running"
     assert found == {
         "d/out": made,
         "d/out.twinset-state": stopped,

@@ -159,7 +159,7 @@ def test_nothing_to_find_is_null_and_not_a_number() -> None:
 
 
 def test_too_many_pairs_for_the_memory_are_refused() -> None:
-    with pytest.raises(OptionError, match=r"7,998,000 pairs take 767\.8 MB of memory to be measured, more than"):
+    with pytest.raises(OptionError, match=r"measuring 7,998,000 pairs needs 767\.8 MB of memory, more than"):
         twinset.evaluate(["the same text"] * 4000, truth={"0": 1}, memory="512MB")
 
 

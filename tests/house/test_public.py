@@ -89,7 +89,7 @@ def test_every_public_function_is_documented_with_an_example(module: ModuleType,
 
 
 def test_the_plan_takes_the_words_of_its_options() -> None:
-    assert set(inspect.signature(plan).parameters) <= {name for name, _ in _plan_options().words()}
+    assert set(inspect.signature(plan).parameters) <= {name for name, _ in _plan_options().specs()}
 
 
 def _plan_options() -> type:

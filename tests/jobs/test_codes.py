@@ -292,15 +292,15 @@ def test_rows_without_a_code_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"bits": 64}, "--bits has no meaning with --sketch fss"),
-        ({"sketch": "kperm", "weights": "count"}, "--weights has no meaning with --sketch kperm"),
-        ({"items": "x", "weight": "w"}, "--weight has no meaning with --sketch fss"),
-        ({"sketch": "simhash", "n_hashes": 64}, "--hashes has no meaning with --sketch simhash"),
-        ({"sketch": "simhash", "bag": True}, "--bag has no meaning with --sketch simhash"),
-        ({"sketch": "simhash", "merge": True}, "--merge has no meaning with --sketch simhash"),
+        ({"bits": 64}, "--bits cannot be used with --sketch fss"),
+        ({"sketch": "kperm", "weights": "count"}, "--weights cannot be used with --sketch kperm"),
+        ({"items": "x", "weight": "w"}, "--weight cannot be used with --sketch fss"),
+        ({"sketch": "simhash", "n_hashes": 64}, "--hashes cannot be used with --sketch simhash"),
+        ({"sketch": "simhash", "bag": True}, "--bag cannot be used with --sketch simhash"),
+        ({"sketch": "simhash", "merge": True}, "--merge cannot be used with --sketch simhash"),
         ({"sketch": "simhash", "bits": 96}, "bits is 96; allowed: 64 or 128"),
         ({"sketch": "simhash", "weights": "best"}, "weights is 'best'; allowed: count, tf-idf or none"),
-        ({"sketch": "simhash", "items": "x", "shingle": "word:2"}, "--shingle has no meaning for sets"),
+        ({"sketch": "simhash", "items": "x", "shingle": "word:2"}, "--shingle does not apply to sets"),
         ({"sketch": "simhash", "group": "x", "item": "y", "weight": "w", "shingle": "word:2"}, "for weighted sets"),
     ],
 )

@@ -301,7 +301,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         twinset.find_pairs(path, group="user", item="film")
     with pytest.raises(OptionError, match="--group needs --item"):
         twinset.find_pairs(path, group="user")
-    with pytest.raises(OptionError, match="shingle has no meaning"):
+    with pytest.raises(OptionError, match="shingle does not apply"):
         twinset.find_pairs(path, shingle="char:3", **WORDS)
     (tmp_path / "plain.txt").write_text("user movie")
     with pytest.raises(OptionError, match="text files have none"):

@@ -370,10 +370,10 @@ def test_other_widths_are_unreadable_rows() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"codes": "c", "threshold": 0.9}, "--threshold has no meaning for bit codes"),
+        ({"codes": "c", "threshold": 0.9}, "--threshold does not apply to bit codes"),
         ({"codes": "c", "distance": 1.5}, "a whole number of bits"),
         ({"vectors": True, "distance": 1.0, "threshold": 0.9}, "leave one of them out"),
-        ({"vectors": True, "shingle": "word:3"}, "--shingle has no meaning for vectors"),
+        ({"vectors": True, "shingle": "word:3"}, "--shingle does not apply to vectors"),
         ({"codes": "c", "vectors": True}, "leave all but one out"),
     ],
 )

@@ -129,17 +129,17 @@ def test_records_are_evaluated_as_blocking() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"items": "x", "shingle": "char:3"}, "--shingle has no meaning for sets (--items)"),
+        ({"items": "x", "shingle": "char:3"}, "--shingle does not apply to sets (--items)"),
         ({"items": "x", "group": "g", "item": "i"}, "--items and --group each select a kind of items"),
         ({"group": "g"}, "--group needs --item"),
         ({"item": "i"}, "--item needs --group"),
         ({"weight": "w"}, "--weight needs --group and --item, or --items"),
         ({"text": ["a", "a,char:3"]}, "text names the column 'a' twice"),
         ({"text": ["a", "b,char:3,101"]}, "the weight from 1 to 100"),
-        ({"codes": "c", "threshold": 0.7}, "--threshold has no meaning for bit codes"),
+        ({"codes": "c", "threshold": 0.7}, "--threshold does not apply to bit codes"),
         ({"codes": "c", "distance": 2.5}, "a whole number of bits"),
         ({"vectors": True, "distance": 1.0, "threshold": 0.9}, "leave one of them out"),
-        ({"distance": 3}, "--distance has no meaning for texts"),
+        ({"distance": 3}, "--distance does not apply to texts"),
         ({"top": 0}, "top is 0; allowed: a whole number from 1"),
     ],
 )

@@ -142,9 +142,9 @@ def test_outputs(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="exists; choose another output, or replace it with --force"):
         twinset.sketch(["two"], output=output)
     twinset.sketch(["two"], output=output, force=True)
-    with pytest.raises(OutputError, match="is a source and the output"):
+    with pytest.raises(OutputError, match="is both a source and the output"):
         twinset.sketch(output, output=output, force=True)
-    with pytest.raises(OutputError, match="is a source and the output"):
+    with pytest.raises(OutputError, match="is both a source and the output"):
         twinset.find_pairs(output, output=output, force=True)
     with pytest.raises(OptionError, match=r"allowed: a name that ends in \.parquet"):
         twinset.sketch(["one"], output=tmp_path / "few.csv")
@@ -224,7 +224,7 @@ def test_files_are_put_together_in_order(tmp_path: Path) -> None:
     both = twinset.sketch(tmp_path / "a.parquet", tmp_path / "b.parquet", output=tmp_path / "all.parquet")
     assert both.ids == [f"{name}{i}" for name in "ab" for i in range(5)]
     assert both.summary["sketches"] == 10
-    with pytest.raises(OptionError, match="--shingle cannot change sketches that were made before"):
+    with pytest.raises(OptionError, match="--shingle cannot change existing sketches"):
         twinset.sketch(tmp_path / "a.parquet", shingle="char:3")
     with pytest.raises(OptionError, match="SOURCE 1 is a file of sketches and SOURCE 2 is not"):
         twinset.sketch(tmp_path / "a.parquet", ["a text"])
@@ -335,7 +335,7 @@ def test_one_file_against_another(sketch: str, small: bool, monkeypatch: pytest.
 
 def test_what_a_file_is_not_compared_against(tmp_path: Path) -> None:
     made = twinset.sketch(["one text", "another"])
-    with pytest.raises(OptionError, match="the sources are files of sketches and --against is not"):
+    with pytest.raises(OptionError, match="the sources are files of sketches, but --against is not"):
         twinset.find_pairs(made, against=[["a text"]])
     with pytest.raises(OptionError, match="--hashes is 128 in the one and 64 in the other"):
         twinset.find_pairs(made, against=twinset.sketch(["a text"], n_hashes=64))
@@ -354,7 +354,7 @@ def test_small_sets_of_bottom_k_are_exact() -> None:
 )
 def test_options_that_have_no_meaning_are_refused(words: dict[str, Any]) -> None:
     made = twinset.sketch(["one text", "another"])
-    with pytest.raises(OptionError, match="has no meaning for a file of sketches"):
+    with pytest.raises(OptionError, match="does not apply to a file of sketches"):
         twinset.find_pairs(made, **words)
 
 

@@ -97,8 +97,8 @@ def test_removed_documents_are_found_by_id_by_words_and_by_the_kept_one(browser:
         wanted = json.dumps(found)
         ids = "JSON.stringify([...document.querySelectorAll('#removed-rows .id')].map((one) => one.textContent))"
         browser.wait(f"{ids} === JSON.stringify({wanted})")
-        assert "6 in all" in browser.text("#removed-count")
-    assert browser.text("#removed-rows") == "Nothing here matches."
+        assert "6 in total" in browser.text("#removed-count")
+    assert browser.text("#removed-rows") == "No matches."
 
 
 def test_orders(browser: Browser, page: Path) -> None:

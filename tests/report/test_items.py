@@ -153,7 +153,7 @@ def test_a_distance_of_more_than_all_bits(tmp_path: Path) -> None:
 
 def test_a_floor_of_distances_is_told(tmp_path: Path) -> None:
     page = twinset.dedup([1, 3, 0xFF], codes="c", floor=9).report(tmp_path / "report.html")
-    assert "Pairs were looked for up to 9 bits apart; those beyond 3 bits remove nothing." in page.read_text()
+    assert "The search went up to 9 bits apart; pairs beyond 3 bits remove nothing." in page.read_text()
 
 
 def test_pages_of_items_in_a_browser(tmp_path: Path) -> None:

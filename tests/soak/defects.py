@@ -265,7 +265,10 @@ KERNELS = [
         "sketches/bottom_k_kernels.py", "while seen < k and", "while seen <= k and", "tests/sketches/test_bottom_k.py"
     ),
     Defect(
-        "sketches/bottom_k_kernels.py", "bound = held[k - 1]", "bound = held[k - 2]", "tests/sketches/test_bottom_k.py"
+        "sketches/bottom_k_kernels.py",
+        "bound = smallest[k - 1]",
+        "bound = smallest[k - 2]",
+        "tests/sketches/test_bottom_k.py",
     ),
     Defect(
         "sketches/simhash_kernels.py",

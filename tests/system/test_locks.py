@@ -49,7 +49,7 @@ def test_who_waits_is_told_who_holds_it(tmp_path: Path) -> None:
     path = str(tmp_path / "index-lock")
     holder, other = WriterLock(path, "an index"), WriterLock(path, "an index")
     told = pytest.raises(BusyError, match=rf"process {os.getpid()} on .*, adding, since")
-    with holder.held(0, "adding"), told, other.held(0, "removing"):
+    with holder.hold(0, "adding"), told, other.hold(0, "removing"):
         pytest.fail("there were two holders")
-    with WriterLock(path, "an index").held(0, "removing"):
+    with WriterLock(path, "an index").hold(0, "removing"):
         pass

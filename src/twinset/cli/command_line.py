@@ -156,7 +156,7 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
         message = "; ".join((str(error), *getattr(error, "__notes__", ())))
         return f"twinset: {_one_line(message)}", FAILED
     if isinstance(error, MemoryError):
-        return "twinset: not enough memory; give a smaller --memory, or fewer --threads", FAILED
+        return "twinset: not enough memory; reduce --memory or --threads", FAILED
     if isinstance(error, OSError):
         path = f"{error.filename}: " if error.filename else ""
         if not path and _on_stdout(error):
@@ -181,7 +181,7 @@ def _one_line(text: str) -> str:
 
 
 def _without_secrets(text: str) -> str:
-    """Hide passwords in addresses, also in an address that was given by mistake."""
+    """Hide passwords in URLs, including a URL that was given by mistake."""
     text = re.sub(r"(\w://[^\s:/@]*):\S*@", r"\1:…@", text)
     return re.sub(r"(?i)\b(password=)[^\s&]+", r"\1…", text)
 

@@ -94,7 +94,7 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
         for name, label in (
             ("empty", "empty (kept)"),
             ("unreadable", "unreadable (skipped, listed in unreadable.parquet)"),
-            ("replaced", "with bytes that are not text (replaced)"),
+            ("replaced", "with undecodable bytes (replaced)"),
             ("clusters", "clusters"),
             ("pairs", _pairs(options)),
         )
@@ -107,8 +107,8 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
         show.say(line)
     if index:
         click.echo(
-            f"index: compared with {show.count(index['documents'], 'document')}; one at {options.threshold:g} is found "
-            f"with probability {show.share(index['recall'])}"
+            f"index: compared with {show.count(index['documents'], 'document')}; a match at {options.threshold:g} is "
+            f"found with probability {show.share(index['recall'])}"
         )
     folder = Path(output)
     if any((folder / "kept").iterdir()):

@@ -53,7 +53,7 @@ def command(sources: tuple[str, ...], output: str | None, quiet: bool, as_json: 
     import twinset
 
     # The run and its plan are those of a dedup at the lowest threshold.
-    known = {name for name, _ in DedupOptions.words()}
+    known = {name for name, _ in DedupOptions.specs()}
     searching = {name: value for name, value in given.items() if name in known}
     alike = options.measure in ("jaccard", "cosine")
     lowest = DedupOptions.of(**{**searching, **({"threshold": options.thresholds[0]} if alike else {})})
@@ -105,7 +105,7 @@ def _sample_notes(sampled: dict[str, int]) -> list[str]:
     if sampled["looked_at"] == sampled["true_pairs"]:
         return []
     some, every = (f"{sampled[name]:,}" for name in ("looked_at", "true_pairs"))
-    return [f"share found by similarity: measured on {some} of {every} true pairs, spread evenly over their list"]
+    return [f"share found by similarity: measured on an even sample of {some} of {every} true pairs"]
 
 
 def _truth_notes(truth: dict[str, Any]) -> list[str]:

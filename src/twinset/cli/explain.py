@@ -67,7 +67,7 @@ def _explain_texts(
             "two files, --string twice, or a result folder with one or two ids"
         )
     if options.source:
-        raise OptionError("--source is for a result folder, and two files have no sources; leave it out")
+        raise OptionError("--source applies only to a result folder; leave it out")
     left, right = strings or [text_of(name, options.encoding) for name in files]
     import twinset
 
@@ -83,10 +83,10 @@ def _explain_texts(
 def _explain_result(arguments: tuple[str, ...], given: dict[str, Any], options: ExplainOptions, as_json: bool) -> None:
     if len(arguments) not in (2, 3):
         raise OptionError(f"{arguments[0]} is followed by {len(arguments) - 1} ids; allowed: one or two")
-    for name, _ in (*ShingleOptions.words(), ("encoding", None)):
+    for name, _ in (*ShingleOptions.specs(), ("encoding", None)):
         if name in given:
             raise OptionError(
-                f"{name} is fixed by {arguments[0]}, whose documents are explained as they were compared; leave it out"
+                f"{name} is fixed by {arguments[0]}: documents are explained with the options of that run; leave it out"
             )
     import twinset
 
@@ -102,7 +102,7 @@ def _explain_result(arguments: tuple[str, ...], given: dict[str, Any], options: 
         _print_explanation(account.explanation, account.id, account.other, options)
     elif account.apart is not None and account.other is not None:
         click.echo()
-        codes_and_vectors.print_apart(account.apart, account.id, account.other)
+        codes_and_vectors.print_item_difference(account.apart, account.id, account.other)
     elif result.recorded.options.item_kind in MEASURED:
         if len(arguments) == 3:
             _print_pair(result, account.id, arguments[2])
@@ -151,7 +151,8 @@ def _print_account(account: Account) -> None:
         click.echo(f"{name} {because}")
     others = [row for row in members.to_pylist() if row["id"] != account.id]
     if others:
-        first = "also because of that document" if account.state in ("removed", "flagged") else "removed because of it"
+        gone = account.state in ("removed", "flagged")
+        first = f"also {account.state} because of that document" if gone else "removed because of it"
         click.echo(f"{first}: {show.count(len(others), 'document')}")
         for row in others[:MEMBERS]:
             click.echo(f"  {_scored(row)}  {show.named(row['id'], 60)}")

@@ -78,7 +78,7 @@ def _find(
 def _summary_lines(summary: dict[str, Any], where: str = "") -> list[str]:
     """Return the counts of pairs, of unreadable documents and of replaced bytes, and the audit."""
     lines = [_pairs_line(summary, where)]
-    for name, label in (("unreadable", "unreadable: skipped"), ("replaced", "with bytes that are not text: replaced")):
+    for name, label in (("unreadable", "unreadable: skipped"), ("replaced", "with undecodable bytes: replaced")):
         if summary.get(name):
             lines.append(f"{summary[name]:,} {label}{_such_as(summary, name)}")
     return [*lines, *show.audit(summary["audit"])]

@@ -1,4 +1,4 @@
-"""Pieces that kernels share: eight bytes at once, counting bits, UTF-8, and mixed 64-bit words."""
+"""Parts that kernels share: loads of 64 bits, counts of bits, UTF-8 decoding, mixed 64-bit words."""
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ WORD, SINGLE, SPACE, UNSETTLED = 1, 2, 4, 8  # classes of code points, as bits; 
 
 @intrinsic
 def load64(_context, array, index):  # type: ignore[no-untyped-def]
-    """Eight bytes of a uint8 array from any offset, as one little-endian number."""
+    """Load eight bytes of a uint8 array from any offset, as one little-endian number."""
 
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -31,7 +31,7 @@ def load64(_context, array, index):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def store64(_context, array, index, value):  # type: ignore[no-untyped-def]
-    """The reverse of `load64`."""
+    """Store eight bytes; the reverse of `load64`."""
 
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -82,7 +82,7 @@ def random_words(count: int, seed: int) -> npt.NDArray[np.uint64]:
 
 @inlined
 def decode(data, at):  # type: ignore[no-untyped-def]
-    """Code point and length of the valid UTF-8 sequence at data[at]."""
+    """Return the code point and the length of the valid UTF-8 sequence at data[at]."""
     c = np.int64(data[at])
     if c < 0x80:
         return c, 1

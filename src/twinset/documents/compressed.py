@@ -22,7 +22,7 @@ CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
 
 # Compressors may end a block with a write; writes of one size make the bytes a function of the content.
 _PIECE = 2**20
-# `xz -9` needs 65 MiB to decompress; a file that needs more is built to exhaust the reader.
+# `xz -9` needs 65 MiB to decompress; a file that needs more is meant to exhaust the reader.
 _XZ_MEMORY = 256 * 2**20
 
 _DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException, UnicodeDecodeError)
@@ -56,10 +56,10 @@ def reading(name: str, kind: str = "file") -> Iterator[None]:
     try:
         yield
     except _DAMAGE as error:
-        raise SourceError(_said(error, kind), where=name) from error
+        raise SourceError(_error_text(error, kind), where=name) from error
 
 
-def _said(error: BaseException, kind: str) -> str:
+def _error_text(error: BaseException, kind: str) -> str:
     if isinstance(error, OSError) and error.errno is not None and error.strerror:
         return f"cannot be read: {error.strerror}"
     return f"the {kind} is damaged, incomplete or not what its name says: {reason(error)}"
@@ -89,7 +89,7 @@ def open_reader(path: str | Path, codec: str | None, name: str) -> Iterator[Read
 
 def _reader(path: str, codec: str | None) -> Reader:
     if codec is not None and os.path.getsize(path) == 0:
-        raise EOFError("there are no bytes in it")
+        raise EOFError("it is empty")
     if codec == "gzip":
         return gzip.GzipFile(path, "rb")
     if codec == "bz2":

@@ -17,7 +17,7 @@ from twinset.options import ReadOptions
 from twinset.options.formats import format_by_ending
 
 _HEAD = 8192
-_LEAVE_OUT = "--on-error skip leaves it out and names it; in a folder, --exclude leaves it out too"
+_LEAVE_OUT = "use --on-error skip to skip and report it; in a folder, --exclude also skips it"
 
 Skipped = list[tuple[str, str]]
 """Files and folders that are skipped, each with the reason."""
@@ -185,6 +185,6 @@ def why_not_one_text(path: str, options: ReadOptions) -> str | None:
     if not head.startswith(("[", "{")):
         return None
     return (
-        "a .json file is read as one text, and this one holds JSON; rows are read from JSON lines, one object a line, "
-        "in a file that ends in .jsonl; to compare JSON files as texts, name the folder that they are in"
+        "a .json file would be read as one text; to read rows, write them as JSON lines, one object per line, to a "
+        "file that ends in .jsonl; to compare JSON files as texts, name their folder"
     )

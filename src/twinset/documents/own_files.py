@@ -23,10 +23,12 @@ _SQLITE, _MARK = b"SQLite format 3\0", b"TWSN"  # the first bytes of an index, a
 def why_our_folder(folder: str, names: Sequence[str]) -> str | None:
     """Why a folder with these names is skipped: a run made it; None otherwise."""
     if folder.endswith(STATE_ENDING) and "lock" in names:
-        return "the state of a run that was stopped, or is at work"
+        return "the state of a run that was interrupted or is still running"
     if "summary.json" not in names or not set(_TABLES) <= set(names):
         return None
-    return "the result of an earlier run; name its folder kept to read what it kept" if _is_summary(folder) else None
+    if not _is_summary(folder):
+        return None
+    return "the result of an earlier run; to read the kept documents, name its subfolder kept"
 
 
 def why_our_file(path: str) -> str | None:

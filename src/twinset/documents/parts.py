@@ -117,7 +117,7 @@ class KeptWriter(ABC):
         """Remove what was written."""
 
 
-class Taking:
+class RowCollector:
     """Collects the kept rows of a part as tables."""
 
     def __init__(self, part: Part) -> None:
@@ -217,9 +217,9 @@ class Part(ABC):
         """Names of the columns of ``--flag``."""
         return tuple(self.flag_schema.names)
 
-    def taking(self) -> Taking:
+    def collector(self) -> RowCollector:
         """Make the collector of kept rows."""
-        return Taking(self)
+        return RowCollector(self)
 
     def prepare(  # noqa: B027 - most parts have nothing to do
         self, spread: Callable[..., Any], begin: Callable[[int | None], None], advance: Callable[[int], None]
@@ -258,14 +258,14 @@ class Part(ABC):
         for name in self.flag_names:
             if name in self.column_names:
                 raise OptionError(
-                    f"{self.name}: --flag adds a column {name!r}, but there is one of that name; "
+                    f"{self.name}: --flag adds a column {name!r}, but a column of that name exists; "
                     "rename it, or leave out --flag"
                 )
         self.flagged = True
 
     def file_bytes(self, row: int) -> bytes:
         """The bytes of a document's file, where documents are files."""
-        raise SourceError(f"row {row} is no file of its own", where=self.name)
+        raise SourceError(f"row {row} is not a file of its own", where=self.name)
 
     def check_unchanged(self) -> None:
         """Raise `SourceError` when the file has changed since it was opened."""
@@ -280,7 +280,7 @@ class Part(ABC):
     def digest(self) -> str:
         """SHA-256 of the source, in hexadecimal."""
         if self.path is None:
-            raise SourceError("there is no file to take a digest of", where=self.name)
+            raise SourceError("there is no file to compute a digest of", where=self.name)
         return file_digest(self.path, self.name)
 
     def describe(self) -> dict[str, Any]:
@@ -297,7 +297,7 @@ class Part(ABC):
         """
         where = at_line(self.name, place) if lines else at_row(self.name, place)
         if self.options.on_error != "skip":
-            raise RowError(f"{reason}; --on-error skip leaves such rows out", where=where)
+            raise RowError(f"{reason}; use --on-error skip to skip such rows", where=where)
         bad.append((row, f"{where.removeprefix(f'{self.name}, ')}: {reason}"))
 
     def row_ids(self, block: Block) -> Any:

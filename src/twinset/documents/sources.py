@@ -130,7 +130,7 @@ class _Opening:
         if given == "-":
             self._add_stdin(number)
         elif "\0" in given:
-            raise SourceError(f"a path cannot hold a NUL byte: {given!r}")
+            raise SourceError(f"a path cannot contain a NUL byte: {given!r}")
         elif os.path.isdir(given):
             self._add_folder(number, given)
         elif os.path.isfile(given):
@@ -144,7 +144,7 @@ class _Opening:
         else:
             raise SourceError(
                 "there is no such file or folder; give a path, a pattern, - for JSON lines on stdin "
-                "(in Python, texts themselves go in a list)",
+                "(in Python, give texts in a list)",
                 where=given if len(given) < 200 else given[:200] + "…",
             )
 
@@ -178,10 +178,10 @@ class _Opening:
             path = folder / name
             shown = path.as_posix()
             if tables and name in markers:
-                self.skipped.append((shown, "a marker beside tables"))
+                self.skipped.append((shown, "a marker file of a table"))
                 continue
             if rows and _is_plain(name):
-                self.skipped.append((shown, f"no table, and {self.options.item_flag} needs one"))
+                self.skipped.append((shown, f"not a table, but {self.options.item_flag} needs tables"))
                 continue
             if reason := why_not_opened(str(path), shown, self.options) if tables else self._why_not(str(path), shown):
                 self.skipped.append((shown, reason))
@@ -201,16 +201,16 @@ class _Opening:
             return self._no_pictures(what)
         endings = ", ".join(endings_for(self.options.item_kind))
         if self.options.item_kind != "text":
-            return f"no tables in this {what}, and {self.options.item_flag} needs one: looked for {endings}"
-        looked = f"no documents in this {what}: looked for text files, {endings}, not hidden and not links"
+            return f"no tables in this {what}, but {self.options.item_flag} needs tables: looked for {endings}"
+        looked = f"no documents in this {what}: looked for text files, {endings}, except hidden files and links"
         if self.options.include or self.options.exclude:
             looked += f", with --include {list(self.options.include)} --exclude {list(self.options.exclude)}"
-        return looked + (f"; all that is there is binary{_pictures(passed_over)}" if passed_over else "")
+        return looked + (f"; all its files are binary{_pictures(passed_over)}" if passed_over else "")
 
     def _no_pictures(self, what: str) -> str:
         from twinset.documents.items.image_decode import ENDINGS
 
-        looked = f"no pictures in this {what}: looked for {', '.join(ENDINGS)}, not hidden and not links"
+        looked = f"no pictures in this {what}: looked for {', '.join(ENDINGS)}, except hidden files and links"
         if self.options.include or self.options.exclude:
             looked += f", with --include {list(self.options.include)} --exclude {list(self.options.exclude)}"
         return looked
@@ -221,7 +221,7 @@ class _Opening:
             return why_not_text(path, shown, format_of(path)[1], self.options)
         from twinset.documents.items.image_files import is_picture
 
-        return None if is_picture(path) else "not a picture, by its ending"
+        return None if is_picture(path) else "not a picture, judging by its extension"
 
     def _add_file(self, number: int, given: str) -> None:
         path = Path(given)
@@ -304,7 +304,7 @@ def _no_long_table(what: str) -> SourceError:
     tables = ", ".join(one.words for one in formats_for("groups"))
     return SourceError(
         f"a {what} has no columns to group by; --group takes tables: {tables}, and in Python any object with Arrow's "
-        "stream (pandas, Polars, DuckDB, pyarrow); sets in lists and mappings go with items"
+        "stream (pandas, Polars, DuckDB, pyarrow); give sets in lists and mappings with items"
     )
 
 
@@ -313,5 +313,5 @@ def _mapped_id(key: object) -> str:
         try:
             return str(key).encode().decode()
         except UnicodeEncodeError as error:
-            raise SourceError(f"the id {key!r} holds half of a surrogate pair, which UTF-8 cannot encode") from error
-    raise SourceError(f"ids in a mapping must be strings or whole numbers, this is {type(key).__name__}: {key!r}")
+            raise SourceError(f"the id {key!r} contains an unpaired surrogate, which UTF-8 cannot encode") from error
+    raise SourceError(f"ids in a mapping must be strings or whole numbers, not {type(key).__name__}: {key!r}")

@@ -105,7 +105,7 @@ def _strings(values: list[Any], column: str, name: str) -> Any:
     try:
         return pa.array(texts, pa.large_string())
     except UnicodeEncodeError as error:
-        raise SourceError(f"{column} holds half of a surrogate pair, which UTF-8 cannot encode", where=name) from error
+        raise SourceError(f"{column} contains an unpaired surrogate, which UTF-8 cannot encode", where=name) from error
 
 
 def _from_file(path: Path, name: str) -> pa.Table:

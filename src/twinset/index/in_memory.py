@@ -168,7 +168,7 @@ class VectorIndex:
         each_table = vector_keys.moves(hashed, self._drawn, range(self.plan.tables), self.plan.probes)
         for table, moves in zip(self._tables, each_table, strict=True):
             keys = probing.next_keys(moves, self.plan.probes)
-            matches = probing.asked(keys, signatures, table, self.plan.most_differing)
+            matches = probing.find_candidates(keys, signatures, table, self.plan.most_differing)
             shift = np.uint64(32)
             parts += [(rows[:, 0].astype(np.uint64) + np.uint64(start)) << shift | rows[:, 1] for rows in matches]
         pairs: Hashes = np.unique(np.concatenate(parts))

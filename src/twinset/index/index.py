@@ -256,7 +256,7 @@ class Index:
         threshold
             Minimum similarity of an answer; by default the threshold of the index.
         distance
-            Maximum distance of an answer, for an index by distance; by default the distance of the index.
+            Maximum distance of an answer, for an index that uses distances; by default the distance of the index.
         force
             Allow a threshold below (or a distance above) that of the index, at a lower recall.
         **options

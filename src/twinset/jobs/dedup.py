@@ -55,13 +55,13 @@ def dedup(*sources: object, output: Any = None, progress: Progress | None = None
         job = Job(sources, checked, twinset.__version__, path, reporter, whole_rows=True)
         with LocalEngine().open(job) as run:
             return DedupResult.of(pipeline.dedup(run), sources, checked)
-    from twinset.index import dedup as beside  # loads a database: only where needed
+    from twinset.index import dedup as index_dedup  # loads a database: only where needed
 
-    with beside.open_index(checked.index) as index:
-        return _dedup_beside(index, sources, beside.dedup_options(options, index), path, reporter)
+    with index_dedup.open_index(checked.index) as index:
+        return _dedup_with_index(index, sources, index_dedup.dedup_options(options, index), path, reporter)
 
 
-def _dedup_beside(
+def _dedup_with_index(
     index: Index, sources: tuple[object, ...], options: DedupOptions, path: Path | None, progress: Progress
 ) -> DedupResult:
     """Compare with the documents of an index, too, and add the kept documents to it."""
@@ -77,15 +77,15 @@ def _dedup_beside(
 def outline_dedup(sources: tuple[object, ...], options: DedupOptions, given: dict[str, Any]) -> dict[str, Any]:
     """Describe what `dedup` would read and plan; only headers and footers are read.
 
-    `given` are the options of the user; an index has its own for all others.
+    `given` are the options that the user gave; an index supplies all others.
     """
     if options.index is None:
         with LocalEngine().open(Job(sources, options, twinset.__version__)) as run:
             return run.outline()
-    from twinset.index import dedup as beside
+    from twinset.index import dedup as index_dedup
 
-    with beside.open_index(options.index, read_only=True) as index:
-        merged = beside.dedup_options({**given, "index": options.index}, index)
+    with index_dedup.open_index(options.index, read_only=True) as index:
+        merged = index_dedup.dedup_options({**given, "index": options.index}, index)
         about = {"name": index.name, "documents": len(index)}
         with LocalEngine().open(Job(sources, merged, twinset.__version__, own_files=index.files)) as run:
             return {"index": about, **run.outline()}

@@ -37,7 +37,7 @@ from twinset.system.scratch import Spool
 _PAIR_BYTES = 96  # memory per pair while it is sorted and measured
 
 
-def evaluate(*sources: object, output: Any = None, progress: Progress | None = None, **words: Any) -> Evaluation:
+def evaluate(*sources: object, output: Any = None, progress: Progress | None = None, **options: Any) -> Evaluation:
     """Measure how well near-duplicates are found, against a truth or against the exact join.
 
     Parameters
@@ -48,7 +48,7 @@ def evaluate(*sources: object, output: Any = None, progress: Progress | None = N
         A folder for the measures and their plots; without it they are only returned.
     progress
         Receives the progress of the run.
-    **words
+    **options
         The options of `twinset evaluate`, as keyword arguments. `truth` may also be a list of pairs of ids, a mapping
         from id to cluster, or a table with Arrow's stream interface.
 
@@ -66,15 +66,15 @@ def evaluate(*sources: object, output: Any = None, progress: Progress | None = N
     >>> done.best["precision"], done.best["recall"]
     (1.0, 0.5)
     """
-    options = EvaluateOptions.of(**words)
-    if "threshold" in words and options.sweep is not None:
-        raise OptionError(f"threshold {options.threshold:g} and sweep {options.sweep} do not go together; give one")
+    checked = EvaluateOptions.of(**options)
+    if "threshold" in options and checked.sweep is not None:
+        raise OptionError(f"threshold {checked.threshold:g} and sweep {checked.sweep} cannot be combined; give one")
     path = Path(output) if output is not None else None
-    if path is not None and options.plots != "none":
-        check_figure(path / f"f1.{options.plots}")
-    check_output(path, options.force, "evaluation.json", "an earlier evaluation")
-    truth = None if options.exact else read_truth(options.truth)
-    run_options = _run_options(options)
+    if path is not None and checked.plots != "none":
+        check_figure(path / f"f1.{checked.plots}")
+    check_output(path, checked.force, "evaluation.json", "an earlier evaluation")
+    truth = None if checked.exact else read_truth(checked.truth)
+    run_options = _run_options(checked)
     with LocalEngine().open(Job(sources, run_options, twinset.__version__, path, progress or Silent())) as run:
         corpus = run.read()
         copies = run.collapse(corpus)
@@ -82,16 +82,16 @@ def evaluate(*sources: object, output: Any = None, progress: Progress | None = N
         candidates = run.candidates(join)
         pairs = run.verify(join, candidates)
         found = _score_pairs(run, join, pairs)
-        known, facts = _read_known(run, options, truth, join)
+        known, facts = _read_known(run, checked, truth, join)
         sampled = _measure_sample(run, known, join, candidates.rows or pairs)
-        summary = _summary(run, options, join, found, known, facts, sampled)
+        summary = _summary(run, checked, join, found, known, facts, sampled)
         if path is not None:
             draft = run.room_for_output("out")
             write_files(summary, draft)
-            if options.plots != "none":
+            if checked.plots != "none":
                 run.progress.stage("drawing", None, "plots")
-                curve = sweep.curves(found, known, options.thresholds[0])
-                evaluation_figures(summary, curve, join.plan, draft, options.plots, options.by_distance)
+                curve = sweep.curves(found, known, checked.thresholds[0])
+                evaluation_figures(summary, curve, join.plan, draft, checked.plots, checked.by_distance)
             move_to_output(draft, path, run.state.folder / "old")
     return Evaluation(summary, join.plan, path)
 
@@ -112,7 +112,7 @@ def _score_pairs(run: LocalRun, join: SimilarityJoin, pairs: Spool) -> ScoredPai
         count += int((copies.counts[rows[:, 0]].astype(np.int64) * copies.counts[rows[:, 1]]).sum())
     if count * _PAIR_BYTES > run.budget.total:
         raise OptionError(
-            f"{count:,} pairs take {shown_size(count * _PAIR_BYTES)} of memory to be measured, more than the "
+            f"measuring {count:,} pairs needs {shown_size(count * _PAIR_BYTES)} of memory, more than the "
             f"{shown_size(run.budget.total)} of --memory; raise the lowest threshold or the memory, or measure a sample"
         )
     rows = np.concatenate([np.empty((0, 3), np.uint32), *expanded(copies, pairs, link=False, one_sided=False)])

@@ -98,7 +98,7 @@ class DedupResult:
         if output.path is None:
             result._tables = dict(output.tables)
             stored = {name: table for name, table in output.tables.items() if name != "kept"}
-            result._recorded = StoredResult.held(output.summary, stored, (*sources, *options.against))
+            result._recorded = StoredResult.from_tables(output.summary, stored, (*sources, *options.against))
             result._recorded.earlier_texts = _read_index_texts
         return result
 
@@ -120,9 +120,9 @@ class DedupResult:
         return self._recorded
 
     def rethreshold(
-        self, threshold: float | None = None, *, output: Any = None, progress: Progress | None = None, **words: Any
+        self, threshold: float | None = None, *, output: Any = None, progress: Progress | None = None, **options: Any
     ) -> "DedupResult":
-        """Recut the scored pairs at another threshold or policy, with the result of a fresh run.
+        """Recut the scored pairs at another threshold or policy; the result equals that of a fresh run.
 
         Nothing is compared again. Without `output`, the new tables are in memory, and texts are read only for
         `cluster="components"` and for policies that name a column; `.kept` has ids if this result is a folder,
@@ -137,7 +137,7 @@ class DedupResult:
             A folder for the new result, as `dedup` would write it.
         progress
             Receives the progress of the run.
-        **words
+        **options
             The options of `twinset recut`, as keyword arguments: `keep`, `cluster`, `rows`, `source`, `force`, …
 
         Returns
@@ -156,10 +156,10 @@ class DedupResult:
         from twinset.results.recut import Recut
         from twinset.results.stored_corpus import kept_tables
 
-        options = RecutOptions.of(threshold=threshold, **words)
-        recorded = self.recorded.but(moved=options.source)
+        checked = RecutOptions.of(threshold=threshold, **options)
+        recorded = self.recorded.but(moved=checked.source)
         target = Path(output) if output is not None else None
-        with Recut(recorded, options, target, progress or Silent()) as recut:
+        with Recut(recorded, checked, target, progress or Silent()) as recut:
             clusters, reasons = recut.cut()
             made, summary = recut.write(clusters, reasons)
             result = DedupResult(summary, self.plan, target)
@@ -181,7 +181,7 @@ class DedupResult:
         other
             A document to compare it with; by default the kept one of its cluster, or the least similar removed one.
         source
-            The present sources, in their order, if they have moved.
+            The current sources, in their original order, if they have moved.
 
         Returns
         -------
@@ -200,14 +200,14 @@ class DedupResult:
 
         return account(self.recorded.but(moved=source), id, other)
 
-    def report(self, path: Any, **words: Any) -> Path:
+    def report(self, path: Any, **options: Any) -> Path:
         """Write one self-contained, searchable HTML page of the result.
 
         Parameters
         ----------
         path
             A file that ends in .html.
-        **words
+        **options
             The options of `twinset report`, as keyword arguments: `clusters`, `rows`, `texts`, `source`, `force`.
 
         Returns
@@ -226,8 +226,8 @@ class DedupResult:
         from twinset.options.results import ReportOptions
         from twinset.report.page import write_report
 
-        options = ReportOptions.of(**words)
-        return write_report(self.recorded.but(moved=options.source), path, options)
+        checked = ReportOptions.of(**options)
+        return write_report(self.recorded.but(moved=checked.source), path, checked)
 
     @property
     def pairs(self) -> pa.Table:
@@ -289,7 +289,7 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> DedupResult:
     folder
         The folder. Its files are checked against their digests; damage raises `StateError`.
     source
-        The present sources, in their order, if they have moved. Methods that need texts read them.
+        The current sources, in their original order, if they have moved. Methods that need texts read them.
 
     Returns
     -------
@@ -312,7 +312,7 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> DedupResult:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two texts compared exactly, and the estimate of a sketch."""
+    """Two texts compared exactly, and the estimate from sketches."""
 
     similarity: float
     distance: float

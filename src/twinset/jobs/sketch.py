@@ -116,7 +116,7 @@ class Sketches(RowsById):
     def _rows(self, *ids: str) -> Any:
         return SketchSource(self.scheme.schema.empty_table()).batch(self._take_rows(*ids).to_batches()[0]).sketches
 
-    def merge(self, *others: Any, output: Any = None, **words: Any) -> Sketches:
+    def merge(self, *others: Any, output: Any = None, **options: Any) -> Sketches:
         """Merge with other sketches of the same options; sketches of the same id become that of the union.
 
         Parameters
@@ -125,7 +125,7 @@ class Sketches(RowsById):
             Other `Sketches`, or paths of their files.
         output
             A file for the result; without it the result is kept in memory.
-        **words
+        **options
             ``force``, ``threads``, ``memory``, ``scratch``.
 
         Returns
@@ -141,7 +141,7 @@ class Sketches(RowsById):
         >>> both.ids, both.estimate("ann", "ben").similarity
         (['ann', 'ben'], 0.3333333333333333)
         """
-        merged: Sketches = sketch(self, *others, output=output, merge=True, **words)
+        merged: Sketches = sketch(self, *others, output=output, merge=True, **options)
         return merged
 
     def __repr__(self) -> str:
@@ -151,16 +151,16 @@ class Sketches(RowsById):
 
 @overload
 def sketch(
-    *sources: object, sketch: Literal["simhash"], output: Any = None, progress: Progress | None = None, **words: Any
+    *sources: object, sketch: Literal["simhash"], output: Any = None, progress: Progress | None = None, **options: Any
 ) -> SimHashes: ...
 
 
 @overload
-def sketch(*sources: object, output: Any = None, progress: Progress | None = None, **words: Any) -> Sketches: ...
+def sketch(*sources: object, output: Any = None, progress: Progress | None = None, **options: Any) -> Sketches: ...
 
 
 def sketch(
-    *sources: object, output: Any = None, progress: Progress | None = None, **words: Any
+    *sources: object, output: Any = None, progress: Progress | None = None, **options: Any
 ) -> Sketches | SimHashes:
     """Sketch documents, to compare or merge the sketches later; or make SimHash codes.
 
@@ -173,7 +173,7 @@ def sketch(
         A file that ends in .parquet; without it the sketches are kept in memory.
     progress
         Receives the progress of the run.
-    **words
+    **options
         The options of `twinset sketch`, as keyword arguments.
 
     Returns
@@ -191,18 +191,18 @@ def sketch(
     [{'left': 'a', 'right': 'b', 'estimate': True}]
     """
     started = time.perf_counter()
-    options = SketchOptions.of(**words)
+    checked = SketchOptions.of(**options)
     target = Path(output) if output is not None else None
-    _check_output(target, options, sources)
+    _check_output(target, checked, sources)
     reporter = progress or Silent()
     with ExitStack() as stack:
-        scratch = Path(stack.enter_context(temporary_folder(options.scratch)))
+        scratch = Path(stack.enter_context(temporary_folder(checked.scratch)))
         scheme: Scheme | CodeScheme
         draft = scratch / "out.parquet" if target is None else stack.enter_context(replace_atomically(target))
         if are_sketches(sources):
-            scheme, report = _combine_sketches(sources, options, words, draft, scratch, reporter)
+            scheme, report = _combine_sketches(sources, checked, options, draft, scratch, reporter)
         else:
-            scheme, report = _sketch_documents(sources, options, target, draft, scratch, reporter)
+            scheme, report = _sketch_documents(sources, checked, target, draft, scratch, reporter)
         summary = {
             "documents": report.documents,
             "sketches": report.sketches,
@@ -210,7 +210,7 @@ def sketch(
             "unreadable": len(report.unreadable),
             "replaced": report.replaced,
             "named": {"unreadable": report.unreadable[: batch_sizes.NAMED], "empty": report.named_empty},
-            "options": options.to_dict(),
+            "options": checked.to_dict(),
             "timings": {"seconds": {"total": round(time.perf_counter() - started, 3)}, "peak_resident": peak_bytes()},
             "version": twinset.__version__,
             "hash_scheme": HASH_SCHEME,
@@ -230,7 +230,7 @@ def _check_output(target: Path | None, options: SketchOptions, sources: tuple[ob
     for one in sources:
         exists = isinstance(one, (str, os.PathLike)) and os.path.exists(one)
         if exists and target.exists() and os.path.samefile(str(one), target):
-            raise OutputError(f"{target} is a source and the output; choose another output")
+            raise OutputError(f"{target} is both a source and the output; choose another output")
 
 
 def _sketch_documents(
@@ -268,18 +268,18 @@ def _sketch_documents(
 
 
 def _combine_sketches(
-    sources: tuple[object, ...], options: SketchOptions, words: dict[str, Any], draft: Path, scratch: Path,
+    sources: tuple[object, ...], options: SketchOptions, given: dict[str, Any], draft: Path, scratch: Path,
     reporter: Progress,
 ) -> tuple[Scheme, SketchReport]:  # fmt: skip
     """Combine files of sketches into one."""
     opened = open_sketches(sources)
     scheme = opened[0].scheme
     own = {**{name: getattr(scheme, name) for name in ("sketch", "n_hashes", "seed")}, **scheme.items}
-    for name in words:
+    for name in given:
         if name not in _OTHER_OPTIONS and not (name in _SCHEME_OPTIONS and own.get(name) == getattr(options, name)):
-            flag = dict(options.words())[name].spellings(name)[0]
+            flag = dict(options.specs())[name].spellings(name)[0]
             raise OptionError(
-                f"{flag} cannot change sketches that were made before; leave it out, or sketch the documents again"
+                f"{flag} cannot change existing sketches; leave it out, or sketch the documents again"
             )
     budget = Budget.of(options.memory_bytes, options.thread_count, 1 << 20)
     reporter.stage("joining files", sum(one.rows for one in opened), "sketches")

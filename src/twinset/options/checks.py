@@ -57,14 +57,14 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Word:
+class OptionSpec:
     """The description of an option, from which its flag, help and documentation are derived."""
 
     help: str
     check: Check
     metavar: str | None = None
     flags: tuple[str, ...] = ()
-    default_words: str = ""
+    default_text: str = ""
     off_help: str = ""
     bare: str | None = None  # the value of a flag that is given without one
     result: bool = True
@@ -140,7 +140,7 @@ def length() -> Check:
 
 
 def choice(*choices: str) -> Check:
-    """Check one of a few words."""
+    """Check one of several choices."""
 
     def run(value: Any) -> str:
         if value not in choices:
@@ -243,9 +243,9 @@ def parse_shingle(spec: str) -> tuple[str, int]:
 
 
 def new_file(path: str | os.PathLike[str], force: bool) -> None:
-    """Refuse a path that is a folder, or that exists, unless `force` allows to replace a file."""
+    """Refuse a path that is a folder, or that exists, unless `force` allows replacing it."""
     if os.path.isdir(path):
-        raise OutputError(f"{os.fspath(path)} is a folder, and the output is a file; choose another output")
+        raise OutputError(f"{os.fspath(path)} is a folder, but the output must be a file; choose another output")
     if os.path.lexists(path) and not force:
         raise OutputError(f"{os.fspath(path)} exists; choose another output, or replace it with --force")
 

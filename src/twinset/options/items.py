@@ -168,7 +168,7 @@ class ItemOptions(Options):
         "Maximum distance of a reported pair (inclusive): bits for codes and pictures, Euclidean for vectors.",
         checks.length(),
         "R",
-        default_words="3 bits for --codes, 6 for --images; vectors use --threshold (cosine)",
+        default_text="3 bits for --codes, 6 for --images; vectors use --threshold (cosine)",
     )
 
     @cached_property
@@ -263,7 +263,7 @@ class ItemOptions(Options):
         if self.distance is not None and self.measure == "bits" and self.distance % 1:
             raise OptionError(f"distance is {self.distance:g}; codes differ in a whole number of bits")
         if self.item_kind not in self.kinds:
-            raise OptionError(f"{self.item_flag} has no meaning here: this command {self.why_not}")
+            raise OptionError(f"{self.item_flag} cannot be used here: this command {self.why_not}")
         self._refuse_meaningless()
 
     def _refuse_meaningless(self) -> None:
@@ -271,5 +271,5 @@ class ItemOptions(Options):
         kind, defaults = self.item_kind, self.defaults()
         for name, kinds in {**_MEANING, **self.meanings}.items():
             if name in defaults and kind not in kinds and getattr(self, name) != defaults[name]:
-                flag = dict(self.words())[name].spellings(name)[0]
-                raise OptionError(f"{flag} has no meaning for {_NAMES[kind]} ({self.item_flag}); leave it out")
+                flag = dict(self.specs())[name].spellings(name)[0]
+                raise OptionError(f"{flag} does not apply to {_NAMES[kind]} ({self.item_flag}); leave it out")

@@ -32,7 +32,7 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
     """The options of `twinset.find_pairs` and ``twinset pairs``."""
 
     title: ClassVar[str] = "Pairs"
-    # What only dedup has options for.
+    # Options that only dedup has.
     keep_rules: ClassVar[tuple[tuple[str, str | None], ...]] = ()
     flag: ClassVar[bool] = False
     copy: ClassVar[bool] = False
@@ -49,11 +49,11 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
     )
     top: int | None = option(
         None,
-        "For each item (column left), report only the N most similar ones. For vectors and pictures at any distance, "
-        "unless --threshold or --distance is given.",
+        "For each item (column left), report only the N most similar ones. Vectors and pictures are reported at any "
+        "distance unless --threshold or --distance is given.",
         checks.whole(1, 10_000, none=True),
         "N",
-        default_words="every pair, once",
+        default_text="every pair, once",
     )
     force: bool = option(False, *FORCE, result=False)
 
@@ -70,11 +70,11 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
         for name in ("recall", "n_hashes", "n_bands", "rows_per_band", "sketch") if self.exact else ():
             if getattr(self, name) != defaults[name]:
                 raise OptionError(
-                    f"{name} is {getattr(self, name)}, which has no meaning with exact: the sets themselves are "
+                    f"{name} is {getattr(self, name)}, which cannot be used with exact: the sets themselves are "
                     "compared, and every pair is found; leave one of them out"
                 )
         if self.exact and self.audit and self.top is not None and self.item_kind == "vectors":
-            raise OptionError("--audit has no meaning with --exact and --top: all vectors are compared; leave it out")
+            raise OptionError("--audit cannot be used with --exact and --top: all vectors are compared; leave it out")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
     """The options of `twinset.dedup` and ``twinset dedup``."""
 
     title: ClassVar[str] = "Clusters"
-    # What only pairs has options for.
+    # Options that only pairs has.
     exact: ClassVar[bool] = False
     identical: ClassVar[str] = "link"
     top: ClassVar[int | None] = None
@@ -112,7 +112,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         "--threshold. For items with a --distance: pairs up to this distance.",
         replace(checks.length(), allowed=_FLOOR),
         "T",
-        default_words="the threshold, or the distance",
+        default_text="the threshold, or the distance",
     )
     keep: str = option("first", *KEEP)
     cluster: str = option("leader", *CLUSTER)
@@ -136,7 +136,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         for name in ("against", "by") if self.index is not None else ():
             if getattr(self, name):
                 raise OptionError(
-                    f"--{name} has no meaning with --index: new documents are compared with the index and with each "
+                    f"--{name} cannot be used with --index: new documents are compared with the index and with each "
                     "other; leave one of them out"
                 )
         if self.floor is not None:
@@ -145,7 +145,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         if self.against and (self.keep != "first" or self.cluster != "leader"):
             given = f"--keep {self.keep}" if self.keep != "first" else f"--cluster {self.cluster}"
             raise OptionError(
-                f"{given} has no meaning with --against: documents are compared only with those of the other source, "
+                f"{given} cannot be used with --against: documents are compared only with those of the other source, "
                 "which are always kept; leave one of them out"
             )
 

@@ -101,7 +101,7 @@ def check_kind(rules: RuleChain, kind: str, flag: str) -> None:
     """Refuse rules that cannot order items of this kind; `flag` is the option that selects the kind."""
     for name, _ in rules:
         if kind in KEEP_RULES[name].undefined_for:
-            raise OptionError(f"--keep {name} has no meaning with {flag}: {KEEP_RULES[name].reason}; leave it out")
+            raise OptionError(f"--keep {name} cannot be used with {flag}: {KEEP_RULES[name].reason}; leave it out")
 
 
 def _normal_form(value: Any) -> str:

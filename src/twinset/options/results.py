@@ -44,7 +44,7 @@ class RecutOptions(RunOptions):
         "Minimum exact similarity of a removed document to the kept one (inclusive); not below the floor of OUT.",
         checks.optional(checks.number(above=0.0, most=1.0)),
         "T",
-        default_words="as in OUT",
+        default_text="as in OUT",
     )
     distance: float | None = option(
         None,
@@ -52,13 +52,13 @@ class RecutOptions(RunOptions):
         "for vectors; not beyond the floor of OUT.",
         checks.length(),
         "R",
-        default_words="as in OUT",
+        default_text="as in OUT",
     )
     rows: int | None = option(
         None, "Find the threshold or distance that leaves about N rows.", checks.whole(0, 2**32, none=True), "N"
     )
-    keep: str | None = option(None, KEEP[0], checks.optional(KEEP[1]), KEEP[2], default_words="as in OUT")
-    cluster: str | None = option(None, CLUSTER[0], checks.optional(CLUSTER[1]), default_words="as in OUT")
+    keep: str | None = option(None, KEEP[0], checks.optional(KEEP[1]), KEEP[2], default_text="as in OUT")
+    cluster: str | None = option(None, CLUSTER[0], checks.optional(CLUSTER[1]), default_text="as in OUT")
     source: tuple[object, ...] = option(
         (),
         "New path of a SOURCE of OUT that has moved; give all sources, in their original order.",
@@ -73,7 +73,9 @@ class RecutOptions(RunOptions):
             raise OptionError("items are compared by --threshold or by --distance; leave one of them out")
         for name, value in (("threshold", self.threshold), ("distance", self.distance)):
             if value is not None and self.rows is not None:
-                raise OptionError(f"{name} is {value:g} and rows is {self.rows}: each decides the other; leave one out")
+                raise OptionError(
+                    f"{name} is {value:g} and rows is {self.rows}: each determines the other; leave one of them out"
+                )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,7 +42,7 @@ class ReadOptions(ItemOptions):
         "Id column.",
         checks.column(none=True),
         "COLUMN",
-        default_words="the column id if it exists, else file:row",
+        default_text="the column id if it exists, else file:row",
     )
     lines: bool = option(False, "Read each line of a text file as a document.", checks.switch)
     include: tuple[str, ...] = option(
@@ -131,7 +131,7 @@ class PlanOptions(Options):
         checks.whole(1, MOST_HASHES, none=True),
         "K",
         flags=("--hashes", "--n-hashes"),
-        default_words="chosen by the plan",
+        default_text="chosen by the plan",
     )
     n_bands: int | None = option(
         None,
@@ -139,7 +139,7 @@ class PlanOptions(Options):
         checks.whole(1, MOST_HASHES, none=True),
         "B",
         flags=("--bands", "--n-bands"),
-        default_words="chosen by the plan",
+        default_text="chosen by the plan",
     )
     rows_per_band: int | None = option(
         None,
@@ -147,7 +147,7 @@ class PlanOptions(Options):
         checks.whole(1, MOST_HASHES, none=True),
         "R",
         flags=("--rows", "--rows-per-band"),
-        default_words="chosen by the plan",
+        default_text="chosen by the plan",
     )
     sketch: str = option("fss", *SKETCH)
     seed: int = option(DEFAULT_SEED, *SEED)
@@ -175,14 +175,14 @@ class RunOptions(Options):
     title: ClassVar[str] = "Work"
 
     threads: int | None = option(
-        None, "Number of threads.", checks.whole(1, 4096, none=True), "N", default_words="all cores", result=False
+        None, "Number of threads.", checks.whole(1, 4096, none=True), "N", default_text="all cores", result=False
     )
     memory: int | None = option(
         None,
-        "Memory limit, such as 2GB or 512MiB; what does not fit goes to --scratch.",
+        "Memory limit, such as 2GB or 512MiB; data that does not fit is written to --scratch.",
         checks.size(LEAST_MEMORY, 2**60, none=True),
         "SIZE",
-        default_words="half of the free memory",
+        default_text="half of the free memory",
         result=False,
     )
     scratch: str | None = option(
@@ -190,7 +190,7 @@ class RunOptions(Options):
         "Folder for temporary files.",
         checks.path,
         "FOLDER",
-        default_words="beside the output, else the system's temporary folder",
+        default_text="beside the output, else the system's temporary folder",
         result=False,
     )
     batch_bytes: int = option(
@@ -225,6 +225,6 @@ class AuditOptions(Options):
         "0 for no audit.",
         checks.whole(0, 2**32 - 1, none=True),
         "N",
-        default_words="as many as take a small part of the run time; all documents of a small corpus",
+        default_text="a number that takes a small part of the run time; all documents of a small corpus",
         result=False,
     )

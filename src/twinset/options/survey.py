@@ -21,7 +21,7 @@ def _texts(value: Any) -> tuple[str, ...]:
     return several
 
 
-_several = Check(_texts, "one word or a list of them", multiple=True, in_help=False)
+_several = Check(_texts, "a string or a list of strings", multiple=True, in_help=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -157,7 +157,7 @@ class Numbers:
 
     @cached_property
     def pair_distances(self) -> Shares:
-        """Distance of every scored pair, where pairs have one."""
+        """Distance of every scored pair, if pairs have one."""
         return np.asarray(self.recorded.pairs["distance"]).astype(np.float64)
 
     @property
@@ -173,7 +173,7 @@ class Numbers:
 
     @cached_property
     def distances(self) -> list[Bin]:
-        """Pairs by distance, including equal ones; of bits a bin each."""
+        """Pairs by distance, including equal ones; for codes, one bin per bit."""
         reach = self.ceiling
         if self.measure == "bits":
             apart = self.pair_distances.astype(np.int64)
@@ -221,7 +221,7 @@ class Numbers:
 
     @property
     def audit(self) -> dict[str, Any] | None:
-        """Result of the audit; None where it was off."""
+        """Result of the audit; None if it was off."""
         audit_result: dict[str, Any] | None = self.summary.get("audit")
         return audit_result
 

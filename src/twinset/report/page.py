@@ -88,7 +88,7 @@ def policy(style: str, script: str, pictures: bool = False) -> str:
 
 
 def as_json(values: Mapping[str, Any]) -> str:
-    """JSON that can neither end its element nor begin a comment there.
+    """Return JSON that can neither close its script element nor begin a comment in it.
 
     Examples
     --------

@@ -100,9 +100,9 @@ def grouped(bins: Sequence[Bin], most: int) -> list[Bin]:
     return [Bin(piece[0].low, piece[-1].high, sum(one.count for one in piece)) for piece in pieces]
 
 
-def interval(low: float, high: float, value: float, asked: float) -> str:
+def interval(low: float, high: float, value: float, requested: float) -> str:
     """Draw a share with its interval on an axis that ends at 1."""
-    start = max(0.0, math.floor((min(low, asked) - (1 - min(low, asked)) * 0.25) * 100) / 100)
+    start = max(0.0, math.floor((min(low, requested) - (1 - min(low, requested)) * 0.25) * 100) / 100)
     span = (1 - start) or 1
 
     def at(place: float) -> float:
@@ -112,10 +112,11 @@ def interval(low: float, high: float, value: float, asked: float) -> str:
         '<line class="axis" x1="8" x2="392" y1="22" y2="22"/>',
         f'<line class="range" x1="{at(low):.2f}" x2="{at(high):.2f}" y1="22" y2="22"/>',
         f'<circle class="dot solid" cx="{at(value):.2f}" cy="22" r="6"/>',
-        f'<line class="mark" x1="{at(asked):.2f}" x2="{at(asked):.2f}" y1="10" y2="34"/>',
+        f'<line class="mark" x1="{at(requested):.2f}" x2="{at(requested):.2f}" y1="10" y2="34"/>',
         f'<text class="tick" x="8" y="52">{start:g}</text>',
         '<text class="tick" x="392" y="52" text-anchor="end">1</text>',
-        f'<text class="tick" x="{min(max(at(asked), 60), 340):.2f}" y="52" text-anchor="middle">asked {asked:g}</text>',
+        f'<text class="tick" x="{min(max(at(requested), 60), 340):.2f}" y="52" text-anchor="middle">'
+        f"requested {requested:g}</text>",
     ]
     return (
         f'<svg class="chart small" viewBox="0 0 400 60" role="img" aria-label="recall {share(value)}, '

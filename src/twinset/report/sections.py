@@ -27,7 +27,7 @@ def lead(numbers: Numbers) -> str:
     """One sentence: numbers of documents read, kept and removed."""
     summary, options = numbers.summary, numbers.recorded.options
     done = "flagged" if options.flag else "removed"
-    of_index = " or was in the index before" if summary.get("index") else ""
+    of_index = " or was already in the index" if summary.get("index") else ""
     near = f"at least {options.threshold:g} similar"
     if numbers.by_distance:
         near = f"at most {numbers.format_score(numbers.reach)} apart"
@@ -53,12 +53,12 @@ def figures(numbers: Numbers) -> str:
         ("pairs", summary["pairs"], f"{counted(summary['candidates'], 'candidate')} verified"),
         (_IDENTICAL.get(options.item_kind, "identical copies"), summary["identical"], "among them"),
         ("empty", summary["empty"], "kept"),
-        ("unreadable", summary["unreadable"], "left out"),
+        ("unreadable", summary["unreadable"], "skipped"),
         ("compared against", summary["against"], "of the other source"),
     ]
     if index := summary.get("index"):
         rows += [
-            ("in the index", index["documents"], "compared with too"),
+            ("in the index", index["documents"], "also compared with"),
             (f"{gone} because of these", index["matched"], percent(index["matched"] / whole)),
         ]
     always = (f"{numbers.noun}s", "kept", "removed", "flagged", "clusters", "pairs")
@@ -89,16 +89,16 @@ def sure(numbers: Numbers) -> str:
     pairs = sum(one.count for one in numbers.histogram)
     promise = (
         f'<h3>Promised by the plan</h3><p class="big">{share(plan.reached)}</p><p>is the probability that a pair '
-        f"exactly at {plan.threshold:g} is found; a more similar pair is found more surely. "
+        f"exactly at {plan.threshold:g} is found; more similar pairs are found with higher probability. "
         f"{counted(plan.n_hashes, 'hash', 'hashes')} in {counted(plan.n_bands, 'band')} of "
         f"{counted(plan.rows_per_band, 'row')}.</p>"
     )
-    exactly = "Every pair that is reported was compared exactly."
+    exactly = "Every reported pair was compared exactly."
     if pairs:
         missed_pairs = f"about {expected:.1f}" if expected >= 0.05 else "fewer than 0.1"
         exactly = (
-            f"For similarities like those of the {counted(pairs, 'pair')} found here that are not identical, the plan "
-            f"expects {missed_pairs} more to have been missed. {exactly}"
+            f"Judging by the similarities of the {counted(pairs, 'pair')} found here that are not identical, the plan "
+            f"expects {missed_pairs} missed pairs. {exactly}"
         )
     promised = f'<div class="card">{promise}<p class="note">{exactly}</p></div>'
     return f'<div class="two">{promised}<div class="card">{_audit(numbers)}</div></div>{_missed(numbers)}'
@@ -108,11 +108,11 @@ def _promised(numbers: Numbers) -> str:
     """The guarantee of the plan of codes, vectors or weighted sets."""
     promise = str(numbers.plan)
     promise = promise[0].upper() + promise[1:]
-    exactly = "Every pair that is reported was compared exactly."
+    exactly = "Every reported pair was compared exactly."
     if numbers.recorded.options.images:
         exactly = (
-            "The pictures themselves were not compared, only the 64 bits that stand for each: whether two of them are "
-            "copies is for the eye to say."
+            "Only the 64-bit hashes of the pictures were compared, not the pictures themselves: look at two pictures "
+            "to decide whether they are copies."
         )
     return (
         f'<h3>Promised by the plan</h3><p class="big">{share(numbers.plan.reached)}</p><p>is the probability that a '
@@ -124,19 +124,19 @@ def _audit(numbers: Numbers) -> str:
     audit = numbers.audit
     head = "<h3>Measured by the audit</h3>"
     if audit is None:
-        return f"{head}<p>This run was not audited, so what was missed is known from the plan only.</p>"
+        return f"{head}<p>This run was not audited, so the share of missed pairs is known from the plan only.</p>"
     chosen = audit["documents"]
     were = "was" if chosen == 1 else "were"
     what = counted(chosen, f"distinct {numbers.noun}")
     sample = f"{what}, chosen at random, {were} compared exactly with all others."
     if audit["recall"] is None:
-        return f"{head}<p>{sample} There was no pair to find among them, so no share of pairs found is stated.</p>"
+        return f"{head}<p>{sample} They have no pairs, so no recall is stated.</p>"
     result = (
         f'{head}<p class="big">{share(audit["recall"])}</p><p>of the true pairs were found: {audit["found"]:,} of '
         f"{audit['pairs']:,}."
     )
     if audit["low"] == audit["high"]:  # a complete sample needs no inference
-        return f"{result} Every {numbers.noun} was compared exactly with all others, so this is no estimate.</p>"
+        return f"{result} Every {numbers.noun} was compared exactly with all others, so this is not an estimate.</p>"
     requested = getattr(numbers.plan, "recall", numbers.plan.reached)
     drawn = page_charts.interval(audit["low"], audit["high"], audit["recall"], requested)
     bounds = f"from {share(audit['low'])} to {share(audit['high'])}"
@@ -157,7 +157,7 @@ def _missed(numbers: Numbers) -> str:
         numbers_from=2,
     )
     more = f'<p class="note">The first {MISSED} of {len(rows):,}.</p>' if len(rows) > MISSED else ""
-    return f'<div class="card missed-pairs"><h3>Missed, and found by the audit</h3>{body}{more}</div>'
+    return f'<div class="card missed-pairs"><h3>Missed pairs that the audit found</h3>{body}{more}</div>'
 
 
 def similarity(numbers: Numbers) -> str:
@@ -169,7 +169,7 @@ def similarity(numbers: Numbers) -> str:
     different = sum(one.count for one in bins)
     note = f"{counted(different, 'pair')} drawn; {numbers.identical:,} more {_alike(numbers)}."
     if numbers.floor < threshold:
-        note += f" Pairs were looked for down to {numbers.floor:g}; those below {threshold:g} remove nothing."
+        note += f" The search went down to {numbers.floor:g}; pairs below {threshold:g} remove nothing."
     drawn = (
         f'<figure class="card"><h3>How similar the pairs are</h3>{page_charts.histogram(bins, threshold)}'
         f"<figcaption>{note}</figcaption></figure>"
@@ -177,16 +177,17 @@ def similarity(numbers: Numbers) -> str:
     if numbers.sketched is None:
         return f'<div class="two">{drawn}</div>'
     crosses = " Crosses are pairs that the audit found and the run had missed." if missed else ""
-    dots = "The line is the plan's promise; a dot is pairs of this collection, the larger the more." + crosses
+    dots = "The line is the probability that the plan promises. Dots are pairs of this collection: larger is more."
+    dots += crosses
     curve = page_charts.s_curve(numbers.sketched, bins, missed, threshold)
     return (
-        f'<div class="two">{drawn}<figure class="card"><h3>How surely a pair is found</h3>'
+        f'<div class="two">{drawn}<figure class="card"><h3>How reliably a pair is found</h3>'
         f"{curve}<figcaption>{dots}</figcaption></figure></div>"
     )
 
 
 def _alike(numbers: Numbers) -> str:
-    """What pairs of similarity 1 have in common, for this kind of item."""
+    """Describe what pairs of similarity 1 have in common, for this kind of item."""
     kind, one = numbers.recorded.options.item_kind, numbers.identical == 1
     if kind == "vectors":
         return "has the same direction" if one else "have the same direction"
@@ -198,10 +199,10 @@ def _distances(numbers: Numbers) -> str:
     """The histogram of distances."""
     chart = page_charts.distances(numbers.distances, bits=numbers.measure == "bits")
     same, every = numbers.identical, counted(len(numbers.pair_distances), "pair")
-    note = f"{every}; {same:,} of them {'is' if same == 1 else 'are'} at no distance."
+    note = f"{every}; {same:,} of them {'is' if same == 1 else 'are'} at distance 0."
     if numbers.ceiling > numbers.reach:
         note += (
-            f" Pairs were looked for up to {numbers.format_score(numbers.ceiling)} apart; those beyond "
+            f" The search went up to {numbers.format_score(numbers.ceiling)} apart; pairs beyond "
             f"{numbers.format_score(numbers.reach)} remove nothing."
         )
     return (
@@ -214,7 +215,7 @@ def clusters(numbers: Numbers, options: ReportOptions) -> str:
     """Cluster sizes, and a description of the list below."""
     classes, one = numbers.size_classes, numbers.noun
     if not classes:
-        return "<p>There is no cluster: nothing was removed.</p>"
+        return "<p>There are no clusters: nothing was removed.</p>"
     most = max(size.removed for size in classes)
     rows = "".join(
         f'<tr><th scope="row">{size.label}</th><td class="number">{size.clusters:,}</td>'
@@ -248,7 +249,7 @@ def removed(numbers: Numbers, options: ReportOptions) -> str:
     left_out = "Pictures" if numbers.recorded.options.images else "Texts"
     more = "" if options.texts else f" {left_out} were left out of this report."
     if options.texts and numbers.recorded.options.item_kind == "text" and numbers.summary["removed"] > EXCERPTS:
-        more = f" The first {EXCERPTS:,} are listed with the beginning of their text, and found by its words too."
+        more = f" The first {EXCERPTS:,} are listed with the beginning of their text, and can be found by its words."
     return f"<p>Each with the kept {numbers.noun} it resembles.{more}</p>"
 
 
@@ -266,12 +267,12 @@ def done(numbers: Numbers) -> str:
         ("version", summary["version"]),
         ("hash scheme", summary["hash_scheme"]),
         ("threads", summary["timings"]["threads"]),
-        ("memory allowed", shown_size(summary["timings"]["memory"])),
+        ("memory limit", shown_size(summary["timings"]["memory"])),
         ("bytes replaced in", counted(summary["replaced"], "document")),
     ]
     about = "".join(_row(name, str(value)) for name, value in run)
     skipped = table(("file", "reason"), [[str(part) for part in one] for one in summary["skipped"][:200]])
-    passed_over = f'<div class="card whole scroll"><h3>Passed over</h3>{skipped}</div>' if summary["skipped"] else ""
+    passed_over = f'<div class="card whole scroll"><h3>Skipped files</h3>{skipped}</div>' if summary["skipped"] else ""
     unchanged = "<summary>All other options, at their defaults</summary>"
     return (
         f'<div class="done"><div class="card"><h3>Options that were set</h3>{changed}</div>'

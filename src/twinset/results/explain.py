@@ -73,14 +73,14 @@ class Account:
         return f"<Account: {self.id!r} is {self.state}{with_whom}>"
 
 
-def explain(left: str, right: str, **words: Any) -> Explanation:
+def explain(left: str, right: str, **options: Any) -> Explanation:
     """Explain the similarity of two texts: shared shingles, others, and the words that differ.
 
     Parameters
     ----------
     left, right
         The texts.
-    **words
+    **options
         The options of `twinset explain`, as keyword arguments.
 
     Returns
@@ -98,13 +98,13 @@ def explain(left: str, right: str, **words: Any) -> Explanation:
     >>> [(part.left, part.right) for hunk in found.hunks() for part in hunk.parts if not part.words]
     [('red ', 'blue ')]
     """
-    options = ExplainOptions.of(**words)
+    checked = ExplainOptions.of(**options)
     for text in (left, right):
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
-            raise SourceError.half_a_pair("a text to explain", error) from error
-    return explain_texts(left, right, options)
+            raise SourceError.unpaired_surrogate("a text to explain", error) from error
+    return explain_texts(left, right, checked)
 
 
 def account(recorded: StoredResult, id: str, other: str | None = None) -> Account:

@@ -62,7 +62,9 @@ class StoredResult:
         self.options, self.plan = self._read_options()
 
     @classmethod
-    def held(cls, summary: dict[str, Any], tables: dict[str, pa.Table], sources: Sequence[object]) -> "StoredResult":
+    def from_tables(
+        cls, summary: dict[str, Any], tables: dict[str, pa.Table], sources: Sequence[object]
+    ) -> "StoredResult":
         """Make a result that is in memory only, with its sources."""
         result = cls.__new__(cls)
         result.folder, result.summary, result.moved, result._tables = Path(), summary, tuple(sources), tables

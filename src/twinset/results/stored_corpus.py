@@ -67,7 +67,7 @@ class StoredCorpus(Corpus):
             n_bands=0,  # nothing is sketched again
             lengths=np.asarray(table["length"]),
             sources=np.asarray(table["source"]),
-            held={},
+            cached_blocks={},
             batch_bytes=batch_bytes,
         )
 

@@ -57,7 +57,7 @@ class Turn:
         if not self._lock.acquire(timeout=max(0.0, timeout)):
             raise BusyError(
                 f"{self.name}: another thread of this process works with the index ({self._doing or 'reading'}); "
-                f"waited {timeout:g} s: wait longer, or open the index once more for each thread"
+                f"waited {timeout:g} s: wait longer, or open the index separately in each thread"
             )
         self._check()
         outer, self._doing = self._doing, doing
@@ -82,7 +82,7 @@ class WriterLock:
         self._handle = -1
 
     @contextmanager
-    def held(self, timeout: float, doing: str) -> Iterator[None]:
+    def hold(self, timeout: float, doing: str) -> Iterator[None]:
         """Wait for the lock and hold it in the block."""
         if self._depth:
             self._depth += 1

@@ -36,7 +36,7 @@ def test_a_run_says_what_came_of_the_index(call: Call, news: Path) -> None:
         "  2  added to news.twinset",
         "  1  empty (kept)",
     ]
-    assert "index: compared with 2 documents; one at 0.8 is found with probability 0.99" in done.out
+    assert "index: compared with 2 documents; a match at 0.8 is found with probability 0.99" in done.out
     assert done.err.splitlines()[0].startswith("index news.twinset: 2 documents; plan: 128 hashes, 16 bands × 6 rows")
     assert sum("plan:" in line for line in done.err.splitlines()) == 1
     again = call("dedup", news, "--index", "news.twinset", "-o", "OUT", "--force")
@@ -73,8 +73,8 @@ def test_a_dry_run_says_the_index_and_its_size_and_changes_nothing(call: Call, n
         ("--no-lowercase", "lowercase is False, but the index was made with True"),
         ("--bands 9", "--bands is 9, but the index was made with 16"),
         ("--threshold 0.5", "threshold is 0.5, and the index news.twinset was planned for 0.8: a document at"),
-        ("--against today.jsonl", "--against has no meaning with --index"),
-        ("--by id", "--by has no meaning with --index"),
+        ("--against today.jsonl", "--against cannot be used with --index"),
+        ("--by id", "--by cannot be used with --index"),
         ("--timeout x", "--timeout is 'x'; allowed: a whole number from 0 to 86400"),
     ],
 )

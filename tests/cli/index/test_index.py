@@ -215,7 +215,7 @@ def test_remove(call: Call, news: str) -> None:
     assert done.out == "2 documents removed; news.twinset holds 4 documents\n"
     assert ids(news) == ["b", "d", "e", "f"]
     refusal = call("index", "remove", news, "b", "nowhere", "a").refusal
-    assert "no document with the id 'nowhere', nor 1 more of those named; nothing was removed" in refusal
+    assert "no document with the id 'nowhere' (nor 1 more of the given ids); nothing was removed" in refusal
     assert ids(news) == ["b", "d", "e", "f"]
     assert call("index", "verify", news).code == 0
 

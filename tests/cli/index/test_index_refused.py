@@ -55,7 +55,7 @@ def news(call: Call, corpus: Path) -> str:
         ("add news.twinset - -", "stdin (-) can be read only once"),
         ("query news.twinset", "sources, one --string TEXT or one --similar-to ID; given: none"),
         ("query news.twinset x --string y", "given: 1 source and --string"),
-        ("query news.twinset --string x --string y", "given: --string, some twice"),
+        ("query news.twinset --string x --string y", "given: --string, more than once"),
         ("query news.twinset --string x --similar-to a", "given: --string and --similar-to"),
         ("query news.twinset --string x --text body", "--text says how to read a source"),
         ("query news.twinset --similar-to a --batch 1MB", "--batch says how to read a source"),
@@ -84,9 +84,9 @@ def test_what_is_wrong_is_said_in_one_line(call: Call, news: str, words: str, me
 
 def test_hostile_words(call: Call, news: str) -> None:
     half = "half \udcff of a pair"
-    assert "half of a surrogate pair" in call("index", "remove", news, half).refusal
-    assert "half of a surrogate pair" in call("index", "query", news, "--similar-to", half).refusal
-    assert "half of a surrogate pair" in call("index", "query", news, "--string", half).refusal
+    assert "an unpaired surrogate" in call("index", "remove", news, half).refusal
+    assert "an unpaired surrogate" in call("index", "query", news, "--similar-to", half).refusal
+    assert "an unpaired surrogate" in call("index", "query", news, "--string", half).refusal
     assert "has 2000 bytes; the maximum is 1024" in call("index", "remove", news, "x" * 2000).refusal
     assert "no document with the id \"'; DROP TABLE documents; --\"" in call(
         "index", "remove", news, "'; DROP TABLE documents; --"

@@ -77,7 +77,7 @@ def test_bytes_that_another_encoding_does_not_have(tmp_path: Path) -> None:
     path.write_bytes(b'{"text":"a\x81","id":"x"}\n{"text":"b","more":"\x81","id":"y"}\n')
     rows = read_all(opened(path, encoding="cp1252"))
     assert ([text.decode() for text in rows.texts], rows.replaced) == (["a\ufffd", "b"], 1)
-    with pytest.raises(RowError, match="line 1: bytes that are not cp1252"):
+    with pytest.raises(RowError, match="line 1: the row has bytes that are not cp1252"):
         read_all(opened(path, encoding="cp1252", on_error="stop"))
     path.write_bytes(b'{"text":"a","id":"\x81"}\n')
     with pytest.raises(RowError, match="the id 'id' is not in the encoding"):

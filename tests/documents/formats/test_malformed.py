@@ -26,8 +26,8 @@ BAD_ROWS = {
     "nan": (b'{"text":"a","x":NaN}\n', "not JSON"),
     "list": (b"[1]\n", "each line must hold an object"),
     "string": (b'"text"\n', "each line must hold an object"),
-    "number_text": (b'{"text":3}\n', "must be a string, this is a number"),
-    "list_text": (b'{"text":["a"]}\n', "must be a string, this is a list"),
+    "number_text": (b'{"text":3}\n', "must be a string, not a number"),
+    "list_text": (b'{"text":["a"]}\n', "must be a string, not a list"),
     "missing": (b'{"txt":"a"}\n', "no key 'text'; the keys are 'txt'"),
 }
 
@@ -245,7 +245,7 @@ def test_missing_columns(tmp_path: Path, kind: str, words: dict[str, Any]) -> No
 def test_columns_of_a_wrong_type(tmp_path: Path) -> None:
     path = tmp_path / "in.parquet"
     pq.write_table(pa.table({"text": [1, 2], "x": [[1], [2]], "id": [0.5, 1.5]}), path)
-    with pytest.raises(ColumnError, match="must hold text, it holds int64"):
+    with pytest.raises(ColumnError, match="must hold text, not int64"):
         opened(path)
     pq.write_table(pa.table({"text": ["a"], "x": [[1]], "id": [0.5]}), path)
     with pytest.raises(ColumnError, match="strings or whole numbers"):
@@ -258,7 +258,7 @@ def test_columns_of_a_wrong_type(tmp_path: Path) -> None:
 def test_null_ids_in_a_table(tmp_path: Path) -> None:
     path = tmp_path / "in.parquet"
     pq.write_table(pa.table({"text": ["a", "b"], "id": [1, None]}), path)
-    with pytest.raises(RowError, match="every row needs one") as error:
+    with pytest.raises(RowError, match="every row needs an id") as error:
         read_all(opened(path))
     assert error.value.where == f"{path.as_posix()}, row 1, counted from 0"
     rows = read_all(opened(path, on_error="skip"))
@@ -294,5 +294,5 @@ def test_mixed_kinds_in_a_wanted_column(tmp_path: Path) -> None:
     for batch in (64, 2**20):
         sources = opened(path)
         sources.parts[0].wanted = frozenset(["n"])
-        with pytest.raises(ColumnError, match="a string beside a number"):
+        with pytest.raises(ColumnError, match="a string and a number"):
             read_all(sources, batch)

@@ -45,7 +45,7 @@ def same(one: Stages, other: Stages) -> None:
 def test_there_is_something_to_find(whole: Stages) -> None:
     assert len(whole.rows(whole.pairs)) > 300
     assert whole.copies.extra > 20
-    assert whole.corpus.held
+    assert whole.corpus.cached_blocks
 
 
 @pytest.mark.parametrize("free", FREE)
@@ -65,7 +65,7 @@ def test_the_ways_are_taken(tmp_path: Path, source: str, whole: Stages) -> None:
     """With little memory there are several blocks to join, several portions to verify, and no texts held."""
     little = Budget(0, 60_000)
     found = stages(tmp_path, [source], little)
-    assert not found.corpus.held
+    assert not found.corpus.cached_blocks
     assert len(found.corpus.sketch_blocks(little.sketches // 2)) > 2
     needed = np.unique(np.concatenate(list(found.candidates.chunks())))
     assert int(found.corpus.counts[needed].sum()) * 8 > 2 * little.sets

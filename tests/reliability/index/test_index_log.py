@@ -195,7 +195,7 @@ def test_another_program_that_writes_is_noticed(nursery: Nursery, tmp_path: Path
     db = sqlite3.connect(folder / NAME)
     assert db.execute("SELECT count(*) FROM documents").fetchone() == (4 * FAMILIES,)
     db.close()
-    with pytest.raises(DamagedError, match="is not as it was written"):
+    with pytest.raises(DamagedError, match="checksum of a page is wrong"):
         twinset.Index.open(folder / NAME)
 
 

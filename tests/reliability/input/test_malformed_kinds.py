@@ -111,7 +111,7 @@ def holes(value: float) -> Any:
 
 
 CASES = {
-    "npy cut short": Case(["--vectors"], npy(GOOD, lambda data: data[:-5]), "in.npy: the file is cut short", None),
+    "npy cut short": Case(["--vectors"], npy(GOOD, lambda data: data[:-5]), "in.npy: the file is truncated", None),
     "npy of a header alone": Case(["--vectors"], npy(GOOD, lambda data: data[:60]), "in.npy", None),
     "npy of a huge shape": Case(["--vectors"], npy(GOOD, declared), "100,000,000,000 vectors", None),
     "npy of objects": Case(["--vectors"], npy(np.array([[{}], [[]]], object)), "in.npy", None),

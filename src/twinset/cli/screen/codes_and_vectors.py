@@ -16,7 +16,7 @@ _ROW = 8  # bytes of a code on a line
 _NAME, _LISTED = 24, 16
 
 
-def print_apart(difference: CodeDifference | VectorDifference, left: str, right: str) -> None:
+def print_item_difference(difference: CodeDifference | VectorDifference, left: str, right: str) -> None:
     """Print the differences of two codes or two vectors."""
     from twinset.jobs.result import CodeDifference
 

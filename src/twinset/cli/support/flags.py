@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from twinset.options import Options
-from twinset.options.checks import Check, Word, shown_size
+from twinset.options.checks import Check, OptionSpec, shown_size
 from twinset.options.formats import source_help
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -107,55 +107,55 @@ def flags_of(options: type[Options]) -> Callable[[Decorated], Decorated]:
     """Add a flag for each option to a command."""
 
     def decorate(function: Decorated) -> Decorated:
-        for name, word in reversed(list(options.words())):
-            function = _flag(options, name, word)(function)
+        for name, spec in reversed(list(options.specs())):
+            function = _flag(options, name, spec)(function)
         return function
 
     return decorate
 
 
-def _flag(options: type[Options], name: str, word: Word) -> Callable[[Decorated], Decorated]:
-    spellings = word.spellings(name)
-    more: dict[str, Any] = {"group": options.group_of(name), "help": help_of(options, name, word)}
-    if word.check.type is bool:
+def _flag(options: type[Options], name: str, spec: OptionSpec) -> Callable[[Decorated], Decorated]:
+    spellings = spec.spellings(name)
+    more: dict[str, Any] = {"group": options.group_of(name), "help": help_of(options, name, spec)}
+    if spec.check.type is bool:
         more["is_flag"] = True
     else:
-        more["type"] = Value(spellings[0], word.check)
-        more["metavar"] = metavar_of(word)
-        more["multiple"] = word.check.multiple
-        if word.bare is not None:
-            more.update(is_flag=False, flag_value=word.bare, bare=True)
+        more["type"] = Value(spellings[0], spec.check)
+        more["metavar"] = metavar_of(spec)
+        more["multiple"] = spec.check.multiple
+        if spec.bare is not None:
+            more.update(is_flag=False, flag_value=spec.bare, bare=True)
     return click.option(*spellings, name, cls=Flag, **more)
 
 
-def metavar_of(word: Word) -> str | None:
+def metavar_of(spec: OptionSpec) -> str | None:
     """Return the placeholder of the value for the help page."""
-    return f"[{'|'.join(word.check.choices)}]" if word.check.choices else word.metavar
+    return f"[{'|'.join(spec.check.choices)}]" if spec.check.choices else spec.metavar
 
 
-def help_of(options: type[Options], name: str, word: Word) -> str:
+def help_of(options: type[Options], name: str, spec: OptionSpec) -> str:
     """Return the help of an option: its purpose, what is allowed, and its default."""
-    text = word.off_help or word.help
-    if word.check.in_help and not word.check.choices:
-        text += f" Allowed: {word.check.brief or word.allowed}."
-    if word.check.multiple:
+    text = spec.off_help or spec.help
+    if spec.check.in_help and not spec.check.choices:
+        text += f" Allowed: {spec.check.brief or spec.allowed}."
+    if spec.check.multiple:
         text += " May be repeated."
-    default = default_of(options, name, word)
+    default = default_of(options, name, spec)
     return f"{text} [default: {default}]" if default else text
 
 
-def default_of(options: type[Options], name: str, word: Word) -> str:
+def default_of(options: type[Options], name: str, spec: OptionSpec) -> str:
     """Return the default of an option as text; empty for switches and lists."""
     default = options.defaults()[name]
-    if word.default_words or default is None or isinstance(default, (bool, tuple)):
-        return word.default_words
-    return shown_size(default) if word.metavar == "SIZE" else str(default)
+    if spec.default_text or default is None or isinstance(default, (bool, tuple)):
+        return spec.default_text
+    return shown_size(default) if spec.metavar == "SIZE" else str(default)
 
 
 def as_flags(message: str) -> str:
     """Replace the keyword arguments in a message of the library by flags.
 
-    Words with an underscore are replaced everywhere, others only at the beginning of the message.
+    Names with an underscore are replaced everywhere, others only at the beginning of the message.
 
     Examples
     --------
@@ -164,10 +164,10 @@ def as_flags(message: str) -> str:
     "--keep is 'odd'; --bands × --rows is too much"
     """
     flags = {
-        name: word.spellings(name)[0]
-        for options in _every(Options) for name, word in options.words() if not word.off_help
+        name: spec.spellings(name)[0]
+        for options in _every(Options) for name, spec in options.specs() if not spec.off_help
     }  # fmt: skip
-    message = re.sub(r"^(\w+)(?= (?:is|has|names) )", lambda found: flags.get(found[1], found[1]), message)
+    message = re.sub(r"^(\w+)(?= (?:is|has|names|does|cannot) )", lambda found: flags.get(found[1], found[1]), message)
     return re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", lambda found: flags.get(found[0], found[0]), message)
 
 
@@ -180,11 +180,11 @@ def _every(options: type[Options]) -> Iterator[type[Options]]:
 def given(options: type[Options], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that were given on the command line, without defaults."""
     arguments: dict[str, Any] = {}
-    for name, word in options.words():
+    for name, spec in options.specs():
         value = values.get(name)
         if value is None or value is False or value == ():
             continue
-        arguments[name] = False if word.off_help else value
+        arguments[name] = False if spec.off_help else value
     return arguments
 
 

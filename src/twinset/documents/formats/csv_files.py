@@ -96,7 +96,7 @@ class SeparatedPart(Part):
                 return mark, bytes(head + piece[:end]), Prefixed(piece[end:], rest)
             head += piece
             if len(head) > MAX_ROW_BYTES:
-                raise SourceError("the header row has no end; is a quote never closed?", where=self.name)
+                raise SourceError("the header row has no end; is a quote unclosed?", where=self.name)
         if not head.strip():
             raise SourceError("the file is empty: a header row is expected", where=self.name)
         if scanner.finish()[0] < 0:
@@ -198,7 +198,7 @@ class SeparatedChunk(Chunk):
         texts, replaced = self._items(rows, bad)
         for row in replaced:
             if part.options.on_error == "stop":
-                part.bad_row(bad, row, records.line_of(row), f"bytes that are not {part.encoding}")
+                part.bad_row(bad, row, records.line_of(row), f"the row has bytes that are not {part.encoding}")
         block = Block(self.rows, self.first_row, texts, unreadable=bad, replaced=replaced)
         if not texts_only:
             if part.id_name is not None:
@@ -232,7 +232,7 @@ class SeparatedChunk(Chunk):
         """Refuse records that do not have the header's number of fields."""
         part, records = self._part, self._records
         if records.too_long:
-            most = f"{MAX_ROW_BYTES // 2**20} MiB, the maximum; is a quote never closed?"
+            most = f"{MAX_ROW_BYTES // 2**20} MiB, the maximum; is a quote unclosed?"
             part.bad_row(bad, 0, records.first_line, f"the row is longer than {most}")
             return
         fields = records.fields if records.fields is not None else np.empty(0, np.int64)

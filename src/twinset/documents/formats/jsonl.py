@@ -18,7 +18,7 @@ from twinset.options import ReadOptions
 
 
 class JsonLinesPart(ObjectsPart):
-    """A file of JSON objects, one a line; blank lines are no rows."""
+    """A file of JSON objects, one per line; blank lines are skipped."""
 
     format = "jsonl"
     row_noun = "line"

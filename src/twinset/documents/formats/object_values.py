@@ -51,7 +51,7 @@ def item_value(values: dict[str, Any], options: ReadOptions) -> Any:
             columns.append(json_value(options, name, values[name]))
         except ValueError as error:
             of_kind = _is_of_kind(options, name, values[name])
-            raise MalformedRow(f"{error}{'' if of_kind else f', this is a {kind_of_value(values[name])}'}") from error
+            raise MalformedRow(f"{error}{'' if of_kind else f', not a {kind_of_value(values[name])}'}") from error
     return columns
 
 
@@ -75,8 +75,8 @@ def id_value(values: dict[str, Any], key: str) -> str:
         if _undecoded(values, value):
             raise MalformedRow(f"the id {key!r} is not {_encoding_of(values)}")
         return value
-    came = "there is none" if value is _MISSING else f"this is a {kind_of_value(value)}"
-    raise MalformedRow(f"the id {key!r} must be a string or a whole number, {came}; --id NAME names another column")
+    problem = "but is missing" if value is _MISSING else f"not a {kind_of_value(value)}"
+    raise MalformedRow(f"the id {key!r} must be a string or a whole number, {problem}; --id NAME names another column")
 
 
 def partition_value(values: dict[str, Any], key: str) -> str | None:
@@ -92,7 +92,7 @@ def partition_value(values: dict[str, Any], key: str) -> str | None:
         return value
     if isinstance(value, (bool, int, float)):
         return str(pa.scalar(value).cast(pa.string()).as_py()) if type(value) is not int else str(value)
-    raise MalformedRow(f"--by needs a string or a number in {key!r}, this is a {kind_of_value(value)}")
+    raise MalformedRow(f"--by needs a string or a number in {key!r}, not a {kind_of_value(value)}")
 
 
 def clean_value(values: dict[str, Any], value: Any) -> Any:
@@ -119,15 +119,15 @@ def _text(values: dict[str, Any], key: str) -> str | bytes | None:
         return _bytes(text) if text is not None and isinstance(values, EscapedRow) else text
     if text is _MISSING:
         keys = ", ".join(map(repr, list(values)[:20])) or "none"
-        raise MalformedRow(f"there is no key {key!r}; the keys are {keys}: name the text's with --text NAME")
-    raise MalformedRow(f"the text {key!r} must be a string, this is a {kind_of_value(text)}")
+        raise MalformedRow(f"there is no key {key!r}; the keys are {keys}: name the key of the text with --text NAME")
+    raise MalformedRow(f"the text {key!r} must be a string, not a {kind_of_value(text)}")
 
 
 def _bytes(text: str) -> bytes:
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise MalformedRow("not JSON: half of a surrogate pair") from None
+        raise MalformedRow("not JSON: an unpaired surrogate") from None
 
 
 def _text_array(texts: list[Any]) -> Any:

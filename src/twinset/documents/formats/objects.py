@@ -79,7 +79,7 @@ class ObjectsPart(Part):
         """Refuse a file whose first rows, as bytes, do not fit the format."""
 
     def _peek(self) -> dict[str, Any] | None:
-        """Learn the keys of the first rows; return the first object."""
+        """Read the keys of the first rows; return the first object."""
         first = None
         keys: dict[str, None] = {}
         with closing(self.split(_PEEKED_BYTES)) as batches:
@@ -154,7 +154,7 @@ class ObjectsPart(Part):
             other = next(iter(sorted(kinds - {expected})), expected)
             raise ColumnError(
                 f"the column {name!r} holds a {other}"
-                + (f" beside a {expected}" if other != expected else "")
+                + (f" and a {expected}" if other != expected else "")
                 + "; it must hold numbers only or strings only",
                 where=self.name,
             )
@@ -222,7 +222,7 @@ class ObjectsChunk(Chunk):
             if row not in known:
                 part.refuse_row(bad, self._records, row, reason)
         for row in replaced if part.options.on_error == "stop" else ():
-            part.refuse_row(bad, self._records, row, f"bytes that are not {part.encoding}")
+            part.refuse_row(bad, self._records, row, f"the row has bytes that are not {part.encoding}")
         return texts
 
     def _object(self, data: memoryview) -> dict[str, Any]:
@@ -234,7 +234,7 @@ class ObjectsChunk(Chunk):
         if isinstance(row, MalformedRow):
             raise row
         if not isinstance(row, dict):
-            raise MalformedRow(f"each {part.row_noun} must hold an object, this is a {kind_of_value(row)}")
+            raise MalformedRow(f"each {part.row_noun} must hold an object, not a {kind_of_value(row)}")
         if part.flagged:
             for name in part.flag_names:
                 if name in row:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from twinset.documents.formats.memory_tables import TablePart
 from twinset.documents.items.codes import code_of
-from twinset.documents.items.pack import held_values, json_type
+from twinset.documents.items.pack import column_values, json_type
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
 from twinset.schema import MOST_DIMENSIONS
@@ -40,7 +40,7 @@ def items_part(
     else:
         values = set_columns(items, known, name, options)
     table = pa.table({"id": pa.array(known, pa.string()), **values})
-    given = {word: getattr(options, word) for word, _ in options.words()}
+    given = {word: getattr(options, word) for word, _ in options.specs()}
     return TablePart(name, source, type(options).of(**{**given, **columns}), table, unreadable)
 
 
@@ -63,7 +63,7 @@ def _texts(texts: Sequence[Any], places: Sequence[object], name: str) -> tuple[A
     for row, text in enumerate(texts):
         if text is not None and not isinstance(text, (str, bytes)):
             raise SourceError(
-                f"a list or mapping of texts must hold strings, this is {type(text).__name__}",
+                f"a list or mapping of texts must hold strings, not {type(text).__name__}",
                 where=f"{name}[{places[row]!r}]",
             )
         values.append(text)
@@ -71,7 +71,7 @@ def _texts(texts: Sequence[Any], places: Sequence[object], name: str) -> tuple[A
             try:
                 text.encode()
             except UnicodeEncodeError:
-                unreadable[row] = "half of a surrogate pair, which UTF-8 cannot encode"
+                unreadable[row] = "an unpaired surrogate, which UTF-8 cannot encode"
                 values[row] = None
     if any(isinstance(text, bytes) for text in values):
         encoded = [text.encode() if isinstance(text, str) else text for text in values]
@@ -91,7 +91,7 @@ def set_columns(items: Sequence[Any], ids: Sequence[str], name: str, options: Re
     names = options.item_columns
     values: list[list[Any]] = [[] for _ in names]
     for row, item in enumerate(items):
-        row_values = held_values(options, item)
+        row_values = column_values(options, item)
         if isinstance(row_values, str):
             raise SourceError(row_values, where=f"{name}[{ids[row]!r}]")
         for column, value in zip(values, row_values, strict=True):
@@ -142,7 +142,7 @@ def check_array(array: Any, name: str, options: ReadOptions) -> None:
     elif options.item_kind != "codes" or array.ndim != 1 or array.dtype.kind not in "iu":
         raise SourceError(
             f"an array of {array.ndim} dimensions of type {array.dtype} is not a list of {options.item_kind}; an array "
-            "can hold vectors (vectors=True), one a row, or codes (codes=...), one whole number each",
+            "can hold vectors (vectors=True), one per row, or codes (codes=...), one whole number each",
             where=name,
         )
 
@@ -166,7 +166,7 @@ def _vectors(items: Sequence[Any], ids: list[str], name: str) -> Any:
             vector = np.zeros((0, 0))
         if vector is not None and (vector.ndim != 1 or isinstance(item, (str, bytes))):
             shown = type(item).__name__
-            raise SourceError(f"a vector must be a list of numbers, this is {shown}", where=f"{name}[{id!r}]")
+            raise SourceError(f"a vector must be a list of numbers, not {shown}", where=f"{name}[{id!r}]")
         lists.append(vector)
     return pa.array(lists, pa.large_list(pa.float64()))
 

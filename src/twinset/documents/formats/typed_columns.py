@@ -40,14 +40,14 @@ class ColumnsPart(Part):
         if options.by is not None:
             self.check_column(options.by, "--by NAME")
             if pa.types.is_nested(value_type(schema.field(options.by).type)):
-                raise ColumnError(f"--by needs strings or numbers, {options.by!r} is nested", where=name)
+                raise ColumnError(f"--by needs strings or numbers, but {options.by!r} is nested", where=name)
 
     def no_column(self, name: str, option: str) -> ColumnError:
         """Make the error for a missing column."""
         if METADATA in self.schema_metadata:
             return ColumnError(
-                "it holds sketches, not the documents of which they were made; twinset pairs compares them, all else "
-                "needs the documents",
+                "it contains sketches, not documents; twinset pairs can compare sketches, other commands need the "
+                "documents",
                 where=self.name,
             )
         return super().no_column(name, option)
@@ -63,7 +63,7 @@ class ColumnsPart(Part):
         if self.options.id is None:
             return None
         raise ColumnError(
-            f"ids must be strings or whole numbers, {name!r} holds {self.schema.field(name).type}; "
+            f"ids must be strings or whole numbers, but {name!r} holds {self.schema.field(name).type}; "
             "name another with --id NAME",
             where=self.name,
         )
@@ -137,7 +137,7 @@ class ColumnsPart(Part):
             known = {row for row, _ in bad}
             for row in np.flatnonzero(ids.is_null().to_numpy(zero_copy_only=False)).tolist():
                 if row not in known:
-                    reason = f"the id {self.id_name!r} is null or not UTF-8; every row needs one"
+                    reason = f"the id {self.id_name!r} is null or not UTF-8; every row needs an id"
                     self.bad_row(bad, row, first_row + row, reason, lines=False)
         return ids
 
@@ -309,8 +309,8 @@ class GroupWriter(KeptWriter):
         self.path = path
         self.schema = schema
         self._flag = flag
-        self._held: list[Any] = []
-        self._held_bytes = 0
+        self._buffered: list[Any] = []
+        self._buffered_bytes = 0
         if flag:
             for one in flag:
                 self.schema = self.schema.append(one)
@@ -327,9 +327,9 @@ class GroupWriter(KeptWriter):
                 table = table.append_column(one, flags.column(one.name).cast(one.type))
         if chosen.any():
             sizes = row_sizes(table)
-            self._add(self.held(table, chosen, sizes), sizes[chosen])
+            self._add(self.select_rows(table, chosen, sizes), sizes[chosen])
 
-    def held(self, table: Any, chosen: Mask, sizes: npt.NDArray[np.int64]) -> Any:
+    def select_rows(self, table: Any, chosen: Mask, sizes: npt.NDArray[np.int64]) -> Any:
         """Buffered form of the kept rows until their group is written."""
         return table if chosen.all() else table.filter(pa.array(chosen))
 
@@ -337,30 +337,30 @@ class GroupWriter(KeptWriter):
         upto = np.cumsum(sizes)
         start = before = 0
         while True:
-            need = before + GROUP_BYTES - self._held_bytes
+            need = before + GROUP_BYTES - self._buffered_bytes
             stop = int(np.searchsorted(upto, need)) + 1
             if stop > table.num_rows:
                 break
-            self._held.append(table.slice(start, stop - start))
-            self._write_held()
+            self._buffered.append(table.slice(start, stop - start))
+            self._write_buffered()
             start, before = stop, int(upto[stop - 1])
         if start < table.num_rows:
-            self._held.append(table.slice(start))
-            self._held_bytes += int(upto[-1]) - before
+            self._buffered.append(table.slice(start))
+            self._buffered_bytes += int(upto[-1]) - before
 
-    def _write_held(self) -> None:
-        if self._held:
-            table = pa.concat_tables(self._held)
+    def _write_buffered(self) -> None:
+        if self._buffered:
+            table = pa.concat_tables(self._buffered)
             if any(pa.types.is_dictionary(one.type) for one in table.schema):
                 table = table.unify_dictionaries()
             self.write_group(table.combine_chunks())
-        self._held, self._held_bytes = [], 0
+        self._buffered, self._buffered_bytes = [], 0
 
     def close(self) -> None:
         """Write the last group."""
-        self._write_held()
+        self._write_buffered()
 
     def abort(self) -> None:
         """Discard the buffer and remove the file."""
-        self._held = []
+        self._buffered = []
         self.path.unlink(missing_ok=True)

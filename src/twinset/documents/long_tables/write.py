@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from twinset.documents.long_tables.rows import LongTableRows
 from twinset.documents.normalize import hash_values
-from twinset.documents.parts import Block, KeptWriter, Mask, Part, Taking
+from twinset.documents.parts import Block, KeptWriter, Mask, Part, RowCollector
 from twinset.errors import SourceError
 from twinset.system.scratch import BatchFile
 
@@ -26,7 +26,7 @@ def long_rows(block: Block) -> LongTableRows:
     """The rows of a block of a long table."""
     rows = block.texts
     if not isinstance(rows, LongTableRows):
-        raise TypeError("these are no rows of a long table")
+        raise TypeError("these are not rows of a long table")
     return rows
 
 
@@ -124,7 +124,7 @@ class GroupsWriter(KeptWriter):
             self._writer.abort()
 
 
-class GroupsTaking(Taking):
+class GroupsCollector(RowCollector):
     """Collects the rows of the kept groups as tables."""
 
     def __init__(self, part: GroupsPart) -> None:

@@ -38,7 +38,7 @@ class ParquetPart(ColumnsPart):
             self.row_groups = read_row_groups(path)
             rows = sum(group.rows for group in self.row_groups)
             if (len(self.row_groups), rows) != (self.metadata.num_row_groups, self.metadata.num_rows):
-                raise pa.ArrowInvalid("the footer is damaged (its row groups are not those that it counts)")
+                raise pa.ArrowInvalid("the footer is damaged (its number of row groups is wrong)")
         super().__init__(name, source, options, schema, path)
 
     def open(self, **more: Any) -> Any:
@@ -88,11 +88,11 @@ class ParquetPart(ColumnsPart):
         about = self.row_groups[group]
         total = about.unpacked
         for column in about.columns:
-            if self._may_swell(column, batch_bytes):
+            if self._may_expand(column, batch_bytes):
                 total += self._dictionary_bytes(group, column, batch_bytes)
         return total
 
-    def _may_swell(self, column: ColumnChunk, batch_bytes: int) -> bool:
+    def _may_expand(self, column: ColumnChunk, batch_bytes: int) -> bool:
         """Whether a column is dictionary-encoded and suspiciously small: measuring it is expensive."""
         size, count = column.unpacked, column.values
         coded = column.physical_type == "BYTE_ARRAY" and column.has_dictionary
@@ -176,10 +176,10 @@ class PieceChunk(Chunk):
         return part.block(table, self.first_row, whole, texts_only)
 
 
-def _check_rows(part: ParquetPart, came: int, expected: int) -> None:
-    if came != expected:
+def _check_rows(part: ParquetPart, actual: int, expected: int) -> None:
+    if actual != expected:
         with reading(part.name, "Parquet file"):
-            raise pa.ArrowInvalid(f"it announces {counted(expected, 'row')} and has {came:,}")
+            raise pa.ArrowInvalid(f"its footer says {counted(expected, 'row')}, but it has {actual:,}")
 
 
 class _GroupStream:

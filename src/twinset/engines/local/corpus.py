@@ -73,7 +73,7 @@ class Corpus:
     n_bands: int
     lengths: Hashes
     sources: Numbers
-    held: dict[int, Block]
+    cached_blocks: dict[int, Block]
     batch_bytes: int
     noticed: Callable[[Span, Block], None] | None = None
     """Called with every block by the thread that reads it."""
@@ -165,9 +165,9 @@ class Corpus:
         def needed(span: Span) -> bool:
             return wanted is None or bool(wanted[span.documents].any())
 
-        if all(index in self.held for index, _ in mine):
+        if all(index in self.cached_blocks for index, _ in mine):
             for index, span in mine:
-                block = self.held.pop(index) if whole else self.held[index]
+                block = self.cached_blocks.pop(index) if whole else self.cached_blocks[index]
                 if needed(span):
                     yield span, lambda block=block: block  # type: ignore[misc]
             return

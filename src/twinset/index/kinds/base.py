@@ -192,24 +192,24 @@ class FixedWidthKind(Kind):
         """Pack documents into slots, without keys; documents without bytes are empty."""
         sizes = self._sizes(rows)
         slots = np.zeros((len(rows), self.slots), np.uint32)
-        there = np.flatnonzero(sizes)
-        if len(there) and self.width:
+        filled = np.flatnonzero(sizes)
+        if len(filled) and self.width:
             data, offsets = buffers_of(rows)
             size = self.width
-            starts = offsets[:-1][there]
+            starts = offsets[:-1][filled]
             whole = slots.view(np.uint8)
-            if len(there) == len(rows) and (np.diff(starts) == size).all():  # contiguous, the usual case
+            if len(filled) == len(rows) and (np.diff(starts) == size).all():  # contiguous, the usual case
                 whole[:, :size] = data[starts[0] : starts[0] + size * len(rows)].reshape(len(rows), size)
             else:
-                whole[there, :size] = data[starts[:, None] + np.arange(size)]
+                whole[filled, :size] = data[starts[:, None] + np.arange(size)]
         none = np.zeros((len(rows), 0), np.int32)
         return SketchedBatch((sizes > 0).astype(np.uint32), slots, none, None, _NONE)
 
     def entries(self, ids: list[str], rows: pa.Array) -> Entries:
         """Prepare documents for writing."""
-        made = self.sketched(rows)
-        made.keys = self.keys(made.slots)
-        return Entries(ids, made, None, are_texts=False)
+        sketched = self.sketched(rows)
+        sketched.keys = self.keys(sketched.slots)
+        return Entries(ids, sketched, None, are_texts=False)
 
     def queries(self, rows: pa.Array) -> SketchedBatch:
         """Prepare documents as queries."""
@@ -262,9 +262,9 @@ def initial_settings(options: IndexOptions) -> Settings:
 def source_options(kind: Kind, given: dict[str, Any]) -> SourceOptions:
     """Return the options for reading sources into an index, with the columns of its kind."""
     options = SourceOptions.of(**given)
-    said = kind.source_columns(options)
-    values = {name: getattr(options, name) for name, _ in SourceOptions.words()}
-    return IndexedOptions.of(**{**values, **said})
+    columns = kind.source_columns(options)
+    values = {name: getattr(options, name) for name, _ in SourceOptions.specs()}
+    return IndexedOptions.of(**{**values, **columns})
 
 
 def as_sequence(values: Any) -> Sequence[Any]:

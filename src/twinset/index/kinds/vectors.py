@@ -122,7 +122,7 @@ class VectorKind(FixedWidthKind):
         if isinstance(values, (pa.Array, pa.ChunkedArray)):
             column = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
             if not (holds_vectors(column.type) or pa.types.is_null(column.type)):
-                raise SourceError(f"vectors are lists of numbers, these are {column.type}")
+                raise SourceError(f"vectors must be lists of numbers, not {column.type}")
             rows, bad = packed_vectors(column, directions, within)
         elif isinstance(values, np.ndarray) and values.dtype != object:
             check_vectors(values)
@@ -158,17 +158,17 @@ class VectorKind(FixedWidthKind):
         by_cosine = ours.measure == "cosine"
         name, other = ("threshold", "distance") if by_cosine else ("distance", "threshold")
         if getattr(options, other) is not None:
-            raise OptionError(f"{other} is not for this index, which is searched by {name}; give --{name}")
+            raise OptionError(f"{other} does not apply to this index, which is searched by {name}; give --{name}")
         planned = float(getattr(ours, name))
         limit = getattr(options, name)
         if limit is None:
             return Limits(planned if options.k is None else -2.0 if by_cosine else np.inf, options.k)
         if (limit < planned if by_cosine else limit > planned) and not options.force:
-            chance = f"{self.recall(float(limit)):.4f}" if self.is_planned else "less than was promised"
+            chance = f"{self.recall(float(limit)):.4f}" if self.is_planned else "below the recall of the plan"
             raise OptionError(
                 f"{name} is {limit:g}, and the index was planned for {planned:g}: a vector at {limit:g} would be "
-                f"found with probability {chance} only; ask for {planned:g} or {'more' if by_cosine else 'less'}, "
-                "ask for the k nearest, or accept the lower recall with force (--force)"
+                f"found only with probability {chance}; use {planned:g} or {'more' if by_cosine else 'less'}, "
+                "query the k nearest, or accept the lower recall with force (--force)"
             )
         return Limits(float(limit), options.k)
 
@@ -277,7 +277,7 @@ def _make_plan(options: IndexOptions, others: list[float] | None) -> VectorPlan:
 
 @lru_cache(maxsize=4096)
 def _recall(plan: VectorPlan, likeness: float) -> float:
-    """Return the recall at the next worse step, so that few are simulated; inside, at least that of the limit."""
+    """Return the recall at the next worse step, to simulate few steps; within the limit, at least the recall there."""
     if plan.method == "exact":
         return 1.0
     if plan.measure == "cosine":
@@ -318,10 +318,10 @@ def _pack_list(values: Any, directions: bool, within: float | None) -> tuple[pa.
     for place, value in enumerate([values] if isinstance(values, str) else as_sequence(values)):
         try:
             vector = None if value is None else read_vector(value) if isinstance(value, str) else value
-            made = None if vector is None else np.asarray(vector, np.float64)
+            array = None if vector is None else np.asarray(vector, np.float64)
         except (TypeError, ValueError) as error:
             return pa.nulls(0), [(place, str(error))]
-        if made is not None and made.ndim != 1:
-            return pa.nulls(0), [(place, f"a vector must be a list of numbers, this is {type(value).__name__}")]
-        listed.append(made)
+        if array is not None and array.ndim != 1:
+            return pa.nulls(0), [(place, f"a vector must be a list of numbers, not {type(value).__name__}")]
+        listed.append(array)
     return packed_vectors(pa.array(listed, pa.large_list(pa.float64())), directions, within)

@@ -133,12 +133,12 @@ class SqliteBackend(Backend):
             try:
                 rows = cast("list[Any]", self._db.execute(statement, values).fetchall())
             except UnicodeDecodeError as error:
-                raise self._odd() from error
+                raise self._wrong_types() from error
         if self._still and (self._logged() or self._stamp() != self._still):
             raise self._changed()
         return rows
 
-    def _odd(self) -> DamagedError:
+    def _wrong_types(self) -> DamagedError:
         """Return the error for values that the tables do not allow, which another program may have written."""
         return DamagedError(f"{self.name} is damaged: its tables hold values of wrong types; {tables.RESTORE}")
 
@@ -178,7 +178,7 @@ class SqliteBackend(Backend):
                     self._db.execute("COMMIT")
 
     def writer(self, timeout: float, doing: str) -> AbstractContextManager[None]:
-        return self._lock.held(timeout, doing)
+        return self._lock.hold(timeout, doing)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -225,7 +225,7 @@ class SqliteBackend(Backend):
         portions = list(self._pairs(tables.LOOK_UP, apsw.carray(keys)))
         found = portions[0] if len(portions) == 1 else np.concatenate([np.zeros((0, 2), np.int64), *portions])
         if len(found) and not 0 <= found[:, 1].min() <= found[:, 1].max() <= self.most_number:
-            raise self._odd()
+            raise self._wrong_types()
         return found[:, 0], found[:, 1]
 
     def _pairs(self, statement: str, *values: Any) -> Iterator[Int64s]:
@@ -236,7 +236,7 @@ class SqliteBackend(Backend):
                 while rows := list(islice(cursor, batch_sizes.INDEX_ROWS)):
                     yield np.fromiter(chain.from_iterable(rows), np.int64, 2 * len(rows)).reshape(-1, 2)
             except (TypeError, ValueError, OverflowError) as error:
-                raise self._odd() from error
+                raise self._wrong_types() from error
 
     def sketches(self, numbers: Int64s) -> SketchRows:
         statement = (
@@ -252,14 +252,14 @@ class SqliteBackend(Backend):
         if not len(numbers):
             return []
         kept = "coalesce(d.text, h.hashes)" if contents else "NULL"
-        beside = "LEFT JOIN shingles AS h ON h.document = d.number" if contents else ""
+        join = "LEFT JOIN shingles AS h ON h.document = d.number" if contents else ""
         statement = (
             f"SELECT d.number, d.id, {kept} FROM carray(?) AS w "
-            f"CROSS JOIN documents AS d ON d.number = w.value {beside}"
+            f"CROSS JOIN documents AS d ON d.number = w.value {join}"
         )
         rows = self._rows(statement, apsw.carray(numbers))
         if not all(type(id) is str and (content is None or type(content) is bytes) for _, id, content in rows):
-            raise self._odd()
+            raise self._wrong_types()
         return [Document(*row) for row in rows]
 
     def page(self, after: int, most: int) -> Int64s:
@@ -329,12 +329,12 @@ class SqliteBackend(Backend):
 
     def sizes(self) -> dict[str, int]:
         by_table = dict(self._rows("SELECT name, sum(pgsize) FROM dbstat WHERE aggregate = TRUE GROUP BY name"))
-        beside = os.path.getsize(self._path + "-wal") if os.path.exists(self._path + "-wal") else 0
+        log_bytes = os.path.getsize(self._path + "-wal") if os.path.exists(self._path + "-wal") else 0
         total = self._db.pragma("page_count") * self._db.pragma("page_size")
         free = self._db.pragma("freelist_count") * self._db.pragma("page_size")
         known = {name: int(by_table.get(name, 0)) for name in tables.NAMES}
         ids = int(by_table.get("sqlite_autoindex_documents_1", 0))
-        return {"total": int(total), "log": beside, "free": int(free), **known, "ids": ids}
+        return {"total": int(total), "log": log_bytes, "free": int(free), **known, "ids": ids}
 
     def migrate(self) -> None:
         with self._errors():
@@ -359,7 +359,7 @@ class SqliteBackend(Backend):
         """Empty and remove the log, unless another process uses it."""
         if self._logged():
             self._db.set_busy_timeout(0)
-            with suppress(BusyError, OutputError), self._lock.held(0, "closing"):
+            with suppress(BusyError, OutputError), self._lock.hold(0, "closing"):
                 self._log.empty(self._db)
         if not self._logged():
             self._db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
@@ -380,7 +380,7 @@ def _translate_errors(name: str) -> Iterator[None]:
         raise DamagedError(f"{name} is damaged, or not an index: {error}; {tables.RESTORE}") from error
     except apsw.IOError as error:
         if getattr(error, "extendedresult", 0) in _BAD_READS:
-            raise DamagedError(f"{name} is damaged: a page of it is not as it was written; {tables.RESTORE}") from error
+            raise DamagedError(f"{name} is damaged: the checksum of a page is wrong; {tables.RESTORE}") from error
         raise OutputError(f"{name}: reading or writing failed: {error}; what was committed before is safe") from error
     except apsw.ReadOnlyError as error:
         raise OutputError(f"{name} cannot be written to: {error}") from error

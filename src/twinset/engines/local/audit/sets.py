@@ -109,7 +109,7 @@ class SetAudit:
         Not if all texts are in memory, if there are two sides, or if there is no room. Of a sample too large, only the
         pilot is loaded.
         """
-        if self.corpus.held or self.corpus.border is not None:
+        if self.corpus.cached_blocks or self.corpus.border is not None:
             return
         sample = self._draw(size)
         for numbers in [sample] if size is not None else [sample, sample[: 2 * sampling.PILOT]]:

@@ -213,7 +213,7 @@ class InMemoryJoin(SimilarityJoin):
         for _ in self.corpus.read(self.work.threads, fill, wanted=distinct):
             pass
         if self._needed_bytes(self.corpus.counts[self.numbers]) > self.work.budget.free // 8:
-            self.corpus.held.clear()  # the items are loaded now; rows written later are read again
+            self.corpus.cached_blocks.clear()  # the items are loaded now; rows written later are read again
 
     def join(self, out: Spool) -> None:
         """Append every near pair to `out` once, by document numbers."""

@@ -253,7 +253,7 @@ class NearestVectors:
             tried = probing.next_keys(table_moves, plan.probes)
             if join.groups is not None:
                 tried ^= join.groups[positions, None]
-            met = probing.asked(tried, signatures[positions], block, plan.most_differing)
+            met = probing.find_candidates(tried, signatures[positions], block, plan.most_differing)
             words += [pair_words(some[:, 0], some[:, 1]) for some in met]
         unique_words = np.unique(np.concatenate(words))
         queries = (unique_words >> np.uint64(32)).astype(np.int64)

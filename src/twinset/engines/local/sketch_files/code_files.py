@@ -47,7 +47,7 @@ class CodeScheme:
     def of(cls, options: SketchOptions, rarities: Numbers | None = None) -> CodeScheme:
         """Make the scheme of the options; `rarities` are the tf-idf weights."""
         rarity = None if rarities is None else hashlib.blake2b(rarities.data, digest_size=8).hexdigest()
-        return cls(options.code_bits, options.code_weights, options.seed, options.items_meant(), rarity)
+        return cls(options.code_bits, options.code_weights, options.seed, options.describe_items(), rarity)
 
     @property
     def schema(self) -> pa.Schema:

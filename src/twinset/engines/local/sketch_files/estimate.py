@@ -52,13 +52,13 @@ _AT_ONCE = 1 << 14
 _IN_HAND = 1 << 20  # bytes per thread: there are no texts
 
 
-def check_words(options: PairsOptions, words: dict[str, Any]) -> None:
+def check_given(options: PairsOptions, given: dict[str, Any]) -> None:
     """Refuse options that need documents."""
-    for name in words:
-        if name not in _ALLOWED or (name == "audit" and words[name]):
-            flag = dict(options.words())[name].spellings(name)[0]
+    for name in given:
+        if name not in _ALLOWED or (name == "audit" and given[name]):
+            flag = dict(options.specs())[name].spellings(name)[0]
             raise OptionError(
-                f"{flag} has no meaning for a file of sketches, which holds no documents and cannot be changed; "
+                f"{flag} does not apply to a file of sketches, which holds no documents and cannot be changed; "
                 "leave it out"
             )
 

@@ -79,7 +79,7 @@ class Portion:
 
 def scheme_of(options: SketchOptions) -> Scheme:
     """Make the scheme of the options."""
-    return Scheme(options.sketch, options.n_hashes, options.seed, options.items_meant())
+    return Scheme(options.sketch, options.n_hashes, options.seed, options.describe_items())
 
 
 def sketched(part: Part, chunk: Chunk, options: SketchOptions) -> Portion:

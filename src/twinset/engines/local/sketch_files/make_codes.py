@@ -33,7 +33,7 @@ def reading_options(options: SketchOptions, reading: ReadOptions) -> ReadOptions
     """Return the options to read with: groups of a long table keep repeats if these count."""
     if options.item_kind != "groups" or options.code_weights == "none":
         return reading
-    return PairsOptions.of(bag=True, **{name: getattr(reading, name) for name, _ in ReadOptions.words()})
+    return PairsOptions.of(bag=True, **{name: getattr(reading, name) for name, _ in ReadOptions.specs()})
 
 
 def count_rarities(

@@ -42,9 +42,9 @@ class DocumentReader:
         self.parts, self.against, self.options, self.plan = parts, against, options, plan
         self.budget, self.state, self.threads, self.progress = budget, state, threads, progress
         self.batch_bytes, self.whole, self.by_length = batch_bytes, whole, by_length
-        self._held: dict[int, Block] = {}
-        self._holding = True
-        self._held_bytes = self._documents = 0
+        self._cached_blocks: dict[int, Block] = {}
+        self._caching = True
+        self._cached_bytes = self._documents = 0
 
     def corpus(self) -> Corpus:
         """Read the corpus, or recall it from the state of an interrupted run."""
@@ -109,21 +109,21 @@ class DocumentReader:
 
     def _sketch(self, task: tuple[int, Chunk]) -> tuple[tuple[int, Chunk, Block | None], SketchedBlock]:
         number, chunk = task
-        holding = self._holding
+        holding = self._caching
         block = chunk.read(whole=self.whole and holding)
         done = sketch_block(block, self.parts[number], self.options, self.plan, number >= self.against, self.by_length)
         return (number, chunk, block if holding else None), done
 
     def _keep_texts(self, span: int, block: Block | None) -> None:
         """Keep texts in memory while all of them fit; once they do not, keep none."""
-        if block is None or not self._holding:
+        if block is None or not self._caching:
             return
-        self._held[span] = block
-        self._held_bytes += block.nbytes
+        self._cached_blocks[span] = block
+        self._cached_bytes += block.nbytes
         self._documents += block.rows
-        if self._held_bytes > self.budget.beside(self._documents).texts:
-            self._holding = False
-            self._held.clear()
+        if self._cached_bytes > self.budget.beside(self._documents).texts:
+            self._caching = False
+            self._cached_blocks.clear()
 
     def _free_records(self, spools: Sequence[Spool]) -> None:
         """Free the records in memory if they are too many, as for many short documents."""
@@ -166,7 +166,7 @@ class DocumentReader:
             lengths=spools["lengths"].all(),
             sources=spools["sources"].all(),
             repeats=spools["repeats"].all() if "repeats" in spools else np.zeros(0, np.uint32),
-            held=self._held if self._holding else {},
+            cached_blocks=self._cached_blocks if self._caching else {},
             batch_bytes=self.batch_bytes,
             report=_make_report(facts),
         )

@@ -90,5 +90,5 @@ def _shingle_records(rows: Any, options: ShingleOptions, seed: int, wanted: Flag
 
 def column_options(options: ReadOptions, spec: str | None) -> ShingleOptions:
     """Return the shingle options of one column of a record."""
-    values = {name: getattr(options, name) for name, _ in ShingleOptions.words()}
+    values = {name: getattr(options, name) for name, _ in ShingleOptions.specs()}
     return ShingleOptions.of(**{**values, "shingle": spec or values["shingle"]})

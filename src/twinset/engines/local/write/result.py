@@ -139,10 +139,10 @@ def read_kept_rows(corpus: Corpus, threads: Threads, parts: Iterable[int], kept:
     """Read the kept rows of some parts, as tables."""
     tables = []
     for number in parts:
-        taking = corpus.parts[number].taking()
+        collector = corpus.parts[number].collector()
         for span, block in corpus.read(threads, lambda span, block: block, whole=True, parts=range(number, number + 1)):
-            taking.write(block, kept[span.documents])
-        tables += taking.tables()
+            collector.write(block, kept[span.documents])
+        tables += collector.tables()
     return tables
 
 
