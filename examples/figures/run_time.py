@@ -141,7 +141,7 @@ def words(measured: dict[str, Line], reckoned: dict[str, Line], pairs: dict[str,
             how = "would take" if reckoned[name] else "takes"
             behind = [n for n, mine in ours if took[n] <= mine]
             since = next((f"{n:,}" for n, _ in ours if n > max(behind, default=0)), None)
-                        where = f"for {since} documents or more" if behind else "for any number of documents"
+            where = f"for {since} documents or more" if behind else "for any number of documents"
             than = f"slower than sketches {where}" if since else "faster than sketches"
             said.append(f"{SPOKEN[name]} {how} {spoken(took[most])}; it is {than}.")
     return " ".join(said)

@@ -22,7 +22,7 @@ FAMILIES = {
     "s-curves-bands": ("Bands of rows", [(20, 5), (15, 5), (16, 6), (9, 13)], "{L} bands × {k} rows"),
 }
 WORDS = {
-        "s-curves-bits": "With one table the probability is 0.5 at a similarity of {0:.2f} for 1 bit, "
+    "s-curves-bits": "With one table the probability is 0.5 at a similarity of {0:.2f} for 1 bit, "
     "and {9:.2f} for 10 bits.",
     "s-curves-tables": "With 1 bit per table it is 0.5 at a similarity of {0:.2f} for 1 table, "
     "and {9:.2f} for 10 tables.",

@@ -48,7 +48,7 @@ def words(measured: dict[str, list[tuple[int, float]]]) -> str:
     """Say what the figure shows."""
     at = {method: dict(line) for method, line in measured.items()}
     return (
-                f"For sets of {SIZES[1]} elements the standard error is {at['kperm'][SIZES[1]]:.3f} with kperm, "
+        f"For sets of {SIZES[1]} elements the standard error is {at['kperm'][SIZES[1]]:.3f} with kperm, "
         f"{at['fss'][SIZES[1]]:.3f} with fss, and 0 with bottom-k, which contains small sets completely; for "
         f"{SIZES[-1]:,} elements it is {at['kperm'][SIZES[-1]]:.3f}, {at['fss'][SIZES[-1]]:.3f} and "
         f"{at['bottom-k'][SIZES[-1]]:.3f}."

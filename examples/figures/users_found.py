@@ -54,7 +54,7 @@ def words(lines: dict[str, list[tuple[float, float]]], plan: twinset.Plan) -> st
     few, many = (dict(lines[f"{size} items each"]) for size in SIZES)
     at = 8 / 16  # eight of twelve are shared
     return (
-                f"With {plan.n_bands} bands of {plan.rows_per_band} rows and a similarity of 0.5, the share of pairs found is "
+        f"With {plan.n_bands} bands of {plan.rows_per_band} rows and a similarity of 0.5, the share of pairs found is "
         f"{few[at]:.3f} for users with {SIZES[0]} items and {many[at]:.3f} for users with {SIZES[1]}."
     )
 

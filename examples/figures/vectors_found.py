@@ -66,7 +66,7 @@ def measure(count: int) -> keeping.Numbers:
     tables = [plan.tables for plan in plans.values()]
     off = max(abs(share - dict(reckoned[name])[c]) for name, line in measured.items() for c, share in line)
     words = (
-                f"To find a pair at cosine {THRESHOLD:g} with probability {RECALL:g}, {tables[0]} tables of 12 bits are "
+        f"To find a pair at cosine {THRESHOLD:g} with probability {RECALL:g}, {tables[0]} tables of 12 bits are "
         f"needed. With 8 probes in each, {tables[1]} tables are enough; with 2 cross-polytopes instead of "
         f"the bits, {tables[2]}. The measured shares are within {math.ceil(1000 * off) / 10:.1f} % of the theory."
     )
