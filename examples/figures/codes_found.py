@@ -66,7 +66,7 @@ def measure(count: int) -> figure_files.Numbers:
     below = within_probability(cosine(0.6), 64, far), chosen.p_found(0.6)
     words = (
         f"Within 3 bits, SimHash finds {100 * usual:.1f} % of the pairs at {THRESHOLD:g}. Within {far} bits it finds "
-        f"{math.floor(1000 * loose) / 10:.1f} %, and {100 * below[0]:.0f} % of those at 0.6 along with them; MinHash "
+        f"{math.floor(1000 * loose) / 10:.1f} % of them, but also {100 * below[0]:.0f} % of the pairs at 0.6. MinHash "
         f"with Twinset's plan finds {math.floor(1000 * chosen.reached) / 10:.1f} % and {100 * below[1]:.0f} %."
     )
     return {"measured": measured, "theory": theory, "pairs": count, "words": words}

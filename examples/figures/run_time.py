@@ -132,7 +132,7 @@ def words(measured: dict[str, Line], estimated: dict[str, Line], pairs: dict[str
     ours = measured[BANDED]
     most = ours[-1][0]
     said = [
-        f"For {most:,} documents Twinset needs {spoken(ours[-1][1])} of one processor "
+        f"For {most:,} documents Twinset needs {spoken(ours[-1][1])} on one processor "
         f"and finds {pairs[BANDED][-1]:,} of {pairs[EXACT][-1]:,} pairs."
     ]
     for name, line in measured.items():
@@ -141,9 +141,9 @@ def words(measured: dict[str, Line], estimated: dict[str, Line], pairs: dict[str
             how = "would take" if estimated[name] else "takes"
             behind = [n for n, mine in ours if took[n] <= mine]
             since = next((f"{n:,}" for n, _ in ours if n > max(behind, default=0)), None)
-            where = "throughout" if not behind else f"from {since} documents on"
-            than = f"slower than with sketches {where}" if since else "faster than with sketches"
-            said.append(f"{SPOKEN[name]} {how} {spoken(took[most])}, {than}.")
+            where = f"for {since} documents or more" if behind else "for any number of documents"
+            than = f"slower than sketches {where}" if since else "faster than sketches"
+            said.append(f"{SPOKEN[name]} {how} {spoken(took[most])}; it is {than}.")
     return " ".join(said)
 
 

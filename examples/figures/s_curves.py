@@ -22,12 +22,16 @@ FAMILIES = {
     "s-curves-bands": ("Bands of rows", [(20, 5), (15, 5), (16, 6), (9, 13)], "{L} bands × {k} rows"),
 }
 WORDS = {
-    "s-curves-bits": "With one table the chances are even at a similarity of {0:.2f} for 1 bit, and of {9:.2f} for 10.",
-    "s-curves-tables": "With one bit a table they are even at {0:.2f} for 1 table, and at {9:.2f} for 10.",
-    "s-curves-5-bits": "With 5 bits a table they are even at {0:.2f} for 1 table, and at {49:.2f} for 50.",
-    "s-curves-10-bits": "With 10 bits a table they are even at {0:.2f} for 1 table, and at {49:.2f} for 50.",
-    "s-curves-bands": "The chances are even at {0:.2f} for 20 × 5, at {1:.2f} for 15 × 5, at {2:.2f} for 16 × 6, "
-    "and at {3:.2f} for 9 × 13.",
+    "s-curves-bits": "With one table the probability is 0.5 at a similarity of {0:.2f} for 1 bit, "
+    "and {9:.2f} for 10 bits.",
+    "s-curves-tables": "With 1 bit per table it is 0.5 at a similarity of {0:.2f} for 1 table, "
+    "and {9:.2f} for 10 tables.",
+    "s-curves-5-bits": "With 5 bits per table it is 0.5 at a similarity of {0:.2f} for 1 table, "
+    "and {49:.2f} for 50 tables.",
+    "s-curves-10-bits": "With 10 bits per table it is 0.5 at a similarity of {0:.2f} for 1 table, "
+    "and {49:.2f} for 50 tables.",
+    "s-curves-bands": "The probability is 0.5 at a similarity of {0:.2f} for 20 × 5, {1:.2f} for 15 × 5, "
+    "{2:.2f} for 16 × 6, and {3:.2f} for 9 × 13.",
 }
 
 

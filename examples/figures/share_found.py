@@ -90,7 +90,7 @@ def words(rows: list[Row], seeds: int) -> str:
         f"{max(row['mean'] for row in old):.1%} of the similar pairs on average, Twinset's plan between "
         f"{min(row['mean'] for row in ours):.1%} and {max(row['mean'] for row in ours):.1%}. "
         f"Of the pairs less than {NEAR} above a threshold they find {near[0]:.1%} and {near[1]:.1%}. "
-        f"Averages lie between {max(0, -min(off)):.3f} below and {max(0, max(off)):.3f} above the theory."
+        f"The averages are between {max(0, -min(off)):.3f} below and {max(0, max(off)):.3f} above the theory."
     )
 
 

@@ -48,9 +48,9 @@ def words(measured: dict[str, list[tuple[int, float]]]) -> str:
     """Describe the figure in words."""
     at = {method: dict(line) for method, line in measured.items()}
     return (
-        f"At {SIZES[1]} elements a set, an estimate strays by {at['kperm'][SIZES[1]]:.3f} with k permutations, by "
-        f"{at['fss'][SIZES[1]]:.3f} with fss, and not at all with bottom-k, which holds small sets whole; at "
-        f"{SIZES[-1]:,} elements by {at['kperm'][SIZES[-1]]:.3f}, {at['fss'][SIZES[-1]]:.3f} and "
+        f"For sets of {SIZES[1]} elements the standard error is {at['kperm'][SIZES[1]]:.3f} with kperm, "
+        f"{at['fss'][SIZES[1]]:.3f} with fss, and 0 with bottom-k, which contains small sets completely; for "
+        f"{SIZES[-1]:,} elements it is {at['kperm'][SIZES[-1]]:.3f}, {at['fss'][SIZES[-1]]:.3f} and "
         f"{at['bottom-k'][SIZES[-1]]:.3f}."
     )
 

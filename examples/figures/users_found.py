@@ -54,8 +54,8 @@ def words(lines: dict[str, list[tuple[float, float]]], plan: twinset.Plan) -> st
     few, many = (dict(lines[f"{size} items each"]) for size in SIZES)
     at = 8 / 16  # eight of twelve are shared
     return (
-        f"{plan.n_bands} bands of {plan.rows_per_band} rows: at a similarity of one half {few[at]:.3f} of the pairs of "
-        f"users with {SIZES[0]} items are found and {many[at]:.3f} of those with {SIZES[1]}."
+        f"With {plan.n_bands} bands of {plan.rows_per_band} rows and a similarity of 0.5, the share of pairs found is "
+        f"{few[at]:.3f} for users with {SIZES[0]} items and {many[at]:.3f} for users with {SIZES[1]}."
     )
 
 

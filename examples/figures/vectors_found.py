@@ -67,8 +67,8 @@ def measure(count: int) -> figure_files.Numbers:
     off = max(abs(share - dict(theory[name])[c]) for name, line in measured.items() for c, share in line)
     words = (
         f"To find a pair at cosine {THRESHOLD:g} with probability {RECALL:g}, {tables[0]} tables of 12 bits are "
-        f"needed; with 8 more keys tried in each, {tables[1]} are enough, and with 2 cross-polytopes instead of the "
-        f"bits, {tables[2]}. The measurements are within {math.ceil(1000 * off) / 10:.1f} % of the theory."
+        f"needed. With 8 probes in each, {tables[1]} tables are enough; with 2 cross-polytopes instead of "
+        f"the bits, {tables[2]}. The measured shares are within {math.ceil(1000 * off) / 10:.1f} % of the theory."
     )
     return {"threshold": THRESHOLD, "measured": measured, "theory": theory, "pairs": count, "words": words}
 
