@@ -67,7 +67,7 @@ def words(theory: dict[str, list[tuple[int, float]]], left: dict[str, float]) ->
     """Describe the figure in words."""
     spoken = [f"{left[BAD.format(union)]:.3f} at {union} shingles" for union in UNIONS]
     return (
-        f"With {HASHES[-1]:,} fair hash functions an estimate has a standard error of {reckoned[FAIR][-1][1]:.3f}. "
+        f"With {HASHES[-1]:,} fair hash functions an estimate has a standard error of {theory[FAIR][-1][1]:.3f}. "
         f"With the XOR family an error remains that no number of hashes removes: {', '.join(spoken)}."
     )
 
