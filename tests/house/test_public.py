@@ -49,6 +49,7 @@ EXACTLY = {
     "find_pairs",
     "open_result",
     "plan",
+    "recut",
     "sketch",
     *ERRORS,
 }

@@ -21,6 +21,7 @@ from twinset.cli.support.fast_start import skip_unused_packages
 from twinset.cli.support.interrupt import deliver_interrupts
 from twinset.cli.support.lazy_commands import Commands
 from twinset.errors import CacheWarning, NormalizationWarning, OptionError, PlanWarning, TwinsetError
+from twinset.options.spoken import speaking_flags
 
 __all__ = ["COMMANDS", "run", "run_and_exit", "twinset"]
 
@@ -49,7 +50,7 @@ def run(arguments: list[str] | None = None) -> int:
         # A file name that is not valid text, or a terminal without Unicode, must not end a run.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    with warnings.catch_warnings(), deliver_interrupts():
+    with warnings.catch_warnings(), deliver_interrupts(), speaking_flags():
         for ours in (CacheWarning, NormalizationWarning, PlanWarning):
             warnings.simplefilter("always", ours)
         warnings.showwarning = _Warn()

@@ -124,13 +124,21 @@ class RowCollector:
         self._part = part
         self._tables: list[Any] = []
 
-    def write(self, block: Block, chosen: Mask) -> None:
-        """Add the rows of a whole-read block that the mask `chosen` selects."""
-        self._tables.append(self._part.take_rows(block, chosen))
+    def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
+        """Add the rows of a whole-read block that the mask `chosen` selects; `flags` are further columns."""
+        self._tables.append(add_columns(self._part.take_rows(block, chosen), chosen, flags))
 
     def tables(self) -> list[Any]:
         """The kept rows."""
         return self._tables
+
+
+def add_columns(table: Any, chosen: Mask, flags: Any) -> Any:
+    """Add the chosen rows of some columns to a table of these rows."""
+    if flags is None:
+        return table
+    added = flags.filter(pa.array(chosen))
+    return pa.table([*table.columns, *added.columns], schema=pa.schema([*table.schema, *added.schema]))
 
 
 class Part(ABC):
@@ -199,10 +207,6 @@ class Part(ABC):
     @abstractmethod
     def take_rows(self, block: Block, chosen: Mask) -> Any:
         """Return the chosen rows of a whole-read block as an Arrow table."""
-
-    def take_long_rows(self, block: Block, chosen: Mask) -> Any:
-        """Return the chosen rows of a block of a long table, with all columns if all rows have the same."""
-        return self.take_rows(block, chosen)
 
     @property
     def flag_schema(self) -> Any:

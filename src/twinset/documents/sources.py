@@ -31,6 +31,7 @@ from twinset.documents.formats.python_objects import check_array, items_part
 from twinset.documents.open_parts import SourceFile, document_file, file_part, part_class, text_part
 from twinset.documents.output_names import components_of, distinct_names
 from twinset.documents.parts import DocumentFile, Part
+from twinset.documents.stored_sources import StoredSource
 from twinset.errors import OptionError, SourceError
 from twinset.options import ReadOptions
 from twinset.options.formats import FORMATS, endings_for, formats_for
@@ -97,6 +98,9 @@ class _Opening:
         if isinstance(given, (str, os.PathLike)):
             path = os.fspath(given)
             self._add_path(number, os.fsdecode(path) if isinstance(path, bytes) else path)
+        elif isinstance(given, StoredSource):
+            self.names.add(given.name)
+            self.entries.append(given.open(number, self.options))
         elif self.options.group is not None and isinstance(given, (Mapping, list, tuple)):
             raise _no_long_table(type(given).__name__)
         elif isinstance(given, Mapping):
