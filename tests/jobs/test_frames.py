@@ -298,6 +298,10 @@ def test_notes_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> N
         twinset.dedup(tmp_path)
     assert [record.name for record in caplog.records] == ["twinset"]
     assert "b.txt" in caplog.text
+    caplog.clear()
+    with pytest.warns(twinset.PlanWarning):
+        twinset.dedup(TEXTS, threshold=0.5, n_bands=2, rows_per_band=20)
+    assert {(record.name, record.levelname) for record in caplog.records} == {("twinset", "WARNING")}
     handlers = logging.getLogger("twinset").handlers
     assert all(isinstance(one, logging.NullHandler) for one in handlers)
 
