@@ -228,7 +228,7 @@ def test_categories_of_a_frame_can_be_ordered() -> None:
     )
     for kind in (polars.String, polars.Categorical, polars.Enum(["2022", "2021", "2020"])):
         result = run(frame.with_columns(polars.col("day").cast(kind)), keep="newest:day")
-        assert result.kept["id"].to_pylist() == ["b"]
+        assert result.kept["id"].to_list() == ["b"]
 
 
 # Against another source
