@@ -1,7 +1,7 @@
 """SimHash codes as a step of their own: `twinset.sketch(…, sketch="simhash")`.
 
 Seeds are fixed. The share of differing bits of 500 pairs is within 4 standard errors of the value for planes with
-coordinates +1 and -1, which is reckoned exactly, and within 0.02 of angle/π besides; see tests/sketches/test_simhash.py
+coordinates +1 and -1, which is computed exactly, and within 0.02 of angle/π besides; see tests/sketches/test_simhash.py
 for finer bounds.
 """
 
