@@ -301,7 +301,7 @@ def test_rows_without_a_code_are_named(tmp_path: Path) -> None:
         ({"sketch": "simhash", "bits": 96}, "bits is 96; allowed: 64 or 128"),
         ({"sketch": "simhash", "weights": "best"}, "weights is 'best'; allowed: count, tf-idf or none"),
         ({"sketch": "simhash", "items": "x", "shingle": "word:2"}, "--shingle does not apply to sets"),
-        ({"sketch": "simhash", "group": "x", "item": "y", "weight": "w", "shingle": "word:2"}, "for weighted sets"),
+        ({"sketch": "simhash", "group": "x", "item": "y", "weight": "w", "shingle": "word:2"}, "to weighted sets"),
     ],
 )
 def test_options_that_have_no_meaning_are_refused(words: dict[str, Any], said: str) -> None:
