@@ -7,8 +7,6 @@ that is the probability that the pair of documents is found.
 Given codes (perceptual hashes, fingerprints) need no plan: the distance is an option, and no pair within it is missed.
 """
 
-from __future__ import annotations  # index/settings.py checks stored plans by the names of their types
-
 import math
 from dataclasses import asdict, dataclass
 from typing import Any

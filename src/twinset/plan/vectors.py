@@ -16,8 +16,6 @@ directions (2-stable distributions), which depend neither on lengths nor on an o
 distance R is the cosine 1 - R²/2.
 """
 
-from __future__ import annotations  # index/settings.py checks stored plans by the names of their types
-
 import math
 import warnings
 from collections.abc import Sequence
