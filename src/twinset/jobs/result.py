@@ -376,7 +376,7 @@ def recut(
     >>> rose = "a rose is a rose is a rose in any garden of the town"
     >>> done = twinset.dedup([rose, rose + " hall", "something else"], shingle="word:3", threshold=0.7)
     >>> twinset.recut(done, 0.95)
-    <DedupResult: 3 of 3 documents kept>
+    <DedupResult: 3 of 3 documents kept; recall 1.0000>
     """
     done = result if isinstance(result, DedupResult) else open_result(result)
     return done.recut(threshold, output=output, progress=progress, **options)
