@@ -202,7 +202,7 @@ def test_columns_of_json_lines_do_not_depend_on_batches(tmp_path: Path) -> None:
     assert whole["mixed"].to_pylist()[:5] == ["1", "2.5", None, "x", "[1]"]
 
 
-@pytest.mark.parametrize("name", ["in.parquet", "in.csv", "in.jsonl", "lines.txt", "folder"])
+@pytest.mark.parametrize("name", ["in.parquet", "in.csv", "in.jsonl", "nameless.jsonl", "lines.txt", "folder"])
 def test_kept_rows_of_a_folder_are_those_of_memory(tmp_path: Path, name: str) -> None:
     table = pa.table({"id": [f"n{at}" for at in range(5)], "text": TEXTS, "n": [*range(5)]})
     words = {**WORDS, "lines": True} if name == "lines.txt" else WORDS
@@ -213,6 +213,8 @@ def test_kept_rows_of_a_folder_are_those_of_memory(tmp_path: Path, name: str) ->
         table.to_pandas().to_csv(path, index=False)
     elif name == "in.jsonl":
         lines(tmp_path)
+    elif name == "nameless.jsonl":
+        path.write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS), "utf-8")
     elif name == "folder":
         path.mkdir()
         for at, text in enumerate(TEXTS):

@@ -124,7 +124,8 @@ def _kept_part(path: Path, number: int, options: DedupOptions) -> Part:
 
 def _tables_of(part: Part) -> list[pa.Table]:
     """Read all rows of a part, with all columns."""
-    part.forget_ids()  # they were checked
+    if part.options.group is not None:
+        part.forget_ids()  # rows of a group have none
     collector = part.collector()
     for chunk in part.chunks(_BATCH_BYTES):
         block = chunk.read(whole=True)
@@ -133,8 +134,9 @@ def _tables_of(part: Part) -> list[pa.Table]:
 
 
 def _kept_ids(recorded: StoredResult) -> pa.Array:
-    """Return the ids of the kept documents: rows of lines and arrays are named after their place in the source."""
-    return recorded.ids.slice(0, recorded.own).filter(pa.array(kept_documents(recorded))).cast(pa.string())
+    """Return the ids of the rows of kept/; those without an id are named after their place in the source."""
+    rows = readable(recorded) if recorded.options.flag else kept_documents(recorded)
+    return recorded.ids.slice(0, recorded.own).filter(pa.array(rows)).cast(pa.string())
 
 
 def _open(recorded: StoredResult, threads: Threads) -> StoredCorpus:

@@ -25,14 +25,20 @@ class ObjectCollector(RowCollector):
     def __init__(self, part: ObjectsPart) -> None:
         super().__init__(part)
         self._objects = part
+        self._ids: list[pa.Array] = []
 
     def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
         """Add the chosen rows of a whole-read block."""
         self._tables.append(add_columns(object_columns(self._objects, block, chosen), chosen, flags))
+        if block.ids is None and self._part.options.id is None and self._part.options.group is None:
+            self._ids.append(self._part.row_ids(block).filter(pa.array(chosen)))
 
     def tables(self) -> list[Any]:
-        """The kept rows, as one table."""
-        return [join_objects([table for table in self._tables if table.num_rows], self._part.column_names)]
+        """The kept rows, as one table; rows without ids are named after their place."""
+        table = join_objects([table for table in self._tables if table.num_rows], self._part.column_names)
+        if "id" not in table.column_names and self._ids:
+            table = table.add_column(0, "id", pa.chunked_array(self._ids, pa.string()))
+        return [table]
 
 
 def object_columns(part: ObjectsPart, block: Block, chosen: Mask) -> pa.Table:

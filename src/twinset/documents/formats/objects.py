@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from twinset.documents.formats.byte_rows import Records, RecordWriter
-from twinset.documents.formats.object_tables import ObjectCollector, join_objects, object_columns
+from twinset.documents.formats.object_tables import ObjectCollector
 from twinset.documents.formats.object_values import (
     MalformedRow,
     clean_value,
@@ -128,7 +128,9 @@ class ObjectsPart(Part):
 
     def take_rows(self, block: Block, chosen: Mask) -> Any:
         """The chosen objects, with a column for each key."""
-        return join_objects([object_columns(self, block, chosen)], self.column_names)
+        collector = self.collector()
+        collector.write(block, chosen)
+        return collector.tables()[0]
 
     def collector(self) -> RowCollector:
         """Make the collector of kept objects."""
