@@ -297,4 +297,4 @@ def test_a_reason_says_what_came_once(line: str, words: dict[str, Any], reason: 
     path.write_text(line + "\n")
     with pytest.raises(RowError) as raised:
         twinset.find_pairs(path, **words)
-    assert re.search(reason, str(raised.value).removesuffix("; use --on-error skip to skip such rows"))
+    assert re.search(reason, str(raised.value).removesuffix('; use on_error="skip" to skip such rows'))

@@ -153,7 +153,7 @@ def test_what_has_no_meaning_is_refused(new_index: NewIndex) -> None:
         ({"shingle": "char:3"}, "shingle does not apply to bit codes"),
         ({"store": "none"}, "store does not apply to bit codes"),
         ({"threshold": 0.9}, "threshold does not apply to bit codes"),
-        ({"vectors": "v"}, "--codes and --vectors each select"),
+        ({"vectors": "v"}, "codes= and vectors=True each select"),
         ({"distance": 2.5}, "whole number of bits"),
         ({"bits": 12}, "multiple of 8"),
     ):
@@ -173,7 +173,7 @@ def test_what_has_no_meaning_is_refused(new_index: NewIndex) -> None:
         (lambda: index.query(1, threshold=0.5), "threshold does not apply to an index of codes"),
         (lambda: index.query(1, distance=0.5), "whole number of bits"),
         (lambda: index.texts(["a"]), "it holds no texts"),
-        (lambda: index.add({"b": 2}, vectors="v"), "--vectors does not fit: the index holds codes"),
+        (lambda: index.add({"b": 2}, vectors="v"), "vectors does not fit: the index holds codes"),
         (lambda: index.query(1, codes="hash"), "codes is for sources; leave it out with a single code"),
         (lambda: twinset.dedup({"b": 2}, codes="hash", index=index), "--index does not apply|holds codes"),
     ):
