@@ -175,7 +175,7 @@ def test_what_has_no_meaning_is_refused(new_index: NewIndex) -> None:
         (lambda: index.texts(["a"]), "it holds no texts"),
         (lambda: index.add({"b": 2}, vectors="v"), "vectors does not fit: the index holds codes"),
         (lambda: index.query(1, codes="hash"), "codes is for sources; leave it out with a single code"),
-        (lambda: twinset.dedup({"b": 2}, codes="hash", index=index), "--index does not apply|holds codes"),
+        (lambda: twinset.dedup({"b": 2}, codes="hash", index=index), "index does not apply|holds codes"),
     ):
         with pytest.raises(OptionError, match=said):
             ask()
