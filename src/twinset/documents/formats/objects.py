@@ -55,7 +55,7 @@ class ObjectsPart(Part):
         self._kinds: dict[str, str] = {}
         self.id_name = options.id
         first = self._peek()
-        if self.id_name is None and first is not None and "id" in first:
+        if self.id_name is None and not options.no_id and first is not None and "id" in first:
             self.id_name = "id"
         if first is not None:
             self._check_keys()

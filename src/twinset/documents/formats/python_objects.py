@@ -26,7 +26,7 @@ def items_part(
 ) -> TablePart:
     """Make a part of items in memory; without `ids` they are ``name:row``."""
     known = list(ids) if ids is not None else [f"{name}:{row}" for row in range(len(items))]
-    columns = {"id": "id"}
+    columns: dict[str, Any] = {"id": "id", "no_id": False}
     unreadable: dict[int, str] = {}
     if options.item_kind in ("vectors", "codes"):
         column = _column_name(name, options)

@@ -54,7 +54,7 @@ class ColumnsPart(Part):
 
     def _find_id(self) -> str | None:
         name = self.options.id or "id"
-        if name not in self.column_names and self.options.id is None:
+        if self.options.no_id or (name not in self.column_names and self.options.id is None):
             return None
         self.check_column(name, "--id NAME")
         kind = value_type(self.schema.field(name).type)
