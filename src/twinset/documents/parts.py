@@ -174,6 +174,11 @@ class Part(ABC):
         """Names of the columns, as far as known before reading."""
         return []
 
+    @property
+    def nested_names(self) -> list[str]:
+        """Paths into nested columns, such as ``meta.body``, as far as known before reading."""
+        return []
+
     def check_column(self, name: str, option: str) -> None:
         """Raise `ColumnError` when there is no such column."""
         if name not in self.column_names:
@@ -181,7 +186,7 @@ class Part(ABC):
 
     def no_column(self, name: str, option: str) -> ColumnError:
         """Make the error for a missing column."""
-        names = self.column_names
+        names = [*self.column_names, *self.nested_names]
         listed = ", ".join(repr(one) for one in names[:30]) + (", …" if len(names) > 30 else "")
         message = f"there is no column {name!r}; the columns are {listed or 'none'}: name one with {option}"
         record = re.fullmatch(r"(.+?),((?:word|char):\d+)(,\d+)?", name) if option.startswith("--text") else None

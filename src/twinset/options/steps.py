@@ -72,7 +72,7 @@ class ReadOptions(ItemOptions):
     def _check_together(self) -> None:
         super()._check_together()
         if self.no_id and self.id is not None:
-            raise OptionError("--id and --no-id exclude each other: ids are those of a column or file:row; leave one out")
+            raise OptionError("--id and --no-id exclude each other: an id is a value of a column or file:row; give one")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -54,7 +54,9 @@ class GroupsPart(Part):
         super().__init__(name, first.source, options)
         if options.id is not None or options.no_id:
             flag = "--no-id" if options.no_id else "--id"
-            raise OptionError(f"{flag} cannot be used with --group: the id of a group is its value of {options.group!r}")
+            raise OptionError(
+                f"{flag} cannot be used with --group: the id of a group is its value of {options.group!r}"
+            )
         if options.group == options.item:
             raise OptionError(f"--group and --item both name {options.group!r}; name another column with --item")
         for part in parts:
