@@ -61,7 +61,8 @@ def test_rows_of_shards_with_repeated_ids_are_named_by_file_and_row(
     names = [f"part-0.{ending}", f"part-1.{ending}"]
     progress = Notes()
     done = twinset.dedup(*names, output="out", progress=progress)
-    assert pq.read_table("out/documents.parquet")["id"].to_pylist() == [f"{name}:{row}" for name in names for row in (0, 1)]
+    ids = pq.read_table("out/documents.parquet")["id"].to_pylist()
+    assert ids == [f"{name}:{row}" for name in names for row in (0, 1)]
     assert done.removed.select(["id", "because_of"]).to_pylist() == [
         {"id": f"part-1.{ending}:0", "because_of": f"part-0.{ending}:1"}
     ]

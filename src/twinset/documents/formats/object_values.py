@@ -123,7 +123,7 @@ def _text(values: dict[str, Any], key: str) -> str | bytes | None:
         try:
             text = chat_text(text)
         except ValueError as error:
-            raise MalformedRow(f"the text {key!r} must be {error}, not a {kind_of_value(text)}") from error
+            raise MalformedRow(f"the text {key!r} must be a string, not a {kind_of_value(text)}: {error}") from error
     if text is None or isinstance(text, str):
         return _bytes(text) if text is not None and isinstance(values, EscapedRow) else text
     if text is MISSING:

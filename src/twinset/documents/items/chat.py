@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 _KEYS = ("content", "value", "text")
 _DEEPEST = 4  # messages, message, parts, part
 _LINE_BREAK = pa.scalar(b"\n", pa.large_binary())
-NEEDED = "a string, or a list of messages with a content"
+_NOT_CHAT = "only a list of messages, each with a content, is a text"
 
 
 def chat_text(value: Any) -> str:
@@ -28,9 +28,9 @@ def chat_text(value: Any) -> str:
     """
     messages = [value] if isinstance(value, dict) else value
     if not isinstance(messages, list) or not all(isinstance(one, dict) for one in messages):
-        raise ValueError(NEEDED)
+        raise ValueError(_NOT_CHAT)
     if messages and not any(key in one for one in messages for key in _KEYS):
-        raise ValueError(NEEDED)
+        raise ValueError(_NOT_CHAT)
     return _content(messages, _DEEPEST) or ""
 
 
@@ -41,7 +41,7 @@ def _content(value: Any, depth: int) -> str | None:
         return next((_content(value[key], depth - 1) for key in _KEYS if value.get(key) is not None), None)
     if isinstance(value, list) and depth:
         return "\n".join(text for one in value if (text := _content(one, depth - 1)) is not None)
-    raise ValueError(NEEDED)
+    raise ValueError(_NOT_CHAT)
 
 
 def holds_chats(kind: Any) -> bool:

@@ -151,7 +151,7 @@ def json_value(options: ReadOptions, name: str, value: Any) -> Any:
         try:
             text = value if isinstance(value, str) else chat_text(value)
         except ValueError as error:
-            raise ValueError(f"the text {name!r} must be {error}") from error
+            raise ValueError(f"the text {name!r} must be a string") from error
         return text.encode("utf-8", "surrogateescape")
     if options.item_kind == "codes":
         return code_of(value)
