@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from twinset.errors import ColumnError, OptionError, RowError, SourceError
 from twinset.options import ReadOptions
@@ -173,6 +174,11 @@ class Part(ABC):
         """Names of the columns, as far as known before reading."""
         return []
 
+    @property
+    def nested_names(self) -> list[str]:
+        """Paths into nested columns, such as ``meta.body``, as far as known before reading."""
+        return []
+
     def check_column(self, name: str, option: str) -> None:
         """Raise `ColumnError` when there is no such column."""
         if name not in self.column_names:
@@ -180,7 +186,7 @@ class Part(ABC):
 
     def no_column(self, name: str, option: str) -> ColumnError:
         """Make the error for a missing column."""
-        names = self.column_names
+        names = [*self.column_names, *self.nested_names]
         listed = ", ".join(repr(one) for one in names[:30]) + (", …" if len(names) > 30 else "")
         message = f"there is no column {name!r}; the columns are {listed or 'none'}: name one with {option}"
         record = re.fullmatch(r"(.+?),((?:word|char):\d+)(,\d+)?", name) if option.startswith("--text") else None
@@ -302,9 +308,22 @@ class Part(ABC):
 
     def row_ids(self, block: Block) -> Any:
         """The ids of a block, ``file:row`` where rows have none."""
-        if block.ids is not None:
-            return block.ids
-        return pa.array([f"{self.name}:{block.first_row + row}" for row in range(block.rows)], type=pa.string())
+        return self.row_names(block.first_row, block.rows) if block.ids is None else block.ids
+
+    def row_names(self, first_row: int, rows: int) -> Any:
+        """The names of some rows by their position, ``file:row``."""
+        numbers = pa.array(np.arange(first_row, first_row + rows)).cast(pa.string())
+        return pc.binary_join_element_wise(self.row_prefix, numbers, "")
+
+    @property
+    def row_prefix(self) -> str:
+        """What precedes the number of a row in its name."""
+        return f"{self.name}:"
+
+    @property
+    def has_default_ids(self) -> bool:
+        """Whether ids come from the column ``id``, which no option names."""
+        return self.id_name is not None and self.options.id is None
 
     def id_and_text(self, block: Block, chosen: Mask) -> Any:
         """Rows as a table of `id` and `text`, for sources without columns."""

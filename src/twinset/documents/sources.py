@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -31,9 +32,17 @@ from twinset.documents.formats.python_objects import check_array, items_part
 from twinset.documents.open_parts import SourceFile, document_file, file_part, part_class, text_part
 from twinset.documents.output_names import components_of, distinct_names
 from twinset.documents.parts import DocumentFile, Part
+from twinset.documents.python_iterables import (
+    Iterables,
+    holds_rows,
+    is_lazy,
+    is_table,
+    no_long_table,
+    refuse_uniterable,
+)
 from twinset.errors import OptionError, SourceError
 from twinset.options import ReadOptions
-from twinset.options.formats import FORMATS, endings_for, formats_for
+from twinset.options.formats import FORMATS, endings_for
 
 
 @dataclass
@@ -55,9 +64,9 @@ class Sources:
 def open_sources(sources: Sequence[object], options: ReadOptions, *, scratch: Path, against: bool = False) -> Sources:
     """Find and open everything that the sources name; only headers and footers are read.
 
-    sources: paths, patterns, ``"-"`` for JSON lines on stdin, lists of texts, mappings id → text, and objects with
-        Arrow's stream interface.
-    scratch: folder for copies of sources that can be read only once: stdin and streams.
+    sources: paths, patterns, ``"-"`` for JSON lines on stdin, lists and iterators of texts, rows or tables, mappings
+        id → text, and objects with Arrow's stream interface.
+    scratch: folder for copies of sources that can be read only once: stdin, streams and iterators.
     against: whether these are the sources of ``--against``; lists then get names of their own.
 
     Examples
@@ -85,7 +94,7 @@ class _Opening:
         self.options = options
         self.scratch = scratch
         self.prefix = "against-" if against else ""
-        self.alone = sum(isinstance(one, (list, tuple, np.ndarray)) for one in sources) == 1 and not against
+        self.alone = sum(_is_numbered(one) for one in sources) == 1 and not against
         self.entries: list[SourceFile | Part] = []
         self.skipped: list[tuple[str, str]] = []
         self.names: set[str] = set()
@@ -97,26 +106,50 @@ class _Opening:
         if isinstance(given, (str, os.PathLike)):
             path = os.fspath(given)
             self._add_path(number, os.fsdecode(path) if isinstance(path, bytes) else path)
-        elif self.options.group is not None and isinstance(given, (Mapping, list, tuple)):
-            raise _no_long_table(type(given).__name__)
         elif isinstance(given, Mapping):
-            ids = [_mapped_id(key) for key in given]
-            self.entries.append(items_part(list(given.values()), ids, self._name("mapping"), number, self.options))
-        elif isinstance(given, (list, tuple, np.ndarray)):
-            name = self._name("array" if isinstance(given, np.ndarray) else "list")
-            if isinstance(given, np.ndarray):
-                check_array(given, name, self.options)
-            numbers = [str(row) for row in range(len(given))] if self.alone else None
-            self.entries.append(items_part(cast("Sequence[Any]", given), numbers, name, number, self.options))
-        elif hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
+            self._add_mapping(number, given)
+        elif is_lazy(given):
+            self.entries.append(self._iterables.lazy(given, self._name("table"), number))
+        elif is_table(given):
             name = self._name("table")
             spool = self.scratch / f"{name}.arrows"
             self.entries.append(table_part(given, name, number, self.options, spool))
+        elif isinstance(given, (list, tuple, np.ndarray)):
+            self._add_list(number, given)
         else:
+            refuse_uniterable(given)
+            self.entries.append(self._iterables.open(given, self._name("iterator"), number))
+
+    @property
+    def _iterables(self) -> Iterables:
+        return Iterables(self.options, self.scratch, self.alone)
+
+    def _add_mapping(self, number: int, given: Mapping[Any, Any]) -> None:
+        if any(is_table(one) or is_lazy(one) for one in itertools.islice(given.values(), 1)):
+            key = next(iter(given))
             raise SourceError(
-                f"a {type(given).__name__} cannot be read: give a path, a list of strings, a mapping from id "
-                "to text, or a table with Arrow's stream (pandas, Polars, DuckDB, pyarrow)"
+                f"a {type(given).__name__} of tables is several sources: give one of them, such as [{key!r}], or all "
+                "with *data.values()"
             )
+        if self.options.group is not None:
+            raise no_long_table(type(given).__name__)
+        ids = [_mapped_id(key) for key in given]
+        self.entries.append(items_part(list(given.values()), ids, self._name("mapping"), number, self.options))
+
+    def _add_list(self, number: int, given: Any) -> None:
+        name = self._name("array" if isinstance(given, np.ndarray) else "list")
+        if isinstance(given, np.ndarray):
+            if self.options.item_kind == "text" and given.ndim == 1 and given.dtype.kind in "OSTU":
+                given = given.tolist()
+            else:
+                check_array(given, name, self.options)
+        elif holds_rows(given, self.options):
+            self.entries.append(self._iterables.open(given, name, number))
+            return
+        elif self.options.group is not None:
+            raise no_long_table(type(given).__name__)
+        numbers = [str(row) for row in range(len(given))] if self.alone else None
+        self.entries.append(items_part(given, numbers, name, number, self.options))
 
     def _name(self, kind: str) -> str:
         """Choose an unused name for a source without a path."""
@@ -300,12 +333,10 @@ def _is_plain(name: str) -> bool:
     return format_of(name)[0] == "text"
 
 
-def _no_long_table(what: str) -> SourceError:
-    tables = ", ".join(one.words for one in formats_for("groups"))
-    return SourceError(
-        f"a {what} has no columns to group by; --group takes tables: {tables}, and in Python any object with Arrow's "
-        "stream (pandas, Polars, DuckDB, pyarrow); give sets in lists and mappings with items"
-    )
+def _is_numbered(given: object) -> bool:
+    """Whether the ids of a source may be positions: it is a list or an iterator."""
+    named = isinstance(given, (str, os.PathLike, Mapping)) or is_table(given)
+    return not named and not is_lazy(given)
 
 
 def _mapped_id(key: object) -> str:

@@ -75,7 +75,9 @@ def evaluate(*sources: object, output: Any = None, progress: Progress | None = N
     check_output(path, checked.force, "evaluation.json", "an earlier evaluation")
     truth = None if checked.exact else read_truth(checked.truth)
     run_options = _run_options(checked)
-    with LocalEngine().open(Job(sources, run_options, twinset.__version__, path, progress or Silent())) as run:
+    # The pairs of a truth are named by their ids.
+    job = Job(sources, run_options, twinset.__version__, path, progress or Silent(), needs_ids=not checked.exact)
+    with LocalEngine().open(job) as run:
         corpus = run.read()
         copies = run.collapse(corpus)
         join = run.plan(corpus, copies)

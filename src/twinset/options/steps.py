@@ -44,6 +44,9 @@ class ReadOptions(ItemOptions):
         "COLUMN",
         default_text="the column id if it exists, else file:row",
     )
+    no_id: bool = option(
+        False, "Ignore the column id: rows are named file:row, so ids in the data may repeat.", checks.switch
+    )
     lines: bool = option(False, "Read each line of a text file as a document.", checks.switch)
     include: tuple[str, ...] = option(
         (), "In folders, read only files that match this pattern.", checks.items(str), "PATTERN"
@@ -65,6 +68,11 @@ class ReadOptions(ItemOptions):
     against: tuple[object, ...] = option(
         (), "Compare the sources only with this one, not with each other.", checks.items(object), "SOURCE"
     )
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        if self.no_id and self.id is not None:
+            raise OptionError("--id and --no-id exclude each other: an id is a value of a column or file:row; give one")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -80,7 +80,7 @@ KINDS = {
     "no object": Kind(lines(b'["x"]'), SECOND, SECOND, ""),
     "wrong type of text": Kind(lines(b'{"id":"x","text":{"a":1}}'), SECOND, SECOND, ""),
     "no text in a row": Kind(lines(b'{"id":"x","body":"words"}'), SECOND, SECOND, ""),
-    "an id twice": Kind(lines(GOOD[:-1] % b"first"), "'first' appears twice", "twice", "twice"),
+    "an id twice": Kind(lines(GOOD[:-1] % b"first"), "", "", "", 0),
     "wrong column": Kind(table("in.parquet", {"body": ["a"]}), "no column 'text'", "no column", "no column"),
     "wrong type": Kind(table("in.parquet", {"text": [1]}), "must hold text", "must hold text", "must hold text"),
     "mixed schemas": Kind(mixed, "b.parquet", "b.parquet", "b.parquet"),

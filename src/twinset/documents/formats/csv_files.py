@@ -75,7 +75,7 @@ class SeparatedPart(Part):
         if is_utf8(options.encoding):
             refuse_utf16(self.header, name)
         self._names = self._parse_header()
-        self.id_name = options.id or ("id" if "id" in self._names else None)
+        self.id_name = options.id or ("id" if "id" in self._names and not options.no_id else None)
         need_column(options, name)
         for column in options.item_columns:
             self.check_column(column, f"{options.flag_of(column)} NAME")
@@ -106,7 +106,8 @@ class SeparatedPart(Part):
     def _parse_header(self) -> list[str]:
         text = self.header.decode(self.encoding, "replace").lstrip("\r\n")
         names = next(csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter), [])
-        used = [*self.options.item_columns, self.options.by, *([self.options.id] if self.options.id else ["id"])]
+        ids = None if self.options.no_id else self.options.id or "id"
+        used = [*self.options.item_columns, self.options.by, ids]
         for name in used:
             if name is not None and names.count(name) > 1:
                 raise ColumnError(f"the header names the column {name!r} more than once", where=self.name)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from twinset.documents.fields import paths_in, value_at
 from twinset.documents.formats.byte_rows import Records, RecordWriter
 from twinset.documents.formats.object_values import (
     MalformedRow,
@@ -53,9 +54,10 @@ class ObjectsPart(Part):
         self.codec = codec
         self._keys: list[str] = []
         self._kinds: dict[str, str] = {}
+        self._paths: dict[str, None] = {}
         self.id_name = options.id
         first = self._peek()
-        if self.id_name is None and first is not None and "id" in first:
+        if self.id_name is None and not options.no_id and first is not None and "id" in first:
             self.id_name = "id"
         if first is not None:
             self._check_keys()
@@ -91,7 +93,9 @@ class ObjectsPart(Part):
             if isinstance(values, dict):
                 first = values if first is None else first
                 keys.update(dict.fromkeys(values))
-                for key, value in values.items():
+                paths = dict(paths_in(values))
+                self._paths.update(dict.fromkeys(paths))
+                for key, value in (*values.items(), *paths.items()):
                     if value is not None:
                         self._kinds.setdefault(key, kind_of_value(value))
         self._keys = list(keys)
@@ -112,9 +116,14 @@ class ObjectsPart(Part):
         """Keys of the first rows."""
         return self._keys
 
+    @property
+    def nested_names(self) -> list[str]:
+        """Paths into the objects of the first rows."""
+        return list(self._paths)
+
     def check_column(self, name: str, option: str) -> None:
-        """Raise when none of the first rows has such a key; a file without rows passes."""
-        if self._keys and name not in self._keys:
+        """Raise when none of the first rows has such a key or path; a file without rows passes."""
+        if self._keys and name not in self._keys and name not in self._paths:
             raise self.no_column(name, option)
 
     def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
@@ -135,7 +144,9 @@ class ObjectsPart(Part):
         rows = [self.parse(row) for row in itertools.compress(block.payload.rows(), chosen.tolist())]
         return pa.table(
             {
-                name: pa.array([row_value(self.options, name, row[name]) for row in rows], row_type(self.options, name))
+                name: pa.array(
+                    [row_value(self.options, name, value_at(row, name)) for row in rows], row_type(self.options, name)
+                )
                 for name in self.options.item_columns
             }
         )
@@ -204,7 +215,7 @@ class ObjectsChunk(Chunk):
             ids.append(id_)
             partitions.append(partition)
             for name, column in columns.items():
-                column.append(clean_value(values, values.get(name)))
+                column.append(clean_value(values, name))
         block = Block(self.rows, self.first_row, self._texts(items, replaced, bad), unreadable=bad, replaced=replaced)
         if not texts_only:
             block.ids = None if part.id_name is None else pa.array(ids, pa.string())

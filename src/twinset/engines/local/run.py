@@ -157,6 +157,7 @@ class LocalRun(Run):
                 self.parts, self.against, self.options, self.sketching, self.budget, self.state, self.threads,
                 self.progress, batch_bytes=self.batch_bytes, whole=self.job.whole_rows,
                 by_length=self.job.whole_rows,  # documents.parquet has them
+                needs_ids=self.job.needs_ids,
             )  # fmt: skip
             corpus = reading.corpus()
             self.budget = self.budget.beside(corpus.documents)

@@ -99,6 +99,7 @@ def _counts(run: LocalRun, corpus: Corpus, copies: Copies) -> dict[str, Any]:
         "skipped": [list(one) for one in run.skipped],
         "against": corpus.documents - corpus.own,
         "text_bytes": report.text_bytes,
+        **({} if not report.repeated_ids else {"repeated_ids": report.repeated_ids}),
         **({} if report.rows is None else {"rows": report.rows}),
         **({} if not report.replaced else {"replaced_in": _ids(corpus, report.replaced_in)}),
     }
