@@ -8,7 +8,6 @@ from __future__ import annotations
 import atexit
 import errno
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from twinset import __version__
 from twinset.cli.support.fast_start import skip_unused_packages
 from twinset.cli.support.interrupt import deliver_interrupts
 from twinset.cli.support.lazy_commands import Commands
+from twinset.cli.support.passwords import hide_passwords
 from twinset.errors import CacheWarning, NormalizationWarning, OptionError, PlanWarning, TwinsetError
 
 __all__ = ["COMMANDS", "run", "run_and_exit", "twinset"]
@@ -128,7 +128,7 @@ def _run_command(arguments: list[str]) -> int:
         if "--debug" in arguments and not isinstance(error, click.UsageError):
             import traceback
 
-            click.echo(_without_secrets("".join(traceback.format_exception(error))), err=True, nl=False)
+            click.echo(hide_passwords("".join(traceback.format_exception(error))), err=True, nl=False)
         line, code = _message_and_code(error)
         if code == STOPPED and sys.stderr is not None and sys.stderr.isatty():
             click.echo(err=True)  # the terminal has written ^C
@@ -151,9 +151,9 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
     if isinstance(error, OptionError):
         from twinset.cli.support.flags import as_flags
 
-        return f"twinset: {_one_line(as_flags(str(error)))}", FAILED
+        return f"twinset: {_one_line('; '.join((as_flags(str(error)), *_notes(error))))}", FAILED
     if isinstance(error, TwinsetError):
-        message = "; ".join((str(error), *getattr(error, "__notes__", ())))
+        message = "; ".join((str(error), *_notes(error)))
         return f"twinset: {_one_line(message)}", FAILED
     if isinstance(error, MemoryError):
         return "twinset: not enough memory; reduce --memory or --threads", FAILED
@@ -167,6 +167,10 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
     return f"twinset: internal error ({kind}: {_one_line(str(error))}); --debug shows where", 1
 
 
+def _notes(error: BaseException) -> tuple[str, ...]:
+    return tuple(getattr(error, "__notes__", ()))
+
+
 def _on_stdout(error: OSError) -> bool:
     """Whether an error arose while printing; files are written by other modules."""
     step = error.__traceback__
@@ -177,13 +181,7 @@ def _on_stdout(error: OSError) -> bool:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(_without_secrets(text).split())
-
-
-def _without_secrets(text: str) -> str:
-    """Hide passwords in URLs, including a URL that was given by mistake."""
-    text = re.sub(r"(\w://[^\s:/@]*):\S*@", r"\1:…@", text)
-    return re.sub(r"(?i)\b(password=)[^\s&]+", r"\1…", text)
+    return " ".join(hide_passwords(text).split())
 
 
 class _Warn:

@@ -35,7 +35,7 @@ def command(
     given = flags.given(DedupOptions, values)
     options = DedupOptions.of(**given)
     if dry_run:
-        run.dry_run(sources, options, as_json, given)
+        run.dry_run(sources, options, as_json, given, output=output)
         return
     if not output:
         raise OptionError("missing output; name a folder for the result with -o OUT")

@@ -84,7 +84,7 @@ def _explain_result(arguments: tuple[str, ...], given: dict[str, Any], options: 
     if len(arguments) not in (2, 3):
         raise OptionError(f"{arguments[0]} is followed by {len(arguments) - 1} ids; allowed: one or two")
     for name, _ in (*ShingleOptions.specs(), ("encoding", None)):
-        if name in given:
+        if name in given and flags.typed(name):
             raise OptionError(
                 f"{name} is fixed by {arguments[0]}: documents are explained with the options of that run; leave it out"
             )

@@ -38,7 +38,7 @@ def command(
     if output:
         check_output_name(output)
     if dry_run:
-        run.dry_run(sources, options, as_json, given, sketches=any(map(holds_sketches, sources)))
+        run.dry_run(sources, options, as_json, given, sketches=any(map(holds_sketches, sources)), output=output)
         return
     if output:
         summary = _find(sources, output, quiet, options, given)

@@ -68,6 +68,7 @@ class OptionSpec:
     off_help: str = ""
     bare: str | None = None  # the value of a flag that is given without one
     result: bool = True
+    common: bool = False  # whether a help page with many options shows it
 
     @property
     def allowed(self) -> str:

@@ -59,7 +59,7 @@ class IndexOptions(PlanOptions, ShingleOptions):
     title: ClassVar[str] = "Index"
 
     items: str | None = option(
-        None, "Column of lists: documents are sets.", checks.column(none=True), "COLUMN"
+        None, "Column of lists: documents are sets.", checks.column(none=True), "COLUMN", common=True
     )
     codes: str | None = _as_elsewhere("codes")
     vectors: str | None = _as_elsewhere("vectors")
@@ -70,6 +70,7 @@ class IndexOptions(PlanOptions, ShingleOptions):
         checks.length(),
         "R",
         default_text="3 bits for --codes, 6 for --images; vectors use --threshold (cosine)",
+        common=True,
     )
     bits: int | None = option(
         None,
@@ -98,6 +99,7 @@ class IndexOptions(PlanOptions, ShingleOptions):
         "Content to store besides the sketch of a document. text: its text, compressed; shingles: its shingle hashes; "
         "none: nothing, so that answers are estimates.",
         checks.choice("text", "shingles", "none"),
+        common=True,
     )
     seed: int | None = option(  # type: ignore[assignment] # None until it is drawn
         None,
@@ -164,7 +166,7 @@ class WriteOptions(Options):
 
     title: ClassVar[str] = "Index"
 
-    timeout: int = option(30, *_TIMEOUT, result=False)
+    timeout: int = option(30, *_TIMEOUT, result=False, common=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,6 +230,7 @@ class QueryOptions(Options):
         "K",
         flags=("-k", "--top"),
         default_text="all documents that reach the threshold",
+        common=True,
     )
     threshold: float | None = option(
         None,
@@ -235,6 +238,7 @@ class QueryOptions(Options):
         checks.optional(checks.number(above=0.0, most=1.0)),
         "T",
         default_text="that of the index",
+        common=True,
     )
     distance: float | None = option(
         None,
@@ -242,9 +246,13 @@ class QueryOptions(Options):
         checks.length(),
         "R",
         default_text="that of the index",
+        common=True,
     )
     force: bool = option(
-        False, "Allow a lower threshold or a greater distance than planned, with a lower recall.", checks.switch
+        False,
+        "Allow a lower threshold or a greater distance than planned, with a lower recall.",
+        checks.switch,
+        common=True,
     )
 
 
@@ -260,6 +268,7 @@ class QueryCommandOptions(QueryOptions, SourceOptions):
         "Allow a lower threshold or a greater distance than planned, with a lower recall. Also replace an existing "
         "output.",
         checks.switch,
+        common=True,
     )
 
     def _refuse_meaningless(self) -> None:

@@ -41,6 +41,7 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
         False,
         "Find every pair: join the shingle sets exactly, without sketches. Slower if documents share many shingles.",
         checks.switch,
+        common=True,
     )
     identical: str = option(
         "all",
@@ -54,8 +55,9 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
         checks.whole(1, 10_000, none=True),
         "N",
         default_text="every pair, once",
+        common=True,
     )
-    force: bool = option(False, *FORCE, result=False)
+    force: bool = option(False, *FORCE, result=False, common=True)
 
     @property
     def top_limit(self) -> float | None:
@@ -89,6 +91,7 @@ class ArrivalOptions(Options):
         "are those of the index.",
         checks.index_place,
         "PATH|URL",
+        common=True,
     )
     timeout: int = option(
         30, "With --index: seconds to wait for another writer.", checks.whole(0, 86_400), "SECONDS", result=False
@@ -114,15 +117,18 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         "T",
         default_text="the threshold, or the distance",
     )
-    keep: str = option("first", *KEEP)
+    keep: str = option("first", *KEEP, common=True)
     cluster: str = option("leader", *CLUSTER)
     copy: bool = option(
         False, "For a folder of files: copy the kept files, too; by default they are only listed.", checks.switch
     )
     flag: bool = option(
-        False, "Remove nothing; add the columns cluster, duplicate_of and similarity instead.", checks.switch
+        False,
+        "Remove nothing; add the columns cluster, duplicate_of and similarity instead.",
+        checks.switch,
+        common=True,
     )
-    force: bool = option(False, *FORCE, result=False)
+    force: bool = option(False, *FORCE, result=False, common=True)
 
     def to_dict(self, result_only: bool = True) -> dict[str, Any]:
         """Return the options as plain values, ready for JSON, without the seed of an index, which is secret."""

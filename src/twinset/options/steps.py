@@ -43,6 +43,7 @@ class ReadOptions(ItemOptions):
         checks.column(none=True),
         "COLUMN",
         default_text="the column id if it exists, else file:row",
+        common=True,
     )
     no_id: bool = option(
         False, "Ignore the column id: rows are named file:row, so ids in the data may repeat.", checks.switch
@@ -82,7 +83,7 @@ class ShingleOptions(Options):
     title: ClassVar[str] = "Shingles"
 
     shingle: str = option(
-        "word:5", "Shingles to compare: runs of K words or K characters.", checks.shingle_spec, "KIND:K"
+        "word:5", "Shingles to compare: runs of K words or K characters.", checks.shingle_spec, "KIND:K", common=True
     )
     bag: bool = option(False, "Count repeated shingles (a bag instead of a set).", checks.switch)
     lowercase: bool = option(
@@ -126,12 +127,14 @@ class PlanOptions(Options):
         "Minimum exact similarity of a reported pair (inclusive): Jaccard for texts and sets, cosine for vectors.",
         checks.number(above=0.0, most=1.0),
         "T",
+        common=True,
     )
     recall: float = option(
         0.99,
         "Minimum probability of finding a pair exactly at the threshold.",
         checks.number(above=0.0, below=1.0),
         "P",
+        common=True,
     )
     n_hashes: int | None = option(
         None,
@@ -183,7 +186,13 @@ class RunOptions(Options):
     title: ClassVar[str] = "Work"
 
     threads: int | None = option(
-        None, "Number of threads.", checks.whole(1, 4096, none=True), "N", default_text="all cores", result=False
+        None,
+        "Number of threads.",
+        checks.whole(1, 4096, none=True),
+        "N",
+        default_text="all cores",
+        result=False,
+        common=True,
     )
     memory: int | None = option(
         None,
@@ -192,6 +201,7 @@ class RunOptions(Options):
         "SIZE",
         default_text="half of the free memory",
         result=False,
+        common=True,
     )
     scratch: str | None = option(
         None,

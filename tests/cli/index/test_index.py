@@ -52,7 +52,7 @@ def test_the_group_lists_its_commands(call: Call) -> None:
 
 def test_no_option_is_offered_that_does_nothing(call: Call) -> None:
     for name in ("add", "update", "query"):
-        page = call("index", name, "--help").out
+        page = call("index", name, "--help-all").out
         for flag in ("--memory", "--by", "--against", "--audit"):
             assert flag not in page
         for flag in ("--threads", "--scratch", "--batch", "--on-error"):

@@ -103,11 +103,48 @@ def shortened(text: str, width: int) -> str:
     >>> shortened("news/2024/07/the-river-rose.txt", 15)
     'news/20…ose.txt'
     """
-    text = "".join(character if character.isprintable() else "·" for character in text)
-    if len(text) <= width:
+    text = printable(text)
+    if columns_of(text) <= width:
         return text
-    head = width // 2
-    return f"{text[:head]}…{text[len(text) - (width - head - 1) :]}"
+    head, tail = 0, len(text)
+    room = width // 2
+    while (room := room - columns_of(text[head])) >= 0:
+        head += 1
+    room = width - width // 2 - 1
+    while (room := room - columns_of(text[tail - 1])) >= 0:
+        tail -= 1
+    return f"{text[:head]}…{text[tail:]}"
+
+
+def columns_of(text: str) -> int:
+    """Return the columns that a text takes on the screen: letters of some scripts take two, combining marks none.
+
+    Examples
+    --------
+    >>> columns_of("book"), columns_of("书店")
+    (4, 4)
+    """
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def printable(text: str) -> str:
+    """Replace control characters, which could move the cursor."""
+    return "".join(character if character.isprintable() else "·" for character in text)
+
+
+def padded(text: str, width: int) -> str:
+    """Pad a text with spaces to a width on the screen, where a letter of some scripts takes two columns.
+
+    Examples
+    --------
+    >>> padded("书店", 6), padded("book", 6)
+    ('书店  ', 'book  ')
+    """
+    return text + " " * (width - columns_of(text))
 
 
 def named(id: str, width: int) -> str:
@@ -136,9 +173,9 @@ def bar(share: float, width: int = 30) -> str:
 def facts(rows: Iterable[tuple[str, object]]) -> None:
     """Print names and values in two columns."""
     listed = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in rows]
-    width = max((len(name) for name, _ in listed), default=0)
+    width = max((columns_of(name) for name, _ in listed), default=0)
     for name, value in listed:
-        click.echo(f"  {name:<{width}}  {value}")
+        click.echo(f"  {padded(name, width)}  {value}")
 
 
 def columns(first: Sequence[str], groups: Sequence[Sequence[Sequence[str]]], width: int) -> list[str]:
@@ -175,23 +212,6 @@ def columns(first: Sequence[str], groups: Sequence[Sequence[Sequence[str]]], wid
 
 def _wide(block: Sequence[Sequence[str]]) -> int:
     return sum(max(map(len, column)) for column in block) + 2 * (len(block) - 1)
-
-
-def outline(values: Mapping[str, Any], depth: int = 1) -> None:
-    """Print nested values as an outline."""
-    for name, value in values.items():
-        label = "  " * depth + str(name).replace("_", " ")
-        if isinstance(value, Mapping):
-            click.echo(f"{label}:")
-            outline(value, depth + 1)
-        elif isinstance(value, (list, tuple)) and value:
-            click.echo(f"{label}:")
-            for one in value:
-                shown = ", ".join(f"{k} {v}" for k, v in one.items()) if isinstance(one, Mapping) else one
-                click.echo("  " * (depth + 1) + str(shown))
-        else:
-            nothing = value is None or value == [] or value == ()
-            click.echo(f"{label}: {'-' if nothing else f'{value:,}' if type(value) is int else value}")
 
 
 def audit(result: Mapping[str, Any] | None, missed_in: str | None = None) -> list[str]:
