@@ -19,7 +19,8 @@
     UserWarning
     ├── CacheWarning             compiled kernels cannot be cached
     ├── NormalizationWarning     an index whose texts were normalised differently
-    └── PlanWarning              explicit hashes, bands or rows that cannot reach the requested recall
+    ├── PlanWarning              explicit hashes, bands or rows that cannot reach the requested recall
+    └── SourceWarning            sources that are not read as one may expect
 
 The library raises these; only the command line catches them.
 """
@@ -41,6 +42,7 @@ __all__ = [
     "PlanWarning",
     "RowError",
     "SourceError",
+    "SourceWarning",
     "StateError",
     "TwinsetError",
     "UnknownIdError",
@@ -166,3 +168,7 @@ class NormalizationWarning(UserWarning):
 
 class PlanWarning(UserWarning):
     """Explicit hashes, bands or rows that cannot reach the requested recall."""
+
+
+class SourceWarning(UserWarning):
+    """Sources that are not read as one may expect, such as tables in a folder of texts."""

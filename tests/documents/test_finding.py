@@ -92,9 +92,9 @@ def test_a_folder_of_tables(tmp_path: Path) -> None:
     assert [part.format for part in sources.parts] == ["parquet", "jsonl", "csv"]
     assert [str(part.kept_name) for part in sources.parts] == ["a.parquet", "b.jsonl", "sub/a.csv"]
     assert {part.source for part in sources.parts} == {0}
-    fill(tmp_path, "README.md")
+    fill(tmp_path, "notes.md")
     sources = opened(tmp_path)
-    assert read_all(sources).ids == ["README.md", "b.jsonl", "sub/a.csv"]
+    assert read_all(sources).ids == ["b.jsonl", "notes.md", "sub/a.csv"]
     assert "--include '*.parquet'" in sources.skipped[0][1]
     assert len(opened(tmp_path, exclude=("*.md",)).parts) == 3
 

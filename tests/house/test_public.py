@@ -30,6 +30,7 @@ ERRORS = {
     "PlanWarning",
     "RowError",
     "SourceError",
+    "SourceWarning",
     "StateError",
     "TwinsetError",
     "UnknownIdError",

@@ -20,13 +20,14 @@ from twinset.cli.support.fast_start import skip_unused_packages
 from twinset.cli.support.interrupt import deliver_interrupts
 from twinset.cli.support.lazy_commands import Commands
 from twinset.cli.support.passwords import hide_passwords
-from twinset.errors import CacheWarning, NormalizationWarning, OptionError, PlanWarning, TwinsetError
+from twinset.errors import CacheWarning, NormalizationWarning, OptionError, PlanWarning, SourceWarning, TwinsetError
 
 __all__ = ["COMMANDS", "run", "run_and_exit", "twinset"]
 
 COMMANDS = ("demo", "pairs", "dedup", "recut", "explain", "report", "index", "evaluate", "compare", "sketch", "plan")
 FAILED, STOPPED, PIPE_CLOSED = 2, 130, 141
 _COMPLETE = "_TWINSET_COMPLETE"  # set by a shell that asks for completions
+_OUR_WARNINGS = (CacheWarning, NormalizationWarning, PlanWarning, SourceWarning)
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -50,7 +51,7 @@ def run(arguments: list[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     with warnings.catch_warnings(), deliver_interrupts():
-        for ours in (CacheWarning, NormalizationWarning, PlanWarning):
+        for ours in _OUR_WARNINGS:
             warnings.simplefilter("always", ours)
         warnings.showwarning = _Warn()
         try:
@@ -192,7 +193,7 @@ class _Warn:
         self.otherwise: Callable[..., None] = warnings.showwarning
 
     def __call__(self, message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-        if not issubclass(category, (CacheWarning, NormalizationWarning, PlanWarning)):
+        if not issubclass(category, _OUR_WARNINGS):
             self.otherwise(message, category, *place, **more)
         elif str(message) not in self.printed:
             self.printed.add(str(message))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -127,7 +127,11 @@ class RowCollector:
 
     def write(self, block: Block, chosen: Mask) -> None:
         """Add the rows of a whole-read block that the mask `chosen` selects."""
-        self._tables.append(self._part.take_rows(block, chosen))
+        table = self._part.take_rows(block, chosen)
+        for name, value in self._part.partition.items():
+            if name not in table.column_names:
+                table = table.append_column(name, constant(value, table.num_rows))
+        self._tables.append(table)
 
     def tables(self) -> list[Any]:
         """The kept rows."""
@@ -147,6 +151,10 @@ class Part(ABC):
     picture_sketch: PictureSketch | None = None
     id_name: str | None = None
     """The column or key of ids, if rows have ids of their own."""
+    partition: Mapping[str, str | None] = {}
+    """Columns with the same value in all rows, from folders such as ``lang=en``."""
+    partition_by: str | None = None
+    """The column of `partition` that ``--by`` names, if it names one."""
 
     def __init__(self, name: str, source: int, options: ReadOptions, path: Path | None = None) -> None:
         self.name = name
@@ -157,17 +165,19 @@ class Part(ABC):
         self.flagged = False
         self.size, self.mtime_ns = (0, 0) if path is None else _stat(path, name)
         self._wanted: frozenset[str] = frozenset()
+        self._constant: dict[str, str | None] = {}
 
     @property
     def wanted(self) -> frozenset[str]:
         """Further columns of blocks; an unknown name raises `ColumnError`."""
-        return self._wanted
+        return self._wanted - self._constant.keys()
 
     @wanted.setter
     def wanted(self, names: frozenset[str]) -> None:
-        for name in sorted(names):
+        for name in sorted(names - self.partition.keys()):
             self.check_column(name, COLUMN_FLAG)
         self._wanted = frozenset(names)
+        self._constant = {name: self.partition[name] for name in sorted(names & self.partition.keys())}
 
     @property
     def column_names(self) -> list[str]:
@@ -293,8 +303,16 @@ class Part(ABC):
         """Describe what would be read, in plain values."""
         about = {"name": self.name, "format": self.format, "bytes": self.size, "source": self.source}
         if self.column_names:
-            about["columns"] = self.column_names
+            about["columns"] = [*self.column_names, *(one for one in self.partition if one not in self.column_names)]
         return about
+
+    def add_partition(self, block: Block) -> Block:
+        """Add the columns of `partition` that are wanted to a block."""
+        if self.partition_by is not None:
+            block.by = constant(self.partition[self.partition_by], block.rows)
+        for name, value in self._constant.items():
+            block.columns[name] = constant(value, block.rows)
+        return block
 
     def bad_row(self, bad: Unreadable, row: int, place: int, reason: str, *, lines: bool = True) -> None:
         """Refuse a malformed row: raise, or record it in `bad` under ``--on-error skip``.
@@ -329,6 +347,11 @@ class Part(ABC):
         """Rows as a table of `id` and `text`, for sources without columns."""
         table = pa.table({"id": self.row_ids(block), "text": block.texts})
         return table.filter(pa.array(chosen))
+
+
+def constant(value: str | None, rows: int) -> Any:
+    """A column of strings with the same value in every row."""
+    return pa.repeat(pa.scalar(value, pa.string()), rows)
 
 
 def _stat(path: Path, name: str) -> tuple[int, int]:

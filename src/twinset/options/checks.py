@@ -162,6 +162,19 @@ def column(none: bool = False) -> Check:
     return Check(_or_none(run, none), "the name of a column", in_help=False)
 
 
+def delimiter() -> Check:
+    """Check the character between two fields of CSV."""
+
+    def run(value: Any) -> str:
+        got = {"tab": "\t", "\\t": "\t"}.get(value, value)
+        if not isinstance(got, str) or len(got) != 1 or not got.isascii() or got.isalnum() or got in '"\r\n\0':
+            raise ValueError
+        return got
+
+    allowed = "one ASCII character that is no letter, digit, quote or line end, or tab"
+    return Check(_or_none(run, none=True), allowed, in_help=False)
+
+
 def items(kind: type) -> Check:
     """Check one value or a list of values."""
 

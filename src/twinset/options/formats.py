@@ -22,7 +22,8 @@ class Format:
     `words`: the name of such files in a sentence. `documents`: the unit that is one document. `part`: module and class
     of the reader. `binary`: not text, so such a file is not a document of a folder of texts. `compressible`: read
     sequentially, so a compressed file (``.gz``) can be read, too. `kinds`: the kinds of items it can contain. `output`:
-    result tables can be written in it.
+    result tables can be written in it. `named`: only a file that is named itself has this format by its ending; in a
+    folder or a pattern it is a text.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Format:
     compressible: bool = False
     kinds: tuple[str, ...] = tuple(kind for kind in KINDS if kind != "images")
     output: bool = False
+    named: bool = False
 
 
 FORMATS = {
@@ -47,6 +49,15 @@ FORMATS = {
             "twinset.documents.formats.jsonl:JsonLinesPart",
             compressible=True,
             output=True,
+        ),
+        Format(
+            "json",
+            (".json",),
+            "JSON",
+            "one per element of an array, each a JSON object or a string; or JSON lines",
+            "twinset.documents.formats.json_arrays:JsonArrayPart",
+            compressible=True,
+            named=True,
         ),
         Format(
             "csv",
@@ -122,7 +133,7 @@ def endings_for(kind: str) -> list[str]:
     Examples
     --------
     >>> endings_for("text")
-    ['.jsonl', '.ndjson', '.csv', '.tsv', '.parquet', '.arrow', '.feather']
+    ['.jsonl', '.ndjson', '.json', '.csv', '.tsv', '.parquet', '.arrow', '.feather']
     """
     return [ending for one in formats_for(kind) for ending in one.endings]
 
@@ -149,5 +160,5 @@ def source_help() -> str:
         else:
             (packed if one.compressible else plain).extend(one.endings)
     files = "; ".join([f"{', '.join(packed)}, also compressed", ", ".join(plain), *special])
-    others = "a pattern such as 'news/*.jsonl', or - for JSON lines on stdin"
+    others = "a pattern such as 'news/*.jsonl', an http:// or https:// address, or - for stdin (--format)"
     return f"A SOURCE is a folder of text files, a file ({files}), {others}."

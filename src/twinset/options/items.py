@@ -49,6 +49,7 @@ _MEANING: dict[str, tuple[str, ...]] = {
     "squeeze": ("text", "records"),
     "split": ("text", "records"),
     "bag": SETS,
+    **dict.fromkeys(("format", "delimiter", "header"), tuple(kind for kind in KINDS if kind != "images")),
     "lines": ("text",),
     "sketch": SETS,
     "n_hashes": (*SETS, "weighted"),

@@ -10,6 +10,7 @@ from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
 from twinset.options.checks import parse_shingle
+from twinset.options.formats import FORMATS
 from twinset.options.items import ItemOptions
 from twinset.system.memory import LEAST_MEMORY, default_memory, default_threads
 
@@ -48,6 +49,25 @@ class ReadOptions(ItemOptions):
     no_id: bool = option(
         False, "Ignore the column id: rows are named file:row, so ids in the data may repeat.", checks.switch
     )
+    format: str | None = option(
+        None,
+        "Format of the sources, whatever their names say.",
+        checks.optional(checks.choice(*FORMATS, "text")),
+        default_text="by the ending of the name; JSON lines on stdin",
+    )
+    delimiter: str | None = option(
+        None,
+        "Character between the fields of CSV, such as ';' or '|', or the word tab.",
+        checks.delimiter(),
+        "CHARACTER",
+        default_text="a comma in CSV, a tab in TSV",
+    )
+    header: bool = option(
+        True,
+        "The first row of CSV names the columns.",
+        checks.switch,
+        off_help="CSV has no header row: columns are named 0, 1, 2 and so on.",
+    )
     lines: bool = option(False, "Read each line of a text file as a document.", checks.switch)
     include: tuple[str, ...] = option(
         (), "In folders, read only files that match this pattern.", checks.items(str), "PATTERN"
@@ -60,7 +80,7 @@ class ReadOptions(ItemOptions):
         "replace",
         "Handling of unreadable data. replace: undecodable bytes become U+FFFD and are counted, malformed rows stop "
         "the run; stop: both stop the run; skip: malformed rows and files that cannot be read are skipped, "
-        "counted and named.",
+        "counted and named. Damaged pictures are skipped, counted and named by default too.",
         checks.choice("replace", "stop", "skip"),
     )
     by: str | None = option(

@@ -241,13 +241,17 @@ class RecordWriter(KeptWriter):
         """Write the kept rows, each with its flags if there are any."""
         records: Records = block.payload
         if flags is None or self._flagged is None:
-            self._file.write(records.gather(np.ascontiguousarray(chosen, np.bool_)))
+            self.put(records.gather(np.ascontiguousarray(chosen, np.bool_)))
             return
         columns = [flags.column(at).to_pylist() for at in range(flags.num_columns)]
         rows = zip(records.rows(), chosen.tolist(), zip(*columns, strict=True), strict=True)
         for line, is_chosen, values in rows:
             if is_chosen:
-                self._file.write(self._flagged(bytes(line), values))
+                self.put(self._flagged(bytes(line), values))
+
+    def put(self, data: bytes | memoryview) -> None:
+        """Append rows."""
+        self._file.write(data)
 
     def close(self) -> None:
         """Finish the file."""

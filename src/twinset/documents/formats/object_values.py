@@ -15,6 +15,8 @@ from twinset.documents.items.chat import chat_text
 from twinset.documents.items.pack import json_type, json_value, packed
 from twinset.options import ReadOptions
 
+_REPLACED = "\ufffd".encode()
+
 
 class MalformedRow(Exception):
     """A row that cannot be used, with the reason."""
@@ -25,7 +27,7 @@ class EscapedRow(dict[str, Any]):
 
 
 class ReplacedRow(dict[str, Any]):
-    """A row with bytes that its encoding does not have, replaced by U+FFFD."""
+    """A row with bytes that its encoding does not have, or halves of surrogate pairs, replaced by U+FFFD."""
 
 
 def was_replaced(values: dict[str, Any]) -> bool:
@@ -35,7 +37,9 @@ def was_replaced(values: dict[str, Any]) -> bool:
 
 def holds_replaced(item: Any) -> bool:
     """Whether the compared values of such a row hold replaced bytes, not only its other keys."""
-    return item is not None and "\ufffd" in (item if isinstance(item, str) else repr(item))
+    if item is None or isinstance(item, str):
+        return item is not None and "\ufffd" in item
+    return any(_REPLACED in one if isinstance(one, bytes) else "\ufffd" in repr(one) for one in item)
 
 
 def item_value(values: dict[str, Any], options: ReadOptions) -> Any:
@@ -169,4 +173,4 @@ def _encodes(text: str) -> bool:
 
 
 def _encoding_of(values: dict[str, Any]) -> str:
-    return "UTF-8" if isinstance(values, EscapedRow) else "in the encoding that --encoding names"
+    return "UTF-8" if isinstance(values, EscapedRow) else "in the encoding of the file"

@@ -222,7 +222,7 @@ class ObjectsChunk(Chunk):
             block.by = None if options.by is None else pa.array(partitions, pa.string())
             block.columns = {name: part.ordered_column(name, column) for name, column in columns.items()}
         block.payload = self._records if whole else None
-        return block
+        return block if texts_only else part.add_partition(block)
 
     def _texts(self, items: list[Any], replaced: list[int], bad: Unreadable) -> Any:
         """The items as an array; invalid ones are noted in `bad`."""

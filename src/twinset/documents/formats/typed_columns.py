@@ -130,7 +130,7 @@ class ColumnsPart(Part):
                 block.columns[name] = _replaced(column) if is_text(value_type(column.type)) else column
         block.texts = null_where(texts, [row for row, _ in bad])
         block.payload = table if whole else None
-        return block
+        return block if texts_only else self.add_partition(block)
 
     def _items(self, table: Any, first_row: int, bad: Unreadable) -> Any:
         """The texts or packed items."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from twinset.documents.spooled import is_pipe
 from twinset.engines.local.audit.result import AuditResult, audit_summary
 from twinset.engines.local.budget import peak_bytes
 from twinset.engines.local.copies import Copies
@@ -82,9 +83,9 @@ def run_facts(run: LocalRun, plan: RunPlan) -> dict[str, Any]:
 
 
 def describe_sources(sources: Sequence[object]) -> list[str | None]:
-    """Return the source arguments; None for objects in memory and stdin, which cannot be read again."""
+    """Return the source arguments; None for objects in memory, stdin and pipes, which cannot be read again."""
     paths = [os.fsdecode(one) if isinstance(one, (str, bytes, os.PathLike)) else None for one in sources]
-    return [None if path == "-" else path for path in paths]
+    return [None if path is None or path == "-" or is_pipe(path) else path for path in paths]
 
 
 def _counts(run: LocalRun, corpus: Corpus, copies: Copies) -> dict[str, Any]:
