@@ -49,8 +49,17 @@ __all__ = [
 ]
 
 
+def _spoken(message: str) -> str:
+    from twinset.options.spoken import spoken  # which imports this module
+
+    return spoken(message)
+
+
 class TwinsetError(Exception):
-    """Base class of all errors of Twinset; the message is one line."""
+    """Base class of all errors of Twinset; the message is one line, and names options as the caller does."""
+
+    def __str__(self) -> str:
+        return _spoken(super().__str__())
 
 
 class OptionError(TwinsetError, ValueError):
@@ -158,15 +167,22 @@ class MissingError(TwinsetError):
         )
 
 
-class CacheWarning(UserWarning):
+class TwinsetWarning(UserWarning):
+    """Base class of the warnings below."""
+
+    def __str__(self) -> str:
+        return _spoken(super().__str__())
+
+
+class CacheWarning(TwinsetWarning):
     """Compiled kernels cannot be cached: their folder is owned by another user, or not writable."""
 
 
-class NormalizationWarning(UserWarning):
+class NormalizationWarning(TwinsetWarning):
     """An index whose texts were normalised differently by another version of Arrow."""
 
 
-class PlanWarning(UserWarning):
+class PlanWarning(TwinsetWarning):
     """Explicit hashes, bands or rows that cannot reach the requested recall."""
 
 

@@ -50,6 +50,7 @@ EXACTLY = {
     "find_pairs",
     "open_result",
     "plan",
+    "recut",
     "sketch",
     *ERRORS,
 }

@@ -21,6 +21,7 @@ from twinset.cli.support.interrupt import deliver_interrupts
 from twinset.cli.support.lazy_commands import Commands
 from twinset.cli.support.passwords import hide_passwords
 from twinset.errors import CacheWarning, NormalizationWarning, OptionError, PlanWarning, SourceWarning, TwinsetError
+from twinset.options.spoken import speaking_flags
 
 __all__ = ["COMMANDS", "run", "run_and_exit", "twinset"]
 
@@ -50,7 +51,7 @@ def run(arguments: list[str] | None = None) -> int:
         # A file name that is not valid text, or a terminal without Unicode, must not end a run.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    with warnings.catch_warnings(), deliver_interrupts():
+    with warnings.catch_warnings(), deliver_interrupts(), speaking_flags():
         for ours in _OUR_WARNINGS:
             warnings.simplefilter("always", ours)
         warnings.showwarning = _Warn()

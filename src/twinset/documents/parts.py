@@ -125,17 +125,28 @@ class RowCollector:
         self._part = part
         self._tables: list[Any] = []
 
-    def write(self, block: Block, chosen: Mask) -> None:
-        """Add the rows of a whole-read block that the mask `chosen` selects."""
-        table = self._part.take_rows(block, chosen)
+    def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
+        """Add the rows of a whole-read block that the mask `chosen` selects; `flags` are further columns."""
+        self.add(self._part.take_rows(block, chosen), chosen, flags)
+
+    def add(self, table: Any, chosen: Mask, flags: Any) -> None:
+        """Add a table of rows, with the columns of the partition and of `flags`."""
         for name, value in self._part.partition.items():
             if name not in table.column_names:
                 table = table.append_column(name, constant(value, table.num_rows))
-        self._tables.append(table)
+        self._tables.append(add_columns(table, chosen, flags))
 
     def tables(self) -> list[Any]:
         """The kept rows."""
         return self._tables
+
+
+def add_columns(table: Any, chosen: Mask, flags: Any) -> Any:
+    """Add the chosen rows of some columns to a table of these rows."""
+    if flags is None:
+        return table
+    added = flags.filter(pa.array(chosen))
+    return pa.table([*table.columns, *added.columns], schema=pa.schema([*table.schema, *added.schema]))
 
 
 class Part(ABC):
@@ -215,10 +226,6 @@ class Part(ABC):
     @abstractmethod
     def take_rows(self, block: Block, chosen: Mask) -> Any:
         """Return the chosen rows of a whole-read block as an Arrow table."""
-
-    def take_long_rows(self, block: Block, chosen: Mask) -> Any:
-        """Return the chosen rows of a block of a long table, with all columns if all rows have the same."""
-        return self.take_rows(block, chosen)
 
     @property
     def flag_schema(self) -> Any:

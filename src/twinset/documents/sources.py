@@ -42,6 +42,7 @@ from twinset.documents.python_iterables import (
     refuse_uniterable,
 )
 from twinset.documents.spooled import Spooled, is_pipe, is_url, spool_pipe, spool_stdin, spool_url
+from twinset.documents.stored_sources import StoredSource
 from twinset.errors import OptionError, SourceError
 from twinset.options import ReadOptions
 from twinset.options.formats import endings_for, format_by_ending
@@ -109,6 +110,9 @@ class _Opening:
         if isinstance(given, (str, os.PathLike)):
             path = os.fspath(given)
             self._add_path(number, os.fsdecode(path) if isinstance(path, bytes) else path)
+        elif isinstance(given, StoredSource):
+            self.names.add(given.name)
+            self.entries.append(given.open(number, self.options))
         elif isinstance(given, Mapping):
             self._add_mapping(number, given)
         elif is_lazy(given):

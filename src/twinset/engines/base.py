@@ -62,12 +62,17 @@ class Job:
 
 @dataclass(frozen=True)
 class Output:
-    """The result of a run: its summary, its plan, and its tables unless they were written to `path`."""
+    """The result of a run: its summary, its plan, and its tables unless they were written to `path`.
+
+    `sources` are those that a result in memory may read again; `held` is whatever must live as long as they do.
+    """
 
     summary: dict[str, Any]
     plan: Any
     path: Path | None
     tables: dict[str, pa.Table]
+    sources: tuple[object, ...] = ()
+    held: object = None
 
 
 class Run(ABC):

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from dataclasses import asdict, dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -14,11 +15,31 @@ from twinset.documents.formats.text_files import file_bytes
 from twinset.documents.parts import DocumentFile
 from twinset.engines.local.steps.sketch import shingle_sets
 from twinset.errors import SourceError
-from twinset.jobs.result import Comparison
 from twinset.options import CompareOptions, ReadOptions
 from twinset.pairs.sets import Sets, overlaps
 from twinset.schema import Shingles
 from twinset.sketches.minhash import estimate, sketch, standard_error
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two texts compared exactly, and the estimate from sketches."""
+
+    similarity: float
+    distance: float
+    left_in_right: float
+    right_in_left: float
+    estimate: float
+    standard_error: float
+    shared: int
+    left_shingles: int
+    right_shingles: int
+    shingle: str
+    n_hashes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as plain values."""
+        return asdict(self)
 
 
 def compare(left: str, right: str, **options: Any) -> Comparison:

@@ -10,7 +10,7 @@ from twinset import pipeline
 from twinset.engines.base import Job
 from twinset.engines.local.run import LocalEngine
 from twinset.engines.local.write.tables import check_output
-from twinset.engines.progress import Progress, Silent
+from twinset.engines.progress import Progress, reporting
 from twinset.jobs.result import DedupResult
 from twinset.options import DedupOptions
 from twinset.wording import counted
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from twinset.index.index import Index
 
 
-def dedup(*sources: object, output: Any = None, progress: Progress | None = None, **options: Any) -> DedupResult:
+def dedup(*sources: object, output: Any = None, progress: Progress | bool | None = None, **options: Any) -> DedupResult:
     """Remove near-duplicates, with a reason for each.
 
     Parameters
@@ -30,14 +30,15 @@ def dedup(*sources: object, output: Any = None, progress: Progress | None = None
     output
         A folder for the result; without it the tables are kept in memory.
     progress
-        Receives the progress of the run.
+        Bars for True, silence for False, or an object that receives the progress of the run. By default bars appear on
+        a terminal and in a notebook.
     **options
         The options of `twinset dedup`, as keyword arguments.
 
     Returns
     -------
     DedupResult
-        With `.kept`, `.removed`, `.clusters`, `.pairs` (Arrow tables), `.summary` and `.plan`.
+        With `.kept`, `.mask`, `.removed`, `.clusters`, `.pairs`, `.summary` and `.plan`.
 
     Examples
     --------
@@ -49,15 +50,15 @@ def dedup(*sources: object, output: Any = None, progress: Progress | None = None
     """
     checked = DedupOptions.of(**options)
     path = Path(output) if output is not None else None
-    reporter = progress or Silent()
     if checked.index is None:
         check_output(path, checked.force)
-        job = Job(sources, checked, twinset.__version__, path, reporter, whole_rows=True)
-        with LocalEngine().open(job) as run:
-            return DedupResult.of(pipeline.dedup(run), sources, checked)
+        with reporting(progress) as reporter:
+            job = Job(sources, checked, twinset.__version__, path, reporter, whole_rows=True)
+            with LocalEngine().open(job) as run:
+                return DedupResult.of(pipeline.dedup(run), sources, checked)
     from twinset.index import dedup as index_dedup  # loads a database: only where needed
 
-    with index_dedup.open_index(checked.index) as index:
+    with reporting(progress) as reporter, index_dedup.open_index(checked.index) as index:
         return _dedup_with_index(index, sources, index_dedup.dedup_options(options, index), path, reporter)
 
 

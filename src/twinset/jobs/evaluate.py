@@ -19,7 +19,7 @@ from twinset.engines.local.run import LocalEngine, LocalRun
 from twinset.engines.local.steps.sketch import READ, UNREADABLE
 from twinset.engines.local.write.summary import run_facts
 from twinset.engines.local.write.tables import check_output, move_to_output
-from twinset.engines.progress import Progress, Silent
+from twinset.engines.progress import Progress, reporting
 from twinset.errors import OptionError
 from twinset.evaluation import sweep
 from twinset.evaluation.read_truth import Truth, read_truth, resolved
@@ -37,7 +37,9 @@ from twinset.system.scratch import Spool
 _PAIR_BYTES = 96  # memory per pair while it is sorted and measured
 
 
-def evaluate(*sources: object, output: Any = None, progress: Progress | None = None, **options: Any) -> Evaluation:
+def evaluate(
+    *sources: object, output: Any = None, progress: Progress | bool | None = None, **options: Any
+) -> Evaluation:
     """Measure how well near-duplicates are found, against a truth or against the exact join.
 
     Parameters
@@ -47,7 +49,8 @@ def evaluate(*sources: object, output: Any = None, progress: Progress | None = N
     output
         A folder for the measures and their plots; without it they are only returned.
     progress
-        Receives the progress of the run.
+        Bars for True, silence for False, or an object that receives the progress of the run. By default bars appear on
+        a terminal and in a notebook.
     **options
         The options of `twinset evaluate`, as keyword arguments. `truth` may also be a list of pairs of ids, a mapping
         from id to cluster, or a table with Arrow's stream interface.
@@ -76,8 +79,8 @@ def evaluate(*sources: object, output: Any = None, progress: Progress | None = N
     truth = None if checked.exact else read_truth(checked.truth)
     run_options = _run_options(checked)
     # The pairs of a truth are named by their ids.
-    job = Job(sources, run_options, twinset.__version__, path, progress or Silent(), needs_ids=not checked.exact)
-    with LocalEngine().open(job) as run:
+    job = Job(sources, run_options, twinset.__version__, path, needs_ids=not checked.exact)
+    with reporting(progress) as reporter, LocalEngine().open(dataclasses.replace(job, progress=reporter)) as run:
         corpus = run.read()
         copies = run.collapse(corpus)
         join = run.plan(corpus, copies)

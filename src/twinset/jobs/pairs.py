@@ -9,7 +9,7 @@ import twinset
 from twinset import pipeline
 from twinset.engines.base import Job
 from twinset.engines.local.run import LocalEngine
-from twinset.engines.progress import Progress, Silent
+from twinset.engines.progress import Progress, reporting
 from twinset.jobs.result import PairsResult
 from twinset.options import PairsOptions
 from twinset.options.checks import new_file
@@ -17,7 +17,9 @@ from twinset.options.formats import check_output_name
 from twinset.options.sketch import holds_sketches
 
 
-def find_pairs(*sources: object, output: Any = None, progress: Progress | None = None, **options: Any) -> PairsResult:
+def find_pairs(
+    *sources: object, output: Any = None, progress: Progress | bool | None = None, **options: Any
+) -> PairsResult:
     """Find every pair of documents at least as similar as the threshold.
 
     Parameters
@@ -29,7 +31,8 @@ def find_pairs(*sources: object, output: Any = None, progress: Progress | None =
     output
         A file for the pairs, ending in .parquet, .csv or .jsonl; without it they are kept in memory.
     progress
-        Receives the progress of the run.
+        Bars for True, silence for False, or an object that receives the progress of the run. By default bars appear on
+        a terminal and in a notebook.
     **options
         The options of `twinset pairs`, as keyword arguments.
 
@@ -50,13 +53,16 @@ def find_pairs(*sources: object, output: Any = None, progress: Progress | None =
     if any(map(holds_sketches, sources)):
         from twinset.jobs.estimate import find_estimated  # loads kernels: only where needed
 
-        return find_estimated(sources, options, path, twinset.__version__, progress or Silent())
+        with reporting(progress) as reporter:
+            return find_estimated(sources, options, path, twinset.__version__, reporter)
     checked = PairsOptions.of(**options)
     if path is not None:
         check_output_name(str(path))
         new_file(path, checked.force)
-    job = Job(sources, checked, twinset.__version__, path, progress or Silent())
-    with LocalEngine().open(job) as run:
+    with (
+        reporting(progress) as reporter,
+        LocalEngine().open(Job(sources, checked, twinset.__version__, path, reporter)) as run,
+    ):
         done = pipeline.find_pairs(run)
     return PairsResult(done.summary, done.plan, path, done.tables.get("pairs"), checked.measure)
 

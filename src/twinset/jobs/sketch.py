@@ -31,7 +31,7 @@ from twinset.engines.local.sketch_files.make import (
 from twinset.engines.local.sketch_files.make_codes import count_rarities, make_codes, reading_options
 from twinset.engines.local.steps.open import refuse_to_replace, tell_unexpected, total_rows
 from twinset.engines.local.threads import Threads
-from twinset.engines.progress import Progress, Silent
+from twinset.engines.progress import Progress, reporting
 from twinset.errors import OptionError, OutputError
 from twinset.jobs.codes import Estimate, RowsById, SimHashes
 from twinset.jobs.estimate import are_sketches
@@ -151,16 +151,19 @@ class Sketches(RowsById):
 
 @overload
 def sketch(
-    *sources: object, sketch: Literal["simhash"], output: Any = None, progress: Progress | None = None, **options: Any
-) -> SimHashes: ...
+    *sources: object, sketch: Literal["simhash"], output: Any = None, progress: Progress | bool | None = None,
+    **options: Any,
+) -> SimHashes: ...  # fmt: skip
 
 
 @overload
-def sketch(*sources: object, output: Any = None, progress: Progress | None = None, **options: Any) -> Sketches: ...
+def sketch(
+    *sources: object, output: Any = None, progress: Progress | bool | None = None, **options: Any
+) -> Sketches: ...
 
 
 def sketch(
-    *sources: object, output: Any = None, progress: Progress | None = None, **options: Any
+    *sources: object, output: Any = None, progress: Progress | bool | None = None, **options: Any
 ) -> Sketches | SimHashes:
     """Sketch documents, to compare or merge the sketches later; or make SimHash codes.
 
@@ -172,7 +175,8 @@ def sketch(
     output
         A file that ends in .parquet; without it the sketches are kept in memory.
     progress
-        Receives the progress of the run.
+        Bars for True, silence for False, or an object that receives the progress of the run. By default bars appear on
+        a terminal and in a notebook.
     **options
         The options of `twinset sketch`, as keyword arguments.
 
@@ -194,8 +198,8 @@ def sketch(
     checked = SketchOptions.of(**options)
     target = Path(output) if output is not None else None
     _check_output(target, checked, sources)
-    reporter = progress or Silent()
     with ExitStack() as stack:
+        reporter = stack.enter_context(reporting(progress))
         scratch = Path(stack.enter_context(temporary_folder(checked.scratch)))
         scheme: Scheme | CodeScheme
         draft = scratch / "out.parquet" if target is None else stack.enter_context(replace_atomically(target))

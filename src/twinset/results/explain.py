@@ -12,7 +12,6 @@ from twinset.engines.local.steps.shingle import column_options
 from twinset.engines.local.steps.sketch import EMPTY, UNREADABLE
 from twinset.errors import SourceError
 from twinset.options.items import MEASURED
-from twinset.options.results import ExplainOptions
 from twinset.pairs.explain.codes_and_vectors import CodeDifference, VectorDifference
 from twinset.pairs.explain.shared import Explanation, explain_records, explain_sets, explain_texts, explain_weighted
 from twinset.results.stored import StoredResult
@@ -71,40 +70,6 @@ class Account:
     def __repr__(self) -> str:
         with_whom = f", explained with {self.other!r}" if self.other is not None else ""
         return f"<Account: {self.id!r} is {self.state}{with_whom}>"
-
-
-def explain(left: str, right: str, **options: Any) -> Explanation:
-    """Explain the similarity of two texts: shared shingles, others, and the words that differ.
-
-    Parameters
-    ----------
-    left, right
-        The texts.
-    **options
-        The options of `twinset explain`, as keyword arguments.
-
-    Returns
-    -------
-    Explanation
-        With `.similarity`, `.left_in_right`, `.right_in_left`, the shingles `.shared`, `.left_only` and `.right_only`
-        as texts, and `.hunks(context)`, the word-level difference.
-
-    Examples
-    --------
-    >>> import twinset
-    >>> found = twinset.explain("the red house by the sea", "the blue house by the sea", shingle="word:3")
-    >>> found.shared
-    ('house by the', 'by the sea')
-    >>> [(part.left, part.right) for hunk in found.hunks() for part in hunk.parts if not part.words]
-    [('red ', 'blue ')]
-    """
-    checked = ExplainOptions.of(**options)
-    for text in (left, right):
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise SourceError.unpaired_surrogate("a text to explain", error) from error
-    return explain_texts(left, right, checked)
 
 
 def account(recorded: StoredResult, id: str, other: str | None = None) -> Account:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from twinset.documents.own_files import STATE_ENDING
+from twinset.documents.stored_sources import FOLDER, store_all
 from twinset.engines.local.budget import Budget, batch_within, peak_bytes
 from twinset.engines.local.copies import SAME
 from twinset.engines.local.joins.base import Work
@@ -28,7 +29,7 @@ from twinset.engines.local.steps.cluster_beside_index import IndexMatches, recal
 from twinset.engines.local.steps.open import refuse_to_replace
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write import tables as output
-from twinset.engines.local.write.summary import describe_sources, seal_summary, write_summary
+from twinset.engines.local.write.summary import describe_sources, kept_files, seal_summary, write_summary
 from twinset.engines.local.write.table_file import TableFile
 from twinset.engines.progress import Progress
 from twinset.errors import DuplicateIdError, OptionError
@@ -176,7 +177,7 @@ class Recut:
                 self.recorded.copy(name, draft)
             self._write_sources(draft)
         self._record_time("write", since)
-        summary = self._summary(results, clusters)
+        summary = self._summary(results, clusters, draft)
         if self.target is not None:
             summary = seal_summary(draft, summary)
             write_summary(draft / SUMMARY, summary)
@@ -196,7 +197,7 @@ class Recut:
 
     def _write_sources(self, draft: Path) -> None:
         sources = self.recorded.sources
-        if sources.places == tuple(sources.names) and not self.recorded.in_memory:
+        if sources.unmoved and not self.recorded.in_memory:
             self.recorded.copy("sources", draft)
             return
         rows = [{**before, "path": part.name} for before, part in zip(sources.listed, sources.parts, strict=True)]
@@ -206,7 +207,7 @@ class Recut:
         with TableFile(draft / "sources.parquet", SOURCES) as file:
             file.write(pa.Table.from_pylist(rows, schema=SOURCES))
 
-    def _summary(self, results: output.ResultTables, clusters: Clusters) -> dict[str, Any]:
+    def _summary(self, results: output.ResultTables, clusters: Clusters, draft: Path) -> dict[str, Any]:
         """Make the summary of a fresh run; the timings say which result was recut."""
         before, recorded, cut = self.recorded.summary, self.recorded, self.recorded.options
         summary = {
@@ -223,7 +224,7 @@ class Recut:
             summary["index"] = {**index_facts, "matched": matched, "recall": recall}
         run = {"folder": before["timings"].get("folder"), "left_out": before["timings"].get("left_out", [])}
         if self.target is not None:
-            summary["input"], run = self._input(before["input"])
+            summary["input"], run = self._input(before["input"], draft)
         self.seconds["total"] = round(time.perf_counter() - self.started, 3)
         summary["timings"] = {
             "seconds": self.seconds,
@@ -243,13 +244,16 @@ class Recut:
         }
         return summary
 
-    def _input(self, before: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _input(self, before: dict[str, Any], draft: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         """Describe the present sources, and the folder of relative paths."""
         sources = self.recorded.sources
         names, folder = sources.names, sources.folder
-        if sources.places != tuple(names):
+        if not sources.unmoved:
             names, folder = describe_sources(sources.places), os.getcwd()
         described = {**before, "sources": names[: sources.against], "against": names[sources.against :]}
+        described.pop("stored", None)
+        described |= store_all(sources.parts, sources.own_parts, described, self.options, draft / FOLDER)
+        described["kept"] = kept_files(sources.parts[: sources.own_parts], draft)
         return described, {"folder": folder, "left_out": list(sources.left_out)}
 
     def finish(self, draft: Path) -> None:

@@ -52,6 +52,8 @@ class StoredResult:
 
     earlier_texts: Callable[["StoredResult", list[str]], list[str | None]] | None = None
     """Returns the texts of documents of an index; set by callers that can open one."""
+    held: object = None
+    """Whatever must live as long as the sources."""
 
     def __init__(self, folder: Path | str, moved: Sequence[object] = ()) -> None:
         self.folder = Path(folder)
@@ -238,7 +240,7 @@ class StoredResult:
         """The reopened sources."""
         return ReopenedSources(
             self.options, self.table("sources"), self.summary["input"], self.summary["timings"], self.moved,
-            [self.folder] if self.folder.name else [], self._ids_of,
+            self.folder, self._ids_of,
         )  # fmt: skip
 
     def _ids_of(self, part: int) -> list[str]:

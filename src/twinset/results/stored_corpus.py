@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 
@@ -15,15 +14,12 @@ from twinset.engines.local.corpus import Corpus, Span
 from twinset.engines.local.ids import DocumentIds, column_of
 from twinset.engines.local.sort_pairs import Rows
 from twinset.engines.local.threads import Threads
-from twinset.engines.local.write.result import read_kept_rows
 from twinset.errors import SourceError, StateError
-from twinset.options import DedupOptions
 from twinset.results.reopen_sources import check_lengths
 from twinset.results.stored import StoredResult
 from twinset.schema import SCORES, Flags, Numbers, Scores, Shares, equal_scores
 from twinset.system import batch_sizes
 from twinset.system.arrays import pair_words
-from twinset.system.memory import default_threads
 from twinset.system.scratch import Spool
 from twinset.wording import counted
 
@@ -210,11 +206,3 @@ class RemovalScores:
     def scores(self, left: Numbers, right: Numbers, code: Numbers) -> Scores:
         """Return the scores of removed documents on the left."""
         return {name: values[left] for name, values in self._scores.items()}
-
-
-def kept_tables(recorded: StoredResult, kept: Flags) -> list[pa.Table]:
-    """Read the kept rows from the sources, as tables."""
-    with closing(Threads(default_threads())) as threads:
-        corpus = StoredCorpus(recorded, threads, DedupOptions.defaults()["batch_bytes"]).open()
-        parts = sorted({span.part for span in corpus.spans if span.first < corpus.own})
-        return read_kept_rows(corpus, threads, parts, kept)

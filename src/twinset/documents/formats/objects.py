@@ -14,8 +14,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from twinset.documents.fields import paths_in, value_at
+from twinset.documents.fields import paths_in
 from twinset.documents.formats.byte_rows import Records, RecordWriter
+from twinset.documents.formats.object_tables import ObjectCollector, join_objects, object_columns
 from twinset.documents.formats.object_values import (
     MalformedRow,
     clean_value,
@@ -28,8 +29,7 @@ from twinset.documents.formats.object_values import (
     was_replaced,
 )
 from twinset.documents.items.vectors import need_column
-from twinset.documents.long_tables.columns import row_type, row_value
-from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
+from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, RowCollector, Unreadable
 from twinset.errors import ColumnError, OptionError
 from twinset.options import ReadOptions
 
@@ -136,20 +136,12 @@ class ObjectsPart(Part):
         return RecordWriter(out / "kept" / self.kept_name, self.codec, self.head, self.add_flags if flag else None)
 
     def take_rows(self, block: Block, chosen: Mask) -> Any:
-        """Ids and texts: objects need not have the same keys."""
-        return self.id_and_text(block, chosen)
+        """The chosen objects, with a column for each key."""
+        return join_objects([object_columns(self, block, chosen)], self.column_names)
 
-    def take_long_rows(self, block: Block, chosen: Mask) -> Any:
-        """The chosen rows of a long table, with the keys that every row has."""
-        rows = [self.parse(row) for row in itertools.compress(block.payload.rows(), chosen.tolist())]
-        return pa.table(
-            {
-                name: pa.array(
-                    [row_value(self.options, name, value_at(row, name)) for row in rows], row_type(self.options, name)
-                )
-                for name in self.options.item_columns
-            }
-        )
+    def collector(self) -> RowCollector:
+        """Make the collector of kept objects."""
+        return ObjectCollector(self)
 
     def refuse_row(self, bad: Unreadable, records: Records, row: int, reason: str) -> None:
         """Refuse a malformed row by its line or row number."""

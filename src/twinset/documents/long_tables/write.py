@@ -131,11 +131,20 @@ class GroupsCollector(RowCollector):
         super().__init__(part)
         self._groups = _ChosenGroups(part)
 
-    def write(self, block: Block, chosen: Mask) -> None:
+    def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
         """Record the chosen groups."""
-        self._groups.add(chosen, None)
+        self._groups.add(chosen, flags)
 
     def tables(self) -> list[Any]:
         """The rows of the kept groups."""
-        tables = self._groups.rows()
-        return [part.take_long_rows(block, chosen) for part, blocks in tables for block, chosen, _ in blocks]
+        tables: list[Any] = []
+        for part, blocks in self._groups.rows():
+            collector = part.collector()
+            for block, chosen, flags in blocks:
+                collector.write(block, chosen, flags)
+            tables += collector.tables()
+        return tables
+
+    def masks(self) -> list[Mask]:
+        """Which rows of the tables belong to kept groups, block by block."""
+        return [chosen for _, blocks in self._groups.rows() for _, chosen, _ in blocks]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from twinset.documents.parts import Part
 from twinset.documents.spooled import is_pipe
 from twinset.engines.local.audit.result import AuditResult, audit_summary
 from twinset.engines.local.budget import peak_bytes
@@ -30,6 +31,7 @@ from twinset.wording import counted
 if TYPE_CHECKING:
     from twinset.engines.local.run import LocalRun
 
+
 def pairs_summary(
     run: LocalRun, tables: ResultTables, plan: RunPlan, pairs: int, candidates: Candidates, audit: AuditResult | None
 ) -> dict[str, Any]:
@@ -46,18 +48,17 @@ def pairs_summary(
 
 def dedup_summary(
     run: LocalRun, tables: ResultTables, plan: RunPlan, pairs: int, candidates: Candidates, audit: AuditResult | None,
-    clusters: Clusters, index: dict[str, Any] | None,
+    clusters: Clusters, index: dict[str, Any] | None, written: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
-    """Make the summary of a run that removes documents."""
-    report = tables.corpus.report
-    against = describe_sources(run.options.against)
+    """Make the summary of a run that removes documents; `written` says which files have sources and kept rows."""
+    own_ids = tables.corpus.report.own_ids
     return {
         **_dedup_counts(run, tables, clusters),
         "pairs": pairs,
         "candidates": candidates.count,
         "index": index,
         "audit": audit_summary(audit, tables) if audit else None,
-        "input": {"sources": describe_sources(run.job.sources), "against": against, "own_ids": report.own_ids},
+        "input": {**describe_input(run), "own_ids": own_ids, **written},
         **run_facts(run, plan),
     }
 
@@ -80,6 +81,17 @@ def run_facts(run: LocalRun, plan: RunPlan) -> dict[str, Any]:
         "version": run.job.version,
         "hash_scheme": HASH_SCHEME,
     }
+
+
+def describe_input(run: LocalRun) -> dict[str, Any]:
+    """Return the source arguments of a run."""
+    return {"sources": describe_sources(run.job.sources), "against": describe_sources(run.options.against)}
+
+
+def kept_files(parts: Sequence[Part], folder: Path) -> list[str | None]:
+    """Return the file of the kept rows of each part, below the result folder; None for parts of text files."""
+    names = [f"kept/{inner.kept_name}" for part in parts for inner in part.inner]
+    return [name if (folder / name).is_file() else None for name in names]
 
 
 def describe_sources(sources: Sequence[object]) -> list[str | None]:
