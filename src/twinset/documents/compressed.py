@@ -16,9 +16,8 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from twinset.errors import OutputError, SourceError
+from twinset.options.formats import CODECS
 from twinset.wording import reason
-
-CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
 
 # Compressors may end a block with a write; writes of one size make the bytes a function of the content.
 _PIECE = 2**20

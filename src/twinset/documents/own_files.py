@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from twinset.options import PairsOptions
+from twinset.options.formats import row_file_format
 from twinset.options.sketch import SketchOptions
 
 STATE_ENDING, INDEX_ENDING = ".twinset-state", ".twinset"
@@ -83,7 +83,8 @@ def exclude_outputs(
                 name = glob.escape(inside)
                 patterns += (f"{name}/*", f"{name}{STATE_ENDING}/*")
                 # The name of an output folder alone would exclude every folder of that name.
-                patterns += (name,) if isinstance(options, (PairsOptions, SketchOptions)) else ()
+                is_file = isinstance(options, SketchOptions) or row_file_format(os.fspath(output)) is not None
+                patterns += (name,) if is_file else ()
     patterns = tuple(dict.fromkeys(patterns))
     return _excluding(options, patterns), patterns
 

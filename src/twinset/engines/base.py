@@ -45,6 +45,7 @@ Tables: TypeAlias = Any
 class Job:
     """The sources, options and output of a run.
 
+    `output` is a folder, or for pairs a file; `rows_file` is the one file for all kept rows, if that is wanted.
     `own_files` are the files of an index: they are neither read as sources nor replaced. `whole_rows` keeps whole rows
     while they fit in memory, for a job that writes them.
     """
@@ -56,6 +57,7 @@ class Job:
     progress: Progress = field(default_factory=Silent)
     own_files: Sequence[str] = ()
     whole_rows: bool = False
+    rows_file: Path | None = None
 
 
 @dataclass(frozen=True)

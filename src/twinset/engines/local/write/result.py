@@ -22,7 +22,7 @@ from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.steps.top_pairs import most_similar
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write.summary import dedup_summary, pairs_summary, seal_summary, write_summary
-from twinset.engines.local.write.tables import ResultTables, move_to_output, write_kept, write_sources
+from twinset.engines.local.write.tables import ResultTables, write_kept, write_sources
 from twinset.schema import Flags
 from twinset.system.scratch import Spool
 
@@ -46,7 +46,7 @@ def write_pairs(
     summary = pairs_summary(run, tables, join.plan, count, candidates, audit)
     if output is None:
         return Output(summary, join.plan, None, {"pairs": pq.read_table(draft)})
-    move_to_output(draft, output, run.state.folder / "old")
+    run.move_result(draft)
     return Output(summary, join.plan, output, {})
 
 
@@ -71,7 +71,7 @@ def write_result(
         return Output(summary, join.plan, None, {**stored, "kept": kept})
     summary = seal_summary(draft, summary)
     write_summary(draft / "summary.json", summary)
-    move_to_output(draft, output, run.state.folder / "old")
+    run.move_result(draft)
     return Output(summary, join.plan, output, {})
 
 
@@ -118,7 +118,10 @@ def _write_tables_and_kept(run: LocalRun, tables: ResultTables, clusters: Cluste
         give_back()
     if whole:
         flag, copy = run.options.flag, run.options.copy
-        write_kept(tables, clusters, draft, run.threads, run.progress, own_parts=run.against, flag=flag, copy=copy)
+        rows = run.open_rows_file()
+        write_kept(
+            tables, clusters, draft, run.threads, run.progress, own_parts=run.against, flag=flag, copy=copy, rows=rows
+        )
     count = writing.result()
     write_sources(tables.corpus, draft / "sources.parquet", run.against, digests)
     return count
