@@ -14,7 +14,7 @@ from twinset.options.formats import row_file_format
 from twinset.options.sketch import SketchOptions
 
 STATE_ENDING, INDEX_ENDING = ".twinset-state", ".twinset"
-_TABLES = ("clusters.parquet", "documents.parquet", "pairs.parquet", "removed.parquet", "sources.parquet")
+_TABLE = "pairs.parquet"  # every result folder has it
 _KEYS = ("check", "files", "hash_scheme", "version")
 _BESIDE = ("-lock", "-wal", "-shm", "-journal")
 _SQLITE, _MARK = b"SQLite format 3\0", b"TWSN"  # the first bytes of an index, and those at byte 68
@@ -24,10 +24,10 @@ def why_our_folder(folder: str, names: Sequence[str]) -> str | None:
     """Why a folder with these names is skipped: a run made it; None otherwise."""
     if folder.endswith(STATE_ENDING) and "lock" in names:
         return "the state of a run that was interrupted or is still running"
-    if "summary.json" not in names or not set(_TABLES) <= set(names):
+    if "summary.json" not in names or _TABLE not in names or not _is_summary(folder):
         return None
-    if not _is_summary(folder):
-        return None
+    if "kept" not in names:
+        return "the tables of an earlier run"
     return "the result of an earlier run; to read the kept documents, name its subfolder kept"
 
 

@@ -45,7 +45,8 @@ Tables: TypeAlias = Any
 class Job:
     """The sources, options and output of a run.
 
-    `output` is a folder, or for pairs a file; `rows_file` is the one file for all kept rows, if that is wanted.
+    `output` is a folder, or for pairs a file unless `pairs_folder` is set. `rows_file` is the one file for all kept
+    rows, if that is wanted.
     `own_files` are the files of an index: they are neither read as sources nor replaced. `whole_rows` keeps whole rows
     while they fit in memory, for a job that writes them.
     """
@@ -58,6 +59,7 @@ class Job:
     own_files: Sequence[str] = ()
     whole_rows: bool = False
     rows_file: Path | None = None
+    pairs_folder: bool = False
 
 
 @dataclass(frozen=True)

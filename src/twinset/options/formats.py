@@ -152,6 +152,17 @@ def check_output_name(value: str) -> None:
         raise OptionError(f"the output is {shown_value(value)}; its name must end in {either(OUTPUT_ENDINGS)}")
 
 
+def is_pairs_folder(name: str) -> bool:
+    """Whether the output of pairs is a folder: its name has no ending, or ends with a slash.
+
+    Examples
+    --------
+    >>> is_pairs_folder("found"), is_pairs_folder("pairs.csv"), is_pairs_folder("v1.2/")
+    (True, False, True)
+    """
+    return name.endswith(os.sep) or not os.path.splitext(name)[1]
+
+
 def row_file_format(name: str) -> tuple[Format, str | None] | None:
     """Return the format and the codec of a file of kept rows; None if the name is that of a folder.
 

@@ -12,6 +12,7 @@ from twinset.options.keep_rules import KEEP, RuleChain, check_kind, parse_keep
 from twinset.options.steps import (
     CLUSTER,
     DEFAULT_SEED,
+    DETAILS_FORMAT,
     ENCODING,
     FORCE,
     MOST_HASHES,
@@ -36,6 +37,7 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
     keep_rules: ClassVar[tuple[tuple[str, str | None], ...]] = ()
     flag: ClassVar[bool] = False
     copy: ClassVar[bool] = False
+    details_format: ClassVar[str] = "parquet"
 
     exact: bool = option(
         False,
@@ -122,6 +124,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
     flag: bool = option(
         False, "Remove nothing; add the columns cluster, duplicate_of and similarity instead.", checks.switch
     )
+    details_format: str = option("parquet", *DETAILS_FORMAT, result=False)
     force: bool = option(False, *FORCE, result=False)
 
     def to_dict(self, result_only: bool = True) -> dict[str, Any]:

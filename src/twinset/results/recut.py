@@ -30,7 +30,7 @@ from twinset.engines.local.threads import Threads
 from twinset.engines.local.write import tables as output
 from twinset.engines.local.write.place import check_place, move_to_place, state_folder
 from twinset.engines.local.write.summary import describe_sources, seal_summary, write_summary
-from twinset.engines.local.write.table_file import TableFile
+from twinset.engines.local.write.table_file import TableFile, copy_as_csv
 from twinset.engines.progress import Progress
 from twinset.errors import DuplicateIdError, OptionError
 from twinset.options import DedupOptions
@@ -185,6 +185,8 @@ class Recut:
         if self.target is not None:
             summary = seal_summary(draft, summary)
             write_summary(draft / SUMMARY, summary)
+            if self.requested.details_format == "csv":
+                copy_as_csv(draft)
         return draft, summary
 
     def _write_kept(self, results: output.ResultTables, clusters: Clusters, draft: Path) -> None:

@@ -24,7 +24,7 @@ def state_folder(place: Place) -> Path:
 def check_place(place: Place, force: bool, sources: Sequence[object] = ()) -> None:
     """Refuse to write over something else, or over a result unless `force` is given."""
     for path in place.paths:
-        _refuse_sources(path, sources)
+        refuse_sources(path, sources)
     if place.file is None:
         check_output(place.folder, force)
         return
@@ -35,9 +35,10 @@ def check_place(place: Place, force: bool, sources: Sequence[object] = ()) -> No
         )
     # A run that was killed between its two moves has left the folder without the file, and its state.
     unfinished = state_folder(place).is_dir() and not place.file.exists()
-    check_output(place.folder, force or unfinished)
-    if place.file.exists() and not force:
-        raise OutputError(f"{place.file} exists; choose another output, or replace it with --force")
+    check_output(place.folder, force=True)
+    for path in place.paths:
+        if path.exists() and not force and not unfinished:
+            raise OutputError(f"{path} exists; choose another output, or replace it with --force")
 
 
 def move_to_place(place: Place, draft: Path, rows: Path | None, aside: Path) -> None:
@@ -58,7 +59,7 @@ def move_to_place(place: Place, draft: Path, rows: Path | None, aside: Path) -> 
         raise cannot_write(place.file, error) from error
 
 
-def _refuse_sources(output: Path, sources: Sequence[object]) -> None:
+def refuse_sources(output: Path, sources: Sequence[object]) -> None:
     """Refuse an output that is or contains a source by its name; `force` would not replace it either."""
     if not output.exists():
         return

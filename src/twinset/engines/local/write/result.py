@@ -22,6 +22,7 @@ from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.steps.top_pairs import most_similar
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write.summary import dedup_summary, pairs_summary, seal_summary, write_summary
+from twinset.engines.local.write.table_file import copy_as_csv
 from twinset.engines.local.write.tables import ResultTables, write_kept, write_sources
 from twinset.schema import Flags
 from twinset.system.scratch import Spool
@@ -30,22 +31,28 @@ if TYPE_CHECKING:
     from twinset.engines.local.run import LocalRun
     from twinset.engines.local.steps.cluster_beside_index import IndexMatches
 
+PAIRS = "pairs.parquet"
 _PARALLEL_MEMORY = 512 * 2**20  # free memory required to write tables and kept rows at the same time
 
 
 def write_pairs(
     run: LocalRun, join: SimilarityJoin, pairs: Spool, candidates: Candidates, audit: AuditResult | None
 ) -> Output:
-    """Write the pairs of documents to the output file; without one, return them as a table."""
+    """Write the pairs of documents to the output file or folder; without one, return them as a table."""
     since = time.perf_counter()
     run.progress.stage("writing", None, "pairs")
     output, tables = run.output, run.tables(join, None)
-    draft = run.room_for_output(f"out{output.suffix if output else '.parquet'}")
-    count = tables.write_pairs(draft, _ordered_pairs(run, join, pairs))
+    in_folder = run.job.pairs_folder
+    ending = "" if in_folder else output.suffix if output else ".parquet"
+    draft = run.room_for_output(f"out{ending}")
+    count = tables.write_pairs(draft / PAIRS if in_folder else draft, _ordered_pairs(run, join, pairs))
     run.timed("write", since)
     summary = pairs_summary(run, tables, join.plan, count, candidates, audit)
     if output is None:
         return Output(summary, join.plan, None, {"pairs": pq.read_table(draft)})
+    if in_folder:
+        summary = seal_summary(draft, summary)
+        write_summary(draft / "summary.json", summary)
     run.move_result(draft)
     return Output(summary, join.plan, output, {})
 
@@ -71,6 +78,8 @@ def write_result(
         return Output(summary, join.plan, None, {**stored, "kept": kept})
     summary = seal_summary(draft, summary)
     write_summary(draft / "summary.json", summary)
+    if run.options.details_format == "csv":
+        copy_as_csv(draft)
     run.move_result(draft)
     return Output(summary, join.plan, output, {})
 
@@ -130,7 +139,7 @@ def _write_tables_and_kept(run: LocalRun, tables: ResultTables, clusters: Cluste
 def _write_tables(run: LocalRun, tables: ResultTables, clusters: Clusters, pairs: Spool, draft: Path) -> int:
     """Write every table of the result folder except the sources; return the number of pairs."""
     all_pairs = document_pairs(run, tables.corpus, tables.copies, pairs, link=True)
-    count = tables.write_pairs(draft / "pairs.parquet", all_pairs)
+    count = tables.write_pairs(draft / PAIRS, all_pairs)
     tables.write_removed(draft / "removed.parquet", clusters)
     tables.write_clusters(draft / "clusters.parquet", clusters)
     tables.write_left_out(draft, tables.corpus.report.unreadable)
