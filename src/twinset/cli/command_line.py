@@ -149,7 +149,8 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
     if isinstance(error, click.ClickException):
         return f"twinset: {_one_line(error.format_message())}", FAILED
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
-        return f"twinset: stopped; {_one_line(str(error)) or 'no partial output is left'}", STOPPED
+        told = str(error) or "; ".join(getattr(error, "__notes__", ()))
+        return f"twinset: stopped; {_one_line(told) or 'no partial output is left'}", STOPPED
     if isinstance(error, OptionError):
         from twinset.cli.support.flags import as_flags
 

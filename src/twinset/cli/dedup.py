@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,12 +10,15 @@ from twinset.cli.screen import show
 from twinset.cli.support import flags, run
 from twinset.errors import OptionError
 from twinset.options import DedupOptions
+from twinset.options.formats import ROW_ENDINGS
+from twinset.options.place import Place
+from twinset.wording import either
 
 
 @click.command("dedup", cls=flags.Command, short_help="Remove near-duplicates.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @flags.flags_of(DedupOptions)
-@flags.output("Folder for the result; needed unless --dry-run.")
+@flags.output(f"Folder for the result, or file for the kept rows: {either(ROW_ENDINGS)}. Needed unless --dry-run.")
 @flags.running
 def command(
     sources: tuple[str, ...], output: str | None, dry_run: bool, quiet: bool, as_json: bool, **values: Any
@@ -29,6 +31,9 @@ def command(
     with the kept one it resembles), clusters.parquet, pairs.parquet and summary.json. It appears only when complete.
     An interrupted run resumes when the same command is run again.
 
+    If OUT is the name of a file, such as clean.parquet or clean.jsonl.gz, the kept rows of all sources are written to
+    this one file, in this format, and everything else to the folder OUT.details.
+
     With --index the documents are also compared with all documents of an index. removed.parquet then names the
     document of the index, and the kept documents are added to the index.
     """
@@ -38,13 +43,13 @@ def command(
         run.dry_run(sources, options, as_json, given, output=output)
         return
     if not output:
-        raise OptionError("missing output; name a folder for the result with -o OUT")
+        raise OptionError("missing output; name a folder or a file for the result with -o OUT")
     import twinset
 
     with run.followed(options, quiet) as progress:
         result = twinset.dedup(*sources, output=output, progress=progress, **given)
     if as_json:
-        show.as_json(result.summary)
+        show.as_json({**result.summary, "output": output})
     elif not quiet:
         print_summary(result.summary, output, DedupOptions.of(**result.summary["options"]))
 
@@ -103,16 +108,20 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
     width = max(len(f"{value:,}") for _, value in rows)
     for label, value in rows:
         click.echo(f"  {value:>{width},}  {_one(label) if value == 1 else label}")
-    for line in show.audit(summary["audit"], f"in {Path(output) / 'missed.parquet'}"):
+    place = Place.named(output)
+    folder = place.folder
+    for line in show.audit(summary["audit"], f"in {folder / 'missed.parquet'}"):
         show.say(line)
     if index:
         click.echo(
             f"index: compared with {show.count(index['documents'], 'document')}; a match at {options.threshold:g} is "
             f"found with probability {show.share(index['recall'])}"
         )
-    folder = Path(output)
-    if any((folder / "kept").iterdir()):
-        click.echo(f"{'all rows, flagged' if options.flag else 'clean data'}: {folder / 'kept'}")
+    written = "all rows, flagged" if options.flag else "clean data"
+    if place.file is not None:
+        click.echo(f"{written}: {place.file}")
+    elif any((folder / "kept").iterdir()):
+        click.echo(f"{written}: {folder / 'kept'}")
     if (folder / "kept.txt").exists():
         click.echo(f"files to keep: {folder / 'kept.txt'}")
     click.echo(f"a reason for every {'flag' if options.flag else 'removal'}: {folder / 'removed.parquet'}")

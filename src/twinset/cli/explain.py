@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +12,7 @@ from twinset.cli.support import flags, run
 from twinset.errors import OptionError
 from twinset.options import ShingleOptions
 from twinset.options.items import MEASURED
+from twinset.options.place import result_folder
 from twinset.options.results import ExplainOptions
 
 if TYPE_CHECKING:
@@ -36,15 +36,15 @@ class ExplainCommand(flags.Command):
 @click.command(
     "explain", cls=ExplainCommand, options_metavar="[OPTIONS]", short_help="Explain a removal, or how two texts differ."
 )
-@click.argument("arguments", nargs=-1, metavar="A B | OUT ID [ID]")
+@click.argument("arguments", nargs=-1, metavar="A B | OUT [ID [ID]]")
 @click.option("--string", "strings", multiple=True, metavar="TEXT", cls=flags.Flag, help="A text; give two.")
 @flags.flags_of(ExplainOptions)
 @flags.shown
 def command(arguments: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **values: Any) -> None:
     """Explain how two documents resemble each other, or why one was removed.
 
-    A B: two files. OUT ID: a document of a result folder, with the reason for its removal and its cluster. OUT ID ID:
-    two documents of a result folder.
+    A B: two files. OUT: the largest clusters of a result folder, or of the result beside a file of kept rows. OUT ID:
+    a document of the result, with the reason for its removal and its cluster. OUT ID ID: two documents of the result.
 
     Prints the similarity, the containment of each document in the other, the words that differ side by side, and the
     shared and unshared shingles. For sets it prints their elements, for codes the bits that differ, for vectors their
@@ -52,7 +52,7 @@ def command(arguments: tuple[str, ...], strings: tuple[str, ...], as_json: bool,
     """
     given = flags.given(ExplainOptions, values)
     options = ExplainOptions.of(**given)
-    if not strings and arguments and Path(arguments[0]).is_dir():
+    if not strings and arguments and result_folder(arguments[0]).is_dir():
         _explain_result(arguments, given, options, as_json)
     else:
         _explain_texts(arguments, strings, given, options, as_json)
@@ -81,8 +81,8 @@ def _explain_texts(
 
 
 def _explain_result(arguments: tuple[str, ...], given: dict[str, Any], options: ExplainOptions, as_json: bool) -> None:
-    if len(arguments) not in (2, 3):
-        raise OptionError(f"{arguments[0]} is followed by {len(arguments) - 1} ids; allowed: one or two")
+    if len(arguments) > 3:
+        raise OptionError(f"{arguments[0]} is followed by {len(arguments) - 1} ids; allowed: none, one or two")
     for name, _ in (*ShingleOptions.specs(), ("encoding", None)):
         if name in given and flags.typed(name):
             raise OptionError(
@@ -92,6 +92,9 @@ def _explain_result(arguments: tuple[str, ...], given: dict[str, Any], options: 
 
     run.load(lambda text: click.echo(text, err=True))
     result = twinset.open_result(arguments[0])
+    if len(arguments) == 1:
+        _list_clusters(result, arguments[0], as_json)
+        return
     account = result.explain(*arguments[1:], source=options.source)
     if as_json:
         show.as_json(account.to_dict(_context(options)))
@@ -108,6 +111,29 @@ def _explain_result(arguments: tuple[str, ...], given: dict[str, Any], options: 
             _print_pair(result, account.id, arguments[2])
     elif account.other is not None:
         click.echo("the index has no text to compare it with")
+
+
+def _list_clusters(result: DedupResult, name: str, as_json: bool) -> None:
+    """Print the largest clusters; as JSON all of them."""
+    from twinset.results.explain import largest_clusters
+
+    every = largest_clusters(result.recorded)
+    if as_json:
+        summary = {"clusters": every.num_rows, "removed": result.summary["removed"]}
+        show.as_json({**summary, "largest": every.to_pylist()})
+        return
+    if not every.num_rows:
+        click.echo("no document was removed")
+        return
+    verb = "flagged" if result.recorded.options.flag else "removed"
+    rows = every.slice(0, MEMBERS).to_pylist()
+    digits = len(f"{rows[0]['removed']:,}")
+    for row in rows:
+        kept, example = (show.named(row[key], 40) for key in ("kept", "example"))
+        click.echo(f"{row['removed']:>{digits},} {verb} because of {kept}, such as {example} ({_scored(row)})")
+    if every.num_rows > MEMBERS:
+        click.echo(f"… and {show.count(every.num_rows - MEMBERS, 'more cluster')}; --json lists all")
+    show.say(f"twinset explain {name} ID shows one of them, with its differences")
 
 
 def _context(options: ExplainOptions) -> int | None:

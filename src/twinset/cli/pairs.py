@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import click
 from twinset.cli.screen import show
 from twinset.cli.support import flags, run
 from twinset.options import PairsOptions
-from twinset.options.formats import OUTPUT_ENDINGS, check_output_name
+from twinset.options.formats import OUTPUT_ENDINGS, check_output_name, is_pairs_folder
 from twinset.options.sketch import holds_sketches
 from twinset.system.memory import temporary_folder
 from twinset.wording import either
@@ -22,7 +23,7 @@ ROWS = 50
 @click.command("pairs", cls=flags.Command, short_help="Find every pair of near-duplicates.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @flags.flags_of(PairsOptions)
-@flags.output(f"File for the pairs: {either(OUTPUT_ENDINGS)}.")
+@flags.output(f"File for the pairs: {either(OUTPUT_ENDINGS)}; or a folder, without an ending.")
 @flags.running
 def command(
     sources: tuple[str, ...], output: str | None, dry_run: bool, quiet: bool, as_json: bool, **values: Any
@@ -31,11 +32,12 @@ def command(
 
     {sources} A file made by twinset sketch is also a SOURCE; its pairs have estimated similarities.
 
-    Without -o the pairs are printed as a table on a terminal, and as CSV otherwise.
+    Without -o the pairs are printed as a table on a terminal, and as CSV otherwise; with --json they are the list
+    "found" beside the summary. A folder gets pairs.parquet and summary.json.
     """
     given = flags.given(PairsOptions, values)
     options = PairsOptions.of(**given)
-    if output:
+    if output and not is_pairs_folder(output):
         check_output_name(output)
     if dry_run:
         run.dry_run(sources, options, as_json, given, sketches=any(map(holds_sketches, sources)), output=output)
@@ -43,19 +45,19 @@ def command(
     if output:
         summary = _find(sources, output, quiet, options, given)
         if as_json:
-            show.as_json(summary)
+            show.as_json({**summary, "output": output})
         elif not quiet:
             for line in _summary_lines(summary, f" in {output}"):
                 show.say(line)
         return
     show.need_stdout()
-    table = sys.stdout.isatty()
+    table = sys.stdout.isatty() or as_json
     # Pairs go through a file even to the screen, so that they are never all in memory.
     with temporary_folder(options.scratch) as folder:
         file = Path(folder) / ("pairs.parquet" if table else "pairs.csv")
         summary = _find(sources, str(file), quiet, options, given)
         if as_json:
-            show.as_json(summary)
+            _print_json(file, summary)
             return
         if table:
             _print_table(file, summary["pairs"])
@@ -99,6 +101,21 @@ def _pairs_line(summary: dict[str, Any], where: str = "") -> str:
         sketches = show.count(summary["documents"], "sketch", "sketches")
         return f"{pairs} of {sketches}{where} (estimated, not verified)"
     return f"{pairs} of {show.count(summary['documents'], 'document')}{where}"
+
+
+def _print_json(file: Path, summary: dict[str, Any]) -> None:
+    """Print the summary with the list of pairs; they are never all in memory."""
+    import pyarrow.parquet as pq
+
+    head = json.dumps(summary, ensure_ascii=False, indent=2, default=str).removesuffix("\n}")
+    click.echo(f'{head},\n  "found": [', nl=False)
+    before = "\n    "
+    with pq.ParquetFile(file) as pairs:
+        for batch in pairs.iter_batches():
+            for row in batch.to_pylist():
+                click.echo(before + json.dumps(row, ensure_ascii=False), nl=False)
+                before = ",\n    "
+    click.echo("\n  ]\n}" if summary["pairs"] else "]\n}")
 
 
 def _print_table(file: Path, total: int) -> None:

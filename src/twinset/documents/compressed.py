@@ -17,9 +17,8 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from twinset.errors import OutputError, SourceError
+from twinset.options.formats import CODECS
 from twinset.wording import counted, reason
-
-CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz", ".zip": "zip"}
 
 _MAGIC = {
     b"\x1f\x8b": "gzip",

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 import orjson
 
-from twinset.options import PairsOptions
+from twinset.options.formats import row_file_format
 from twinset.options.sketch import SketchOptions
 
 STATE_ENDING, INDEX_ENDING = ".twinset-state", ".twinset"
-_TABLES = ("clusters.parquet", "documents.parquet", "pairs.parquet", "removed.parquet", "sources.parquet")
+_TABLE = "pairs.parquet"  # every result folder has it
 _KEYS = ("check", "files", "hash_scheme", "version")
 _BESIDE = ("-lock", "-wal", "-shm", "-journal")
 _SQLITE, _MARK = b"SQLite format 3\0", b"TWSN"  # the first bytes of an index, and those at byte 68
@@ -24,10 +24,10 @@ def why_our_folder(folder: str, names: Sequence[str]) -> str | None:
     """Why a folder with these names is skipped: a run made it; None otherwise."""
     if folder.endswith(STATE_ENDING) and "lock" in names:
         return "the state of a run that was interrupted or is still running"
-    if "summary.json" not in names or not set(_TABLES) <= set(names):
+    if "summary.json" not in names or _TABLE not in names or not _is_summary(folder):
         return None
-    if not _is_summary(folder):
-        return None
+    if "kept" not in names:
+        return "the tables of an earlier run"
     return "the result of an earlier run; to read the kept documents, name its subfolder kept"
 
 
@@ -83,7 +83,8 @@ def exclude_outputs(
                 name = glob.escape(inside)
                 patterns += (f"{name}/*", f"{name}{STATE_ENDING}/*")
                 # The name of an output folder alone would exclude every folder of that name.
-                patterns += (name,) if isinstance(options, (PairsOptions, SketchOptions)) else ()
+                is_file = isinstance(options, SketchOptions) or row_file_format(os.fspath(output)) is not None
+                patterns += (name,) if is_file else ()
     patterns = tuple(dict.fromkeys(patterns))
     return _excluding(options, patterns), patterns
 

@@ -11,10 +11,10 @@ from typing import IO, Any, NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlsplit
 
-from twinset.documents.compressed import CODECS, codec_of, split_codec, writing
+from twinset.documents.compressed import codec_of, split_codec, writing
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
-from twinset.options.formats import format_by_ending
+from twinset.options.formats import CODECS, format_by_ending
 
 _PIECE = 2**20
 _TIMEOUT = 60  # seconds without a byte

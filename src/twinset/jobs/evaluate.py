@@ -17,8 +17,8 @@ from twinset.engines.local.copies import expanded
 from twinset.engines.local.joins.base import SimilarityJoin
 from twinset.engines.local.run import LocalEngine, LocalRun
 from twinset.engines.local.steps.sketch import READ, UNREADABLE
+from twinset.engines.local.write.place import check_output, move_to_output
 from twinset.engines.local.write.summary import run_facts
-from twinset.engines.local.write.tables import check_output, move_to_output
 from twinset.engines.progress import Progress, reporting
 from twinset.errors import OptionError
 from twinset.evaluation import sweep

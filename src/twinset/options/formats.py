@@ -22,8 +22,8 @@ class Format:
     `words`: the name of such files in a sentence. `documents`: the unit that is one document. `part`: module and class
     of the reader. `binary`: not text, so such a file is not a document of a folder of texts. `compressible`: read
     sequentially, so a compressed file (``.gz``) can be read, too. `kinds`: the kinds of items it can contain. `output`:
-    result tables can be written in it. `named`: only a file that is named itself has this format by its ending; in a
-    folder or a pattern it is a text.
+    result tables can be written in it. `rows`: the kept rows of a result can be written in it as one file. `named`:
+    only a file that is named itself has this format by its ending; in a folder or a pattern it is a text.
     """
 
     name: str
@@ -36,6 +36,7 @@ class Format:
     kinds: tuple[str, ...] = tuple(kind for kind in KINDS if kind != "images")
     output: bool = False
     named: bool = False
+    rows: bool = False
 
 
 FORMATS = {
@@ -49,6 +50,7 @@ FORMATS = {
             "twinset.documents.formats.jsonl:JsonLinesPart",
             compressible=True,
             output=True,
+            rows=True,
         ),
         Format(
             "json",
@@ -67,6 +69,7 @@ FORMATS = {
             "twinset.documents.formats.csv_files:CsvPart",
             compressible=True,
             output=True,
+            rows=True,
         ),
         Format(
             "tsv",
@@ -75,6 +78,7 @@ FORMATS = {
             "one per row, below a header row; tabs between the fields",
             "twinset.documents.formats.csv_files:TsvPart",
             compressible=True,
+            rows=True,
         ),
         Format(
             "parquet",
@@ -84,6 +88,7 @@ FORMATS = {
             "twinset.documents.parquet.read:ParquetPart",
             binary=True,
             output=True,
+            rows=True,
         ),
         Format(
             "arrow",
@@ -92,6 +97,7 @@ FORMATS = {
             "one per row; file or stream format",
             "twinset.documents.formats.arrow:ArrowPart",
             binary=True,
+            rows=True,
         ),
         Format(
             "npy",
@@ -107,6 +113,12 @@ FORMATS = {
 
 OUTPUT_ENDINGS = tuple(ending for one in FORMATS.values() if one.output for ending in one.endings)
 """The endings of result files."""
+
+ROW_ENDINGS = tuple(ending for one in FORMATS.values() if one.rows for ending in one.endings)
+"""The endings of files of kept rows; those of compressible formats may be followed by one of `CODECS`."""
+
+CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz", ".zip": "zip"}
+"""The endings of compressed files, with their codecs."""
 
 _BY_ENDING = {ending: one for one in FORMATS.values() for ending in one.endings}
 
@@ -149,6 +161,41 @@ def check_output_name(value: str) -> None:
     """
     if os.path.splitext(value)[1] not in OUTPUT_ENDINGS:
         raise OptionError(f"the output is {shown_value(value)}; its name must end in {either(OUTPUT_ENDINGS)}")
+
+
+def is_pairs_folder(name: str) -> bool:
+    """Whether the output of pairs is a folder: its name has no ending, or ends with a slash.
+
+    Examples
+    --------
+    >>> is_pairs_folder("found"), is_pairs_folder("pairs.csv"), is_pairs_folder("v1.2/")
+    (True, False, True)
+    """
+    return name.endswith(os.sep) or not os.path.splitext(name)[1]
+
+
+def row_file_format(name: str) -> tuple[Format, str | None] | None:
+    """Return the format and the codec of a file of kept rows; None if the name is that of a folder.
+
+    Examples
+    --------
+    >>> row_file_format("clean.jsonl.gz")[0].name, row_file_format("clean.jsonl.gz")[1]
+    ('jsonl', 'gzip')
+    >>> row_file_format("clean"), row_file_format("clean.parquet/")
+    (None, None)
+    """
+    if name.endswith(os.sep):
+        return None
+    stem, ending = os.path.splitext(name)
+    codec = CODECS.get(ending.lower())
+    found = format_by_ending(stem if codec else name)
+    if found is None or not found.rows:
+        return None
+    if codec is not None and not found.compressible:
+        raise OptionError(
+            f"the output is {shown_value(name)}, and {found.words} is compressed inside the file; leave out {ending}"
+        )
+    return found, codec
 
 
 def source_help() -> str:

@@ -12,6 +12,7 @@ from twinset.options.keep_rules import KEEP, RuleChain, check_kind, parse_keep
 from twinset.options.steps import (
     CLUSTER,
     DEFAULT_SEED,
+    DETAILS_FORMAT,
     ENCODING,
     FORCE,
     MOST_HASHES,
@@ -36,6 +37,7 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
     keep_rules: ClassVar[tuple[tuple[str, str | None], ...]] = ()
     flag: ClassVar[bool] = False
     copy: ClassVar[bool] = False
+    details_format: ClassVar[str] = "parquet"
 
     exact: bool = option(
         False,
@@ -128,6 +130,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         checks.switch,
         common=True,
     )
+    details_format: str = option("parquet", *DETAILS_FORMAT, result=False)
     force: bool = option(False, *FORCE, result=False, common=True)
 
     def to_dict(self, result_only: bool = True) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
 from twinset.options.keep_rules import KEEP
-from twinset.options.steps import CLUSTER, FORCE, RunOptions, ShingleOptions
+from twinset.options.steps import CLUSTER, DETAILS_FORMAT, FORCE, RunOptions, ShingleOptions
 
 __all__ = ["ExplainOptions", "RecutOptions", "ReportOptions"]
 
@@ -65,6 +65,7 @@ class RecutOptions(RunOptions):
         checks.items(object),
         "PATH",
     )
+    details_format: str = option("parquet", *DETAILS_FORMAT, result=False)
     force: bool = option(False, *FORCE, result=False)
 
     def _check_together(self) -> None:

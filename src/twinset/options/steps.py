@@ -29,6 +29,11 @@ CLUSTER = (
     checks.choice("leader", "components", "complete"),
 )
 FORCE = ("Replace an existing output.", checks.switch)
+DETAILS_FORMAT = (
+    "Format of the tables of the result. csv: a CSV file is written beside each Parquet file, which explain, recut and "
+    "report need.",
+    checks.choice("parquet", "csv"),
+)
 SEED = ("Seed of all hash functions.", checks.whole(0, 2**64 - 1), "N")
 
 

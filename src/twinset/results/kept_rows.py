@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from twinset.documents.long_tables.write import GroupsCollector
 from twinset.documents.files import format_of
+from twinset.documents.long_tables.write import GroupsCollector
 from twinset.documents.open_parts import SourceFile, file_part
 from twinset.documents.parts import Part, add_columns
 from twinset.engines.local.corpus import Span

@@ -16,12 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from twinset.documents.own_files import STATE_ENDING
 from twinset.documents.stored_sources import FOLDER, store_all
 from twinset.engines.local.budget import Budget, batch_within, peak_bytes
 from twinset.engines.local.copies import SAME
 from twinset.engines.local.joins.base import Work
 from twinset.engines.local.joins.choose import join_for
+from twinset.engines.local.run import WITHOUT_COLUMNS
 from twinset.engines.local.state import State, fingerprint
 from twinset.engines.local.steps import cluster
 from twinset.engines.local.steps.cluster import Clusters
@@ -29,11 +29,13 @@ from twinset.engines.local.steps.cluster_beside_index import IndexMatches, recal
 from twinset.engines.local.steps.open import refuse_to_replace
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write import tables as output
+from twinset.engines.local.write.place import check_place, move_to_place, state_folder
 from twinset.engines.local.write.summary import describe_sources, kept_files, seal_summary, write_summary
-from twinset.engines.local.write.table_file import TableFile
+from twinset.engines.local.write.table_file import TableFile, copy_as_csv
 from twinset.engines.progress import Progress
 from twinset.errors import DuplicateIdError, OptionError
 from twinset.options import DedupOptions
+from twinset.options.place import Place
 from twinset.options.results import RecutOptions
 from twinset.plan import Plan
 from twinset.plan.choose import plan_for
@@ -49,10 +51,12 @@ class Recut:
     """One recut of a stored result, a context manager."""
 
     def __init__(
-        self, recorded: StoredResult, requested: RecutOptions, target: Path | None, progress: Progress
+        self, recorded: StoredResult, requested: RecutOptions, place: Place | None, progress: Progress
     ) -> None:
-        output.check_output(target, requested.force)
-        self.recorded, self.requested, self.target, self.progress = recorded, requested, target, progress
+        if place is not None:
+            check_place(place, requested.force)
+        self.recorded, self.requested, self.place, self.progress = recorded, requested, place, progress
+        self.target = place.folder if place else None
         self.started = time.perf_counter()
         self.seconds: dict[str, float] = {}
         self.options = _options_of(recorded, requested)
@@ -62,9 +66,10 @@ class Recut:
         self.corpus = StoredCorpus(recorded, self.threads, batch)
         self.copies = self.corpus.copies()
         self.earlier: IndexMatches | None = None
+        self._rows: Path | None = None
         # Last, since the folders below need cleaning up.
         self._folder = temporary_folder(requested.scratch)
-        folder = Path(f"{target}{STATE_ENDING}") if target else Path(self._folder.name) / "state"
+        folder = state_folder(place) if place else Path(self._folder.name) / "state"
         mark = fingerprint({"kind": "recut", "from": recorded.summary.get("check"), "options": self.options.to_dict()})
         try:
             self.state = State(folder, mark, Path(requested.scratch) if requested.scratch else None)
@@ -181,18 +186,32 @@ class Recut:
         if self.target is not None:
             summary = seal_summary(draft, summary)
             write_summary(draft / SUMMARY, summary)
+            if self.requested.details_format == "csv":
+                copy_as_csv(draft)
         return draft, summary
 
     def _write_kept(self, results: output.ResultTables, clusters: Clusters, draft: Path) -> None:
-        self.recorded.sources.outputs += [self.target] if self.target is not None else []
-        corpus, options = self.corpus.open(), self.options
-        refuse_to_replace(self.target, corpus.parts)
-        for part in corpus.parts[: self.recorded.sources.own_parts]:
-            if options.flag:
+        if self.place is None:
+            return
+        self.recorded.sources.outputs += self.place.paths
+        corpus, options, file = self.corpus.open(), self.options, self.place.file
+        for path in self.place.paths:
+            refuse_to_replace(path, corpus.parts)
+        own_parts = self.recorded.sources.own_parts
+        for part in corpus.parts[:own_parts]:
+            if options.flag and (file is None or part.format not in WITHOUT_COLUMNS):
                 part.check_flag()
+        rows = None
+        if file is not None:
+            from twinset.engines.local.write.kept_file import KeptFile  # loads every format: only where needed
+
+            folder = self.state.folder / "rows"
+            folder.mkdir()
+            rows = KeptFile(corpus.parts[:own_parts], file.name, folder, options.flag)
+            self._rows = rows.path
         output.write_kept(
             results, clusters, draft, self.threads, self.progress,
-            own_parts=self.recorded.sources.own_parts, flag=options.flag, copy=options.copy,
+            own_parts=own_parts, flag=options.flag, copy=options.copy, rows=rows,
         )  # fmt: skip
 
     def _write_sources(self, draft: Path) -> None:
@@ -258,8 +277,8 @@ class Recut:
 
     def finish(self, draft: Path) -> None:
         """Move the draft to the output."""
-        if self.target is not None:
-            output.move_to_output(draft, self.target, self.state.folder / "old")
+        if self.place is not None:
+            move_to_place(self.place, draft, self._rows, self.state.folder / "old")
 
     def _record_time(self, step: str, since: float) -> None:
         self.seconds[step] = round(time.perf_counter() - since, 3)

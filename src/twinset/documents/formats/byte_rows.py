@@ -235,7 +235,14 @@ class RecordWriter(KeptWriter):
     def __init__(self, path: Path, codec: str | None, head: bytes, flagged: FlagEncoder | None) -> None:
         self._file = ByteWriter(path, codec)
         self._flagged = flagged
-        self._file.write(head)
+        self._last = b""
+        RecordWriter.put(self, head)
+
+    def put(self, data: bytes | memoryview) -> None:
+        """Append rows."""
+        if len(data):
+            self._last = bytes(data[-1:])
+            self._file.write(data)
 
     def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
         """Write the kept rows, each with its flags if there are any."""
@@ -249,9 +256,10 @@ class RecordWriter(KeptWriter):
             if is_chosen:
                 self.put(self._flagged(bytes(line), values))
 
-    def put(self, data: bytes | memoryview) -> None:
-        """Append rows."""
-        self._file.write(data)
+    def end_line(self) -> None:
+        """End the last line, so that rows of another file can follow."""
+        if self._last not in (b"", b"\n", b"\r"):
+            self.put(b"\n")
 
     def close(self) -> None:
         """Finish the file."""

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from twinset.documents.own_files import STATE_ENDING, exclude_outputs, patterns_of_files
+from twinset.documents.own_files import exclude_outputs, patterns_of_files
 from twinset.documents.parts import Part
 from twinset.documents.sources import Sources, open_sources
 from twinset.engines.base import Engine, IndexBeside, Job, Output, Run
@@ -30,14 +30,21 @@ from twinset.engines.local.steps.open import refuse_to_replace, sketch_pictures,
 from twinset.engines.local.steps.read import DocumentReader
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write import result
+from twinset.engines.local.write.place import move_to_place, state_folder
 from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import OptionError
+from twinset.options.place import Place
 from twinset.plan import Plan
 from twinset.plan.choose import outline_plan, plan_for
 from twinset.schema import HASH_SCHEME
 from twinset.system.memory import temporary_folder
 from twinset.system.scratch import Spool, cannot_write
 
+if TYPE_CHECKING:
+    from twinset.engines.local.write.kept_file import KeptFile
+
+WITHOUT_COLUMNS = ("text", "images", "lines", "npy")
+"""Formats whose rows have no columns for --flag, except in one file of rows."""
 MAX_IDENTICAL = 100_000_000
 
 
@@ -55,6 +62,8 @@ class LocalRun(Run):
     def __init__(self, job: Job) -> None:
         options = job.options
         self.job, self.options, self.output, self.progress = job, options, job.output, job.progress
+        self.place = None if job.output is None else Place(job.output, job.rows_file)
+        self.written = False
         self.sketching: Plan | None = plan_for(options)
         self.started = time.perf_counter()
         self.timings: dict[str, float] = {}
@@ -71,7 +80,7 @@ class LocalRun(Run):
     def _open(self, sources: tuple[object, ...], own_files: Sequence[str]) -> None:
         """Open sources and state; `own_files` belong to an index and must not be read or replaced."""
         options, scratch = self.options, Path(self._inputs.name)
-        outputs = [self.output] if self.output else []
+        outputs = self.place.paths if self.place else []
         every = (*sources, *options.against)
         reading, self.left_out = exclude_outputs(options, outputs, every, patterns_of_files(own_files, every))
         self.given = sources
@@ -87,15 +96,16 @@ class LocalRun(Run):
             refuse_unlike(self.parts, options)
         self.against = len(self.found.parts)
         self.skipped = [*self.found.skipped, *against.skipped]
-        refuse_to_replace(self.output, self.parts)
-        refuse_to_bury(self.output, own_files)
+        for output in outputs:
+            refuse_to_replace(output, self.parts)
+            refuse_to_bury(output, own_files)
         tell_unexpected(self.skipped, self.parts, self.progress)
         columns = frozenset(column for _, column in options.keep_rules if column is not None)
         for part in self.found.parts:
             part.wanted = columns
-            if options.flag:
+            if options.flag and (self.job.rows_file is None or part.format not in WITHOUT_COLUMNS):
                 part.check_flag()
-        folder = Path(f"{self.output}{STATE_ENDING}") if self.output else scratch / "state"
+        folder = state_folder(self.place) if self.place else scratch / "state"
         spill = Path(options.scratch) if options.scratch else None
         self.state = State(folder, self._fingerprint(), spill)
 
@@ -119,13 +129,24 @@ class LocalRun(Run):
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.threads.close()
-        # A run can resume after a full disk, a lack of memory or a busy index; after other errors it starts again.
-        resumable = isinstance(value, (OSError, MemoryError)) or type(value).__name__ in ("OutputError", "BusyError")
-        stays = resumable and self.output is not None
-        if value is not None and stays and self.state.stages:
-            value.add_note(f"{self.state.folder} stays: run the same command again to resume")
+        indexed = getattr(self.options, "index", None) is not None
+        stays = self._is_repeatable and _can_resume(value) and (indexed or not self.written)
+        if isinstance(value, KeyboardInterrupt) and self.written and self.place is not None:
+            unsure = ", but its kept documents may not be in the index; run again with --force" if indexed else ""
+            value.add_note(f"{self.place.name} is complete{unsure}")
+        elif value is not None and stays and self.state.stages:
+            value.add_note(_how_to_resume(self.state.folder, isinstance(value, KeyboardInterrupt)))
         self.state.close(keep=stays)
         self._inputs.cleanup()
+
+    @property
+    def _is_repeatable(self) -> bool:
+        """Whether the same command finds the state and the same sources again; stdin and objects are read once."""
+        if self.output is None:
+            return False
+        scratch = Path(self._inputs.name)
+        inner = [one for part in self.parts for one in part.inner]
+        return all(one.files or (one.path is not None and scratch not in one.path.parents) for one in inner)
 
     def timed(self, step: str, since: float) -> None:
         """Record the duration of a step; with a memory limit, return freed memory to the system."""
@@ -230,6 +251,23 @@ class LocalRun(Run):
         """Write clean data and a reason for every removal to the output folder."""
         return result.write_result(self, join, tables, pairs, candidates, audit, clusters, matches, index)
 
+    def open_rows_file(self) -> KeptFile | None:
+        """Open the one file of kept rows; None if each source has its own."""
+        if self.job.rows_file is None:
+            return None
+        from twinset.engines.local.write.kept_file import KeptFile  # loads every format: only where needed
+
+        folder = self.room_for_output("rows")
+        return KeptFile(self.parts[: self.against], self.job.rows_file.name, folder, self.options.flag)
+
+    def move_result(self, draft: Path) -> None:
+        """Move the result to the output."""
+        if self.place is not None:
+            file = self.place.file
+            rows = self.state.folder / "rows" / "kept" / file.name if file else None
+            move_to_place(self.place, draft, rows, self.state.folder / "old")
+            self.written = True
+
     def room_for_output(self, name: str) -> Path:
         """Return an empty path in the state folder for unfinished output."""
         path = self.state.folder / name
@@ -241,6 +279,18 @@ class LocalRun(Run):
         except OSError as error:
             raise cannot_write(path, error) from error
         return path
+
+
+def _can_resume(error: BaseException | None) -> bool:
+    """Whether the same run may succeed later: after Ctrl-C, a full disk, a lack of memory or a busy index."""
+    resumable = isinstance(error, (OSError, MemoryError, KeyboardInterrupt))
+    return resumable or type(error).__name__ in ("OutputError", "BusyError")
+
+
+def _how_to_resume(folder: Path, stopped: bool) -> str:
+    if stopped:
+        return f"run the same command again to resume, or delete {folder} to discard what is done"
+    return f"{folder} stays: run the same command again to resume"
 
 
 def refuse_many_identical(identical: int, items: str) -> None:
