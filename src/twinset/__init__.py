@@ -11,6 +11,7 @@
     twinset.VectorIndex              an index of vectors in memory
     twinset.sketch(source, …)        make sketches, to merge and compare them without the documents
     twinset.plan(…)                  choose hashes, bands and rows for a threshold and a recall
+    twinset.warm()                   compile everything ahead of the first run
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from twinset.jobs.pairs import find_pairs
     from twinset.jobs.result import open_result
     from twinset.jobs.sketch import Sketches, sketch
+    from twinset.jobs.warm import warm
     from twinset.plan import Plan, plan
     from twinset.results.explain import explain
 
@@ -84,6 +86,7 @@ __all__ = [
     "open_result",
     "plan",
     "sketch",
+    "warm",
 ]
 
 # Imported on first use: most need Arrow and Numba, which would delay `twinset --help`, and the command handles Ctrl-C
@@ -93,6 +96,7 @@ _LAZY = {
     "VectorIndex": "index.in_memory",
     "collapse": "jobs.collapse", "compare": "jobs.compare", "dedup": "jobs.dedup", "evaluate": "jobs.evaluate",
     "explain": "results.explain", "find_pairs": "jobs.pairs", "open_result": "jobs.result", "sketch": "jobs.sketch",
+    "warm": "jobs.warm",
 }  # fmt: skip
 
 

@@ -50,6 +50,7 @@ EXACTLY = {
     "open_result",
     "plan",
     "sketch",
+    "warm",
     *ERRORS,
 }
 FUNCTIONS = [
