@@ -47,7 +47,8 @@ def test_it_fits_the_window(run: Run, corpus: Path, width: int, blocks: int) -> 
 
 
 def test_what_is_not_defined_is_said_where_it_is_so(run: Run, corpus: Path) -> None:
-    told = " ".join(run("evaluate", corpus, "--exact", "--shingle", "word:60", "--threshold", "1", "--definitions").stdout.split())
+    words = ("--exact", "--shingle", "word:60", "--threshold", "1", "--definitions")
+    told = " ".join(run("evaluate", corpus, *words).stdout.split())
     assert "- where" not in told
     assert run("evaluate", corpus, "--exact", "--sweep", "0.9:1:0.1", "--no-lowercase").returncode == 0
     (corpus.parent / "one.jsonl").write_text('{"text": "a"}\n{"text": "b"}\n')

@@ -52,6 +52,7 @@ EXACTLY = {
     "plan",
     "recut",
     "sketch",
+    "warm",
     *ERRORS,
 }
 FUNCTIONS = [

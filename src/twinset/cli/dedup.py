@@ -76,6 +76,14 @@ def _pairs(options: DedupOptions) -> str:
     return f"pairs, distance up to {options.farthest:g}" if options.by_distance else f"pairs, down to {options.least:g}"
 
 
+def _copies(summary: dict[str, Any]) -> str:
+    """Say how many pairs are those of identical copies, which are compared once and are no candidates."""
+    copies = summary["identical"]
+    if not copies or summary["against"] or summary.get("index"):
+        return ""
+    return f", {copies:,} of them between identical copies"
+
+
 def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -> None:
     """Print the counts of a run and the paths of its output."""
     marked = "flagged as duplicates" if options.flag else "removed as near-duplicates"
@@ -101,7 +109,7 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
             ("unreadable", "unreadable (skipped, listed in unreadable.parquet)"),
             ("replaced", "with undecodable bytes (replaced)"),
             ("clusters", "clusters"),
-            ("pairs", _pairs(options)),
+            ("pairs", _pairs(options) + _copies(summary)),
         )
         if isinstance(summary.get(name), int) and (summary[name] or name in ("clusters", "pairs"))
     ]

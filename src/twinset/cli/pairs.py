@@ -9,15 +9,13 @@ from typing import Any
 
 import click
 
-from twinset.cli.screen import show
+from twinset.cli.screen import pairs_table, show
 from twinset.cli.support import flags, run
 from twinset.options import PairsOptions
 from twinset.options.formats import OUTPUT_ENDINGS, check_output_name, is_pairs_folder
 from twinset.options.sketch import holds_sketches
 from twinset.system.memory import temporary_folder
 from twinset.wording import either
-
-ROWS = 50
 
 
 @click.command("pairs", cls=flags.Command, short_help="Find every pair of near-duplicates.")
@@ -60,7 +58,7 @@ def command(
             _print_json(file, summary)
             return
         if table:
-            _print_table(file, summary["pairs"])
+            pairs_table.print_pairs(file, summary["pairs"], sort=options.top is None)
         else:
             show.copied(file)
     if not quiet:
@@ -100,7 +98,7 @@ def _pairs_line(summary: dict[str, Any], where: str = "") -> str:
     if summary.get("estimate"):
         sketches = show.count(summary["documents"], "sketch", "sketches")
         return f"{pairs} of {sketches}{where} (estimated, not verified)"
-    return f"{pairs} of {show.count(summary['documents'], 'document')}{where}"
+    return f"{pairs} of {show.count(summary['documents'], 'document')}{where}{_copies(summary)}"
 
 
 def _print_json(file: Path, summary: dict[str, Any]) -> None:
@@ -118,10 +116,11 @@ def _print_json(file: Path, summary: dict[str, Any]) -> None:
     click.echo("\n  ]\n}" if summary["pairs"] else "]\n}")
 
 
-def _print_table(file: Path, total: int) -> None:
-    import pyarrow.parquet as pq
-
-    if not total:
-        return
-    with pq.ParquetFile(file) as pairs:
-        show.pairs_table(next(pairs.iter_batches(batch_size=ROWS)).to_pylist(), total)
+def _copies(summary: dict[str, Any]) -> str:
+    """Say how identical copies are counted, which are compared once: there may be more pairs than candidates."""
+    copies = summary["identical"]
+    if not copies or not summary["pairs"]:
+        return ""
+    some = "1 of them an identical copy" if copies == 1 else f"{copies:,} of them identical copies"
+    paired = "with the first one only" if summary["options"]["identical"] == "link" else "like the first"
+    return f" ({some}: compared once, paired {paired})"

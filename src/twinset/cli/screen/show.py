@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 count, share = wording.counted, wording.share
 
-_WIDE = 66  # minimum width of a table of pairs with all its numbers
-
-
 def need_stdout() -> None:
     """Refuse to print a result if stdout is closed."""
     if sys.stdout is None:
@@ -247,31 +244,3 @@ def audit(result: Mapping[str, Any] | None, missed_in: str | None = None) -> lis
 def _short(value: float) -> str:
     """Write a share without trailing zeros."""
     return f"{float(share(value)):g}"
-
-
-def pairs_table(rows: Sequence[Mapping[str, Any]], total: int) -> None:
-    """Print pairs as a table that fits the window."""
-    from rich.table import Table
-    from rich.text import Text
-
-    shown = console()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    numbers = [name.replace("_", " ") for name in rows[0] if name not in ("left", "right")]
-    narrow = shown.width < _WIDE and len(numbers) > 2
-    if narrow:
-        del numbers[1:]
-    # The two ids share the space that the numbers and gaps leave.
-    width = max(4, (shown.width - 2 - sum(len(name) + 2 for name in numbers)) // 2)
-    for name in ("left", "right"):
-        table.add_column(name, no_wrap=True, max_width=width)
-    for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
-        ids = (Text(named(str(row[name]), width)) for name in ("left", "right"))
-        scores = ((name, row[name.replace(" ", "_")]) for name in numbers)
-        table.add_row(*ids, *(f"{value:.6g}" if name == "distance" else share(value) for name, value in scores))
-    shown.print(table)
-    if total > len(rows):
-        shown.print(f"… and {total - len(rows):,} more; -o FILE writes all")
-    if narrow:
-        shown.print("a wider window also shows the containment of each in the other")

@@ -19,7 +19,7 @@ from twinset.options import DedupOptions, PlanOptions
 from twinset.plan.choose import plan_for
 
 
-def load(note: Callable[[str], None], module: str = "jobs.dedup") -> None:
+def load(note: Callable[[str], None], module: str = "jobs.dedup", seconds: str = "10 to 20") -> None:
     """Import a module of the library, with a note if its kernels are compiled, which takes a while."""
     # Twinset has its own threads, so a matrix product gets one. NumPy reads this variable when it is imported.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -27,7 +27,7 @@ def load(note: Callable[[str], None], module: str = "jobs.dedup") -> None:
     try:
         from twinset.compiled import on_compile
 
-        on_compile(lambda: note("compiling for this machine (once, 10 to 20 seconds)"))
+        on_compile(lambda: note(f"compiling for this machine (once, {seconds} seconds)"))
         import_module(f"twinset.{module}")
     finally:
         gc.freeze()
@@ -58,11 +58,11 @@ def followed(options: PlanOptions, quiet: bool, planned: bool = True) -> Iterato
 
 
 @contextmanager
-def watched(quiet: bool, module: str = "jobs.dedup") -> Iterator[Display]:
+def watched(quiet: bool, module: str = "jobs.dedup", compiling: str = "10 to 20") -> Iterator[Display]:
     """Show the progress of a job without a plan."""
     shown = progress(quiet)
     try:
-        load(shown.note, module)
+        load(shown.note, module, compiling)
         yield shown
     finally:
         shown.close()

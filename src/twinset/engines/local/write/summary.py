@@ -25,6 +25,7 @@ from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import TwinsetError
 from twinset.schema import HASH_SCHEME
 from twinset.system import batch_sizes
+from twinset.system.compile_time import take_seconds
 from twinset.system.scratch import cannot_write
 from twinset.wording import counted
 
@@ -65,7 +66,10 @@ def dedup_summary(
 
 def run_facts(run: LocalRun, plan: RunPlan) -> dict[str, Any]:
     """Return options, plan, timings and version of a run."""
-    run.timings["total"] = round(time.perf_counter() - run.started, 3)
+    compiling, before = take_seconds(run.started)
+    if compiling:
+        run.timings["compile"] = round(compiling, 3)
+    run.timings["total"] = round(time.perf_counter() - run.started + before, 3)
     return {
         "options": run.options.to_dict(),
         "plan": plan.to_dict(),
