@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
-from twinset.options.keep_rules import KEEP, RuleChain, check_kind, parse_keep
+from twinset.options.keep_rules import DATE_FORMAT, KEEP, RuleChain, check_date_format, check_kind, parse_keep
 from twinset.options.steps import (
     CLUSTER,
     DEFAULT_SEED,
@@ -115,6 +115,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         default_text="the threshold, or the distance",
     )
     keep: str = option("first", *KEEP)
+    date_format: str | None = option(None, *DATE_FORMAT, default_text="found from all dates")
     cluster: str = option("leader", *CLUSTER)
     copy: bool = option(
         False, "For a folder of files: copy the kept files, too; by default they are only listed.", checks.switch
@@ -142,6 +143,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         if self.floor is not None:
             self._check_floor(self.floor)
         check_kind(self.keep_rules, self.item_kind, self.item_flag)
+        check_date_format(self.keep_rules, self.date_format)
         if self.against and (self.keep != "first" or self.cluster != "leader"):
             given = f"--keep {self.keep}" if self.keep != "first" else f"--cluster {self.cluster}"
             raise OptionError(

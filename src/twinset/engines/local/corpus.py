@@ -55,6 +55,8 @@ class ReadReport:
     """Numbers of the first documents with replaced bytes."""
     rows: int | None = None
     """Source rows, where documents are groups of rows."""
+    unranked: dict[str, int] = field(default_factory=dict)
+    """Documents without a readable value in a column of the keep policy, by column."""
 
 
 @dataclass

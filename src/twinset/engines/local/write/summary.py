@@ -101,6 +101,7 @@ def _counts(run: LocalRun, corpus: Corpus, copies: Copies) -> dict[str, Any]:
         "text_bytes": report.text_bytes,
         **({} if report.rows is None else {"rows": report.rows}),
         **({} if not report.replaced else {"replaced_in": _ids(corpus, report.replaced_in)}),
+        **({} if not report.unranked else {"unranked": report.unranked}),
     }
 
 
