@@ -103,7 +103,8 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
     width = max(len(f"{value:,}") for _, value in rows)
     for label, value in rows:
         click.echo(f"  {value:>{width},}  {_one(label) if value == 1 else label}")
-    for line in show.audit(summary["audit"], f"in {Path(output) / 'missed.parquet'}"):
+    missed = f"in {Path(output) / 'missed.parquet'}"
+    for line in show.audit(summary["audit"], missed, summary.get("short_texts")):
         show.say(line)
     if index:
         click.echo(

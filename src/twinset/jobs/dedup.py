@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,8 @@ def dedup(*sources: object, output: Any = None, progress: Progress | None = None
         check_output(path, checked.force)
         job = Job(sources, checked, twinset.__version__, path, reporter, whole_rows=True)
         with LocalEngine().open(job) as run:
-            return DedupResult.of(pipeline.dedup(run), sources, checked)
+            done = pipeline.dedup(run)
+            return DedupResult.of(done, sources, replace(checked, shingle=run.options.shingle))
     from twinset.index import dedup as index_dedup  # loads a database: only where needed
 
     with index_dedup.open_index(checked.index) as index:

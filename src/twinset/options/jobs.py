@@ -32,6 +32,7 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
     """The options of `twinset.find_pairs` and ``twinset pairs``."""
 
     title: ClassVar[str] = "Pairs"
+    measures_texts: ClassVar[bool] = True
     # Options that only dedup has.
     keep_rules: ClassVar[tuple[tuple[str, str | None], ...]] = ()
     flag: ClassVar[bool] = False
@@ -100,6 +101,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
     """The options of `twinset.dedup` and ``twinset dedup``."""
 
     title: ClassVar[str] = "Clusters"
+    measures_texts: ClassVar[bool] = True
     # Options that only pairs has.
     exact: ClassVar[bool] = False
     identical: ClassVar[str] = "link"

@@ -66,6 +66,7 @@ def run_facts(run: LocalRun, plan: RunPlan) -> dict[str, Any]:
     run.timings["total"] = round(time.perf_counter() - run.started, 3)
     return {
         "options": run.options.to_dict(),
+        **run.found_lengths,
         "plan": plan.to_dict(),
         "timings": {
             "seconds": run.timings,
