@@ -118,7 +118,8 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
         click.echo(f"  {value:>{width},}  {_one(label) if value == 1 else label}")
     place = Place.named(output)
     folder = place.folder
-    for line in show.audit(summary["audit"], f"in {folder / 'missed.parquet'}"):
+    missed = f"in {folder / 'missed.parquet'}"
+    for line in show.audit(summary["audit"], missed, summary.get("short_texts")):
         show.say(line)
     if index:
         click.echo(

@@ -81,7 +81,7 @@ def _summary_lines(summary: dict[str, Any], where: str = "") -> list[str]:
     for name, label in (("unreadable", "unreadable: skipped"), ("replaced", "with undecodable bytes: replaced")):
         if summary.get(name):
             lines.append(f"{summary[name]:,} {label}{_such_as(summary, name)}")
-    return [*lines, *show.audit(summary["audit"])]
+    return [*lines, *show.audit(summary["audit"], short=summary.get("short_texts"))]
 
 
 def _such_as(summary: dict[str, Any], name: str) -> str:

@@ -57,7 +57,8 @@ def dedup(*sources: object, output: Any = None, progress: Progress | bool | None
     with reporting(progress) as reporter:
         if checked.index is None:
             with LocalEngine().open(_job(sources, checked, place, reporter)) as run:
-                return DedupResult.of(pipeline.dedup(run), sources, checked)
+                done = pipeline.dedup(run)
+                return DedupResult.of(done, sources, replace(checked, shingle=run.options.shingle))
         from twinset.index import dedup as index_dedup  # loads a database: only where needed
 
         with index_dedup.open_index(checked.index) as index:

@@ -19,6 +19,8 @@ from typing import Any
 from twinset.errors import OptionError, OutputError
 from twinset.wording import either
 
+AUTO = "auto"
+"""The shingle that is chosen from the lengths of all documents."""
 SHINGLE_ALLOWED = "word:K or char:K, K consecutive words or characters, K from 1 to 10000"
 SIZE_ALLOWED = "bytes, or a number with kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (of 1024)"
 
@@ -292,6 +294,8 @@ def _encoding(value: Any) -> str:
 
 
 def _shingle(value: Any) -> str:
+    if value == AUTO:
+        return AUTO
     kind, count = parse_shingle(value)
     return f"{kind}:{count}"
 

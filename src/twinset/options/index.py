@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
-from twinset.options.checks import OptionSpec
+from twinset.options.checks import AUTO, OptionSpec
 from twinset.options.items import ItemOptions
 from twinset.options.steps import FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions
 
@@ -57,6 +57,7 @@ class IndexOptions(PlanOptions, ShingleOptions):
     """The options of `twinset.Index.create` and ``twinset index create``, which cannot be changed later."""
 
     title: ClassVar[str] = "Index"
+    measures_texts: ClassVar[bool] = True
 
     items: str | None = option(
         None, "Column of lists: documents are sets.", checks.column(none=True), "COLUMN", common=True
@@ -92,7 +93,11 @@ class IndexOptions(PlanOptions, ShingleOptions):
         checks.optional(checks.choice("itq", "spectral")),
     )
     sample: tuple[object, ...] = option(
-        (), "With --learned: sample of vectors to learn the codes from.", checks.items(object), "SOURCE", result=False
+        (),
+        "With --learned: sample of vectors to learn the codes from. With --shingle auto: the texts to measure.",
+        checks.items(object),
+        "SOURCE",
+        result=False,
     )
     store: str = option(
         "text",
@@ -154,8 +159,16 @@ class IndexOptions(PlanOptions, ShingleOptions):
             raise OptionError(f"distance is {self.reach:g}; codes differ in a whole number of bits")
         if kind == "vectors" and self.bits is not None and self.learned is None:
             raise OptionError("bits does not apply to vectors without --learned; leave it out")
-        if self.sample and self.learned is None:
-            raise OptionError("sample cannot be used without learned codes; give --learned itq, or leave it out")
+        if self.sample and self.learned is None and self.shingle != AUTO:
+            raise OptionError(
+                "sample cannot be used without learned codes or shingle auto; give --learned itq or --shingle auto, or "
+                "leave it out"
+            )
+        if self.shingle == AUTO and not self.sample:
+            raise OptionError(
+                "shingle is 'auto', and a new index has no documents to measure; name some with --sample SOURCE, or "
+                "give a shingle such as word:2"
+            )
         if self.bits is not None and self.bits % 8:
             raise OptionError(f"bits is {self.bits}; allowed: a multiple of 8")
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
-from twinset.options.keep_rules import KEEP, RuleChain, check_kind, parse_keep
+from twinset.options.keep_rules import DATE_FORMAT, KEEP, RuleChain, check_date_format, check_kind, parse_keep
 from twinset.options.steps import (
     CLUSTER,
     DEFAULT_SEED,
@@ -33,6 +33,7 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
     """The options of `twinset.find_pairs` and ``twinset pairs``."""
 
     title: ClassVar[str] = "Pairs"
+    measures_texts: ClassVar[bool] = True
     # Options that only dedup has.
     keep_rules: ClassVar[tuple[tuple[str, str | None], ...]] = ()
     flag: ClassVar[bool] = False
@@ -105,6 +106,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
     """The options of `twinset.dedup` and ``twinset dedup``."""
 
     title: ClassVar[str] = "Clusters"
+    measures_texts: ClassVar[bool] = True
     # Options that only pairs has.
     exact: ClassVar[bool] = False
     identical: ClassVar[str] = "link"
@@ -120,6 +122,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         default_text="the threshold, or the distance",
     )
     keep: str = option("first", *KEEP, common=True)
+    date_format: str | None = option(None, *DATE_FORMAT, default_text="found from all dates")
     cluster: str = option("leader", *CLUSTER)
     copy: bool = option(
         False, "For a folder of files: copy the kept files, too; by default they are only listed.", checks.switch
@@ -151,6 +154,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         if self.floor is not None:
             self._check_floor(self.floor)
         check_kind(self.keep_rules, self.item_kind, self.item_flag)
+        check_date_format(self.keep_rules, self.date_format)
         if self.against and (self.keep != "first" or self.cluster != "leader"):
             given = f"--keep {self.keep}" if self.keep != "first" else f"--cluster {self.cluster}"
             raise OptionError(

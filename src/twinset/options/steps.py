@@ -9,7 +9,7 @@ from typing import ClassVar
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
-from twinset.options.checks import parse_shingle
+from twinset.options.checks import AUTO, parse_shingle
 from twinset.options.formats import FORMATS
 from twinset.options.items import ItemOptions
 from twinset.system.memory import LEAST_MEMORY, default_memory, default_threads
@@ -106,9 +106,16 @@ class ShingleOptions(Options):
     """Options for making shingles."""
 
     title: ClassVar[str] = "Shingles"
+    measures_texts: ClassVar[bool] = False
+    """Whether the job can choose its shingles by measuring all documents."""
 
     shingle: str = option(
-        "word:5", "Shingles to compare: runs of K words or K characters.", checks.shingle_spec, "KIND:K", common=True
+        "word:5",
+        "Shingles to compare: runs of K words or K characters. pairs, dedup and index create also accept auto: the "
+        "longest at which two median documents that differ in one word reach the threshold.",
+        checks.shingle_spec,
+        "KIND:K",
+        common=True,
     )
     bag: bool = option(False, "Count repeated shingles (a bag instead of a set).", checks.switch)
     lowercase: bool = option(
@@ -129,6 +136,15 @@ class ShingleOptions(Options):
         checks.switch,
         off_help="Do not treat each character of a script written without spaces as a word (word shingles).",
     )
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        if self.shingle == AUTO and not self.measures_texts:
+            raise OptionError(f"shingle is {AUTO!r}; allowed here: {checks.SHINGLE_ALLOWED}")
+        if self.shingle == AUTO and getattr(self, "item_kind", "text") == "records":
+            raise OptionError(
+                f"shingle is {AUTO!r}, which measures one text column; give each column its own, such as title,word:2"
+            )
 
     @cached_property
     def kind(self) -> str:

@@ -35,6 +35,7 @@ from twinset.engines.local.write.table_file import TableFile, copy_as_csv
 from twinset.engines.progress import Progress
 from twinset.errors import DuplicateIdError, OptionError
 from twinset.options import DedupOptions
+from twinset.options.keep_rules import KEEP_RULES, parse_keep
 from twinset.options.place import Place
 from twinset.options.results import RecutOptions
 from twinset.plan import Plan
@@ -96,7 +97,7 @@ class Recut:
         since = time.perf_counter()
         self.progress.stage("clustering", None, "documents")
         own_ids = bool(self.recorded.summary["input"]["own_ids"])
-        rank = cluster.ranks(self.corpus, self.options.keep_rules, own_ids)
+        rank = cluster.ranks(self.corpus, self.options, own_ids, self.progress)
         matches = self._read_matches()
 
         def grouped(threshold: float) -> Clusters:
@@ -229,8 +230,10 @@ class Recut:
     def _summary(self, results: output.ResultTables, clusters: Clusters, draft: Path) -> dict[str, Any]:
         """Make the summary of a fresh run; the timings say which result was recut."""
         before, recorded, cut = self.recorded.summary, self.recorded, self.recorded.options
+        unranked = self.corpus.report.unranked
         summary = {
-            **before,
+            **{name: value for name, value in before.items() if name != "unranked"},
+            **({"unranked": unranked} if unranked else {}),
             "kept": int(np.count_nonzero(clusters.kept)),
             "removed": int(np.count_nonzero(clusters.removed)),
             "clusters": results.clusters(clusters),
@@ -287,7 +290,13 @@ class Recut:
 def _options_of(recorded: StoredResult, requested: RecutOptions) -> DedupOptions:
     """Return the options of a fresh run with the same result."""
     before, name = recorded.options, _name(recorded)
-    keep, cluster = requested.keep or before.keep, requested.cluster or before.cluster
+    rules = requested.keep or before.keep
+    dated = any(KEEP_RULES[rule].dates for rule, _ in parse_keep(rules))
+    chosen: dict[str, Any] = {
+        "keep": rules,
+        "date_format": requested.date_format or (before.date_format if dated else None),
+        "cluster": requested.cluster or before.cluster,
+    }
     _refuse_other_limit(recorded, requested)
     if before.by_distance:
         distance = before.reach if requested.distance is None else requested.distance
@@ -296,15 +305,15 @@ def _options_of(recorded: StoredResult, requested: RecutOptions) -> DedupOptions
                 f"distance is {distance:g}, and pairs beyond {before.farthest:g}, the floor of {name}, were not "
                 f"scored; allowed: 0 up to {before.farthest:g}; run dedup again with --floor {distance:g} for more"
             )
-        chosen = before.distance if requested.distance is None else requested.distance
-        return dataclasses.replace(before, floor=before.farthest, distance=chosen, keep=keep, cluster=cluster)
+        given = before.distance if requested.distance is None else requested.distance
+        return dataclasses.replace(before, floor=before.farthest, distance=given, **chosen)
     threshold = before.threshold if requested.threshold is None else requested.threshold
     if threshold < before.least:
         raise OptionError(
             f"threshold is {threshold:g}, and pairs below {before.least:g}, the floor of {name}, were not "
             f"scored; allowed: {before.least:g} up to 1; run dedup again with --floor {threshold:g} for less"
         )
-    return dataclasses.replace(before, floor=before.least, threshold=threshold, keep=keep, cluster=cluster)
+    return dataclasses.replace(before, floor=before.least, threshold=threshold, **chosen)
 
 
 def _refuse_other_limit(recorded: StoredResult, requested: RecutOptions) -> None:

@@ -211,8 +211,10 @@ def _wide(block: Sequence[Sequence[str]]) -> int:
     return sum(max(map(len, column)) for column in block) + 2 * (len(block) - 1)
 
 
-def audit(result: Mapping[str, Any] | None, missed_in: str | None = None) -> list[str]:
-    """Return the result of an audit, in up to two lines.
+def audit(
+    result: Mapping[str, Any] | None, missed_in: str | None = None, short: Mapping[str, Any] | None = None
+) -> list[str]:
+    """Return the result of an audit, in up to two lines; `short` are the texts that are short for the shingles.
 
     Examples
     --------
@@ -226,7 +228,11 @@ def audit(result: Mapping[str, Any] | None, missed_in: str | None = None) -> lis
         return []
     first = f"audit: {count(result['documents'], 'distinct document')} compared exactly with all others; "
     if result["recall"] is None:
-        return [first + "no pairs to find (identical copies excluded)"]
+        lines = [first + "no pairs to find (identical copies excluded)"]
+        if short:
+            texts = "short texts that differ in one word are no pair"
+            lines.append(f"audit: with {short['shingle']} {texts}; try {short['try']}")
+        return lines
     recall, low, high = (_short(result[name]) for name in ("recall", "low", "high"))
     within = f"95 %: {low} to {high}" if result["low"] < result["high"] else "all documents were compared"
     lines = [f"{first}{result['found']:,} of their {count(result['pairs'], 'pair')} found, recall {recall} ({within})"]

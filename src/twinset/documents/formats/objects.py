@@ -53,7 +53,6 @@ class ObjectsPart(Part):
         super().__init__(name, source, options, path)
         self.codec = codec
         self._keys: list[str] = []
-        self._kinds: dict[str, str] = {}
         self._paths: dict[str, None] = {}
         self.id_name = options.id
         first = self._peek()
@@ -93,11 +92,7 @@ class ObjectsPart(Part):
             if isinstance(values, dict):
                 first = values if first is None else first
                 keys.update(dict.fromkeys(values))
-                paths = dict(paths_in(values))
-                self._paths.update(dict.fromkeys(paths))
-                for key, value in (*values.items(), *paths.items()):
-                    if value is not None:
-                        self._kinds.setdefault(key, kind_of_value(value))
+                self._paths.update(dict.fromkeys(name for name, _ in paths_in(values)))
         self._keys = list(keys)
         return first
 
@@ -150,23 +145,19 @@ class ObjectsPart(Part):
         self.bad_row(bad, row, place, reason, lines=by_line)
 
     def ordered_column(self, name: str, values: list[Any]) -> Any:
-        """The values of a column that a keep policy orders: numbers, or strings."""
+        """The values of a column that a keep policy orders: numbers, or strings if one of them is a string."""
         kinds = {kind_of_value(value) for value in values if value is not None}
-        expected = self._kinds.get(name) or next(iter(kinds), "null")
-        if kinds - {expected} or expected not in ("number", "string", "null"):
-            other = next(iter(sorted(kinds - {expected})), expected)
-            raise ColumnError(
-                f"the column {name!r} holds a {other}"
-                + (f" and a {expected}" if other != expected else "")
-                + "; it must hold numbers only or strings only",
-                where=self.name,
-            )
-        if expected == "number":
+        other = next(iter(sorted(kinds - {"number", "string"})), None)
+        if other is not None:
+            raise ColumnError(f"the column {name!r} holds a {other}; it must hold numbers or strings", where=self.name)
+        if "string" in kinds:
+            return pa.array([value if value is None else str(value) for value in values], pa.string())
+        if "number" in kinds:
             try:
                 return pa.array(values, pa.int64() if all(type(v) is not float for v in values) else pa.float64())
             except (pa.ArrowInvalid, OverflowError):
                 return pa.array([None if v is None else float(v) for v in values], pa.float64())
-        return pa.array(values, pa.string() if expected == "string" else pa.null())
+        return pa.nulls(len(values))
 
 
 class ObjectsChunk(Chunk):

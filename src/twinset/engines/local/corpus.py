@@ -58,6 +58,8 @@ class ReadReport:
     """Rows whose id an earlier row has, if rows are named by their position for that reason."""
     rows: int | None = None
     """Source rows, where documents are groups of rows."""
+    unranked: dict[str, int] = field(default_factory=dict)
+    """Documents without a readable value in a column of the keep policy, by column."""
 
 
 @dataclass

@@ -87,12 +87,13 @@ def column_of(blocks: list[Any], name: str) -> pa.ChunkedArray:
     """Combine the blocks of a column into one type."""
     kinds = {block.type for block in blocks if not pa.types.is_null(block.type)}
     if len(kinds) > 1:
-        numbers = all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds)
+        texts = {kind for kind in kinds if pa.types.is_string(kind) or pa.types.is_large_string(kind)}
+        numbers = all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds - texts)
         if not numbers:
             raise ColumnError(
                 f"column {name!r} is of different types in different places: {', '.join(sorted(map(str, kinds)))}; "
                 "--keep can only order values of one type"
             )
-        kinds = {pa.float64()}
+        kinds = {pa.large_string() if texts else pa.float64()}  # numbers among texts are read from the texts
     kind = kinds.pop() if kinds else pa.null()
     return pa.chunked_array([block.cast(kind) for block in blocks], kind)

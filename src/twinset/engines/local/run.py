@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import time
@@ -28,11 +29,19 @@ from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.steps.cluster_beside_index import IndexMatches, refuse_to_bury
 from twinset.engines.local.steps.open import refuse_to_replace, sketch_pictures, tell_unexpected
 from twinset.engines.local.steps.read import DocumentReader
+from twinset.engines.local.steps.shingle_length import (
+    choice_note,
+    choose_shingle,
+    find_short_texts,
+    measure_parts,
+    short_texts_note,
+)
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write import result
 from twinset.engines.local.write.place import move_to_place, state_folder
 from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import OptionError
+from twinset.options.checks import AUTO
 from twinset.options.place import Place
 from twinset.plan import Plan
 from twinset.plan.choose import outline_plan, plan_for
@@ -47,6 +56,8 @@ if TYPE_CHECKING:
 WITHOUT_COLUMNS = ("text", "images", "lines", "npy")
 """Formats whose rows have no columns for --flag, except in one file of rows."""
 MAX_IDENTICAL = 100_000_000
+LENGTHS = "lengths"
+"""The stage that measures texts, in the state of a run."""
 
 
 class LocalEngine(Engine):
@@ -68,6 +79,7 @@ class LocalRun(Run):
         self.sketching: Plan | None = plan_for(options)
         self.started = time.perf_counter()
         self.timings: dict[str, float] = {}
+        self.found_lengths: dict[str, Any] = {}
         self.batch_bytes = batch_within(options.batch_bytes, options.memory_bytes, options.thread_count)
         self._inputs = temporary_folder(options.scratch)
         try:
@@ -174,6 +186,9 @@ class LocalRun(Run):
 
     def read(self) -> Corpus:
         """Read, shingle and sketch every document."""
+        if self.options.shingle == AUTO:
+            with self._timing("lengths"):
+                self._choose_shingle()
         with self._timing("read"):
             reading = DocumentReader(
                 self.parts, self.against, self.options, self.sketching, self.budget, self.state, self.threads,
@@ -183,7 +198,24 @@ class LocalRun(Run):
             )  # fmt: skip
             corpus = reading.corpus()
             self.budget = self.budget.beside(corpus.documents)
+        short = None if self.found_lengths else find_short_texts(corpus, self.options)
+        if short is not None:
+            self.found_lengths["short_texts"] = short
+            self.progress.note(short_texts_note(short, corpus.documents))
         return corpus
+
+    def _choose_shingle(self) -> None:
+        """Replace the shingle `auto` by one that fits the texts; a resumed run uses its choice again."""
+        done = self.state.recall(LENGTHS)
+        if done is None:
+            work = self.batch_bytes, self.threads, self.progress
+            choice = choose_shingle(measure_parts(self.parts, self.options, *work), self.options.threshold)
+            self.state.finish(LENGTHS, choice, {})
+        else:
+            choice, _ = done
+        self.progress.note(choice_note(choice, self.options.threshold))
+        self.found_lengths["shingle_auto"] = choice
+        self.options = dataclasses.replace(self.options, shingle=choice["shingle"])
 
     def collapse(self, corpus: Corpus) -> Copies:
         """Group identical contents; refuse too many identical pairs."""

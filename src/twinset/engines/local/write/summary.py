@@ -72,6 +72,7 @@ def run_facts(run: LocalRun, plan: RunPlan) -> dict[str, Any]:
     run.timings["total"] = round(time.perf_counter() - run.started + before, 3)
     return {
         "options": run.options.to_dict(),
+        **run.found_lengths,
         "plan": plan.to_dict(),
         "timings": {
             "seconds": run.timings,
@@ -119,6 +120,7 @@ def _counts(run: LocalRun, corpus: Corpus, copies: Copies) -> dict[str, Any]:
         **({} if not report.repeated_ids else {"repeated_ids": report.repeated_ids}),
         **({} if report.rows is None else {"rows": report.rows}),
         **({} if not report.replaced else {"replaced_in": _ids(corpus, report.replaced_in)}),
+        **({} if not report.unranked else {"unranked": report.unranked}),
     }
 
 
