@@ -68,7 +68,8 @@ def _dedup_with_index(
     from twinset.index.dedup import IndexedDedup
 
     check_output(path, options.force)
-    job = Job(sources, options, twinset.__version__, path, progress, index.files, whole_rows=True, needs_ids=True)
+    needs = "the ids of an index must be unique"
+    job = Job(sources, options, twinset.__version__, path, progress, index.files, whole_rows=True, needs_ids=needs)
     with LocalEngine().open(job) as run, IndexedDedup(index, run) as indexed:
         progress.note(f"index {index.name}: {counted(len(index), 'document')}; plan: {run.sketching}")
         return DedupResult.of(pipeline.dedup(run, indexed), sources, options)

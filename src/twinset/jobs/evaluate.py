@@ -75,8 +75,8 @@ def evaluate(*sources: object, output: Any = None, progress: Progress | None = N
     check_output(path, checked.force, "evaluation.json", "an earlier evaluation")
     truth = None if checked.exact else read_truth(checked.truth)
     run_options = _run_options(checked)
-    # The pairs of a truth are named by their ids.
-    job = Job(sources, run_options, twinset.__version__, path, progress or Silent(), needs_ids=not checked.exact)
+    needs = "" if checked.exact else "a truth names documents by unique ids"
+    job = Job(sources, run_options, twinset.__version__, path, progress or Silent(), needs_ids=needs)
     with LocalEngine().open(job) as run:
         corpus = run.read()
         copies = run.collapse(corpus)
