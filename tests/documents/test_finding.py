@@ -301,7 +301,7 @@ def test_results_among_tables_and_patterns(tmp_path: Path, result: Path) -> None
     assert [name for name, _ in sources.skipped] == [(tmp_path / "out").as_posix()]
     for named in (tmp_path / "out/kept", f"{tmp_path}/out/kept/*.jsonl"):
         assert "jsonl" in [part.format for part in opened(named, include=("*.jsonl",)).parts]
-    with pytest.raises(SourceError, match="this is the result of an earlier run; name its folder kept"):
+    with pytest.raises(SourceError, match="this is the result of an earlier run; to read the kept"):
         opened(tmp_path / "out")
 
 
@@ -310,7 +310,7 @@ def test_json_that_is_no_json_lines(tmp_path: Path, text: str) -> None:
     fill(tmp_path, "words.json")
     assert read_all(opened(tmp_path / "words.json")).texts == [b"text of words.json"]
     (tmp_path / "rows.json").write_text(text, "utf-8")
-    with pytest.raises(SourceError, match=r"read as one text, .* in a file that ends in \.jsonl"):
+    with pytest.raises(SourceError, match=r"read as one text; .* to a file that ends in \.jsonl"):
         opened(tmp_path / "rows.json")
     assert len(read_all(opened(tmp_path)).ids) == 2
 
