@@ -25,8 +25,8 @@ def dedup(*sources: object, output: Any = None, progress: Progress | None = None
     Parameters
     ----------
     *sources
-        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface; for other kinds
-        of items lists and mappings of them, and NumPy arrays of vectors and codes.
+        Paths, patterns, lists and iterators of texts or rows (dicts), mappings id → text, or tables with Arrow's
+        stream interface; for other kinds of items lists and mappings of them, and NumPy arrays of vectors and codes.
     output
         A folder for the result; without it the tables are kept in memory.
     progress

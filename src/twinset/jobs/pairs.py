@@ -23,9 +23,9 @@ def find_pairs(*sources: object, output: Any = None, progress: Progress | None =
     Parameters
     ----------
     *sources
-        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface; for other kinds
-        of items lists and mappings of them, and NumPy arrays of vectors and codes. Or sketches
-        (`twinset.sketch`), whose pairs are estimates.
+        Paths, patterns, lists and iterators of texts or rows (dicts), mappings id → text, or tables with Arrow's
+        stream interface; for other kinds of items lists and mappings of them, and NumPy arrays of vectors and codes.
+        Or sketches (`twinset.sketch`), whose pairs are estimates.
     output
         A file for the pairs, ending in .parquet, .csv or .jsonl; without it they are kept in memory.
     progress
