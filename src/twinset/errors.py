@@ -118,14 +118,17 @@ class DuplicateIdError(SourceError):
     """
 
     @classmethod
-    def of(cls, id: str, first: tuple[str, int], second: tuple[str, int]) -> DuplicateIdError:
-        """Make the error from the id and its two places, each a name and a row counted from 0."""
+    def of(cls, id: str, first: tuple[str, int], second: tuple[str, int], need: str = "") -> DuplicateIdError:
+        """Make the error from the id and its two places, each a name and a row counted from 0.
+
+        `need` says why ids must be unique.
+        """
         if first == second:
             return cls(f"the source {first[0]!r} is named twice, so its id {id!r} appears twice; name it once")
         one, other = (f"{name}, row {row}" for name, row in (first, second))
         return cls(
-            f"the id {id!r} appears twice: {one}, and {other} (counted from 0); name a column of unique ids with "
-            "--id, or name rows file:row with --no-id"
+            f"the id {id!r} appears twice: {one}, and {other} (counted from 0){need and f'; {need}'}; name a column "
+            "of unique ids with --id, or name rows file:row with --no-id"
         )
 
 

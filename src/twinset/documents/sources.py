@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from twinset.documents.compressed import member_of, split_codec
 from twinset.documents.encodings import known
@@ -28,19 +25,10 @@ from twinset.documents.files import (
     why_not_text,
     without_ours,
 )
-from twinset.documents.formats.memory_tables import table_part
-from twinset.documents.formats.python_objects import check_array, items_part
 from twinset.documents.open_parts import SourceFile, document_file, file_part, text_part
 from twinset.documents.output_names import components_of, distinct_names, least_components
 from twinset.documents.parts import DocumentFile, Part
-from twinset.documents.python_iterables import (
-    Iterables,
-    holds_rows,
-    is_lazy,
-    is_table,
-    no_long_table,
-    refuse_uniterable,
-)
+from twinset.documents.python_sources import PythonSources, is_numbered
 from twinset.documents.spooled import Spooled, is_pipe, is_url, spool_pipe, spool_stdin, spool_url
 from twinset.documents.stored_sources import StoredSource
 from twinset.errors import OptionError, SourceError
@@ -98,7 +86,7 @@ class _Opening:
         self.options = options
         self.scratch = scratch
         self.prefix = "against-" if against else ""
-        self.alone = sum(_is_numbered(one) for one in sources) == 1 and not against
+        self.alone = sum(map(is_numbered, sources)) == 1 and not against
         self.entries: list[SourceFile | Part] = []
         self.skipped: list[tuple[str, str]] = []
         self.names: set[str] = set()
@@ -113,50 +101,9 @@ class _Opening:
         elif isinstance(given, StoredSource):
             self.names.add(given.name)
             self.entries.append(given.open(number, self.options))
-        elif isinstance(given, Mapping):
-            self._add_mapping(number, given)
-        elif is_lazy(given):
-            self.entries.append(self._iterables.lazy(given, self._name("table"), number))
-        elif is_table(given):
-            name = self._name("table")
-            spool = self.scratch / f"{name}.arrows"
-            self.entries.append(table_part(given, name, number, self.options, spool))
-        elif isinstance(given, (list, tuple, np.ndarray)):
-            self._add_list(number, given)
         else:
-            refuse_uniterable(given)
-            self.entries.append(self._iterables.open(given, self._name("iterator"), number))
-
-    @property
-    def _iterables(self) -> Iterables:
-        return Iterables(self.options, self.scratch, self.alone)
-
-    def _add_mapping(self, number: int, given: Mapping[Any, Any]) -> None:
-        if any(is_table(one) or is_lazy(one) for one in itertools.islice(given.values(), 1)):
-            key = next(iter(given))
-            raise SourceError(
-                f"a {type(given).__name__} of tables is several sources: give one of them, such as [{key!r}], or all "
-                "with *data.values()"
-            )
-        if self.options.group is not None:
-            raise no_long_table(type(given).__name__)
-        ids = [_mapped_id(key) for key in given]
-        self.entries.append(items_part(list(given.values()), ids, self._name("mapping"), number, self.options))
-
-    def _add_list(self, number: int, given: Any) -> None:
-        name = self._name("array" if isinstance(given, np.ndarray) else "list")
-        if isinstance(given, np.ndarray):
-            if self.options.item_kind == "text" and given.ndim == 1 and given.dtype.kind in "OSTU":
-                given = given.tolist()
-            else:
-                check_array(given, name, self.options)
-        elif holds_rows(given, self.options):
-            self.entries.append(self._iterables.open(given, name, number))
-            return
-        elif self.options.group is not None:
-            raise no_long_table(type(given).__name__)
-        numbers = [str(row) for row in range(len(given))] if self.alone else None
-        self.entries.append(items_part(given, numbers, name, number, self.options))
+            objects = PythonSources(self.options, self.scratch, self.alone, self._name)
+            self.entries.append(objects.open(given, number))
 
     def _name(self, kind: str) -> str:
         """Choose an unused name for a source without a path."""
@@ -383,18 +330,3 @@ def _look_inside(file: SourceFile) -> None:
     if known is not None:
         name = f"{split_codec(file.components[-1])[0]}{ending}.zip"
         file.format, file.components = known.name, (*file.components[:-1], name)
-
-
-def _is_numbered(given: object) -> bool:
-    """Whether the ids of a source may be positions: it is a list or an iterator."""
-    named = isinstance(given, (str, os.PathLike, Mapping)) or is_table(given)
-    return not named and not is_lazy(given)
-
-
-def _mapped_id(key: object) -> str:
-    if isinstance(key, (str, np.integer)) or type(key) is int:
-        try:
-            return str(key).encode().decode()
-        except UnicodeEncodeError as error:
-            raise SourceError(f"the id {key!r} contains an unpaired surrogate, which UTF-8 cannot encode") from error
-    raise SourceError(f"ids in a mapping must be strings or whole numbers, not {type(key).__name__}: {key!r}")

@@ -28,8 +28,8 @@ def dedup(*sources: object, output: Any = None, progress: Progress | bool | None
     Parameters
     ----------
     *sources
-        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface; for other kinds
-        of items lists and mappings of them, and NumPy arrays of vectors and codes.
+        Paths, patterns, lists and iterators of texts or rows (dicts), mappings id → text, or tables with Arrow's
+        stream interface; for other kinds of items lists and mappings of them, and NumPy arrays of vectors and codes.
     output
         A folder for the result, or a file for the kept rows, ending in .jsonl, .csv, .tsv, .parquet or .arrow, with a
         folder of the same name and ``.details`` beside it; without it the tables are kept in memory.
@@ -67,7 +67,7 @@ def dedup(*sources: object, output: Any = None, progress: Progress | bool | None
 
 def _job(
     sources: tuple[object, ...], options: DedupOptions, place: Place | None, progress: Progress,
-    own_files: Sequence[str] = (), needs_ids: bool = False,
+    own_files: Sequence[str] = (), needs_ids: str = "",
 ) -> Job:  # fmt: skip
     """Make the job of a run; refuse an output that must not be replaced."""
     job = Job(
@@ -88,7 +88,8 @@ def _dedup_with_index(
     """Compare with the documents of an index, too, and add the kept documents to it."""
     from twinset.index.dedup import IndexedDedup
 
-    job = _job(sources, options, place, progress, index.files, needs_ids=True)
+    needs = "the ids of an index must be unique"
+    job = _job(sources, options, place, progress, index.files, needs_ids=needs)
     with LocalEngine().open(job) as run, IndexedDedup(index, run) as indexed:
         progress.note(f"index {index.name}: {counted(len(index), 'document')}; plan: {run.sketching}")
         return DedupResult.of(pipeline.dedup(run, indexed), sources, options)

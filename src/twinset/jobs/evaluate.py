@@ -78,8 +78,8 @@ def evaluate(
     check_output(path, checked.force, "evaluation.json", "an earlier evaluation")
     truth = None if checked.exact else read_truth(checked.truth)
     run_options = _run_options(checked)
-    # The pairs of a truth are named by their ids.
-    job = Job(sources, run_options, twinset.__version__, path, needs_ids=not checked.exact)
+    needs = "" if checked.exact else "a truth names documents by unique ids"
+    job = Job(sources, run_options, twinset.__version__, path, needs_ids=needs)
     with reporting(progress) as reporter, LocalEngine().open(dataclasses.replace(job, progress=reporter)) as run:
         corpus = run.read()
         copies = run.collapse(corpus)

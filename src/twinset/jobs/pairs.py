@@ -32,9 +32,9 @@ def find_pairs(
     Parameters
     ----------
     *sources
-        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface; for other kinds
-        of items lists and mappings of them, and NumPy arrays of vectors and codes. Or sketches
-        (`twinset.sketch`), whose pairs are estimates.
+        Paths, patterns, lists and iterators of texts or rows (dicts), mappings id → text, or tables with Arrow's
+        stream interface; for other kinds of items lists and mappings of them, and NumPy arrays of vectors and codes.
+        Or sketches (`twinset.sketch`), whose pairs are estimates.
     output
         A file for the pairs, ending in .parquet, .csv or .jsonl, or a folder for pairs.parquet and summary.json;
         without it they are kept in memory.

@@ -73,7 +73,9 @@ def item_array(items: list[Any], options: ReadOptions) -> tuple[Any, list[tuple[
 
 def id_value(values: dict[str, Any], key: str) -> str:
     """The id of a row, as a string."""
-    value = value_at(values, key)
+    value = values.get(key, MISSING)
+    if value is MISSING:
+        value = value_at(values, key)
     if type(value) is int:
         return str(value)
     if isinstance(value, str):
@@ -122,14 +124,22 @@ def kind_of_value(value: Any) -> str:
 
 
 def _text(values: dict[str, Any], key: str) -> str | bytes | None:
+    text = values.get(key, MISSING)
+    if not isinstance(text, str) and text is not None:
+        text = _other_text(values, key)
+    return _bytes(text) if text is not None and isinstance(values, EscapedRow) else text
+
+
+def _other_text(values: dict[str, Any], key: str) -> str | None:
+    """The text of a path, or of a chat."""
     text = value_at(values, key)
+    if text is None or isinstance(text, str):
+        return text
     if isinstance(text, (list, dict)):
         try:
-            text = chat_text(text)
+            return chat_text(text)
         except ValueError as error:
             raise MalformedRow(f"the text {key!r} must be a string, not a {kind_of_value(text)}: {error}") from error
-    if text is None or isinstance(text, str):
-        return _bytes(text) if text is not None and isinstance(values, EscapedRow) else text
     if text is MISSING:
         keys = ", ".join(map(repr, list(values)[:20])) or "none"
         raise MalformedRow(f"there is no key {key!r}; the keys are {keys}: name the key of the text with --text NAME")

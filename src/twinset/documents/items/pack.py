@@ -132,8 +132,8 @@ def _holds_texts(kind: Any) -> bool:
 
 
 _NEEDED: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "text": ("text, or lists of messages", _holds_texts),
-    "records": ("text, or lists of messages", _holds_texts),
+    "text": ("text", _holds_texts),
+    "records": ("text", _holds_texts),
     "items": ("lists of strings or numbers", _holds_elements),
     "weighted": ("lists of strings or numbers", _holds_elements),
     "codes": ("whole numbers, bytes or hexadecimal digits", holds_codes),

@@ -40,7 +40,7 @@ class DocumentReader:
     def __init__(
         self, parts: list[Part], against: int, options: WorkOptions, plan: Plan | None, budget: Budget, state: State,
         threads: Threads, progress: Progress, *, batch_bytes: int, whole: bool, by_length: bool,
-        needs_ids: bool = False,
+        needs_ids: str = "",
     ) -> None:  # fmt: skip
         self.parts, self.against, self.options, self.plan = parts, against, options, plan
         self.budget, self.state, self.threads, self.progress = budget, state, threads, progress
@@ -191,7 +191,7 @@ class DocumentReader:
         default = [number for number, part in enumerate(self.parts) if part.has_default_ids]
         if self.needs_ids or facts["row_named"] or not any(part in default for part, _ in places):
             one, other = ((self.parts[part].name, row) for part, row in places)
-            raise DuplicateIdError.of(name, one, other)
+            raise DuplicateIdError.of(name, one, other, self.needs_ids)
         count = len(corpus.repeated(hashes))
         facts |= {"row_named": default, "repeated_ids": count, "own_ids": False}
         self._settle_ids(facts, spools, self._hash_names(facts, spools))

@@ -1,7 +1,7 @@
-"""Sources of a Python program that are read once, in order: iterators of texts, of rows or of tables, and data sets.
+"""Sources of a Python program: lists, mappings, arrays, tables, iterators and data sets.
 
-They are copied to the scratch folder as they are read, so that they need not fit in memory. Rows become JSON lines,
-since their keys and types may differ; texts and tables become an Arrow stream.
+Those that are read once, in order, are copied to the scratch folder as they are read, so that they need not fit in
+memory. Rows become JSON lines, since their keys and types may differ; texts and tables become an Arrow stream.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import dataclasses
 import io
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Set
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from datetime import date, time
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -22,8 +23,8 @@ import pyarrow.compute as pc
 
 from twinset.documents.compressed import writing
 from twinset.documents.formats.jsonl import JsonLinesPart
-from twinset.documents.formats.memory_tables import SpooledPart, stream_of
-from twinset.documents.formats.python_objects import items_part, plain_text
+from twinset.documents.formats.memory_tables import SpooledPart, stream_of, table_part
+from twinset.documents.formats.python_objects import check_array, items_part, plain_text
 from twinset.documents.parts import Part
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
@@ -96,31 +97,77 @@ class RowsPart(JsonLinesPart):
 
 
 @dataclasses.dataclass(frozen=True)
-class Iterables:
-    """Opens the iterators of a run: its options, its scratch folder, and whether there is only one."""
+class PythonSources:
+    """Opens the objects of a run.
+
+    `name_of` chooses an unused name for a kind of object; `alone` says that at most one list or iterator is given.
+    """
 
     options: ReadOptions
     scratch: Path
     alone: bool
+    name_of: Callable[[str], str]
 
-    def open(self, given: Any, name: str, source: int) -> Part:
+    def open(self, given: Any, source: int) -> Part:
+        """Open an object as a part; `source` is its number among the sources."""
+        if isinstance(given, Mapping):
+            return self._mapping(given, source)
+        if is_lazy(given):
+            return self._lazy(given, self.name_of("table"), source)
+        if is_table(given):
+            name = self.name_of("table")
+            return table_part(given, name, source, self.options, self.scratch / f"{name}.arrows")
+        if isinstance(given, np.ndarray):
+            return self._array(given, source)
+        if isinstance(given, (list, tuple)):
+            name = self.name_of("list")
+            if holds_rows(given, self.options):
+                return self._iterable(given, name, source)
+            if self.options.group is not None:
+                raise no_long_table(type(given).__name__)
+            return self._items(given, name, source)
+        refuse_uniterable(given)
+        return self._iterable(given, self.name_of("iterator"), source)
+
+    def _mapping(self, given: Mapping[Any, Any], source: int) -> Part:
+        if any(is_table(one) or is_lazy(one) for one in itertools.islice(given.values(), 1)):
+            raise SourceError(
+                f"a {type(given).__name__} of tables is several sources: give one of them, such as "
+                f"[{next(iter(given))!r}], or all with *data.values()"
+            )
+        if self.options.group is not None:
+            raise no_long_table(type(given).__name__)
+        ids = [_mapped_id(key) for key in given]
+        return items_part(list(given.values()), ids, self.name_of("mapping"), source, self.options)
+
+    def _array(self, given: Any, source: int) -> Part:
+        name = self.name_of("array")
+        if self.options.item_kind == "text" and given.ndim == 1 and given.dtype.kind in "OSTU":
+            return self._items(given.tolist(), name, source)
+        check_array(given, name, self.options)
+        return self._items(given, name, source)
+
+    def _items(self, items: Any, name: str, source: int) -> Part:
+        """Keep items in memory; their ids are positions."""
+        ids = [str(row) for row in range(len(items))] if self.alone else None
+        return items_part(items, ids, name, source, self.options)
+
+    def _iterable(self, given: Any, name: str, source: int) -> Part:
         """Copy texts, rows or tables to the scratch folder; other items are kept in memory."""
         values = iter(given)
         first = next(values, _NOTHING)
         every = values if first is _NOTHING else itertools.chain([first], values)
         if is_table(first):
-            return self.tables(every, name, source)
+            return self._tables(every, name, source)
         if is_row(first) and self.options.item_kind != "weighted":
-            return self.rows(every, name, source)
+            return self._rows(every, name, source)
         if self.options.group is not None:
             raise no_long_table(type(given).__name__)
         if self.options.item_kind == "text":
             return self._texts(every, name, source)
-        items = list(every)
-        ids = [str(row) for row in range(len(items))] if self.alone else None
-        return items_part(items, ids, name, source, self.options)
+        return self._items(list(every), name, source)
 
-    def lazy(self, given: Any, name: str, source: int) -> Part:
+    def _lazy(self, given: Any, name: str, source: int) -> Part:
         """Compute a LazyFrame, or read a data set of Hugging Face."""
         if hasattr(given, "sink_ipc"):
             path = self._path(f"{name}.arrow")
@@ -128,11 +175,11 @@ class Iterables:
             return SpooledPart(name, source, self.options, path)
         features = getattr(given, "features", None)
         if features is None:  # a stream whose columns are not known before it is read
-            return self.rows(iter(given), name, source)
+            return self._rows(iter(given), name, source)
         tables = given.with_format("arrow").iter(batch_size=_DATASET_ROWS)
-        return self.tables(tables, name, source, features.arrow_schema)
+        return self._tables(tables, name, source, features.arrow_schema)
 
-    def rows(self, rows: Iterable[Any], name: str, source: int) -> Part:
+    def _rows(self, rows: Iterable[Any], name: str, source: int) -> Part:
         """Copy rows as JSON lines."""
         path = self._path(f"{name}.jsonl")
         with open(path, "wb") as file:
@@ -142,7 +189,7 @@ class Iterables:
                     file.write(line)
         return RowsPart(name, source, dataclasses.replace(self.options, encoding="utf-8"), path, self.alone)
 
-    def tables(self, tables: Iterable[Any], name: str, source: int, schema: Any = None) -> Part:
+    def _tables(self, tables: Iterable[Any], name: str, source: int, schema: Any = None) -> Part:
         """Copy tables of one schema, that of the first unless it is known."""
         readers = (self._reader(one, name, number) for number, one in enumerate(tables))
         first = next(readers, None)
@@ -268,3 +315,18 @@ def no_long_table(what: str) -> SourceError:
         f"a {what} has no columns to group by; --group takes tables: {tables}, and in Python rows (dicts) and any "
         "object with Arrow's stream (pandas, Polars, DuckDB, pyarrow); give sets in lists and mappings with items"
     )
+
+
+def is_numbered(given: object) -> bool:
+    """Whether the ids of a source may be positions: it is a list or an iterator."""
+    named = isinstance(given, (str, os.PathLike, Mapping)) or is_table(given)
+    return not named and not is_lazy(given)
+
+
+def _mapped_id(key: object) -> str:
+    if isinstance(key, (str, np.integer)) or type(key) is int:
+        try:
+            return str(key).encode().decode()
+        except UnicodeEncodeError as error:
+            raise SourceError(f"the id {key!r} contains an unpaired surrogate, which UTF-8 cannot encode") from error
+    raise SourceError(f"ids in a mapping must be strings or whole numbers, not {type(key).__name__}: {key!r}")

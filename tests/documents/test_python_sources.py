@@ -60,7 +60,7 @@ def test_several_iterators_are_told_apart(tmp_path: Path) -> None:
 def test_more_texts_than_one_portion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("_ROWS", 3), ("_BYTES", 10)):
         with monkeypatch.context() as changed:
-            changed.setattr(f"twinset.documents.python_iterables.{name}", value)
+            changed.setattr(f"twinset.documents.python_sources.{name}", value)
             rows = read_all(opened((f"text {n}" for n in range(10)), scratch=tmp_path / name))
         assert rows.texts == [f"text {n}".encode() for n in range(10)]
         assert rows.ids == [str(n) for n in range(10)]
