@@ -65,9 +65,9 @@ def test_csv_is_a_data_set_beside_a_readme_but_not_among_notes(tmp_path: Path) -
 def test_any_other_mixture_is_a_folder_of_texts_and_warns(tmp_path: Path) -> None:
     table(tmp_path / "a.parquet", text=["a"])
     text(tmp_path / "README.md")
-    text(tmp_path / "notes.txt")
+    text(tmp_path / "notice.txt")
     sources = opened(tmp_path)
-    assert read_all(sources).ids == ["README.md", "notes.txt"]
+    assert read_all(sources).ids == ["README.md", "notice.txt"]
     with pytest.warns(SourceWarning, match=r"1 table in a folder of texts \(.*a\.parquet\).*--include '\*\.parquet'"):
         tell_unexpected(sources.skipped, sources.parts, Silent())
     text(tmp_path / "b.jsonl", '{"text":"b"}')
