@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import http.server
 import io
 import json
@@ -210,6 +211,7 @@ def test_a_run_from_the_web_can_be_explained_later(tmp_path: Path, site: str) ->
     explanation = twinset.open_result(tmp_path / "out").explain("b").explanation
     assert explanation is not None
     assert "again" in str(explanation.to_dict())
+    gc.collect()  # removes the copy of the file
 
 
 @pytest.mark.parametrize(
