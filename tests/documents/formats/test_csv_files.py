@@ -154,7 +154,7 @@ def test_another_delimiter(tmp_path: Path, given: str, character: str) -> None:
 def test_a_file_with_another_delimiter_says_which(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
     path.write_text("id;text;n\na;one;1\n")
-    with pytest.raises(ColumnError, match=r"no column 'text'; .* separated by --delimiter ';'"):
+    with pytest.raises(ColumnError, match=r"no column 'text'; .* or name the separator of fields: --delimiter ';'"):
         opened(path)
 
 
