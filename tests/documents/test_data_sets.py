@@ -65,13 +65,13 @@ def test_csv_is_a_data_set_beside_a_readme_but_not_among_notes(tmp_path: Path) -
 def test_any_other_mixture_is_a_folder_of_texts_and_warns(tmp_path: Path) -> None:
     table(tmp_path / "a.parquet", text=["a"])
     text(tmp_path / "README.md")
-    text(tmp_path / "notes.txt")
+    text(tmp_path / "notice.txt")
     sources = opened(tmp_path)
-    assert read_all(sources).ids == ["README.md", "notes.txt"]
-    with pytest.warns(SourceWarning, match=r"1 table among texts \(.*a\.parquet\).*--include '\*\.parquet'"):
+    assert read_all(sources).ids == ["README.md", "notice.txt"]
+    with pytest.warns(SourceWarning, match=r"1 table in a folder of texts \(.*a\.parquet\).*--include '\*\.parquet'"):
         tell_unexpected(sources.skipped, sources.parts, Silent())
     text(tmp_path / "b.jsonl", '{"text":"b"}')
-    with pytest.warns(SourceWarning, match="2 tables among texts"):
+    with pytest.warns(SourceWarning, match="2 tables in a folder of texts"):
         assert twinset.dedup(str(tmp_path)).summary["documents"] == 3
 
 
@@ -127,8 +127,8 @@ def test_partitions_of_a_pattern_are_kept(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_partitions_in_a_run(tmp_path: Path) -> None:
     line = "some words that are the same in every one of these rows of the table"
-    for lang in ("de", "en"):
-        table(tmp_path / f"in/lang={lang}/x.parquet", text=[line, line + " again"])
-    kept = twinset.dedup(str(tmp_path / "in"), by="lang", keep="first").kept
-    assert kept.to_pylist() == [{"text": line, "lang": "de"}, {"text": line, "lang": "en"}]
-    assert twinset.dedup(str(tmp_path / "in"), keep=["highest:lang"]).kept["lang"].to_pylist() == ["en"]
+    for year in ("2023", "2024"):
+        table(tmp_path / f"in/year={year}/x.parquet", text=[line, line + " again"])
+    kept = twinset.dedup(str(tmp_path / "in"), by="year", keep="first").kept
+    assert kept.to_pylist() == [{"text": line, "year": "2023"}, {"text": line, "year": "2024"}]
+    assert twinset.dedup(str(tmp_path / "in"), keep="highest:year").kept["year"].to_pylist() == ["2024"]

@@ -7,6 +7,7 @@ import fnmatch
 import glob
 import itertools
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +22,7 @@ _HEAD = 8192
 _LEAVE_OUT = "use --on-error skip to skip and report it; in a folder, --exclude also skips it"
 
 _SETTINGS = (".json", ".yaml", ".yml", ".toml")
-_DESCRIBING = ("readme", "license", "licence", "copying", "notice", "citation", "changelog", "contributing", "authors")
+_DESCRIBING = re.compile(r"(readme|licen[sc]e|copying|citation|changelog|contributing)([-_.].*)?")
 
 AMONG_TEXTS = "table among texts"
 """Part of the reason for which a table in a folder of texts is skipped."""
@@ -64,7 +65,7 @@ def is_documentation(name: str, beside: str) -> bool:
 def describes(name: str) -> bool:
     """Whether a file has the name of documentation, such as README.md."""
     stem, ending = os.path.splitext(name.rsplit("/", 1)[-1].lower())
-    return ending in ("", ".md", ".txt", ".rst") and stem.startswith(_DESCRIBING)
+    return ending in ("", ".md", ".txt", ".rst") and _DESCRIBING.fullmatch(stem) is not None
 
 
 def is_marker(name: str) -> bool:

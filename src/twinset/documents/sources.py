@@ -300,6 +300,7 @@ class _Opening:
                 parts.append(file_part(one, kept[id(one)], self.options))
         if texts:
             parts.append(text_part(texts, self.options))
+        self._check_separated(parts)
         if self.options.group is not None:
             from twinset.documents.long_tables.part import (  # loads kernels, so only where needed
                 GroupsPart,
@@ -307,6 +308,14 @@ class _Opening:
 
             parts = [GroupsPart(parts, self.options, self.scratch)]
         return Sources(parts, self.skipped)
+
+    def _check_separated(self, parts: list[Part]) -> None:
+        """Refuse options of CSV where no source is CSV; the sources of ``--against`` may be."""
+        unused = "--delimiter" if self.options.delimiter else "" if self.options.header else "--no-header"
+        if unused and not self.options.against and all(part.format not in ("csv", "tsv") for part in parts):
+            raise OptionError(
+                f"{unused} is for CSV, but {parts[0].name} is read as {parts[0].format}; --format csv reads it as CSV"
+            )
 
     def _is_text(self, file: SourceFile) -> bool:
         """Whether a file is one document; in a folder of texts every file is."""
@@ -325,8 +334,8 @@ def _pictures(names: Sequence[str]) -> str:
 
 def _look_inside(file: SourceFile) -> None:
     """Take the format of the only file in a ZIP file; the kept rows get its ending."""
-    ending = os.path.splitext(member_of(file.path, file.shown).filename)[1].lower()
-    known = format_by_ending(ending)
+    member = member_of(file.path, file.shown).filename
+    known, ending = format_by_ending(member), os.path.splitext(member)[1].lower()
     if known is not None:
         name = f"{split_codec(file.components[-1])[0]}{ending}.zip"
         file.format, file.components = known.name, (*file.components[:-1], name)

@@ -149,7 +149,7 @@ def test_half_a_surrogate_pair_elsewhere_is_of_no_account(tmp_path: Path) -> Non
 def test_half_a_surrogate_pair_is_refused_where_it_cannot_be_replaced(tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
     path.write_bytes(HALVES)
-    with pytest.raises(RowError, match="line 1: not JSON: .*surrogate"):
+    with pytest.raises(RowError, match=r"line 1: not JSON: .*surrogate"):
         read_all(opened(path, on_error="stop"))
     ((row, reason),) = read_all(opened(path, on_error="skip")).unreadable
     assert (row, "surrogate" in reason) == (0, True)

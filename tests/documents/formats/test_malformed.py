@@ -46,7 +46,8 @@ def test_json_rows(tmp_path: Path, case: str, batch: int) -> None:
     line, reason = BAD_ROWS[case]
     path = tmp_path / "in.jsonl"
     path.write_bytes(GOOD + b"\n" + line + GOOD)
-    for on_error in ("replace", "stop"):
+    half = case.startswith("lone_surrogate")  # replaced as bytes that are not UTF-8 are
+    for on_error in ("stop",) if half else ("replace", "stop"):
         with pytest.raises(RowError, match=reason) as error:
             read_all(opened(path, on_error=on_error), batch)
         assert error.value.where == f"{path.as_posix()}, line 3"

@@ -134,7 +134,7 @@ class SeparatedPart(Part):
         if not likely or likely not in self._names[0] or not self.options.header:
             return error
         shown = "tab" if likely == "\t" else f"'{likely}'"
-        return ColumnError(f"{error.message}; are the fields separated by --delimiter {shown}?", where=error.where)
+        return ColumnError(f"{error.message}, or name the separator of fields: --delimiter {shown}", where=error.where)
 
     def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
         """Split into records."""

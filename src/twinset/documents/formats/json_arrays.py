@@ -133,11 +133,13 @@ class _Text:
                 end = len(self._text)
             else:
                 fault = "the array has no end"
-            if end < len(self._text):  # else a number may go on
+            if end < len(self._text) and end - self._at <= MAX_ROW_BYTES:  # at the end of the text a number may go on
                 value, self._at = self._text[self._at : end], end
                 return value
             if len(self._text) - self._at > MAX_ROW_BYTES:
-                raise self._damage(f"an element is longer than {MAX_ROW_BYTES // 2**20} MiB, or not JSON: {fault}")
+                raise self._damage(
+                    f"an element is longer than {MAX_ROW_BYTES // 2**20} MiB, the maximum, or is not JSON ({fault})"
+                )
             if not self._more(size):
                 raise self._damage(fault)
             size *= 2

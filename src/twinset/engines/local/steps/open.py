@@ -43,8 +43,8 @@ def warn_of_mixed(skipped: Sequence[tuple[str, str]], parts: Sequence[Part]) -> 
     shown = f"{tables[0]}{', …' if len(tables) > 1 else ''}"
     warnings.warn(
         SourceWarning(
-            f"{counted(len(tables), 'table')} among texts ({shown}): no rows are read, and a table that is not binary "
-            f"is one text; --include '*{os.path.splitext(tables[0])[1]}' reads the rows of tables alone"
+            f"{counted(len(tables), 'table')} in a folder of texts ({shown}): rows are not read; to read them, choose "
+            f"the tables with --include '*{os.path.splitext(tables[0])[1]}'"
         ),
         stacklevel=2,
     )
