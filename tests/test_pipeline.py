@@ -209,7 +209,7 @@ def test_linked_copies() -> None:
 
 def test_a_flood_of_identical_pairs_is_refused_by_name() -> None:
     copies = [LINE] * 15_000
-    with pytest.raises(twinset.OptionError, match=r"112,492,500.*--identical link"):
+    with pytest.raises(twinset.OptionError, match=r'112,492,500.*identical="link"'):
         twinset.find_pairs(copies)
     linked = twinset.find_pairs(copies, identical="link")
     assert linked.summary["pairs"] == 14_999
@@ -376,7 +376,7 @@ def test_half_a_surrogate_is_an_error_of_our_own() -> None:
 
 def test_a_flood_of_identical_pairs_across_two_sources_is_refused_too() -> None:
     text = " ".join(f"word{n}" for n in range(20))
-    with pytest.raises(twinset.OptionError, match=r"121,000,000 pairs.*--identical link"):
+    with pytest.raises(twinset.OptionError, match=r'121,000,000 pairs.*identical="link"'):
         twinset.find_pairs([text] * 11_000, against=[[text] * 11_000])
     linked = twinset.find_pairs([text] * 11_000, against=[[text] * 11_000], identical="link")
     assert linked.summary["pairs"] == 11_000

@@ -169,12 +169,12 @@ def test_nothing_to_read(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="not a text: a binary file"):
         opened(tmp_path / "a.bin")
     fill(tmp_path, "a.txt")
-    with pytest.raises(SourceError, match=r"--include \['\*\.md'\]"):
+    with pytest.raises(SourceError, match=r"include=\['\*\.md'\]"):
         opened(tmp_path, include=("*.md",))
     with pytest.raises(SourceError, match="no source"):
         opened()
     (tmp_path / "w.txt").write_bytes("wide".encode("utf-16"))
-    with pytest.raises(SourceError, match="--encoding utf-16"):
+    with pytest.raises(SourceError, match='encoding="utf-16'):
         opened(tmp_path / "w.txt")
     (tmp_path / "p.parquet.gz").write_bytes(b"")
     (tmp_path / "v.npy.gz").write_bytes(b"")

@@ -292,15 +292,15 @@ def test_rows_without_a_code_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"bits": 64}, "--bits cannot be used with --sketch fss"),
-        ({"sketch": "kperm", "weights": "count"}, "--weights cannot be used with --sketch kperm"),
-        ({"items": "x", "weight": "w"}, "--weight cannot be used with --sketch fss"),
-        ({"sketch": "simhash", "n_hashes": 64}, "--hashes cannot be used with --sketch simhash"),
-        ({"sketch": "simhash", "bag": True}, "--bag cannot be used with --sketch simhash"),
-        ({"sketch": "simhash", "merge": True}, "--merge cannot be used with --sketch simhash"),
+        ({"bits": 64}, 'bits cannot be used with sketch="fss"'),
+        ({"sketch": "kperm", "weights": "count"}, 'weights cannot be used with sketch="kperm"'),
+        ({"items": "x", "weight": "w"}, 'weight cannot be used with sketch="fss"'),
+        ({"sketch": "simhash", "n_hashes": 64}, 'n_hashes cannot be used with sketch="simhash"'),
+        ({"sketch": "simhash", "bag": True}, 'bag cannot be used with sketch="simhash"'),
+        ({"sketch": "simhash", "merge": True}, 'merge cannot be used with sketch="simhash"'),
         ({"sketch": "simhash", "bits": 96}, "bits is 96; allowed: 64 or 128"),
         ({"sketch": "simhash", "weights": "best"}, "weights is 'best'; allowed: count, tf-idf or none"),
-        ({"sketch": "simhash", "items": "x", "shingle": "word:2"}, "--shingle does not apply to sets"),
+        ({"sketch": "simhash", "items": "x", "shingle": "word:2"}, "shingle does not apply to sets"),
         ({"sketch": "simhash", "group": "x", "item": "y", "weight": "w", "shingle": "word:2"}, "to weighted sets"),
     ],
 )
@@ -315,10 +315,10 @@ def test_options_that_have_no_meaning_are_refused(words: dict[str, Any], said: s
 @pytest.mark.parametrize(
     ("one", "other", "said"),
     [
-        ({}, {"bits": 128}, "--bits is 64 in the one and 128 in the other"),
-        ({}, {"seed": 2}, "--seed is 1 in the one and 2 in the other"),
-        ({}, {"shingle": "word:2"}, "--shingle is word:5 in the one and word:2 in the other"),
-        ({"weights": "none"}, {"weights": "tf-idf"}, "--weights is none in the one and tf-idf in the other"),
+        ({}, {"bits": 128}, "bits is 64 in the one and 128 in the other"),
+        ({}, {"seed": 2}, "seed is 1 in the one and 2 in the other"),
+        ({}, {"shingle": "word:2"}, "shingle is word:5 in the one and word:2 in the other"),
+        ({"weights": "none"}, {"weights": "tf-idf"}, "weights is none in the one and tf-idf in the other"),
         ({"weights": "tf-idf"}, {"weights": "tf-idf"}, "the digest of what tf-idf has counted is"),
     ],
 )

@@ -104,7 +104,9 @@ def test_paths_are_not_stored(tmp_path: Path) -> None:
 def test_damage_to_a_stored_source_is_noticed(tmp_path: Path) -> None:
     twinset.dedup(TEXTS, output=tmp_path / "out", **WORDS)
     stored = tmp_path / "out/sources/list.arrows"
-    stored.write_bytes(stored.read_bytes().replace(b"rose in any", b"nose in any"))
+    data = bytearray(stored.read_bytes())
+    data[len(data) // 2] ^= 1
+    stored.write_bytes(data)
     with pytest.raises(twinset.StateError, match=r"list\.arrows is damaged"):
         twinset.open_result(tmp_path / "out").explain("2")
 
@@ -298,6 +300,10 @@ def test_notes_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> N
         twinset.dedup(tmp_path)
     assert [record.name for record in caplog.records] == ["twinset"]
     assert "b.txt" in caplog.text
+    caplog.clear()
+    with pytest.warns(twinset.PlanWarning):
+        twinset.dedup(TEXTS, threshold=0.5, n_bands=2, rows_per_band=20)
+    assert {(record.name, record.levelname) for record in caplog.records} == {("twinset", "WARNING")}
     handlers = logging.getLogger("twinset").handlers
     assert all(isinstance(one, logging.NullHandler) for one in handlers)
 

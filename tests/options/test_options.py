@@ -91,7 +91,7 @@ def test_no_two_options_share_a_flag() -> None:
         ({"keep": "first,longest"}, "nothing can follow first"),
         ({"keep": ""}, "'' is not a rule"),
         ({"keep": None}, "keep is None; allowed: first"),
-        ({"keep": "source,longest", "vectors": True}, "--keep longest cannot be used with --vectors: none is longer"),
+        ({"keep": "source,longest", "vectors": True}, 'keep="longest" cannot be used with vectors=True: none'),
         ({"cluster": "louvain"}, "cluster is 'louvain'; allowed: leader, components or complete"),
         ({"treshold": 0.8}, "unknown option 'treshold'; did you mean 'threshold'?"),
         ({"hashes": 64}, "unknown option 'hashes'; did you mean 'n_hashes'?"),
@@ -106,7 +106,7 @@ def test_what_is_wrong_is_said_with_what_is_allowed(words: dict[str, Any], messa
 
 
 def test_an_audit_of_what_is_exact_anyway_is_refused() -> None:
-    with pytest.raises(OptionError, match="--audit cannot be used with --exact and --top: all vectors are compared"):
+    with pytest.raises(OptionError, match="audit cannot be used with exact=True and top=: all vectors are compared"):
         PairsOptions.of(vectors=True, exact=True, top=3, audit=10)
     assert PairsOptions.of(vectors=True, exact=True, top=3, audit=0).top == 3
 

@@ -130,7 +130,7 @@ def store_all(
 
 def _write_table(table: pa.Table, path: Path) -> None:
     with open(path, "xb") as file:
-        with pa.ipc.new_stream(file, table.schema) as stream:
+        with pa.ipc.new_stream(file, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
             stream.write_table(table, max_chunksize=_BATCH_ROWS)
         file.flush()
         os.fsync(file.fileno())

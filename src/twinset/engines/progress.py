@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from twinset.errors import TwinsetWarning
 from twinset.options.spoken import spoken
 
 if TYPE_CHECKING:
@@ -79,8 +81,9 @@ class Bars:
         self._started().console.print(text, markup=False, highlight=False)
 
     def close(self) -> None:
-        """Fill the last bar and stop."""
-        self._finish()
+        """Stop; the last bar is filled unless an exception ended the work."""
+        if sys.exc_info()[0] is None:
+            self._finish()
         if self._bars is not None:
             self._bars.stop()
 
@@ -142,14 +145,32 @@ def reporting(progress: Progress | bool | None) -> Iterator[Progress]:
     """
     if progress is None:
         progress = _is_watched()
-    if not isinstance(progress, bool):
-        yield Logged(progress)
-        return
-    shown = Bars() if progress else Silent()
+    ours = isinstance(progress, bool)
+    shown = (Bars() if progress else Silent()) if isinstance(progress, bool) else progress
     try:
-        yield Logged(shown)
+        with _logged_warnings():
+            yield Logged(shown)
     finally:
-        shown.close()
+        if ours:
+            shown.close()
+
+
+@contextmanager
+def _logged_warnings() -> Iterator[None]:
+    """Log the warnings of Twinset that are shown, at level WARNING."""
+    before = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, TwinsetWarning):
+            log.warning("%s", message)
+        before(message, category, *place, **more)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        if warnings.showwarning is show:
+            warnings.showwarning = before
 
 
 def _is_watched() -> bool:

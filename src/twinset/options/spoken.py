@@ -19,9 +19,10 @@ _MODULES = ("jobs", "index", "results", "sketch", "evaluate", "survey", "collaps
 # A flag, and the word after it, which may be its value; a flag in quotes is a value itself.
 _FLAG = re.compile(
     r"(?P<command>twinset (?P<job>[a-z]+) )?(?<![\w'\"-])--(?P<flag>[a-z][a-z-]*[a-z])\b"
-    r"(?: (?P<value>\[[^]]*\]|'[^']*'|[\w*.:-]*\w)(?=(?P<end>[:,;)]? --|:|)))?"
+    r"(?: (?P<value>\[[^]]*\]|'[^']*'|[\w*.:-]*\w)(?=(?P<end>[:,;)]? --|:| names | is for |)))?"
 )
 _JOINING = ("and", "or", "needs", "with")
+_VERBS = ("is", "has", "does", "can", "cannot", "needs", "adds", "takes", "makes", "reads")
 _in_flags = False
 
 
@@ -57,10 +58,11 @@ def _keyword(found: re.Match[str]) -> str:
         written = f"{name.removeprefix('no_')}=False"
     elif value is not None and _is_value(value, spec, followed=bool(found["end"])):
         written, rest = f"{name}={_literal(value)}", ""
-    elif spec is not None and (spec.check.type is bool or spec.bare is not None):
-        written = f"{name}=True"
+    elif value in _VERBS:
+        written = name
     else:
-        written = name if value == "is" else f"{name}="
+        is_switch = spec is not None and (spec.check.type is bool or spec.bare is not None)
+        written = f"{name}={'True' if is_switch else ''}"
     return f"twinset.{found['job']}({written}){rest}" if found["job"] else f"{written}{rest}"
 
 

@@ -235,7 +235,8 @@ def test_missing_columns(tmp_path: Path, kind: str, words: dict[str, Any]) -> No
     else:
         pa.feather.write_feather(table, path)
     ((option, name),) = words.items()
-    with pytest.raises(ColumnError, match=f"no column '{name}'; the columns are 'text', 'other'.*--{option}") as error:
+    columns = f"no column '{name}'; the columns are 'text', 'other'.*{option}=\"NAME\""
+    with pytest.raises(ColumnError, match=columns) as error:
         opened(path, **words)
     assert error.value.where == path.as_posix()
     part = opened(path).parts[0]

@@ -241,7 +241,7 @@ def test_what_there_is_no_room_for_stops_the_run_whatever_is_skipped() -> None:
     picture = scene(10, 400, 300)
     for data, needed in ((encoded(picture), 480_000), (encoded(picture, "JPEG", progressive=True), 960_000)):
         assert read_picture(data, "it", room=needed).pixels == 400 * 300
-        with pytest.raises(OptionError, match=r"it: decoding the picture needs .*; raise --memory to at least"):
+        with pytest.raises(OptionError, match=r"it: decoding the picture needs .*; raise memory= to at least"):
             read_picture(data, "it", room=needed - 1)
     assert read_picture(encoded(scene(10, 1600, 1200), "JPEG"), "it", room=600_000).pixels == 1600 * 1200
 

@@ -81,10 +81,10 @@ def test_what_is_no_source_of_pictures(tmp_path: Path) -> None:
         with pytest.raises(SourceError, match="pictures are read from files"):
             opened(given, images=True)
     fill(tmp_path, "a.png")
-    with pytest.raises(OptionError, match="--by name names a column"):
+    with pytest.raises(OptionError, match='by="name" names a column'):
         opened(tmp_path / "a.png", images=True, by="name")
     (part,) = opened(tmp_path / "a.png", images=True).parts
-    with pytest.raises(OptionError, match="--flag adds columns, but pictures have none"):
+    with pytest.raises(OptionError, match="flag adds columns, but pictures have none"):
         part.open_writer(tmp_path / "out", flag=True)
 
 
@@ -92,7 +92,7 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     fill(tmp_path, "a.png", "c.png")
     (tmp_path / "b.png").write_bytes((tmp_path / "a.png").read_bytes()[:300])
     (tmp_path / "d.jpg").write_text("no picture")
-    with pytest.raises(RowError, match=r"truncated; use --on-error skip to skip such files") as caught:
+    with pytest.raises(RowError, match=r'truncated; use on_error="skip" to skip such files') as caught:
         read_all(opened(tmp_path, images=True, on_error="stop"))
     assert caught.value.where == str(tmp_path / "b.png")
     for on_error in ("replace", "skip"):

@@ -146,9 +146,9 @@ def test_what_is_no_list_is_said(tmp_path: Path, line: bytes, reason: str) -> No
 
 def test_sources_that_have_no_such_column(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("milk bread")
-    with pytest.raises(SourceError, match="no tables in this folder, but --items needs tables"):
+    with pytest.raises(SourceError, match="no tables in this folder, but items needs tables"):
         twinset.find_pairs(str(tmp_path), items="tags")
-    with pytest.raises(OptionError, match="--items tags names a column, but text files have none"):
+    with pytest.raises(OptionError, match='items="tags" names a column, but text files have none'):
         twinset.find_pairs(str(tmp_path / "a.txt"), items="tags")
     with pytest.raises(ColumnError, match="must hold lists of strings or numbers, not int64"):
         twinset.find_pairs(pa.table({"tags": [1, 2]}), items="tags")

@@ -63,9 +63,9 @@ def test_a_list_that_cannot_be_read(where: str) -> None:
 def test_arrivals_are_texts(tmp_path: Path) -> None:
     place = tmp_path / "sets.twinset"
     twinset.Index.create(place, items="tags", threshold=0.6).close()
-    with pytest.raises(OptionError, match="--index does not apply to sets"):
+    with pytest.raises(OptionError, match="index does not apply to sets"):
         twinset.dedup({"a": ["x"]}, items="tags", index=place)
-    with pytest.raises(OptionError, match="the index holds sets; dedup --index needs an index of texts"):
+    with pytest.raises(OptionError, match="the index holds sets; dedup index needs an index of texts"):
         twinset.dedup({"a": "x"}, index=place)
 
 
@@ -107,5 +107,5 @@ def test_long_tables_elsewhere_are_refused(where: str) -> None:
 
 def test_long_tables_and_texts(where: str) -> None:
     long, words = pa.table({"user": ["a"], "movie": ["x"]}), {"group": "user", "item": "movie"}
-    with twinset.Index.create(where) as index, pytest.raises(OptionError, match="--group user is for sets"):
+    with twinset.Index.create(where) as index, pytest.raises(OptionError, match='group="user" is for sets'):
         index.add(long, **words)

@@ -32,6 +32,8 @@ from twinset.wording import counted
 if TYPE_CHECKING:
     from twinset.engines.local.run import LocalRun
 
+_PIPES = ("/dev/fd/", "/proc/self/fd/")  # process substitution: a pipe with the name of a file
+
 
 def pairs_summary(
     run: LocalRun, tables: ResultTables, plan: RunPlan, pairs: int, candidates: Candidates, audit: AuditResult | None
@@ -102,7 +104,7 @@ def kept_files(parts: Sequence[Part], folder: Path) -> list[str | None]:
 def describe_sources(sources: Sequence[object]) -> list[str | None]:
     """Return the source arguments; None for objects in memory, stdin and pipes, which cannot be read again."""
     paths = [os.fsdecode(one) if isinstance(one, (str, bytes, os.PathLike)) else None for one in sources]
-    return [None if path is None or path == "-" or is_pipe(path) else path for path in paths]
+    return [None if path is None or path == "-" or is_pipe(path) or path.startswith(_PIPES) else path for path in paths]
 
 
 def _counts(run: LocalRun, corpus: Corpus, copies: Copies) -> dict[str, Any]:
