@@ -10,7 +10,7 @@ import pytest
 
 from twinset.cli.command_line import twinset as commands
 from twinset.cli.reference import reference
-from twinset.documents.compressed import CODECS
+from twinset.options.formats import CODECS
 from twinset.documents.files import format_of
 from twinset.documents.parts import Part
 from twinset.options.formats import FORMATS, OUTPUT_ENDINGS, Format
