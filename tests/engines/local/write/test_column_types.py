@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pyarrow as pa
@@ -79,6 +80,7 @@ def test_columns_of_tables_are_cast() -> None:
     numbers = pa.chunked_array([[1, None]])
     assert cast_column(numbers, pa.float64()).to_pylist() == [1.0, None]
     assert cast_column(numbers, None).to_pylist() == ["1", None]
+    assert cast_column(pa.chunked_array([[date(2024, 2, 29)]]), None).to_pylist() == ["2024-02-29"]
     objects = pa.chunked_array([[{"a": 1}]])
     wider = pa.struct([("a", pa.int64()), ("b", pa.string())])
     assert cast_column(objects, wider).to_pylist() == [{"a": 1, "b": None}]

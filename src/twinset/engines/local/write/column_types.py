@@ -164,7 +164,9 @@ def cast_column(column: pa.ChunkedArray, kind: Type) -> pa.ChunkedArray:
 
 
 def _as_text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else dump_json(value).decode()
+    if value is None or isinstance(value, str):
+        return value
+    return dump_json(value).decode() if isinstance(value, (bool, int, float, list, tuple, dict)) else _plain(value)
 
 
 def dump_json(value: Any, option: int = 0) -> bytes:
