@@ -179,7 +179,7 @@ def test_the_name_of_the_file_is_the_name_of_the_result(tmp_path: Path, lines: P
     assert (tmp_path / "again.parquet").read_bytes() == out.read_bytes()
     out.unlink()
     assert twinset.open_result(out).summary["kept"] == 2
-    with pytest.raises(StateError, match=r"other.csv.details/summary.json: there is no such file; name a folder or a f"):
+    with pytest.raises(StateError, match=r"other.csv.details/summary.json: there is no such file; name a folder"):
         twinset.open_result(tmp_path / "other.csv")
 
 
@@ -219,6 +219,11 @@ def test_a_file_inside_its_source_is_not_read_again(tmp_path: Path, lines: Path)
     for force in (False, True):
         assert twinset.dedup(tmp_path, output=out, force=force, **WORDS).summary["documents"] == 3
     assert twinset.open_result(out).explain("c").explanation is not None
+    for source in (tmp_path, f"{tmp_path}/*.jsonl"):
+        later = twinset.dedup(source, output=tmp_path / "later.jsonl", force=True, **WORDS).summary
+        assert later["documents"] == 3
+        assert [out.as_posix(), "the kept rows of an earlier run; to read them, name the file"] in later["skipped"]
+    assert twinset.dedup(out, **WORDS).summary["documents"] == 2
 
 
 def test_tables_as_csv(tmp_path: Path, lines: Path) -> None:
@@ -241,7 +246,7 @@ def test_pairs_in_a_folder(tmp_path: Path, lines: Path) -> None:
         assert done.pairs["left"].to_pylist() == ["a"]
         assert sorted(path.name for path in Path(output).iterdir()) == ["pairs.parquet", "summary.json"]
         assert json.loads((Path(output) / "summary.json").read_text())["pairs"] == 1
-    with pytest.raises(OutputError, match="found exists; .*--force"):
+    with pytest.raises(OutputError, match=r"found exists; .*--force"):
         twinset.find_pairs(lines, output=tmp_path / "found", **WORDS)
     twinset.find_pairs(lines, output=tmp_path / "found", force=True, **WORDS)
     with pytest.raises(OptionError, match=r"the output is .*; its name must end in"):

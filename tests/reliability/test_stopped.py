@@ -1,4 +1,4 @@
-"""Ctrl-C leaves no output half-written: exit code 130, one line, no traceback. Finished stages stay for the next run."""
+"""Ctrl-C leaves no output half-written: exit code 130, one line, no traceback. Finished stages stay."""
 
 from __future__ import annotations
 

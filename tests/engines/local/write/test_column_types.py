@@ -6,6 +6,7 @@ from datetime import date
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv
 import pytest
 
 from twinset.engines.local.write.column_types import (
@@ -86,4 +87,6 @@ def test_columns_of_tables_are_cast() -> None:
     assert cast_column(objects, wider).to_pylist() == [{"a": 1, "b": None}]
     table = plain_columns(pa.table({"list": [[1, 2]], "bytes": [b"\xff\x00"], "n": [1]}))
     assert table.to_pylist() == [{"list": "[1,2]", "bytes": "/wA=", "n": 1}]
+    odd = pa.table({"half": pa.array([1.5], pa.float16()), "long": pa.array([1], pa.duration("s"))})
+    assert pa.csv.write_csv(plain_columns(odd), pa.BufferOutputStream()) is None
     assert decode_text(pa.chunked_array([[b"caf\xe9", b"ok", None]])).to_pylist() == ["caf\ufffd", "ok", None]
