@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Call, text
+from twinset.cli.command_line import _message_and_code
 
 
 def test_one_file_of_kept_rows(call: Call, corpus: Path) -> None:
@@ -76,3 +77,14 @@ def test_a_folder_of_pairs(call: Call, corpus: Path, output: str) -> None:
     assert call("pairs", corpus.name, "-o", output, "--force", "--quiet").code == 0
     assert "of another version or command" in call("explain", output, "a").refusal
     assert "its name must end in" in call("pairs", corpus.name, "-o", "pairs.txt").refusal
+
+
+def test_a_second_stop_does_not_hide_what_the_first_left() -> None:
+    first, second = KeyboardInterrupt(), KeyboardInterrupt()
+    first.add_note("run the same command again to resume")
+    second.__context__ = first
+    for error in (first, second):
+        assert _message_and_code(error) == ("twinset: stopped; run the same command again to resume", 130)
+    alone = KeyboardInterrupt()
+    alone.__context__ = ValueError("something else that was handled")
+    assert _message_and_code(alone) == ("twinset: stopped; no partial output is left", 130)
