@@ -152,8 +152,7 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
     if isinstance(error, click.ClickException):
         return f"twinset: {_one_line(error.format_message())}", FAILED
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
-        told = str(error) or "; ".join(getattr(error, "__notes__", ()))
-        return f"twinset: stopped; {_one_line(told) or 'no partial output is left'}", STOPPED
+        return f"twinset: stopped; {_one_line(_left_by(error)) or 'no partial output is left'}", STOPPED
     if isinstance(error, OptionError):
         from twinset.cli.support.flags import as_flags
 
@@ -175,6 +174,15 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
 
 def _notes(error: BaseException) -> tuple[str, ...]:
     return tuple(getattr(error, "__notes__", ()))
+
+
+def _left_by(stop: BaseException | None) -> str:
+    """Return what a stopped run left, as it or an earlier Ctrl-C noted."""
+    while stop is not None:
+        if told := str(stop) or "; ".join(getattr(stop, "__notes__", ())):
+            return told if isinstance(stop, (KeyboardInterrupt, click.Abort)) else ""
+        stop = stop.__context__
+    return ""
 
 
 def _on_stdout(error: OSError) -> bool:

@@ -49,7 +49,7 @@ def command(
     with run.followed(options, quiet) as progress:
         result = twinset.dedup(*sources, output=output, progress=progress, **given)
     if as_json:
-        show.as_json({**result.summary, "output": output})
+        show.as_json(result.summary)
     elif not quiet:
         print_summary(result.summary, output, DedupOptions.of(**result.summary["options"]))
 

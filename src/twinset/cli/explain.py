@@ -130,7 +130,8 @@ def _list_clusters(result: DedupResult, name: str, as_json: bool) -> None:
     digits = len(f"{rows[0]['removed']:,}")
     for row in rows:
         kept, example = (show.named(row[key], 40) for key in ("kept", "example"))
-        click.echo(f"{row['removed']:>{digits},} {verb} because of {kept}, such as {example} ({_scored(row)})")
+        score = _scored(row) + ("" if "distance" in row else " similar")
+        show.say(f"{row['removed']:>{digits},} {verb} because of {kept}, such as {example} ({score})")
     if every.num_rows > MEMBERS:
         click.echo(f"… and {show.count(every.num_rows - MEMBERS, 'more cluster')}; --json lists all")
     show.say(f"twinset explain {name} ID shows one of them, with its differences")

@@ -35,7 +35,7 @@ def command(folder: str, output: str, quiet: bool, as_json: bool, **values: Any)
 
         result = open_result(folder).rethreshold(output=output, progress=progress, **given)
     if as_json:
-        show.as_json({**result.summary, "output": output})
+        show.as_json(result.summary)
     elif not quiet:
         options = DedupOptions.of(**result.summary["options"])
         if values.get("rows") is not None:

@@ -13,10 +13,11 @@ from pathlib import Path
 
 from twinset.documents.compressed import Reader, open_reader, reading, split_codec
 from twinset.documents.encodings import is_utf8, utf16_in
-from twinset.documents.own_files import names_in, why_our_file, why_our_folder
+from twinset.documents.own_files import names_in, why_our_file, why_our_folder, why_our_rows
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
 from twinset.options.formats import format_by_ending
+from twinset.options.place import DETAILS_ENDING
 
 _HEAD = 8192
 _LEAVE_OUT = "use --on-error skip to skip and report it; in a folder, --exclude also skips it"
@@ -97,6 +98,7 @@ def _walk(folder: str, below: str, options: ReadOptions, skipped: Skipped) -> It
             raise SourceError(f"this is {reason}", where=folder)
         skipped.append((Path(folder).as_posix(), reason))
         return
+    details = {entry.name for entry in entries if entry.name.endswith(DETAILS_ENDING)}
     for entry in entries:
         name = below + entry.name
         if entry.name.startswith(".") or entry.is_symlink():
@@ -105,7 +107,8 @@ def _walk(folder: str, below: str, options: ReadOptions, skipped: Skipped) -> It
             if not any(_holds(name, pattern) for pattern in options.exclude):
                 yield from _walk(entry.path, f"{name}/", options, skipped)
         elif entry.is_file(follow_symlinks=False) and chosen(name, options):
-            if reason := why_our_file(entry.path):
+            beside = f"{entry.name}{DETAILS_ENDING}" in details
+            if reason := why_our_file(entry.path) or (why_our_rows(entry.path) if beside else None):
                 skipped.append((Path(entry.path).as_posix(), reason))
             else:
                 yield name
@@ -158,7 +161,7 @@ def without_ours(matches: list[str], pattern: str, skipped: Skipped) -> list[str
         for folder in above:
             if folder not in ours:
                 ours[folder] = why_our_folder(str(folder), names_in(str(folder)))
-        reason = why_our_file(match)
+        reason = why_our_file(match) or why_our_rows(match)
         if reason:
             skipped.append((Path(match).as_posix(), reason))
         elif not any(ours[folder] for folder in above):

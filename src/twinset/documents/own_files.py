@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import orjson
 
 from twinset.options.formats import row_file_format
+from twinset.options.place import DETAILS_ENDING
 from twinset.options.sketch import SketchOptions
 
 STATE_ENDING, INDEX_ENDING = ".twinset-state", ".twinset"
@@ -47,6 +48,14 @@ def why_our_file(path: str) -> str | None:
     if not head.startswith(_SQLITE) or head[68:72] != _MARK:
         return None
     return "a file of an index" if ending else "an index"
+
+
+def why_our_rows(path: str) -> str | None:
+    """Why a file is skipped: an earlier run wrote its kept rows there; None otherwise."""
+    details = f"{path}{DETAILS_ENDING}"
+    if not os.path.isdir(details) or why_our_folder(details, names_in(details)) is None:
+        return None
+    return "the kept rows of an earlier run; to read them, name the file"
 
 
 _O = TypeVar("_O", bound=Any)

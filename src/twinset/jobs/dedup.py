@@ -77,7 +77,7 @@ def _job(
     if place is None:
         return job
     if place.file is not None and options.copy:
-        raise OptionError(f"copy needs a result folder, and the output is the file {place.file}; leave it out")
+        raise OptionError(f"copy cannot be used with the file {place.file}: kept files are copied into a folder")
     check_place(place, options.force, (*sources, *options.against))
     return replace(job, output=place.folder, rows_file=place.file)
 

@@ -252,9 +252,7 @@ class RecordWriter(KeptWriter):
             return
         columns = [flags.column(at).to_pylist() for at in range(flags.num_columns)]
         rows = zip(records.rows(), chosen.tolist(), zip(*columns, strict=True), strict=True)
-        for line, is_chosen, values in rows:
-            if is_chosen:
-                self.put(self._flagged(bytes(line), values))
+        self.put(b"".join(self._flagged(bytes(line), values) for line, is_chosen, values in rows if is_chosen))
 
     def end_line(self) -> None:
         """End the last line, so that rows of another file can follow."""

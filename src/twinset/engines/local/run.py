@@ -141,7 +141,6 @@ class LocalRun(Run):
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.threads.close()
         indexed = getattr(self.options, "index", None) is not None
         stays = self._is_repeatable and _can_resume(value) and (indexed or not self.written)
         if isinstance(value, KeyboardInterrupt) and self.written and self.place is not None:
@@ -149,6 +148,7 @@ class LocalRun(Run):
             value.add_note(f"{self.place.name} is complete{unsure}")
         elif value is not None and stays and self.state.stages:
             value.add_note(_how_to_resume(self.state.folder, isinstance(value, KeyboardInterrupt)))
+        self.threads.close()  # after the notes, since a second Ctrl-C may end the waiting
         self.state.close(keep=stays)
         self._inputs.cleanup()
 

@@ -164,7 +164,9 @@ def cast_column(column: pa.ChunkedArray, kind: Type) -> pa.ChunkedArray:
 
 
 def _as_text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else dump_json(value).decode()
+    if value is None or isinstance(value, str):
+        return value
+    return dump_json(value).decode() if isinstance(value, (bool, int, float, list, tuple, dict)) else _plain(value)
 
 
 def dump_json(value: Any, option: int = 0) -> bytes:
@@ -178,11 +180,16 @@ def _plain(value: Any) -> str:
     return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
 
 
+_IN_CSV = (
+    pa.types.is_integer, pa.types.is_float32, pa.types.is_float64, pa.types.is_boolean, pa.types.is_string,
+    pa.types.is_large_string, pa.types.is_temporal, pa.types.is_decimal128, pa.types.is_null,
+)  # fmt: skip
+
+
 def plain_columns(table: pa.Table) -> pa.Table:
-    """Replace columns that CSV cannot hold: lists and objects by JSON, bytes by Base64."""
+    """Replace columns that CSV cannot hold: lists and objects by JSON, bytes by Base64, others by their text."""
     for at, field in enumerate(table.schema):
-        kind = field.type
-        if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        if not any(test(field.type) for test in _IN_CSV):
             table = table.set_column(at, field.name, cast_column(table.column(at), None))
     return table
 
