@@ -77,7 +77,8 @@ def _copies(summary: dict[str, Any], options: DedupOptions) -> str:
     if not copies or summary["against"] or summary.get("index"):
         return ""
     what = {"images": "equal hashes", "codes": "equal codes", "vectors": "equal vectors"}
-    return f", {copies:,} of them between {what.get(options.item_kind, 'identical copies')}"
+    some = "" if copies == summary["pairs"] else f"{copies:,} of them "
+    return f", {some}between {what.get(options.item_kind, 'identical copies')}"
 
 
 def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -> None:
