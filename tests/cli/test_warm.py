@@ -9,7 +9,7 @@ import pytest
 
 import twinset
 from tests.cli.conftest import Call
-from twinset.cli.support.progress import Lines
+from twinset.cli.support.progress import Lines, Terminal
 from twinset.engines.progress import Silent
 from twinset.system.compile_time import recorded
 
@@ -33,6 +33,18 @@ def test_compilation_has_its_own_line(capfd: pytest.CaptureFixture[str]) -> None
         "finding candidates: 16 bands, 0.0 s",
         "verifying: 0.0 s",
     ]
+
+
+def test_compilation_has_its_own_bar() -> None:
+    shown = Terminal()
+    shown.stage("finding candidates", 16, "bands")
+    with recorded():
+        time.sleep(0.3)
+    shown.advance(16)
+    shown.close()
+    took = {one.description: one.finished_time or 0.0 for one in shown._bars.tasks}
+    assert took["compiling"] >= 0.3
+    assert took["finding candidates"] < 0.3
 
 
 class Compiling(Silent):

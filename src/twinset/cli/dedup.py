@@ -76,12 +76,14 @@ def _pairs(options: DedupOptions) -> str:
     return f"pairs, distance up to {options.farthest:g}" if options.by_distance else f"pairs, down to {options.least:g}"
 
 
-def _copies(summary: dict[str, Any]) -> str:
+def _copies(summary: dict[str, Any], options: DedupOptions) -> str:
     """Say how many pairs are those of identical copies, which are compared once and are no candidates."""
     copies = summary["identical"]
     if not copies or summary["against"] or summary.get("index"):
         return ""
-    return f", {copies:,} of them between identical copies"
+    what = {"images": "equal hashes", "codes": "equal codes", "vectors": "equal vectors"}
+    some = "" if copies == summary["pairs"] else f"{copies:,} of them "
+    return f", {some}between {what.get(options.item_kind, 'identical copies')}"
 
 
 def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -> None:
@@ -109,7 +111,7 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
             ("unreadable", "unreadable (skipped, listed in unreadable.parquet)"),
             ("replaced", "with undecodable bytes (replaced)"),
             ("clusters", "clusters"),
-            ("pairs", _pairs(options) + _copies(summary)),
+            ("pairs", _pairs(options) + _copies(summary, options)),
         )
         if isinstance(summary.get(name), int) and (summary[name] or name in ("clusters", "pairs"))
     ]

@@ -102,7 +102,8 @@ def _explain_result(arguments: tuple[str, ...], given: dict[str, Any], options: 
     _print_account(account)
     if account.explanation is not None and account.other is not None:
         click.echo()
-        _print_explanation(account.explanation, account.id, account.other, options)
+        gone = account.state in ("removed", "flagged")
+        _print_explanation(account.explanation, account.id, account.other, options, kept_right=gone)
     elif account.apart is not None and account.other is not None:
         click.echo()
         codes_and_vectors.print_item_difference(account.apart, account.id, account.other)
@@ -193,8 +194,10 @@ def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _print_explanation(explanation: Explanation, left: str, right: str, options: ExplainOptions) -> None:
-    """Print the scores, the difference and the shingles."""
+def _print_explanation(
+    explanation: Explanation, left: str, right: str, options: ExplainOptions, kept_right: bool = False
+) -> None:
+    """Print the scores, the difference and the shingles; `kept_right`: the left text was removed, the right one not."""
     ours, theirs = (show.named(name, 40) for name in (left, right))
     shared, only_left, only_right = explanation.shared, explanation.left_only, explanation.right_only
     n_left, n_right = len(shared) + len(only_left), len(shared) + len(only_right)
@@ -210,10 +213,11 @@ def _print_explanation(explanation: Explanation, left: str, right: str, options:
     how = "by weight; " if explanation.weighted else ""
     show.facts((name, f"{show.share(value)}  {how}{len(shared):,} of {whole}") for name, value, whole in rows)
     if of_texts:
-        texts.print_difference(explanation, ours, theirs, _context(options))
+        texts.print_difference(explanation, ours, theirs, _context(options), kept_right)
     most = None if options.full else options.shingles
     texts.print_shingles(
         ((f"only in {ours}", only_left, "-"), (f"only in {theirs}", only_right, "+"), ("in both", shared, " ")),
         most,
         explanation.unit,
+        kept_right,
     )

@@ -118,9 +118,10 @@ def _print_json(file: Path, summary: dict[str, Any]) -> None:
 
 def _copies(summary: dict[str, Any]) -> str:
     """Say how identical copies are counted, which are compared once: there may be more pairs than candidates."""
-    copies = summary["identical"]
+    copies, options = summary["identical"], PairsOptions.of(**summary["options"])
     if not copies or not summary["pairs"]:
         return ""
-    some = "1 of them an identical copy" if copies == 1 else f"{copies:,} of them identical copies"
-    paired = "with the first one only" if summary["options"]["identical"] == "link" else "like the first"
-    return f" ({some}: compared once, paired {paired})"
+    what = {"images": "with an equal hash", "codes": "with an equal code", "vectors": "with an equal vector"}
+    some = what.get(options.item_kind, "an identical copy" if copies == 1 else "identical copies")
+    paired = "with the first one only" if options.identical == "link" else "like the first"
+    return f" ({copies:,} {some}: compared once, paired {paired})"

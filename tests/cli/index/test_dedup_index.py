@@ -56,7 +56,7 @@ def test_a_dry_run_says_the_index_and_its_size_and_changes_nothing(call: Call, n
     before = hashlib.sha256(index.read_bytes()).hexdigest()
     done = call("dedup", news, "--index", "news.twinset", "--threshold", "0.9", "--dry-run")
     assert done.code == 0, done.err
-    assert "\nindex   news.twinset, 2 documents\n" in done.out
+    assert ["index", "news.twinset,", "2", "documents"] in [line.split() for line in done.out.splitlines()]
     found = call("dedup", news, "--index", "news.twinset", "--dry-run", "--json").json
     assert found["index"] == {"name": "news.twinset", "documents": 2}
     assert (found["plan"]["n_bands"], found["options"]["threshold"]) == (16, 0.8)

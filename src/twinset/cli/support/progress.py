@@ -143,7 +143,9 @@ class Terminal:
         task = next((one for one in self._bars.tasks if one.id == self._task), None)
         if compiling and (task is None or task.description != "compiling"):
             if task is not None and task.start_time is not None:
-                task.start_time += compiling  # the time of the stage itself
+                task.start_time += compiling  # leaves the time of the stage itself
+                if task.finished_time is not None:
+                    task.finished_time -= compiling
             self._fill(self._bars.add_task("compiling", unit=""), compiling)
         if task is not None:
             self._fill(task.id)
