@@ -156,6 +156,10 @@ class LearnedKind(VectorKind):
         right[good] = (self.codes_of(self.vectors_of(slots[good])) == self.codes_in(slots[good])).all(axis=1)
         return right
 
+    def nearest_by(self, documents: int) -> str:
+        """Rank all vectors by their codes."""
+        return "codes"
+
     def searcher(self, backend: Backend) -> Searcher:
         """Search by tables, and for the k nearest also by codes."""
         return _LearnedSearcher(backend, self)
