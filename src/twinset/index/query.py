@@ -124,7 +124,7 @@ def queries_short_of(parts: list[Answers], rows: Int64s, k: int, least: float, *
     """Return the queries that have fewer than k answers of at least (or at most) a score: others may be nearer."""
     if not len(rows):
         return rows
-    sure = np.zeros(int(rows.max()) + 1, np.int64)
+    sure = np.zeros(max(int(one.max()) for one in (rows, *(part.queries for part in parts)) if len(one)) + 1, np.int64)
     for part in parts:
         first = part.scores[0]
         np.add.at(sure, part.queries[first >= least if descending else first <= least], 1)
