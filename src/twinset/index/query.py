@@ -157,8 +157,8 @@ class Searcher(ABC):
         """Return the answers in portions, best first; all answers to a query are in one portion."""
 
     @abstractmethod
-    def recall(self, scores: Scores, limits: Limits) -> Shares:
-        """Return the minimum probability that a document with each of these scores is found."""
+    def recall(self, answers: Answers, limits: Limits) -> Shares:
+        """Return the minimum probability that a document with the score of each answer is found."""
 
     def answer(
         self, names: list[str] | None, queries: SketchedBatch, limits: Limits, without: int | None = None
@@ -177,7 +177,7 @@ class Searcher(ABC):
             pa.array([self.ids[number] for number in numbers], pa.string()),
             *(pa.array(one, schema.field(1 + place).type) for place, one in enumerate(found.scores)),
             pa.array(np.full(len(numbers), self.estimates)),
-            pa.array(self.recall(found.scores[0], limits)),
+            pa.array(self.recall(found, limits)),
         ]
         if names is None:
             return pa.Table.from_arrays(columns, schema=schema)

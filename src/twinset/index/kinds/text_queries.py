@@ -16,7 +16,6 @@ from twinset.index.query import (
     MOST_SCANNED,
     Answers,
     Limits,
-    Scores,
     Searcher,
     Shares,
     find_candidates,
@@ -62,7 +61,7 @@ class TextSearcher(Searcher):
         super().__init__(backend, settings)
         self.plan, self.loss = settings.bands, settings.loss
         self.estimates = settings.options.store == "none"
-        self._scanned = self._read = False
+        self._scanned = self._read = np.zeros(0, np.int64)  # queries compared with all sketches, or all contents
 
     def find(self, queries: SketchedBatch, limits: Limits, without: int | None = None) -> list[Answers]:
         """Return the answers in portions; all answers to a query are in one portion."""
@@ -79,12 +78,12 @@ class TextSearcher(Searcher):
         short = queries_short_of(parts, rows, limits.k or 0, self.plan.threshold, descending=True)
         if not len(short) or not self.has_at_most(MOST_SCANNED):
             return parts
-        self._scanned = True
+        self._scanned = short
         parts = replace_answers(parts, short, list(self._scan(queries, short, limits, without)))
         short = queries_short_of(parts, short, limits.k or 0, self._least_sure, descending=True)
         if self.estimates or not len(short) or not self.has_at_most(MOST_READ):
             return parts
-        self._read = True
+        self._read = short
         return replace_answers(parts, short, list(self._read_all(queries, short, limits, without)))
 
     @property
@@ -131,15 +130,15 @@ class TextSearcher(Searcher):
             candidates = _Candidates(query_rows, every, no_matches, np.tile(sizes, len(some)))
             yield self._verify(queries, candidates, limits).best(limits, descending=True)
 
-    def recall(self, scores: Scores, limits: Limits) -> Shares:
+    def recall(self, answers: Answers, limits: Limits) -> Shares:
         """Return the minimum probability that a document of each similarity is found."""
+        scores = answers.scores[0]
         one = np.minimum(scores, 1.0) ** self.plan.rows_per_band
         banded: Shares = 1.0 - (1.0 - one) ** self.plan.n_bands
         if not limits.threshold:
-            if self._scanned:
-                beyond = scores < self.plan.threshold
-                banded = np.where(beyond, 1.0 - (1.0 - np.minimum(scores, 1.0)) ** self.plan.n_hashes, banded)
-            return np.where(scores < self._least_sure, 1.0, banded) if self._read else banded
+            shared: Shares = 1.0 - (1.0 - np.minimum(scores, 1.0)) ** self.plan.n_hashes  # a slot of the sketches
+            seen = np.where(np.isin(answers.queries, self._scanned), np.maximum(banded, shared), banded)
+            return np.where(np.isin(answers.queries, self._read), 1.0, seen)
         if self.estimates:
             values, places = np.unique(scores, return_inverse=True)
             chances = [_reach_probability(value, limits.threshold, self.plan.n_hashes) for value in values.tolist()]

@@ -28,7 +28,6 @@ from twinset.index.query import (
     MOST_SCANNED,
     Answers,
     Limits,
-    Scores,
     Searcher,
     Shares,
     find_candidates,
@@ -202,16 +201,13 @@ class VectorSearcher(Searcher):
         super().__init__(backend, kind.settings)
         self.kind = kind
         self.by_cosine = kind.settings.options.measure == "cosine"
-        self._scanned = False
+        self._scanned = np.zeros(0, np.int64)
 
-    def recall(self, scores: Scores, limits: Limits) -> Shares:
-        """Return the recall of the plan, rounded down in steps."""
-        values, places = np.unique(scores, return_inverse=True)
+    def recall(self, answers: Answers, limits: Limits) -> Shares:
+        """Return the recall of the plan, rounded down in steps; 1 where a query was compared with all vectors."""
+        values, places = np.unique(answers.scores[0], return_inverse=True)
         found: Shares = np.array([self.kind.recall(value) for value in values.tolist()], np.float64)[places]
-        if not self._scanned:
-            return found
-        planned = self.kind.plan.threshold
-        return np.where(scores < planned if self.by_cosine else scores > planned, 1.0, found)
+        return np.where(np.isin(answers.queries, self._scanned), 1.0, found)
 
     def find(self, queries: SketchedBatch, limits: Limits, without: int | None = None) -> list[Answers]:
         """Return the answers in portions."""
@@ -245,7 +241,7 @@ class VectorSearcher(Searcher):
         short = queries_short_of(parts, rows, limits.k or 0, planned, descending=self.by_cosine) if beyond else rows[:0]
         if not len(short) or not self.has_at_most(MOST_SCANNED):
             return parts
-        self._scanned = True
+        self._scanned = short
         found = Answers.concat(list(self._compare_all(vectors, short, limits, without)), 1)
         return replace_answers(parts, short, [found.best(limits, descending=self.by_cosine)])
 
