@@ -212,7 +212,8 @@ def _read_plan(options: IndexOptions, values: dict[str, Any]) -> AnyPlan:
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
     made: AnyPlan = kind(**values)
     for one in dataclasses.fields(kind):
-        wanted = {"int": (int,), "float": (int, float), "str": (str,)}.get(str(one.type), (tuple,))
+        name = getattr(one.type, "__name__", str(one.type))  # a class, or its name in a module that defers annotations
+        wanted = {"int": (int,), "float": (int, float), "str": (str,)}.get(name, (tuple,))
         if type(getattr(made, one.name)) not in wanted:
             raise ValueError(f"{one.name} of the plan has the wrong type")
     known: dict[str, Any] = {"bits": 64 if options.images else options.bits, "distance": options.reach}
