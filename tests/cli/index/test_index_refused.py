@@ -176,7 +176,8 @@ def waiting(news: str, tmp_path: Path) -> subprocess.Popen[str]:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     until = time.monotonic() + 120
-    while f"process {child.pid} " not in (tmp_path / f"{news}-lock").read_text():
+    lock = tmp_path / f"{news}-lock"
+    while not lock.exists() or f"process {child.pid} " not in lock.read_text():
         assert time.monotonic() < until
         assert child.poll() is None
         time.sleep(0.05)

@@ -86,7 +86,7 @@ def _shown(name: str, value: float) -> str:
 
 def _below_plan(summary: dict[str, Any]) -> bool:
     """Whether the query went beyond the plan of the index, so that answers may be missing."""
-    if summary.get("exact"):
+    if summary.get("exact") or summary.get("nearest_by") == "all":
         return False
     if "planned_distance" in summary:
         distance, planned = summary["distance"], summary["planned_distance"]

@@ -131,6 +131,14 @@ class Kind(ABC):
     def limits(self, options: QueryOptions) -> Limits:
         """Return the limits of a query; limits beyond the plan are refused without `force`."""
 
+    def nearest_by(self, documents: int) -> str:
+        """Return what the k nearest of a query are chosen from, in an index with this number of documents.
+
+        ``all``: all documents. ``sketches``: those whose sketches share a slot. ``codes``: the best by their learned
+        codes. ``bands`` or ``tables``: those that share a band or a bucket, so that less similar ones may be missed.
+        """
+        return "all"
+
     @abstractmethod
     def searcher(self, backend: Backend) -> Searcher:
         """Return the object that answers queries."""
