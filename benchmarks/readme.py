@@ -35,8 +35,8 @@ def section(results: dict[str, Any] | None) -> str:
         lines.append("Measured with `--quick` on small data, to check the harness: not figures to quote.")
     lines += [
         "",
-        "| | seconds | MB/s | Twinset, whole process, is faster by | texts in memory, by | recall | recall from 0.80 to 0.85 | precision"
-        " | measured on |",
+        "| | seconds | MB/s | Twinset, whole process, is faster by | texts in memory, by | recall"
+        " | recall from 0.80 to 0.85 | precision | measured on |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
         *(_row(one, peers["bytes"]) for one in peers["contestants"]),
         "",

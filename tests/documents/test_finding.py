@@ -301,7 +301,7 @@ def test_results_among_tables_and_patterns(tmp_path: Path, result: Path) -> None
     assert [name for name, _ in sources.skipped] == [(tmp_path / "out").as_posix()]
     for named in (tmp_path / "out/kept", f"{tmp_path}/out/kept/*.jsonl"):
         assert "jsonl" in [part.format for part in opened(named, include=("*.jsonl",)).parts]
-    with pytest.raises(SourceError, match=r"this is the result of an earlier run; .* name its subfolder kept"):
+    with pytest.raises(SourceError, match="this is the result of an earlier run; to read the kept"):
         opened(tmp_path / "out")
 
 

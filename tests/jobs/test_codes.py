@@ -1,7 +1,7 @@
 """SimHash codes as a step of their own: `twinset.sketch(…, sketch="simhash")`.
 
 Seeds are fixed. The share of differing bits of 500 pairs is within 4 standard errors of the value for planes with
-coordinates +1 and -1, which is reckoned exactly, and within 0.02 of angle/π besides; see tests/sketches/test_simhash.py
+coordinates +1 and -1, which is computed exactly, and within 0.02 of angle/π besides; see tests/sketches/test_simhash.py
 for finer bounds.
 """
 
@@ -301,7 +301,7 @@ def test_rows_without_a_code_are_named(tmp_path: Path) -> None:
         ({"sketch": "simhash", "bits": 96}, "bits is 96; allowed: 64 or 128"),
         ({"sketch": "simhash", "weights": "best"}, "weights is 'best'; allowed: count, tf-idf or none"),
         ({"sketch": "simhash", "items": "x", "shingle": "word:2"}, "--shingle does not apply to sets"),
-        ({"sketch": "simhash", "group": "x", "item": "y", "weight": "w", "shingle": "word:2"}, "for weighted sets"),
+        ({"sketch": "simhash", "group": "x", "item": "y", "weight": "w", "shingle": "word:2"}, "to weighted sets"),
     ],
 )
 def test_options_that_have_no_meaning_are_refused(words: dict[str, Any], said: str) -> None:

@@ -312,7 +312,7 @@ def test_an_index_can_be_passed_open_and_stays_open(where: str) -> None:
         ({"sketch": "kperm"}, r"sketch is 'kperm', but the index was made with 'fss'"),
         ({"recall": 0.9}, r"recall is 0.9, but the index was made with 0.99999"),
         ({"seed": 8}, r"seed is 8, but the index was made with another one"),
-        ({"threshold": 0.3}, r"threshold is 0.3, and the index .* planned for 0.6.* with probability 0\.\d{4} only"),
+        ({"threshold": 0.3}, r"threshold is 0.3, and the index .* planned for 0.6.* only with probability 0\.\d{4}"),
         ({"floor": 0.5, "threshold": 0.7}, r"floor is 0.5, and the index .* was planned for 0.6"),
         ({"floor": 0.8}, r"floor is 0.8, above the threshold, 0.6"),
         ({"against": [{"b": "b"}]}, r"--against cannot be used with --index"),

@@ -208,7 +208,7 @@ def test_against_another_source(tmp_path: Path, flag: bool) -> None:
     theirs = str(tmp_path / "theirs.parquet")
     new = equal_to_fresh(tmp_path, str(tmp_path / "ours.parquet"), cut={"threshold": 0.8}, against=[theirs], flag=flag)
     assert pq.read_table(new / "removed.parquet").num_rows > 20
-    with pytest.raises(twinset.OptionError, match="no meaning with --against"):
+    with pytest.raises(twinset.OptionError, match="cannot be used with --against"):
         twinset.open_result(new).rethreshold(0.9, keep="longest")
 
 

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import orjson
@@ -211,10 +211,10 @@ def _read_plan(options: IndexOptions, values: dict[str, Any]) -> AnyPlan:
         kind = VectorPlan
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
     made: AnyPlan = kind(**values)
-    for one in dataclasses.fields(kind):
-        wanted = {"int": (int,), "float": (int, float), "str": (str,)}.get(str(one.type), (tuple,))
-        if type(getattr(made, one.name)) not in wanted:
-            raise ValueError(f"{one.name} of the plan has the wrong type")
+    for name, hint in get_type_hints(kind).items():
+        wanted = {int: (int,), float: (int, float), str: (str,)}.get(hint, (tuple,))
+        if type(getattr(made, name)) not in wanted:
+            raise ValueError(f"{name} of the plan has the wrong type")
     known: dict[str, Any] = {"bits": 64 if options.images else options.bits, "distance": options.reach}
     if kind is not CodeJoinPlan:
         known = {"dimensions": options.dimensions, "measure": options.measure}

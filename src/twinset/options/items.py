@@ -1,6 +1,6 @@
 """Options that define an item: a text, a record of several, a set, a bit code, a vector or a picture.
 
-Options that have no meaning for the kind of item are refused, never ignored.
+Options that do not apply to the kind of item are refused, never ignored.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def test_vectors_that_rounding_would_move_are_refused_by_distance(new_index: New
     index = new_index(vectors="v", distance=0.1)
     far = [[5432101.37, 381200.12]]
     for given in (far, np.array(far), pa.array(far)):
-        with pytest.raises(SourceError, match=r"vector number 0 cannot be read: .* moves this one by 0\.13"):
+        with pytest.raises(SourceError, match=r"vector number 0 cannot be read: .* moves this vector by 0\.13"):
             index.add(["a"], given)
     index.add(["a"], np.array(far, np.float32))
     assert len(index) == 1
