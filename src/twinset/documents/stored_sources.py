@@ -24,7 +24,7 @@ from twinset.system.scratch import cannot_write
 FOLDER = "sources"
 """The folder of stored sources in a result folder."""
 
-_COLUMNS = ("id", "text", "vectors", "codes")  # columns of lists and mappings have names of their own
+_COLUMNS = ("id", "no_id", "encoding", "text", "vectors", "codes")  # columns of lists and mappings have names of their own
 _BATCH_ROWS = 2**16
 
 
