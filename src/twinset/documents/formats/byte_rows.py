@@ -236,9 +236,10 @@ class RecordWriter(KeptWriter):
         self._file = ByteWriter(path, codec)
         self._flagged = flagged
         self._last = b""
-        self._write(head)
+        self.put(head)
 
-    def _write(self, data: bytes | memoryview) -> None:
+    def put(self, data: bytes | memoryview) -> None:
+        """Append rows."""
         if len(data):
             self._last = bytes(data[-1:])
             self._file.write(data)
@@ -247,16 +248,16 @@ class RecordWriter(KeptWriter):
         """Write the kept rows, each with its flags if there are any."""
         records: Records = block.payload
         if flags is None or self._flagged is None:
-            self._write(records.gather(np.ascontiguousarray(chosen, np.bool_)))
+            self.put(records.gather(np.ascontiguousarray(chosen, np.bool_)))
             return
         columns = [flags.column(at).to_pylist() for at in range(flags.num_columns)]
         rows = zip(records.rows(), chosen.tolist(), zip(*columns, strict=True), strict=True)
-        self._write(b"".join(self._flagged(bytes(line), values) for line, is_chosen, values in rows if is_chosen))
+        self.put(b"".join(self._flagged(bytes(line), values) for line, is_chosen, values in rows if is_chosen))
 
     def end_line(self) -> None:
         """End the last line, so that rows of another file can follow."""
         if self._last not in (b"", b"\n", b"\r"):
-            self._write(b"\n")
+            self.put(b"\n")
 
     def close(self) -> None:
         """Finish the file."""
