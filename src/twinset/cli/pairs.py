@@ -53,7 +53,11 @@ def command(
     # Pairs go through a file even to the screen, so that they are never all in memory.
     with temporary_folder(options.scratch) as folder:
         file = Path(folder) / ("pairs.parquet" if table else "pairs.csv")
-        summary = _find(sources, str(file), quiet, options, given)
+        try:
+            summary = _find(sources, str(file), quiet, options, given)
+        except BaseException as error:
+            vars(error).pop("__notes__", None)  # the state goes with the folder, so there is nothing to resume
+            raise
         if as_json:
             _print_json(file, summary)
             return

@@ -167,6 +167,10 @@ def _objects(part: ObjectsPart, block: Block, chosen: Mask, flags: Any) -> list[
     return rows
 
 
+def _as_lines(rows: list[dict[str, Any]]) -> bytes:
+    return b"".join(types.dump_json(row, orjson.OPT_APPEND_NEWLINE) for row in rows)
+
+
 def _readable(row: dict[str, Any]) -> dict[str, Any]:
     """Replace invalid bytes by U+FFFD, in keys and nested values too."""
     if not isinstance(row, EscapedRow):
@@ -198,8 +202,7 @@ class _LinesWriter(KeptWriter):
         kept = _objects(part, block, chosen, flags) if isinstance(part, ObjectsPart) else (
             _rows(part, block, chosen, flags).to_pylist()
         )  # fmt: skip
-        for row in kept:
-            self._file.write(types.dump_json(row, orjson.OPT_APPEND_NEWLINE))
+        self._file.write(_as_lines(kept))
 
     def close(self) -> None:
         """Do nothing: other parts follow."""
@@ -221,8 +224,7 @@ class _ObjectStage(KeptWriter):
         """Stage the kept rows."""
         rows = _objects(self._part, block, chosen, flags)
         self.fields = types.merge_fields(self.fields, types.types_of_rows(rows))
-        for row in rows:
-            self._file.write(types.dump_json(row, orjson.OPT_APPEND_NEWLINE))
+        self._file.write(_as_lines(rows))
 
     def close(self) -> None:
         """Finish the stage."""
