@@ -138,7 +138,7 @@ def _plain(one: Any) -> Any:
 
 
 def check_array(array: Any, name: str, options: ReadOptions) -> None:
-    """Refuse an array that holds neither vectors nor codes."""
+    """Refuse an array that holds neither vectors nor codes; one of texts is read as a list."""
     if options.item_kind == "vectors":
         dimensions = array.ndim == 2 and 1 <= array.shape[1] <= MOST_DIMENSIONS
         if not dimensions or array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
@@ -151,7 +151,7 @@ def check_array(array: Any, name: str, options: ReadOptions) -> None:
     elif options.item_kind != "codes" or array.ndim != 1 or array.dtype.kind not in "iu":
         raise SourceError(
             f"an array of {array.ndim} dimensions of type {array.dtype} is not a list of {options.item_kind}; an array "
-            "can hold texts, vectors (vectors=True), one per row, or codes (codes=...), one whole number each",
+            "can hold vectors (vectors=True), one per row, codes (codes=...), one whole number each, or a row of texts",
             where=name,
         )
 
