@@ -24,7 +24,8 @@ from twinset.system.scratch import cannot_write
 FOLDER = "sources"
 """The folder of stored sources in a result folder."""
 
-_COLUMNS = ("id", "no_id", "encoding", "text", "vectors", "codes")  # columns of lists and mappings have names of their own
+# Lists and mappings have columns of their own.
+_COLUMNS = ("id", "no_id", "encoding", "text", "vectors", "codes")
 _BATCH_ROWS = 2**16
 
 

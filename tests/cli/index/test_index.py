@@ -182,7 +182,7 @@ def test_a_folder_of_odd_files(call: Call, tmp_path: Path) -> None:
     assert done.json["empty"] == 1
     assert done.json["skipped"] == [["stories/picture.png", "a binary file"]]
     assert "skipped stories/picture.png: a binary file" in done.err
-    assert "1 table among texts ('rows.csv')" in done.err
+    assert "1 table in a folder of texts (stories/rows.csv)" in done.err
     # The files that the index itself is made of are no stories, also when it is asked again with its lock beside it.
     again = call("index", "add", "stories/own.twinset", "stories", "--json").json
     assert (again["added"], again["unchanged"]) == (0, 5)

@@ -224,7 +224,7 @@ def test_a_command_that_was_stopped_goes_on(call: Call, tmp_path: Path) -> None:
             (first if number < every - 1000 else second).write(line)
     call("index", "create", "x", "--store", "none")
     index, sources = tmp_path / "x", [tmp_path / "1.jsonl", tmp_path / "2.jsonl"]
-    done = struck("INT", 3, "2.jsonl", "index", "add", index, *sources, "--batch", "64KiB", "--threads", 1)
+    done = struck("INT", 4, "2.jsonl", "index", "add", index, *sources, "--batch", "64KiB", "--threads", 1)
     assert (done.code, done.out) == (130, "")
     kept = call("index", "stats", "x", "--json").json["documents"]
     assert 50_000 <= kept < every
