@@ -274,7 +274,7 @@ def test_against_compares_only_across() -> None:
 def test_an_id_that_comes_again_is_refused_wherever_it_stands(ids: str) -> None:
     texts = [f"number {row} is a text of its own" for row in range(len(ids))]
     with pytest.raises(twinset.DuplicateIdError, match="appears twice"):
-        twinset.find_pairs(pa.table({"id": list(ids), "text": texts}), threshold=0.8)
+        twinset.find_pairs(pa.table({"id": list(ids), "text": texts}), threshold=0.8, id="id")
 
 
 def test_ids_may_repeat_across_the_two_sides_but_not_within_one() -> None:
@@ -286,7 +286,7 @@ def test_ids_may_repeat_across_the_two_sides_but_not_within_one() -> None:
     table = pa.table({"id": ["x", "x"], "text": ["1", "2"]})
     twice = r"'x' appears twice: .*, row 0, and .*, row 1 \(counted from 0\)"
     with pytest.raises(twinset.DuplicateIdError, match=twice):
-        twinset.find_pairs(["1", "2"], against=[table])
+        twinset.find_pairs(pa.table({"id": ["1"], "text": ["1"]}), against=[table], id="id")
 
 
 # Short and empty documents

@@ -12,6 +12,7 @@
     twinset.VectorIndex              an index of vectors in memory
     twinset.sketch(source, …)        make sketches, to merge and compare them without the documents
     twinset.plan(…)                  choose hashes, bands and rows for a threshold and a recall
+    twinset.warm()                   compile everything ahead of the first run
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         PlanWarning,
         RowError,
         SourceError,
+        SourceWarning,
         StateError,
         TwinsetError,
         UnknownIdError,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from twinset.jobs.pairs import find_pairs
     from twinset.jobs.result import open_result, recut
     from twinset.jobs.sketch import Sketches, sketch
+    from twinset.jobs.warm import warm
     from twinset.plan import Plan, plan
 
 __version__ = "0.1.0"
@@ -71,6 +74,7 @@ __all__ = [
     "SimHashes",
     "Sketches",
     "SourceError",
+    "SourceWarning",
     "StateError",
     "TwinsetError",
     "UnknownIdError",
@@ -86,6 +90,7 @@ __all__ = [
     "plan",
     "recut",
     "sketch",
+    "warm",
 ]
 
 # Imported on first use: most need Arrow and Numba, which would delay `twinset --help`, and the command handles Ctrl-C
@@ -95,7 +100,7 @@ _LAZY = {
     "VectorIndex": "index.in_memory",
     "collapse": "jobs.collapse", "compare": "jobs.compare", "dedup": "jobs.dedup", "evaluate": "jobs.evaluate",
     "explain": "jobs.explain", "find_pairs": "jobs.pairs", "open_result": "jobs.result", "recut": "jobs.result",
-    "sketch": "jobs.sketch",
+    "sketch": "jobs.sketch", "warm": "jobs.warm",
 }  # fmt: skip
 
 

@@ -19,7 +19,8 @@
     UserWarning
     ├── CacheWarning             compiled kernels cannot be cached
     ├── NormalizationWarning     an index whose texts were normalised differently
-    └── PlanWarning              explicit hashes, bands or rows that cannot reach the requested recall
+    ├── PlanWarning              explicit hashes, bands or rows that cannot reach the requested recall
+    └── SourceWarning            sources that are not read as one may expect
 
 The library raises these; only the command line catches them.
 """
@@ -41,6 +42,7 @@ __all__ = [
     "PlanWarning",
     "RowError",
     "SourceError",
+    "SourceWarning",
     "StateError",
     "TwinsetError",
     "UnknownIdError",
@@ -116,11 +118,17 @@ class DuplicateIdError(SourceError):
     """
 
     @classmethod
-    def of(cls, id: str, first: tuple[str, int], second: tuple[str, int]) -> DuplicateIdError:
-        """Make the error from the id and its two places, each a name and a row counted from 0."""
+    def of(cls, id: str, first: tuple[str, int], second: tuple[str, int], need: str = "") -> DuplicateIdError:
+        """Make the error from the id and its two places, each a name and a row counted from 0.
+
+        `need` says why ids must be unique.
+        """
+        if first == second:
+            return cls(f"the source {first[0]!r} is named twice, so its id {id!r} appears twice; name it once")
         one, other = (f"{name}, row {row}" for name, row in (first, second))
         return cls(
-            f"the id {id!r} appears twice: {one}, and {other} (counted from 0); name a column of unique ids with --id"
+            f"the id {id!r} appears twice: {one}, and {other} (counted from 0){need and f'; {need}'}; name a column "
+            "of unique ids with --id, or name rows file:row with --no-id"
         )
 
 
@@ -179,3 +187,7 @@ class NormalizationWarning(TwinsetWarning):
 
 class PlanWarning(TwinsetWarning):
     """Explicit hashes, bands or rows that cannot reach the requested recall."""
+
+
+class SourceWarning(UserWarning):
+    """Sources that are not read as one may expect, such as tables in a folder of texts."""

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from tests.cli.conftest import Call
-from twinset.cli.screen import show
+from twinset.cli.screen import pairs_table
 
 
 @pytest.fixture
@@ -94,8 +94,8 @@ def test_a_table_of_pairs_fits_the_window(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     long = "a-very-long-name-of-a-picture-that-no-window-holds.png"
-    show.pairs_table([{"left": long, "right": "b", "distance": 3}], 1)
-    show.pairs_table([{"left": "a", "right": long, "similarity": 0.98765}], 1)
+    pairs_table.print_rows([{"left": long, "right": "b", "distance": 3}], 1)
+    pairs_table.print_rows([{"left": "a", "right": long, "similarity": 0.98765}], 1)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= columns
     assert lines[1].split()[-1] == "3"

@@ -92,9 +92,9 @@ def test_a_folder_of_tables(tmp_path: Path) -> None:
     assert [part.format for part in sources.parts] == ["parquet", "jsonl", "csv"]
     assert [str(part.kept_name) for part in sources.parts] == ["a.parquet", "b.jsonl", "sub/a.csv"]
     assert {part.source for part in sources.parts} == {0}
-    fill(tmp_path, "README.md")
+    fill(tmp_path, "notes.md")
     sources = opened(tmp_path)
-    assert read_all(sources).ids == ["README.md", "b.jsonl", "sub/a.csv"]
+    assert read_all(sources).ids == ["b.jsonl", "notes.md", "sub/a.csv"]
     assert "--include '*.parquet'" in sources.skipped[0][1]
     assert len(opened(tmp_path, exclude=("*.md",)).parts) == 3
 
@@ -148,7 +148,7 @@ def test_texts_given_one_by_one_are_one_part(tmp_path: Path) -> None:
     [
         ("missing.txt", "no such file or folder"),
         ("some text that is not a path", "no such file or folder"),
-        ("https://example.org/a.jsonl", "only files on this machine"),
+        ("s3://news/a.jsonl", "only files on this machine"),
         ("nul\0byte", "NUL"),
         ("x" * 5000, "no such file or folder"),
         (42, "a int cannot be read"),
@@ -306,13 +306,21 @@ def test_results_among_tables_and_patterns(tmp_path: Path, result: Path) -> None
 
 
 @pytest.mark.parametrize("text", ['[{"text": "a"}]', '\ufeff {"text": "a"}\n{"text": "b"}\n'])
-def test_json_that_is_no_json_lines(tmp_path: Path, text: str) -> None:
+def test_a_json_file_is_rows_where_it_is_named_and_a_text_in_a_folder(tmp_path: Path, text: str) -> None:
     fill(tmp_path, "words.json")
     assert read_all(opened(tmp_path / "words.json")).texts == [b"text of words.json"]
     (tmp_path / "rows.json").write_text(text, "utf-8")
-    with pytest.raises(SourceError, match=r"read as one text; .* to a file that ends in \.jsonl"):
-        opened(tmp_path / "rows.json")
+    assert read_all(opened(tmp_path / "rows.json")).texts[0] == b"a"
     assert len(read_all(opened(tmp_path)).ids) == 2
+    assert len(read_all(opened(f"{tmp_path}/*.json")).ids) == 2
+    assert read_all(opened(tmp_path, format="json", include=("rows.json",))).texts[0] == b"a"
+
+
+def test_a_json_file_of_neither_rows_nor_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "one.json").write_text('{\n  "data": []\n}\n')
+    with pytest.raises(SourceError, match=r"neither a JSON array nor JSON lines.* --format text"):
+        opened(tmp_path / "one.json")
+    assert read_all(opened(tmp_path / "one.json", format="text")).texts == [b'{\n  "data": []\n}\n']
 
 
 def test_an_ending_alone_is_a_name() -> None:

@@ -229,7 +229,7 @@ def test_an_output_that_exists_is_replaced_only_when_asked(tmp_path: Path) -> No
     assert not list((tmp_path / "out").glob("*.svg"))
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("dear to me")
-    with pytest.raises(OutputError, match="other is not an earlier evaluation, so force does not replace it"):
+    with pytest.raises(OutputError, match="other exists and is not an earlier evaluation, so it is never replaced"):
         twinset.evaluate(["one", "two"], **{**words, "output": tmp_path / "other"}, force=True)
 
 

@@ -30,6 +30,7 @@ ERRORS = {
     "PlanWarning",
     "RowError",
     "SourceError",
+    "SourceWarning",
     "StateError",
     "TwinsetError",
     "UnknownIdError",
@@ -51,6 +52,7 @@ EXACTLY = {
     "plan",
     "recut",
     "sketch",
+    "warm",
     *ERRORS,
 }
 FUNCTIONS = [

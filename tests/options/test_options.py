@@ -85,7 +85,7 @@ def test_no_two_options_share_a_flag() -> None:
         ({"lowercase": "no"}, "lowercase is 'no'; allowed: True or False"),
         ({"scratch": 4}, "scratch is 4; allowed: the path of a folder"),
         ({"keep": "newest"}, "newest needs a column, such as newest:date"),
-        ({"keep": "oldest"}, "'oldest' is not a rule; allowed: first, longest"),
+        ({"keep": "shortest"}, "'shortest' is not a rule; allowed: first, longest"),
         ({"keep": "longest:words"}, "longest takes no column"),
         ({"keep": "longest,longest"}, "appears twice"),
         ({"keep": "first,longest"}, "nothing can follow first"),

@@ -80,7 +80,7 @@ def _refuse_reading(given: dict[str, Any], options: CurveOptions) -> None:
     if options.item_kind in MEASURED:
         known |= {name for name, _ in ItemOptions.specs()}
     for name, spec in CurveOptions.specs():
-        if name in given and name not in known:
+        if name in given and flags.typed(name) and name not in known:
             raise OptionError(f"{spec.spellings(name)[0]} cannot be used without a SOURCE; name one, or leave it out")
 
 

@@ -20,6 +20,7 @@ import numba
 from numba.extending import typeof_impl
 
 from twinset.compiled.cache import KernelCache, open_cache
+from twinset.system import compile_time
 
 __all__ = ["inlined", "kernel", "on_compile"]
 
@@ -83,15 +84,21 @@ class Kernel:
         """Load the kernel from the cache; compile it if it is not cached."""
         with _lock:
             if self._loaded is None:
-                if not self.is_cached:
+                if self.is_cached:
+                    self._loaded = self._compiled()
+                else:
                     _announce()
-                with _caching_in(self._cache):
-                    caches = self._cache is not None
-                    compiler = numba.njit(self._signature, nogil=True, cache=caches, error_model="numpy")
-                    self._loaded = compiler(self.py_func)
+                    with compile_time.recorded():
+                        self._loaded = self._compiled()
                 if self._cache is not None:
                     self._cache.add(self.py_func.__qualname__)
         return self._loaded
+
+    def _compiled(self) -> Any:
+        """Return the machine code; Numba takes it from its cache if it is there."""
+        with _caching_in(self._cache):
+            compiler = numba.njit(self._signature, nogil=True, cache=self._cache is not None, error_model="numpy")
+            return compiler(self.py_func)
 
 
 @typeof_impl.register(Kernel)

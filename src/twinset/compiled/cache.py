@@ -55,7 +55,7 @@ class KernelCache:
 @cache
 def open_cache(path: Path) -> KernelCache | None:
     """Open the cache of a module of kernels; None if no folder is usable."""
-    root = _root()
+    root = cache_folder()
     if root is None:
         return None
     folder = root / digest(path)
@@ -97,7 +97,7 @@ def _machine() -> tuple[object, ...]:
 
 
 @cache
-def _root() -> Path | None:
+def cache_folder() -> Path | None:
     """Return the user's cache folder, made if needed; None, with a warning, if unusable."""
     base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or _home_cache()
     if base is None:

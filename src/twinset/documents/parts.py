@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from twinset.errors import ColumnError, OptionError, RowError, SourceError
 from twinset.options import ReadOptions
@@ -126,7 +127,14 @@ class RowCollector:
 
     def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
         """Add the rows of a whole-read block that the mask `chosen` selects; `flags` are further columns."""
-        self._tables.append(add_columns(self._part.take_rows(block, chosen), chosen, flags))
+        self.add(self._part.take_rows(block, chosen), chosen, flags)
+
+    def add(self, table: Any, chosen: Mask, flags: Any) -> None:
+        """Add a table of rows, with the columns of the partition and of `flags`."""
+        for name, value in self._part.partition.items():
+            if name not in table.column_names:
+                table = table.append_column(name, constant(value, table.num_rows))
+        self._tables.append(add_columns(table, chosen, flags))
 
     def tables(self) -> list[Any]:
         """The kept rows."""
@@ -154,6 +162,10 @@ class Part(ABC):
     picture_sketch: PictureSketch | None = None
     id_name: str | None = None
     """The column or key of ids, if rows have ids of their own."""
+    partition: Mapping[str, str | None] = {}
+    """Columns with the same value in all rows, from folders such as ``lang=en``."""
+    partition_by: str | None = None
+    """The column of `partition` that ``--by`` names, if it names one."""
 
     def __init__(self, name: str, source: int, options: ReadOptions, path: Path | None = None) -> None:
         self.name = name
@@ -164,21 +176,28 @@ class Part(ABC):
         self.flagged = False
         self.size, self.mtime_ns = (0, 0) if path is None else _stat(path, name)
         self._wanted: frozenset[str] = frozenset()
+        self._constant: dict[str, str | None] = {}
 
     @property
     def wanted(self) -> frozenset[str]:
         """Further columns of blocks; an unknown name raises `ColumnError`."""
-        return self._wanted
+        return self._wanted - self._constant.keys()
 
     @wanted.setter
     def wanted(self, names: frozenset[str]) -> None:
-        for name in sorted(names):
+        for name in sorted(names - self.partition.keys()):
             self.check_column(name, COLUMN_FLAG)
         self._wanted = frozenset(names)
+        self._constant = {name: self.partition[name] for name in sorted(names & self.partition.keys())}
 
     @property
     def column_names(self) -> list[str]:
         """Names of the columns, as far as known before reading."""
+        return []
+
+    @property
+    def nested_names(self) -> list[str]:
+        """Paths into nested columns, such as ``meta.body``, as far as known before reading."""
         return []
 
     def check_column(self, name: str, option: str) -> None:
@@ -188,7 +207,7 @@ class Part(ABC):
 
     def no_column(self, name: str, option: str) -> ColumnError:
         """Make the error for a missing column."""
-        names = self.column_names
+        names = [*self.column_names, *self.nested_names]
         listed = ", ".join(repr(one) for one in names[:30]) + (", …" if len(names) > 30 else "")
         message = f"there is no column {name!r}; the columns are {listed or 'none'}: name one with {option}"
         record = re.fullmatch(r"(.+?),((?:word|char):\d+)(,\d+)?", name) if option.startswith("--text") else None
@@ -291,8 +310,16 @@ class Part(ABC):
         """Describe what would be read, in plain values."""
         about = {"name": self.name, "format": self.format, "bytes": self.size, "source": self.source}
         if self.column_names:
-            about["columns"] = self.column_names
+            about["columns"] = [*self.column_names, *(one for one in self.partition if one not in self.column_names)]
         return about
+
+    def add_partition(self, block: Block) -> Block:
+        """Add the columns of `partition` that are wanted to a block."""
+        if self.partition_by is not None:
+            block.by = constant(self.partition[self.partition_by], block.rows)
+        for name, value in self._constant.items():
+            block.columns[name] = constant(value, block.rows)
+        return block
 
     def bad_row(self, bad: Unreadable, row: int, place: int, reason: str, *, lines: bool = True) -> None:
         """Refuse a malformed row: raise, or record it in `bad` under ``--on-error skip``.
@@ -306,14 +333,32 @@ class Part(ABC):
 
     def row_ids(self, block: Block) -> Any:
         """The ids of a block, ``file:row`` where rows have none."""
-        if block.ids is not None:
-            return block.ids
-        return pa.array([f"{self.name}:{block.first_row + row}" for row in range(block.rows)], type=pa.string())
+        return self.row_names(block.first_row, block.rows) if block.ids is None else block.ids
+
+    def row_names(self, first_row: int, rows: int) -> Any:
+        """The names of some rows by their position, ``file:row``."""
+        numbers = pa.array(np.arange(first_row, first_row + rows)).cast(pa.string())
+        return pc.binary_join_element_wise(self.row_prefix, numbers, "")
+
+    @property
+    def row_prefix(self) -> str:
+        """What precedes the number of a row in its name."""
+        return f"{self.name}:"
+
+    @property
+    def has_default_ids(self) -> bool:
+        """Whether ids come from the column ``id``, which no option names."""
+        return self.id_name is not None and self.options.id is None
 
     def id_and_text(self, block: Block, chosen: Mask) -> Any:
         """Rows as a table of `id` and `text`, for sources without columns."""
         table = pa.table({"id": self.row_ids(block), "text": block.texts})
         return table.filter(pa.array(chosen))
+
+
+def constant(value: str | None, rows: int) -> Any:
+    """A column of strings with the same value in every row."""
+    return pa.repeat(pa.scalar(value, pa.string()), rows)
 
 
 def _stat(path: Path, name: str) -> tuple[int, int]:

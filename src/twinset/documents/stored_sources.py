@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from twinset.documents.compressed import codec_of
 from twinset.documents.formats.memory_tables import SpooledPart, TablePart
 from twinset.documents.open_parts import SourceFile, file_part
 from twinset.documents.parts import Part
@@ -23,7 +24,8 @@ from twinset.system.scratch import cannot_write
 FOLDER = "sources"
 """The folder of stored sources in a result folder."""
 
-_COLUMNS = ("id", "text", "vectors", "codes")  # columns of lists and mappings have names of their own
+# Lists and mappings have columns of their own.
+_COLUMNS = ("id", "no_id", "encoding", "text", "vectors", "codes")
 _BATCH_ROWS = 2**16
 
 
@@ -69,7 +71,9 @@ class StoredSource:
             options = type(options).of(**{**given, **self.columns})
         if self.format == TablePart.format:
             return SpooledPart(self.name, source, options, self.path)
-        file = SourceFile(self.path, self.name, source, (self.path.name,), 1)
+        with open(self.path, "rb") as start:
+            codec = codec_of(start.read(8))
+        file = SourceFile(self.path, self.name, source, (self.path.name,), 1, self.format, codec)
         return file_part(file, PurePosixPath(self.kept_name), options)
 
 

@@ -36,6 +36,7 @@ from twinset.index.read_batches import checked_ids
 from twinset.index.settings import FORMAT, Settings
 from twinset.index.write import IndexWriter
 from twinset.options import DedupOptions
+from twinset.options.checks import AUTO
 from twinset.options.index import IndexOptions
 from twinset.schema import Flags, Numbers
 from twinset.system import batch_sizes
@@ -85,7 +86,9 @@ def dedup_options(given: dict[str, Any], index: Index) -> DedupOptions:
         )
     known = {name for name, _ in DedupOptions.specs()} - {"threshold", "codes", "vectors", "images", "distance"}
     fixed = [name for name, _ in IndexOptions.specs() if name in known]
-    index.settings.check_options({name: given[name] for name in fixed if name in given}, index.name)
+    # The shingles of the index are also those that `auto` stands for.
+    compared = {name: given[name] for name in fixed if name in given and (name, given[name]) != ("shingle", AUTO)}
+    index.settings.check_options(compared, index.name)
     sizes = {name: getattr(index.settings.bands, name) for name in ("n_hashes", "n_bands", "rows_per_band")}
     inherited = {name: getattr(stored, name) for name in fixed} | sizes
     threshold = given.get("threshold", stored.threshold)

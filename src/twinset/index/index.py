@@ -339,6 +339,13 @@ class Index:
             [document] = self._backend.documents(sketch.numbers, contents=True)
             return kind.searcher(self._backend).answer(None, kind.query_from(sketch, document), limits, without=number)
 
+    def nearest_by(self) -> str:
+        """Return what the k nearest of a query are chosen from: ``all`` documents, or those that share ``sketches``, …
+
+        `Kind.nearest_by` lists the values. Less similar documents may be missed unless it is ``all``.
+        """
+        return self._kind.nearest_by(len(self))
+
     @property
     def answers(self) -> pa.Schema:
         """The schema of the answers to a single query."""

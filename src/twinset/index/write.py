@@ -23,6 +23,8 @@ from twinset.index.settings import Settings
 from twinset.system import batch_sizes
 from twinset.wording import counted
 
+_UNIQUE = "ids of an index must be unique: name a column of such ids with --id, or name rows file:row with --no-id"
+
 
 @dataclass
 class ChangeCounts:
@@ -174,7 +176,7 @@ class IndexWriter:
             if twice:
                 raise DuplicateIdError(
                     f"the id {twice[0]!r} appears twice, with different {self.kind.name}s, among the documents to be "
-                    f"{'updated' if replace else 'added'}; ids must be unique"
+                    f"{'updated' if replace else 'added'}; {_UNIQUE}"
                 )
             if others and not replace:
                 raise DuplicateIdError(
@@ -287,4 +289,4 @@ def _refuse_repeated_ids(ids: Sequence[str]) -> None:
     if len(set(ids)) < len(ids):
         seen: set[str] = set()
         twice = next(id for id in ids if id in seen or seen.add(id))  # type: ignore[func-returns-value]
-        raise DuplicateIdError(f"the id {twice!r} appears twice among the documents to be added; ids must be unique")
+        raise DuplicateIdError(f"the id {twice!r} appears twice among the documents to be added; {_UNIQUE}")

@@ -17,8 +17,8 @@ from twinset.engines.local.copies import expanded
 from twinset.engines.local.joins.base import SimilarityJoin
 from twinset.engines.local.run import LocalEngine, LocalRun
 from twinset.engines.local.steps.sketch import READ, UNREADABLE
+from twinset.engines.local.write.place import check_output, move_to_output
 from twinset.engines.local.write.summary import run_facts
-from twinset.engines.local.write.tables import check_output, move_to_output
 from twinset.engines.progress import Progress, reporting
 from twinset.errors import OptionError
 from twinset.evaluation import sweep
@@ -78,10 +78,9 @@ def evaluate(
     check_output(path, checked.force, "evaluation.json", "an earlier evaluation")
     truth = None if checked.exact else read_truth(checked.truth)
     run_options = _run_options(checked)
-    with (
-        reporting(progress) as reporter,
-        LocalEngine().open(Job(sources, run_options, twinset.__version__, path, reporter)) as run,
-    ):
+    needs = "" if checked.exact else "a truth names documents by unique ids"
+    job = Job(sources, run_options, twinset.__version__, path, needs_ids=needs)
+    with reporting(progress) as reporter, LocalEngine().open(dataclasses.replace(job, progress=reporter)) as run:
         corpus = run.read()
         copies = run.collapse(corpus)
         join = run.plan(corpus, copies)

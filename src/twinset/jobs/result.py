@@ -24,6 +24,7 @@ from twinset.errors import OptionError, StateError
 from twinset.jobs.show_result import dedup_as_html, describe_dedup, describe_pairs, pairs_as_html
 from twinset.options import DedupOptions
 from twinset.options.checks import shown_value
+from twinset.options.place import Place
 from twinset.results.stored import StoredResult
 from twinset.schema import pairs_schema
 
@@ -144,7 +145,7 @@ class DedupResult:
             At least the floor of this result; by default its own threshold. Items with a distance take `distance`
             instead, up to the floor.
         output
-            A folder for the new result, as `dedup` would write it.
+            A folder or a file for the new result, as `dedup` would write it.
         progress
             As for `dedup`.
         **options
@@ -167,8 +168,9 @@ class DedupResult:
 
         checked = RecutOptions.of(threshold=threshold, **options)
         recorded = self.recorded.but(moved=checked.source)
-        target = Path(output) if output is not None else None
-        with reporting(progress) as reporter, Recut(recorded, checked, target, reporter) as recut:
+        place = Place.of(output)
+        target = place.folder if place else None
+        with reporting(progress) as reporter, Recut(recorded, checked, place, reporter) as recut:
             clusters, reasons = recut.cut()
             made, summary = recut.write(clusters, reasons)
             result = DedupResult(summary, self.plan, target)
@@ -325,12 +327,12 @@ def _read_index_texts(recorded: StoredResult, ids: list[str]) -> list[str | None
 
 
 def open_result(folder: Any, source: Sequence[object] = ()) -> DedupResult:
-    """Open the result folder of an earlier `dedup` or `recut`.
+    """Open the result of an earlier `dedup` or `recut`.
 
     Parameters
     ----------
     folder
-        The folder. Its files are checked against their digests; damage raises `StateError`.
+        The folder, or the file of kept rows. Its tables are checked against their digests; damage raises `StateError`.
     source
         The current sources, in their original order, if they have moved. Methods that need texts read them.
 
@@ -346,7 +348,7 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> DedupResult:
     >>> twinset.open_result("OUT").removed["because_of"].to_pylist()
     ['0']
     """
-    recorded = StoredResult(Path(folder), source)
+    recorded = StoredResult(folder, source)
     recorded.earlier_texts = _read_index_texts
     result = DedupResult(recorded.summary, recorded.plan, recorded.folder)
     result._recorded = recorded

@@ -61,22 +61,27 @@ class EvaluateOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
         "cluster).",
         Check(lambda value: value, "a file, or a table", in_help=False),
         "FILE",
+        common=True,
     )
     exact: bool = option(
-        False, "Use the exact join as the truth: every pair that reaches the threshold.", checks.switch
+        False, "Use the exact join as the truth: every pair that reaches the threshold.", checks.switch, common=True
     )
     sweep: str | None = option(
-        None, "Measure at several thresholds, with one run at the lowest.", Check(_sweep, SWEEP_ALLOWED), "A:B:STEP"
+        None,
+        "Measure at several thresholds, with one run at the lowest.",
+        Check(_sweep, SWEEP_ALLOWED),
+        "A:B:STEP",
+        common=True,
     )
     cluster: str = option(
-        "leader", *(getattr(dict(DedupOptions.specs())["cluster"], name) for name in ("help", "check"))
+        "leader", *(getattr(dict(DedupOptions.specs())["cluster"], name) for name in ("help", "check")), common=True
     )
     plots: str = option(
         "svg",
         "Format of the plots in the output; none: no plots, so that matplotlib is not needed.",
         checks.choice("svg", "png", "none"),
     )
-    force: bool = option(False, *FORCE, result=False)
+    force: bool = option(False, *FORCE, result=False, common=True)
 
     @classmethod
     def specs(cls) -> Iterator[tuple[str, OptionSpec]]:

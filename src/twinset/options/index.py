@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
-from twinset.options.checks import OptionSpec
+from twinset.options.checks import AUTO, OptionSpec
 from twinset.options.items import ItemOptions
 from twinset.options.steps import FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions
 
@@ -57,9 +57,10 @@ class IndexOptions(PlanOptions, ShingleOptions):
     """The options of `twinset.Index.create` and ``twinset index create``, which cannot be changed later."""
 
     title: ClassVar[str] = "Index"
+    measures_texts: ClassVar[bool] = True
 
     items: str | None = option(
-        None, "Column of lists: documents are sets.", checks.column(none=True), "COLUMN"
+        None, "Column of lists: documents are sets.", checks.column(none=True), "COLUMN", common=True
     )
     codes: str | None = _as_elsewhere("codes")
     vectors: str | None = _as_elsewhere("vectors")
@@ -70,6 +71,7 @@ class IndexOptions(PlanOptions, ShingleOptions):
         checks.length(),
         "R",
         default_text="3 bits for --codes, 6 for --images; vectors use --threshold (cosine)",
+        common=True,
     )
     bits: int | None = option(
         None,
@@ -91,13 +93,18 @@ class IndexOptions(PlanOptions, ShingleOptions):
         checks.optional(checks.choice("itq", "spectral")),
     )
     sample: tuple[object, ...] = option(
-        (), "With --learned: sample of vectors to learn the codes from.", checks.items(object), "SOURCE", result=False
+        (),
+        "With --learned: sample of vectors to learn the codes from. With --shingle auto: the texts to measure.",
+        checks.items(object),
+        "SOURCE",
+        result=False,
     )
     store: str = option(
         "text",
         "Content to store besides the sketch of a document. text: its text, compressed; shingles: its shingle hashes; "
         "none: nothing, so that answers are estimates.",
         checks.choice("text", "shingles", "none"),
+        common=True,
     )
     seed: int | None = option(  # type: ignore[assignment] # None until it is drawn
         None,
@@ -152,8 +159,16 @@ class IndexOptions(PlanOptions, ShingleOptions):
             raise OptionError(f"distance is {self.reach:g}; codes differ in a whole number of bits")
         if kind == "vectors" and self.bits is not None and self.learned is None:
             raise OptionError("bits does not apply to vectors without --learned; leave it out")
-        if self.sample and self.learned is None:
-            raise OptionError("sample cannot be used without learned codes; give --learned itq, or leave it out")
+        if self.sample and self.learned is None and self.shingle != AUTO:
+            raise OptionError(
+                "sample cannot be used without learned codes or shingle auto; give --learned itq or --shingle auto, or "
+                "leave it out"
+            )
+        if self.shingle == AUTO and not self.sample:
+            raise OptionError(
+                "shingle is 'auto', and a new index has no documents to measure; name some with --sample SOURCE, or "
+                "give a shingle such as word:2"
+            )
         if self.bits is not None and self.bits % 8:
             raise OptionError(f"bits is {self.bits}; allowed: a multiple of 8")
 
@@ -164,7 +179,7 @@ class WriteOptions(Options):
 
     title: ClassVar[str] = "Index"
 
-    timeout: int = option(30, *_TIMEOUT, result=False)
+    timeout: int = option(30, *_TIMEOUT, result=False, common=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,6 +243,7 @@ class QueryOptions(Options):
         "K",
         flags=("-k", "--top"),
         default_text="all documents that reach the threshold",
+        common=True,
     )
     threshold: float | None = option(
         None,
@@ -235,6 +251,7 @@ class QueryOptions(Options):
         checks.optional(checks.number(above=0.0, most=1.0)),
         "T",
         default_text="that of the index",
+        common=True,
     )
     distance: float | None = option(
         None,
@@ -242,9 +259,13 @@ class QueryOptions(Options):
         checks.length(),
         "R",
         default_text="that of the index",
+        common=True,
     )
     force: bool = option(
-        False, "Allow a lower threshold or a greater distance than planned, with a lower recall.", checks.switch
+        False,
+        "Allow a lower threshold or a greater distance than planned, with a lower recall.",
+        checks.switch,
+        common=True,
     )
 
 
@@ -260,6 +281,7 @@ class QueryCommandOptions(QueryOptions, SourceOptions):
         "Allow a lower threshold or a greater distance than planned, with a lower recall. Also replace an existing "
         "output.",
         checks.switch,
+        common=True,
     )
 
     def _refuse_meaningless(self) -> None:

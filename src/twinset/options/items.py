@@ -49,6 +49,7 @@ _MEANING: dict[str, tuple[str, ...]] = {
     "squeeze": ("text", "records"),
     "split": ("text", "records"),
     "bag": SETS,
+    **dict.fromkeys(("format", "delimiter", "header"), tuple(kind for kind in KINDS if kind != "images")),
     "lines": ("text",),
     "sketch": SETS,
     "n_hashes": (*SETS, "weighted"),
@@ -143,6 +144,7 @@ class ItemOptions(Options):
         "Text column. Several columns make a record, each given as COLUMN[,SHINGLE[,WEIGHT]].",
         Check(_texts, _TEXTS_ALLOWED, multiple=True, in_help=False),
         "COLUMN",
+        common=True,
     )
     items: str | None = option(None, "Column of lists: items are sets.", checks.column(none=True), "COLUMN")
     group: str | None = option(
@@ -161,8 +163,9 @@ class ItemOptions(Options):
         Check(_vectors, "the name of a column, or True for .npy files or the only column of vectors", in_help=False),
         "[COLUMN]",
         bare="",
+        common=True,
     )
-    images: bool = option(False, "Items are pictures.", checks.switch)
+    images: bool = option(False, "Items are pictures.", checks.switch, common=True)
     distance: float | None = option(
         None,
         "Maximum distance of a reported pair (inclusive): bits for codes and pictures, Euclidean for vectors.",

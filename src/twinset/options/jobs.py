@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
-from twinset.options.keep_rules import KEEP, RuleChain, check_kind, parse_keep
+from twinset.options.keep_rules import DATE_FORMAT, KEEP, RuleChain, check_date_format, check_kind, parse_keep
 from twinset.options.steps import (
     CLUSTER,
     DEFAULT_SEED,
+    DETAILS_FORMAT,
     ENCODING,
     FORCE,
     MOST_HASHES,
@@ -32,15 +33,18 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
     """The options of `twinset.find_pairs` and ``twinset pairs``."""
 
     title: ClassVar[str] = "Pairs"
+    measures_texts: ClassVar[bool] = True
     # Options that only dedup has.
     keep_rules: ClassVar[tuple[tuple[str, str | None], ...]] = ()
     flag: ClassVar[bool] = False
     copy: ClassVar[bool] = False
+    details_format: ClassVar[str] = "parquet"
 
     exact: bool = option(
         False,
         "Find every pair: join the shingle sets exactly, without sketches. Slower if documents share many shingles.",
         checks.switch,
+        common=True,
     )
     identical: str = option(
         "all",
@@ -54,8 +58,9 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
         checks.whole(1, 10_000, none=True),
         "N",
         default_text="every pair, once",
+        common=True,
     )
-    force: bool = option(False, *FORCE, result=False)
+    force: bool = option(False, *FORCE, result=False, common=True)
 
     @property
     def top_limit(self) -> float | None:
@@ -89,6 +94,7 @@ class ArrivalOptions(Options):
         "are those of the index.",
         checks.index_place,
         "PATH|URL",
+        common=True,
     )
     timeout: int = option(
         30, "With --index: seconds to wait for another writer.", checks.whole(0, 86_400), "SECONDS", result=False
@@ -100,6 +106,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
     """The options of `twinset.dedup` and ``twinset dedup``."""
 
     title: ClassVar[str] = "Clusters"
+    measures_texts: ClassVar[bool] = True
     # Options that only pairs has.
     exact: ClassVar[bool] = False
     identical: ClassVar[str] = "link"
@@ -114,15 +121,20 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         "T",
         default_text="the threshold, or the distance",
     )
-    keep: str = option("first", *KEEP)
+    keep: str = option("first", *KEEP, common=True)
+    date_format: str | None = option(None, *DATE_FORMAT, default_text="found from all dates")
     cluster: str = option("leader", *CLUSTER)
     copy: bool = option(
         False, "For a folder of files: copy the kept files, too; by default they are only listed.", checks.switch
     )
     flag: bool = option(
-        False, "Remove nothing; add the columns cluster, duplicate_of and similarity instead.", checks.switch
+        False,
+        "Remove nothing; add the columns cluster, duplicate_of and similarity instead.",
+        checks.switch,
+        common=True,
     )
-    force: bool = option(False, *FORCE, result=False)
+    details_format: str = option("parquet", *DETAILS_FORMAT, result=False)
+    force: bool = option(False, *FORCE, result=False, common=True)
 
     def to_dict(self, result_only: bool = True) -> dict[str, Any]:
         """Return the options as plain values, ready for JSON, without the seed of an index, which is secret."""
@@ -142,6 +154,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         if self.floor is not None:
             self._check_floor(self.floor)
         check_kind(self.keep_rules, self.item_kind, self.item_flag)
+        check_date_format(self.keep_rules, self.date_format)
         if self.against and (self.keep != "first" or self.cluster != "leader"):
             given = f"--keep {self.keep}" if self.keep != "first" else f"--cluster {self.cluster}"
             raise OptionError(

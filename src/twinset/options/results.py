@@ -8,8 +8,8 @@ from typing import ClassVar
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
-from twinset.options.keep_rules import KEEP
-from twinset.options.steps import CLUSTER, FORCE, RunOptions, ShingleOptions
+from twinset.options.keep_rules import DATE_FORMAT, KEEP
+from twinset.options.steps import CLUSTER, DETAILS_FORMAT, FORCE, RunOptions, ShingleOptions
 
 __all__ = ["ExplainOptions", "RecutOptions", "ReportOptions"]
 
@@ -58,6 +58,7 @@ class RecutOptions(RunOptions):
         None, "Find the threshold or distance that leaves about N rows.", checks.whole(0, 2**32, none=True), "N"
     )
     keep: str | None = option(None, KEEP[0], checks.optional(KEEP[1]), KEEP[2], default_text="as in OUT")
+    date_format: str | None = option(None, *DATE_FORMAT, default_text="as in OUT")
     cluster: str | None = option(None, CLUSTER[0], checks.optional(CLUSTER[1]), default_text="as in OUT")
     source: tuple[object, ...] = option(
         (),
@@ -65,6 +66,7 @@ class RecutOptions(RunOptions):
         checks.items(object),
         "PATH",
     )
+    details_format: str = option("parquet", *DETAILS_FORMAT, result=False)
     force: bool = option(False, *FORCE, result=False)
 
     def _check_together(self) -> None:

@@ -87,12 +87,18 @@ class SketchOptions(SketchRunOptions, ShingleOptions, ReadOptions):
         "Sketch method. fss: fast similarity sketching; kperm: k permutations, as in textbooks; bottom-k: the k "
         "smallest hashes; simhash: a bit code, for --codes.",
         checks.choice("fss", "kperm", "bottom-k", "simhash"),
+        common=True,
     )
     n_hashes: int = option(
-        128, "Hashes per sketch.", checks.whole(1, MOST_BOTTOM + 1), "K", flags=("--hashes", "--n-hashes")
+        128, "Hashes per sketch.", checks.whole(1, MOST_BOTTOM + 1), "K", flags=("--hashes", "--n-hashes"), common=True
     )
     bits: int | None = option(
-        None, "With --sketch simhash: bits per code.", Check(_bits, "64 or 128", int), "N", default_text="64"
+        None,
+        "With --sketch simhash: bits per code.",
+        Check(_bits, "64 or 128", int),
+        "N",
+        default_text="64",
+        common=True,
     )
     weights: str | None = option(
         None,
@@ -102,8 +108,10 @@ class SketchOptions(SketchRunOptions, ShingleOptions, ReadOptions):
         default_text="count",
     )
     seed: int = option(DEFAULT_SEED, _SEED.help, _SEED.check, "N")
-    merge: bool = option(False, "Merge rows with the same id: the sketch of the union of their sets.", checks.switch)
-    force: bool = option(False, *FORCE, result=False)
+    merge: bool = option(
+        False, "Merge rows with the same id: the sketch of the union of their sets.", checks.switch, common=True
+    )
+    force: bool = option(False, *FORCE, result=False, common=True)
 
     @classmethod
     def specs(cls) -> Iterator[tuple[str, OptionSpec]]:

@@ -60,6 +60,7 @@ def set_difference(left: str, right: str, bag: bool) -> dict[str, Any]:
         "hunks": [[0, parts if same else [*parts, [0, f" {ours[:MOST]}", f" {theirs[:MOST]}"]]]],
         "same": same,
         "equal": same,
+        "items": True,
         "cut": cut,
     }
 

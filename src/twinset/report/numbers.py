@@ -25,6 +25,10 @@ SCALE = 10**DIGITS
 _WIDTHS = (0.001, 0.002, 0.005, 0.01, 0.02)
 _MOST_BINS = 40
 _BEYOND = 1.25  # distances this factor beyond the threshold are drawn as no resemblance
+_NOUNS = {
+    "records": "record", "items": "set", "groups": "set", "weighted": "set", "codes": "code", "vectors": "vector",
+    "images": "picture",
+}  # fmt: skip
 _SIZES = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001)
 
 
@@ -85,8 +89,8 @@ class Numbers:
 
     @property
     def noun(self) -> str:
-        """Noun for a document."""
-        return "picture" if self.recorded.options.images else "document"
+        """Noun for an item."""
+        return _NOUNS.get(self.recorded.options.item_kind, "document")
 
     @property
     def reach(self) -> float:

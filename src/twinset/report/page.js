@@ -2,7 +2,7 @@
 // The lists of the page. Whatever comes from a document is put on the page as text, never as markup.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const { clusters, removed, excerpts, differences, folder, threshold, unit, pictures } = data;
+  const { clusters, removed, excerpts, differences, folder, threshold, unit, noun, pictures } = data;
   const CLUSTERS = 25, REMOVED = 50, MEMBERS = 20;
   const whole = (number) => number.toLocaleString("en");
   const share = (number) => (number / 10000).toFixed(4);
@@ -87,7 +87,7 @@
 
   // Elements of two weighted sets: what both have, then what one has alone, and how much each counts.
   function weights(groups) {
-    const head = make("tr", "", ...["element", "kept", "removed"].map((word) => make("th", word === "element" ? "" : "number", word)));
+    const head = make("tr", "", ...["element", "kept", "removed"].map((word) => make("th", { element: "", kept: "number kept", removed: "number gone" }[word], word)));
     for (const cell of head.children) cell.scope = "col";
     const table = make("table", "elements", head);
     for (const [title, rows, more] of groups) {
@@ -122,8 +122,8 @@
   function caption(row) {
     if (removed.distance) return `distance ${apart(removed.distance[row])}`;
     if (!removed.in_kept) return `similarity ${share(removed.similarity[row])}`;
-    return `similarity ${share(removed.similarity[row])} · ${share(removed.in_kept[row])} of it is in the kept document · ` +
-      `${share(removed.of_kept[row])} of the kept document is in it`;
+    return `similarity ${share(removed.similarity[row])} · ${share(removed.in_kept[row])} of it is in the kept ${noun} · ` +
+      `${share(removed.of_kept[row])} of the kept ${noun} is in it`;
   }
 
   function story(row) {
@@ -159,7 +159,9 @@
   function clusterRow(c) {
     const name = named(pictures?.kept[c], foreign("span", "id", clusters.id[c]));
     if (excerpts.kept[c]) name.append(foreign("span", "text", excerpts.kept[c]));
-    const row = line("clusters", name, make("span", "size", whole(clusters.size[c])), gauge(clusters.least[c], clusters.distance?.[c]));
+    const size = make("span", "size", whole(clusters.size[c]));
+    size.dataset.noun = `${noun}s`;
+    const row = line("clusters", name, size, gauge(clusters.least[c], clusters.distance?.[c]));
     return opens(row, () => {
       const inside = make("div", "inside");
       if (excerpts.kept[c]) inside.append(foreign("p", "quote", excerpts.kept[c]));
@@ -178,7 +180,7 @@
       if (listed.firstChild) listed.firstChild.open = true;
       inside.append(listed, more);
       if (found.length < clusters.size[c] - 1) {
-        inside.append(make("p", "facts", `${whole(clusters.size[c] - 1 - found.length)} more of its documents are in removed.parquet only.`));
+        inside.append(make("p", "facts", `${whole(clusters.size[c] - 1 - found.length)} more of its ${noun}s are in removed.parquet only.`));
       }
       return inside;
     });

@@ -11,7 +11,7 @@ from twinset.options.checks import shown_size
 from twinset.options.results import ReportOptions
 from twinset.report import page_charts
 from twinset.report.excerpts import EXCERPTS
-from twinset.report.numbers import Numbers
+from twinset.report.numbers import Bin, Numbers
 from twinset.wording import counted, share
 
 MISSED = 50
@@ -50,7 +50,7 @@ def figures(numbers: Numbers) -> str:
         ("kept", summary["kept"], percent(summary["kept"] / whole)),
         (gone, summary["removed"], percent(summary["removed"] / whole)),
         ("clusters", summary["clusters"], "of two or more"),
-        ("pairs", summary["pairs"], f"{counted(summary['candidates'], 'candidate')} verified"),
+        ("pairs", summary["pairs"], _origin(numbers)),
         (_IDENTICAL.get(options.item_kind, "identical copies"), summary["identical"], "among them"),
         ("empty", summary["empty"], "kept"),
         ("unreadable", summary["unreadable"], "skipped"),
@@ -68,6 +68,15 @@ def figures(numbers: Numbers) -> str:
         if value or name in always
     ]
     return f'<dl class="figures">{"".join(cells)}</dl>'
+
+
+def _origin(numbers: Numbers) -> str:
+    """Where the pairs come from; identical items are compared once, so that each copy adds a pair and no candidate."""
+    summary = numbers.summary
+    verified = f"{counted(summary['candidates'], 'candidate')} verified"
+    if not summary["identical"] or summary["against"] or summary.get("index"):
+        return verified
+    return f"{verified}; {summary['identical']:,} between copies"
 
 
 def _size(numbers: Numbers) -> str:
@@ -172,7 +181,7 @@ def similarity(numbers: Numbers) -> str:
         note += f" The search went down to {numbers.floor:g}; pairs below {threshold:g} remove nothing."
     drawn = (
         f'<figure class="card"><h3>How similar the pairs are</h3>{page_charts.histogram(bins, threshold)}'
-        f"<figcaption>{note}</figcaption></figure>"
+        f"<figcaption>{note}</figcaption>{_counts(numbers, bins)}</figure>"
     )
     if numbers.sketched is None:
         return f'<div class="two">{drawn}</div>'
@@ -184,6 +193,20 @@ def similarity(numbers: Numbers) -> str:
         f'<div class="two">{drawn}<figure class="card"><h3>How reliably a pair is found</h3>'
         f"{curve}<figcaption>{dots}</figcaption></figure></div>"
     )
+
+
+def _counts(numbers: Numbers, bins: Sequence[Bin]) -> str:
+    """The numbers behind the bars, for small screens and close values."""
+    bits = numbers.measure == "bits"
+    rows = [
+        [f"{one.middle:g}" if bits else f"{one.low:.4g} to {one.high:.4g}", f"{one.count:,}"]
+        for one in bins
+        if one.count
+    ]
+    if not rows:
+        return ""
+    listed = table((f"{numbers.score}{' in bits' if bits else ''}", "pairs"), rows, numbers_from=1)
+    return f'<details class="counts"><summary>The numbers</summary>{listed}</details>'
 
 
 def _alike(numbers: Numbers) -> str:
@@ -207,7 +230,7 @@ def _distances(numbers: Numbers) -> str:
         )
     return (
         f'<div class="two"><figure class="card"><h3>How far apart the pairs are</h3>{chart}'
-        f"<figcaption>{note}</figcaption></figure></div>"
+        f"<figcaption>{note}</figcaption>{_counts(numbers, numbers.distances)}</figure></div>"
     )
 
 
@@ -242,11 +265,18 @@ def clusters(numbers: Numbers, options: ReportOptions) -> str:
     return f'<p>{meaning} {doubt}</p><div class="card scroll"><table>{head}{rows}</table></div>'
 
 
+def sought(numbers: Numbers, options: ReportOptions) -> str:
+    """Describe what a search looks at: the id, and what the page shows of an item."""
+    kind = numbers.recorded.options.item_kind
+    shown = {_WORDS: "words", _ELEMENTS: "elements"}.get(_DIFFER.get(kind, "")) if options.texts else None
+    return f"id or {shown}" if shown else "id"
+
+
 def removed(numbers: Numbers, options: ReportOptions) -> str:
     """Description of the list of removed documents."""
     if not numbers.summary["removed"]:
         return "<p>Nothing was removed.</p>"
-    left_out = "Pictures" if numbers.recorded.options.images else "Texts"
+    left_out = {"document": "Texts", "record": "Texts"}.get(numbers.noun, f"{numbers.noun.capitalize()}s")
     more = "" if options.texts else f" {left_out} were left out of this report."
     if options.texts and numbers.recorded.options.item_kind == "text" and numbers.summary["removed"] > EXCERPTS:
         more = f" The first {EXCERPTS:,} are listed with the beginning of their text, and can be found by its words."
@@ -268,7 +298,7 @@ def done(numbers: Numbers) -> str:
         ("hash scheme", summary["hash_scheme"]),
         ("threads", summary["timings"]["threads"]),
         ("memory limit", shown_size(summary["timings"]["memory"])),
-        ("bytes replaced in", counted(summary["replaced"], "document")),
+        ("bytes replaced in", counted(summary["replaced"], numbers.noun)),
     ]
     about = "".join(_row(name, str(value)) for name, value in run)
     skipped = table(("file", "reason"), [[str(part) for part in one] for one in summary["skipped"][:200]])
@@ -296,7 +326,7 @@ def _sources(numbers: Numbers) -> str:
     ]
     total = numbers.recorded.table("sources").num_rows
     more = f'<p class="note">The first 500 of {total:,}; sources.parquet has all.</p>' if total > 500 else ""
-    return table(("path", "role", "format", "documents", "size", "sha-256 begins with"), rows) + more
+    return table(("path", "role", "format", f"{numbers.noun}s", "size", "sha-256 begins with"), rows) + more
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers_from: int | None = None) -> str:

@@ -173,3 +173,19 @@ def kept_numbers(recorded: StoredResult, ids: pa.ChunkedArray) -> Any:
     first = recorded.own if recorded.summary["against"] else 0
     numbers[of_run] = recorded.numbers_of(ids.filter(pa.array(of_run)), first)
     return numbers
+
+
+def largest_clusters(recorded: StoredResult) -> pa.Table:
+    """Return the kept document of each cluster, the number of documents removed because of it, and the first of these.
+
+    The largest clusters come first, equal ones in the order of the removed documents.
+    """
+    removed = recorded.removed
+    rows = pa.table({"kept": removed["because_of"], "row": pa.array(np.arange(removed.num_rows))})
+    grouped = rows.group_by("kept", use_threads=False).aggregate([("row", "count"), ("row", "min")])
+    ordered = grouped.sort_by([("row_count", "descending"), ("row_min", "ascending")])
+    firsts = removed.take(ordered["row_min"])
+    score = removed.column_names[2]
+    return pa.table(
+        {"kept": ordered["kept"], "removed": ordered["row_count"], "example": firsts["id"], score: firsts[score]}
+    )

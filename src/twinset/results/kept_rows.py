@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from twinset.documents.files import format_of
 from twinset.documents.long_tables.write import GroupsCollector
 from twinset.documents.open_parts import SourceFile, file_part
 from twinset.documents.parts import Part, add_columns
@@ -119,7 +120,8 @@ def _with_flags(recorded: StoredResult, rows: pa.Table) -> pa.Table:
 def _kept_part(path: Path, number: int, options: DedupOptions) -> Part:
     if not path.is_file():
         raise StateError(f"{path}: there is no such file; run dedup again")
-    return file_part(SourceFile(path, str(path), number, (path.name,), 1), PurePosixPath(path.name), options)
+    file = SourceFile(path, str(path), number, (path.name,), 1, *format_of(path.name))
+    return file_part(file, PurePosixPath(path.name), options)
 
 
 def _tables_of(part: Part) -> list[pa.Table]:

@@ -16,12 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from twinset.documents.own_files import STATE_ENDING
 from twinset.documents.stored_sources import FOLDER, store_all
 from twinset.engines.local.budget import Budget, batch_within, peak_bytes
 from twinset.engines.local.copies import SAME
 from twinset.engines.local.joins.base import Work
 from twinset.engines.local.joins.choose import join_for
+from twinset.engines.local.run import WITHOUT_COLUMNS
 from twinset.engines.local.state import State, fingerprint
 from twinset.engines.local.steps import cluster
 from twinset.engines.local.steps.cluster import Clusters
@@ -29,11 +29,14 @@ from twinset.engines.local.steps.cluster_beside_index import IndexMatches, recal
 from twinset.engines.local.steps.open import refuse_to_replace
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write import tables as output
+from twinset.engines.local.write.place import check_place, move_to_place, state_folder
 from twinset.engines.local.write.summary import describe_sources, kept_files, seal_summary, write_summary
-from twinset.engines.local.write.table_file import TableFile
+from twinset.engines.local.write.table_file import TableFile, copy_as_csv
 from twinset.engines.progress import Progress
 from twinset.errors import DuplicateIdError, OptionError
 from twinset.options import DedupOptions
+from twinset.options.keep_rules import KEEP_RULES, parse_keep
+from twinset.options.place import Place
 from twinset.options.results import RecutOptions
 from twinset.plan import Plan
 from twinset.plan.choose import plan_for
@@ -49,10 +52,12 @@ class Recut:
     """One recut of a stored result, a context manager."""
 
     def __init__(
-        self, recorded: StoredResult, requested: RecutOptions, target: Path | None, progress: Progress
+        self, recorded: StoredResult, requested: RecutOptions, place: Place | None, progress: Progress
     ) -> None:
-        output.check_output(target, requested.force)
-        self.recorded, self.requested, self.target, self.progress = recorded, requested, target, progress
+        if place is not None:
+            check_place(place, requested.force)
+        self.recorded, self.requested, self.place, self.progress = recorded, requested, place, progress
+        self.target = place.folder if place else None
         self.started = time.perf_counter()
         self.seconds: dict[str, float] = {}
         self.options = _options_of(recorded, requested)
@@ -62,9 +67,10 @@ class Recut:
         self.corpus = StoredCorpus(recorded, self.threads, batch)
         self.copies = self.corpus.copies()
         self.earlier: IndexMatches | None = None
+        self._rows: Path | None = None
         # Last, since the folders below need cleaning up.
         self._folder = temporary_folder(requested.scratch)
-        folder = Path(f"{target}{STATE_ENDING}") if target else Path(self._folder.name) / "state"
+        folder = state_folder(place) if place else Path(self._folder.name) / "state"
         mark = fingerprint({"kind": "recut", "from": recorded.summary.get("check"), "options": self.options.to_dict()})
         try:
             self.state = State(folder, mark, Path(requested.scratch) if requested.scratch else None)
@@ -91,7 +97,7 @@ class Recut:
         since = time.perf_counter()
         self.progress.stage("clustering", None, "documents")
         own_ids = bool(self.recorded.summary["input"]["own_ids"])
-        rank = cluster.ranks(self.corpus, self.options.keep_rules, own_ids)
+        rank = cluster.ranks(self.corpus, self.options, own_ids, self.progress)
         matches = self._read_matches()
 
         def grouped(threshold: float) -> Clusters:
@@ -181,18 +187,32 @@ class Recut:
         if self.target is not None:
             summary = seal_summary(draft, summary)
             write_summary(draft / SUMMARY, summary)
+            if self.requested.details_format == "csv":
+                copy_as_csv(draft)
         return draft, summary
 
     def _write_kept(self, results: output.ResultTables, clusters: Clusters, draft: Path) -> None:
-        self.recorded.sources.outputs += [self.target] if self.target is not None else []
-        corpus, options = self.corpus.open(), self.options
-        refuse_to_replace(self.target, corpus.parts)
-        for part in corpus.parts[: self.recorded.sources.own_parts]:
-            if options.flag:
+        if self.place is None:
+            return
+        self.recorded.sources.outputs += self.place.paths
+        corpus, options, file = self.corpus.open(), self.options, self.place.file
+        for path in self.place.paths:
+            refuse_to_replace(path, corpus.parts)
+        own_parts = self.recorded.sources.own_parts
+        for part in corpus.parts[:own_parts]:
+            if options.flag and (file is None or part.format not in WITHOUT_COLUMNS):
                 part.check_flag()
+        rows = None
+        if file is not None:
+            from twinset.engines.local.write.kept_file import KeptFile  # loads every format: only where needed
+
+            folder = self.state.folder / "rows"
+            folder.mkdir()
+            rows = KeptFile(corpus.parts[:own_parts], file.name, folder, options.flag)
+            self._rows = rows.path
         output.write_kept(
             results, clusters, draft, self.threads, self.progress,
-            own_parts=self.recorded.sources.own_parts, flag=options.flag, copy=options.copy,
+            own_parts=own_parts, flag=options.flag, copy=options.copy, rows=rows,
         )  # fmt: skip
 
     def _write_sources(self, draft: Path) -> None:
@@ -210,8 +230,10 @@ class Recut:
     def _summary(self, results: output.ResultTables, clusters: Clusters, draft: Path) -> dict[str, Any]:
         """Make the summary of a fresh run; the timings say which result was recut."""
         before, recorded, cut = self.recorded.summary, self.recorded, self.recorded.options
+        unranked = self.corpus.report.unranked
         summary = {
-            **before,
+            **{name: value for name, value in before.items() if name != "unranked"},
+            **({"unranked": unranked} if unranked else {}),
             "kept": int(np.count_nonzero(clusters.kept)),
             "removed": int(np.count_nonzero(clusters.removed)),
             "clusters": results.clusters(clusters),
@@ -258,8 +280,8 @@ class Recut:
 
     def finish(self, draft: Path) -> None:
         """Move the draft to the output."""
-        if self.target is not None:
-            output.move_to_output(draft, self.target, self.state.folder / "old")
+        if self.place is not None:
+            move_to_place(self.place, draft, self._rows, self.state.folder / "old")
 
     def _record_time(self, step: str, since: float) -> None:
         self.seconds[step] = round(time.perf_counter() - since, 3)
@@ -268,7 +290,13 @@ class Recut:
 def _options_of(recorded: StoredResult, requested: RecutOptions) -> DedupOptions:
     """Return the options of a fresh run with the same result."""
     before, name = recorded.options, _name(recorded)
-    keep, cluster = requested.keep or before.keep, requested.cluster or before.cluster
+    rules = requested.keep or before.keep
+    dated = any(KEEP_RULES[rule].dates for rule, _ in parse_keep(rules))
+    chosen: dict[str, Any] = {
+        "keep": rules,
+        "date_format": requested.date_format or (before.date_format if dated else None),
+        "cluster": requested.cluster or before.cluster,
+    }
     _refuse_other_limit(recorded, requested)
     if before.by_distance:
         distance = before.reach if requested.distance is None else requested.distance
@@ -277,15 +305,15 @@ def _options_of(recorded: StoredResult, requested: RecutOptions) -> DedupOptions
                 f"distance is {distance:g}, and pairs beyond {before.farthest:g}, the floor of {name}, were not "
                 f"scored; allowed: 0 up to {before.farthest:g}; run dedup again with --floor {distance:g} for more"
             )
-        chosen = before.distance if requested.distance is None else requested.distance
-        return dataclasses.replace(before, floor=before.farthest, distance=chosen, keep=keep, cluster=cluster)
+        given = before.distance if requested.distance is None else requested.distance
+        return dataclasses.replace(before, floor=before.farthest, distance=given, **chosen)
     threshold = before.threshold if requested.threshold is None else requested.threshold
     if threshold < before.least:
         raise OptionError(
             f"threshold is {threshold:g}, and pairs below {before.least:g}, the floor of {name}, were not "
             f"scored; allowed: {before.least:g} up to 1; run dedup again with --floor {threshold:g} for less"
         )
-    return dataclasses.replace(before, floor=before.least, threshold=threshold, keep=keep, cluster=cluster)
+    return dataclasses.replace(before, floor=before.least, threshold=threshold, **chosen)
 
 
 def _refuse_other_limit(recorded: StoredResult, requested: RecutOptions) -> None:

@@ -21,6 +21,7 @@ from twinset.documents.items.pack import record_columns
 from twinset.documents.own_files import exclude_outputs
 from twinset.documents.parts import Part
 from twinset.documents.sources import open_sources
+from twinset.documents.spooled import is_url
 from twinset.documents.stored_sources import StoredSource
 from twinset.engines.local.steps.open import sketch_pictures
 from twinset.engines.local.steps.shingle import item_lengths
@@ -130,7 +131,7 @@ class ReopenedSources:
         if any(isinstance(place, str) and place == "-" for place in places):
             raise SourceError("stdin (-) cannot be read again; name a file with the same rows with --source")
         paths = [place for place in places if isinstance(place, str) and not is_pattern(place)]
-        missing = [path for path in paths if not os.path.exists(path)]
+        missing = [path for path in paths if not is_url(path) and not os.path.exists(path)]
         if missing and not self.moved:
             raise SourceError("this source no longer exists; give its present path with --source", where=missing[0])
         options, left_out = exclude_outputs(self.options, self.outputs, places, self.left_out)

@@ -56,7 +56,7 @@ def test_a_dry_run_says_the_index_and_its_size_and_changes_nothing(call: Call, n
     before = hashlib.sha256(index.read_bytes()).hexdigest()
     done = call("dedup", news, "--index", "news.twinset", "--threshold", "0.9", "--dry-run")
     assert done.code == 0, done.err
-    assert done.out.startswith("index:\n  name: news.twinset\n  documents: 2\nsources:\n")
+    assert ["index", "news.twinset,", "2", "documents"] in [line.split() for line in done.out.splitlines()]
     found = call("dedup", news, "--index", "news.twinset", "--dry-run", "--json").json
     assert found["index"] == {"name": "news.twinset", "documents": 2}
     assert (found["plan"]["n_bands"], found["options"]["threshold"]) == (16, 0.8)
@@ -111,6 +111,6 @@ def test_arrivals_on_stdin(call: Call, news: Path) -> None:
 
 
 def test_the_help_has_a_heading_for_it(call: Call) -> None:
-    out = call("dedup", "--help").out
+    out = call("dedup", "--help-all").out
     assert "\nIndex:\n  --index PATH|URL " in out
-    assert "--index" not in call("pairs", "--help").out
+    assert "--index" not in call("pairs", "--help-all").out

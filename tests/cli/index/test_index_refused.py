@@ -176,7 +176,8 @@ def waiting(news: str, tmp_path: Path) -> subprocess.Popen[str]:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     until = time.monotonic() + 120
-    while f"process {child.pid} " not in (tmp_path / f"{news}-lock").read_text():
+    lock = tmp_path / f"{news}-lock"
+    while not lock.exists() or f"process {child.pid} " not in lock.read_text():
         assert time.monotonic() < until
         assert child.poll() is None
         time.sleep(0.05)
@@ -223,7 +224,7 @@ def test_a_command_that_was_stopped_goes_on(call: Call, tmp_path: Path) -> None:
             (first if number < every - 1000 else second).write(line)
     call("index", "create", "x", "--store", "none")
     index, sources = tmp_path / "x", [tmp_path / "1.jsonl", tmp_path / "2.jsonl"]
-    done = struck("INT", 3, "2.jsonl", "index", "add", index, *sources, "--batch", "64KiB", "--threads", 1)
+    done = struck("INT", 4, "2.jsonl", "index", "add", index, *sources, "--batch", "64KiB", "--threads", 1)
     assert (done.code, done.out) == (130, "")
     kept = call("index", "stats", "x", "--json").json["documents"]
     assert 50_000 <= kept < every

@@ -63,7 +63,7 @@ def test_no_words_at_all_show_the_help(process: Run) -> None:
         ("pairs x -o pairs.txt", "'pairs.txt'; its name must end in .jsonl, .ndjson, .csv or .parquet"),
         ("pairs", "Missing argument 'SOURCE...'"),
         ("pairs nowhere.jsonl", "nowhere.jsonl"),
-        ("dedup x", "name a folder for the result with -o OUT"),
+        ("dedup x", "name a folder or a file for the result with -o OUT"),
         ("dedup x -o OUT --keep newest", "newest needs a column"),
         ("dedup x -o OUT --cluster big", "--cluster is 'big'; allowed: leader, components or complete"),
         ("dedup nowhere -o OUT", "nowhere"),

@@ -46,7 +46,8 @@ def test_json_rows(tmp_path: Path, case: str, batch: int) -> None:
     line, reason = BAD_ROWS[case]
     path = tmp_path / "in.jsonl"
     path.write_bytes(GOOD + b"\n" + line + GOOD)
-    for on_error in ("replace", "stop"):
+    half = case.startswith("lone_surrogate")  # replaced as bytes that are not UTF-8 are
+    for on_error in ("stop",) if half else ("replace", "stop"):
         with pytest.raises(RowError, match=reason) as error:
             read_all(opened(path, on_error=on_error), batch)
         assert error.value.where == f"{path.as_posix()}, line 3"
@@ -295,5 +296,9 @@ def test_mixed_kinds_in_a_wanted_column(tmp_path: Path) -> None:
     for batch in (64, 2**20):
         sources = opened(path)
         sources.parts[0].wanted = frozenset(["n"])
-        with pytest.raises(ColumnError, match="a string and a number"):
-            read_all(sources, batch)
+        assert list(map(str, read_all(sources, batch).columns["n"])) == ["1", "2"]
+    path.write_bytes(b'{"text":"a","n":1}\n{"text":"b","n":true}\n')
+    sources = opened(path)
+    sources.parts[0].wanted = frozenset(["n"])
+    with pytest.raises(ColumnError, match="'n' holds a true or false; it must hold numbers or strings"):
+        read_all(sources)

@@ -92,16 +92,16 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     fill(tmp_path, "a.png", "c.png")
     (tmp_path / "b.png").write_bytes((tmp_path / "a.png").read_bytes()[:300])
     (tmp_path / "d.jpg").write_text("no picture")
-    for on_error in ("replace", "stop"):
-        with pytest.raises(RowError, match=r'truncated; use on_error="skip" to skip such files') as caught:
-            read_all(opened(tmp_path, images=True, on_error=on_error))
-        assert caught.value.where == str(tmp_path / "b.png")
-    rows = read_all(opened(tmp_path, images=True, on_error="skip"))
-    assert rows.ids == ["a.png", "b.png", "c.png", "d.jpg"]
-    assert [row for row, _ in rows.unreadable] == [1, 3]
-    assert "truncated" in rows.unreadable[0][1]
-    assert "unknown format" in rows.unreadable[1][1]
-    assert [text is None for text in rows.texts] == [False, True, False, True]
+    with pytest.raises(RowError, match=r'truncated; use on_error="skip" to skip such files') as caught:
+        read_all(opened(tmp_path, images=True, on_error="stop"))
+    assert caught.value.where == str(tmp_path / "b.png")
+    for on_error in ("replace", "skip"):
+        rows = read_all(opened(tmp_path, images=True, on_error=on_error))
+        assert rows.ids == ["a.png", "b.png", "c.png", "d.jpg"]
+        assert [row for row, _ in rows.unreadable] == [1, 3]
+        assert "truncated" in rows.unreadable[0][1]
+        assert "unknown format" in rows.unreadable[1][1]
+        assert [text is None for text in rows.texts] == [False, True, False, True]
 
 
 def test_sketches_do_not_depend_on_chunks_and_lengths_are_pixels(tmp_path: Path) -> None:

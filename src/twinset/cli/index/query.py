@@ -138,6 +138,7 @@ def _summary(
         "index": opened.name,
         name: planned if limit is None and options.k is None else limit,
         "k": options.k,
+        **({} if options.k is None or limit is not None else {"nearest_by": opened.nearest_by()}),
         f"planned_{name}": planned,
         "estimates": ours.store == "none",
         "output": output,
@@ -159,6 +160,19 @@ def _print_json(summary: dict[str, Any], file: Path | None) -> None:
     click.echo("\n  ]\n}" if summary["found"] else "]\n}")
 
 
+def _nothing_near(summary: dict[str, Any]) -> str:
+    """Say why there is no nearest document."""
+    shared = {"all": "a shingle", "sketches": "a slot of its sketch", "bands": "a band of its sketch"}
+    by = summary.get("nearest_by")
+    if by not in shared:
+        return "no document can be compared with the query"
+    note = f"no document shares {shared[by]} with the query"
+    if by == "all":
+        return f"{note}: nothing is near"
+    planned = f"the index was planned for {summary['planned_threshold']:g}"
+    return f"{note}: less similar documents cannot be seen ({planned}, and is too large to compare every document)"
+
+
 def _counted(summary: dict[str, Any]) -> str:
     answers = show.count(summary["found"], "answer")
     if summary["queries"] == 1:
@@ -176,6 +190,8 @@ def _print_notes(summary: dict[str, Any], kind: str, *, counted: bool, nothing: 
         far, limit = "distance" in summary, summary.get("distance", summary.get("threshold"))
         limit = f"within a distance of {limit:g}" if far else f"with a similarity of {limit:g} or more"
         click.echo(f"no document {limit}; -k N finds the nearest", err=True)
+    elif not summary["found"] and not summary["empty"]:
+        click.echo(_nothing_near(summary), err=True)
     if summary["empty"]:
         queries, verb = show.count(summary["empty"], "query", "queries"), "has" if summary["empty"] == 1 else "have"
         click.echo(f"{queries} {verb} no {LACKING.get(kind, 'words')}, so no answers", err=True)

@@ -62,7 +62,7 @@ def print_table(file: Path, summary: dict[str, Any]) -> None:
 
     console = show.console()
     ids = [name for name in ("query", "id") if name in rows[0]]
-    longest = [max(len(name), *(len(show.shortened(row[name], 1024)) for row in rows)) for name in ids]
+    longest = [max(len(name), *(show.columns_of(show.printable(row[name])) for row in rows)) for name in ids]
     numbers, width = fitting(console.width, longest, _below_plan(summary), list(rows[0]))
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
     for name in ids:
@@ -86,7 +86,7 @@ def _shown(name: str, value: float) -> str:
 
 def _below_plan(summary: dict[str, Any]) -> bool:
     """Whether the query went beyond the plan of the index, so that answers may be missing."""
-    if summary.get("exact"):
+    if summary.get("exact") or summary.get("nearest_by") == "all":
         return False
     if "planned_distance" in summary:
         distance, planned = summary["distance"], summary["planned_distance"]

@@ -47,14 +47,14 @@ def _print_codes(difference: CodeDifference, left: str, right: str) -> None:
     listed = ", ".join(map(str, differing[:_LISTED])) + (", …" if len(differing) > _LISTED else "")
     which = f": {listed} (0 is the highest bit)" if differing else ""
     show.facts((("distance", f"{len(differing):,} of {show.count(difference.bits, 'bit')} differ{which}"),))
-    width = max(len(left), len(right))
+    width = max(show.columns_of(left), show.columns_of(right))
     for row in _rows(difference):
         click.echo()
         if isinstance(row, int):
             click.echo(f"  … {show.count(row, 'equal bit')} …")
             continue
         for name, text in zip((left, right, ""), row, strict=True):
-            click.echo(f"  {name:{width}}  {text}".rstrip())
+            click.echo(f"  {show.padded(name, width)}  {text}".rstrip())
 
 
 def _rows(difference: CodeDifference) -> Iterator[tuple[str, str, str] | int]:

@@ -109,6 +109,6 @@ def no_columns(part: Part, options: ReadOptions) -> None:
         raise OptionError(f"{part.name}: --vectors reads .npy files and columns of tables, but this is a text file")
 
 
-def no_flags(name: str) -> OptionError:
+def no_flags(name: str, what: str = "text files") -> OptionError:
     """Make the error for ``--flag`` on text files."""
-    return OptionError(f"{name}: --flag adds columns, but text files have none; leave it out and see clusters.parquet")
+    return OptionError(f"{name}: --flag adds columns, but {what} have none; leave it out and see clusters.parquet")

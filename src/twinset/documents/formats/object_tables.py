@@ -10,7 +10,7 @@ import orjson
 import pyarrow as pa
 
 from twinset.documents.formats.object_values import EscapedRow
-from twinset.documents.parts import Block, Mask, RowCollector, add_columns
+from twinset.documents.parts import Block, Mask, RowCollector
 
 if TYPE_CHECKING:
     from twinset.documents.formats.objects import ObjectsPart
@@ -29,7 +29,7 @@ class ObjectCollector(RowCollector):
 
     def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
         """Add the chosen rows of a whole-read block."""
-        self._tables.append(add_columns(object_columns(self._objects, block, chosen), chosen, flags))
+        self.add(object_columns(self._objects, block, chosen), chosen, flags)
         if block.ids is None and self._part.options.id is None and self._part.options.group is None:
             self._ids.append(self._part.row_ids(block).filter(pa.array(chosen)))
 

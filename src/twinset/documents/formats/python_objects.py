@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from twinset.documents.formats.memory_tables import TablePart
+from twinset.documents.items.chat import chat_text
 from twinset.documents.items.codes import code_of
 from twinset.documents.items.pack import column_values, json_type
 from twinset.errors import SourceError
@@ -26,7 +27,7 @@ def items_part(
 ) -> TablePart:
     """Make a part of items in memory; without `ids` they are ``name:row``."""
     known = list(ids) if ids is not None else [f"{name}:{row}" for row in range(len(items))]
-    columns = {"id": "id"}
+    columns: dict[str, Any] = {"id": "id", "no_id": False}
     unreadable: dict[int, str] = {}
     if options.item_kind in ("vectors", "codes"):
         column = _column_name(name, options)
@@ -61,11 +62,7 @@ def _texts(texts: Sequence[Any], places: Sequence[object], name: str) -> tuple[A
     values: list[str | bytes | None] = []
     unreadable: dict[int, str] = {}
     for row, text in enumerate(texts):
-        if text is not None and not isinstance(text, (str, bytes)):
-            raise SourceError(
-                f"a list or mapping of texts must hold strings, not {type(text).__name__}",
-                where=f"{name}[{places[row]!r}]",
-            )
+        text = plain_text(text, f"{name}[{places[row]!r}]")
         values.append(text)
         if isinstance(text, str) and not text.isascii():
             try:
@@ -77,6 +74,18 @@ def _texts(texts: Sequence[Any], places: Sequence[object], name: str) -> tuple[A
         encoded = [text.encode() if isinstance(text, str) else text for text in values]
         return pa.array(encoded, pa.large_binary()), unreadable
     return pa.array(values, pa.large_string()), unreadable
+
+
+def plain_text(text: Any, where: str) -> str | bytes | None:
+    """Return a text of a list or iterator; a list of messages is the text of a chat."""
+    if text is None or isinstance(text, (str, bytes)):
+        return text
+    try:
+        if isinstance(text, list):
+            return chat_text(text)
+    except ValueError:
+        pass  # reported below
+    raise SourceError(f"a list or mapping of texts must hold strings, not {type(text).__name__}", where=where)
 
 
 def set_columns(items: Sequence[Any], ids: Sequence[str], name: str, options: ReadOptions) -> dict[str, Any]:
@@ -129,7 +138,7 @@ def _plain(one: Any) -> Any:
 
 
 def check_array(array: Any, name: str, options: ReadOptions) -> None:
-    """Refuse an array that holds neither vectors nor codes."""
+    """Refuse an array that holds neither vectors nor codes; one of texts is read as a list."""
     if options.item_kind == "vectors":
         dimensions = array.ndim == 2 and 1 <= array.shape[1] <= MOST_DIMENSIONS
         if not dimensions or array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
@@ -142,7 +151,7 @@ def check_array(array: Any, name: str, options: ReadOptions) -> None:
     elif options.item_kind != "codes" or array.ndim != 1 or array.dtype.kind not in "iu":
         raise SourceError(
             f"an array of {array.ndim} dimensions of type {array.dtype} is not a list of {options.item_kind}; an array "
-            "can hold vectors (vectors=True), one per row, or codes (codes=...), one whole number each",
+            "can hold vectors (vectors=True), one per row, codes (codes=...), one whole number each, or a row of texts",
             where=name,
         )
 

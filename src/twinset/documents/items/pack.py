@@ -16,6 +16,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from twinset.documents.items.chat import chat_text, holds_chats
 from twinset.documents.items.codes import code_of, holds_codes, packed_codes
 from twinset.documents.items.vectors import holds_vectors, listed_numbers, packed_vectors, vector_of
 from twinset.documents.items.weighted import holds_weights, packed_weighted, paired
@@ -126,9 +127,13 @@ def is_text(kind: Any) -> bool:
     )
 
 
+def _holds_texts(kind: Any) -> bool:
+    return is_text(kind) or holds_chats(kind)
+
+
 _NEEDED: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "text": ("text", is_text),
-    "records": ("text", is_text),
+    "text": ("text", _holds_texts),
+    "records": ("text", _holds_texts),
     "items": ("lists of strings or numbers", _holds_elements),
     "weighted": ("lists of strings or numbers", _holds_elements),
     "codes": ("whole numbers, bytes or hexadecimal digits", holds_codes),
@@ -143,9 +148,11 @@ def json_value(options: ReadOptions, name: str, value: Any) -> Any:
     if options.group is not None:
         return row_value(options, name, value)
     if options.item_kind == "records":
-        if not isinstance(value, str):
-            raise ValueError(f"the text {name!r} must be a string")
-        return value.encode("utf-8", "surrogateescape")
+        try:
+            text = value if isinstance(value, str) else chat_text(value)
+        except ValueError as error:
+            raise ValueError(f"the text {name!r} must be a string") from error
+        return text.encode("utf-8", "surrogateescape")
     if options.item_kind == "codes":
         return code_of(value)
     if options.item_kind == "vectors" or name == options.weight:

@@ -52,8 +52,11 @@ class GroupsPart(Part):
         name = first.name if len(parts) == 1 else f"{first.name} … {last.name}"
         self.inside = list(parts)
         super().__init__(name, first.source, options)
-        if options.id is not None:
-            raise OptionError(f"--id cannot be used with --group: the id of a group is its value of {options.group!r}")
+        if options.id is not None or options.no_id:
+            flag = "--no-id" if options.no_id else "--id"
+            raise OptionError(
+                f"{flag} cannot be used with --group: the id of a group is its value of {options.group!r}"
+            )
         if options.group == options.item:
             raise OptionError(f"--group and --item both name {options.group!r}; name another column with --item")
         for part in parts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +104,7 @@ class GroupsWriter(KeptWriter):
         self._out = out
         self._flag = flag
         self._writer: KeptWriter | None = None
+        self.open_table: Callable[[Part], KeptWriter] = lambda part: part.open_writer(self._out, flag=self._flag)
 
     def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
         """Record the chosen groups."""
@@ -112,7 +113,7 @@ class GroupsWriter(KeptWriter):
     def close(self) -> None:
         """Write the rows."""
         for part, blocks in self._groups.rows():
-            self._writer = part.open_writer(self._out, flag=self._flag)
+            self._writer = self.open_table(part)
             for block, chosen, flags in blocks:
                 self._writer.write(block, chosen, flags)
             self._writer.close()

@@ -54,7 +54,7 @@ class ParquetPart(ColumnsPart):
     @property
     def coded(self) -> list[str]:
         """Columns of a long table whose dictionary codes are read directly."""
-        return [name for name in self.options.item_columns if is_text(self.schema.field(name).type)]
+        return [name for name in self.options.item_columns if is_text(self.type_of(name))]
 
     def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
         """Yield row groups, small ones together, large ones in pieces."""

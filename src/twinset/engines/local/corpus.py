@@ -18,10 +18,11 @@ from twinset.documents.parts import Block, Part
 from twinset.engines.local.ids import DocumentIds
 from twinset.engines.local.steps.sketch import UNREADABLE
 from twinset.engines.local.threads import Threads
-from twinset.schema import Bytes, Flags, Hashes, Numbers
+from twinset.schema import Bytes, Flags, Hashes, Numbers, Places
 from twinset.system.arrays import Room
 from twinset.system.scratch import Spool
 
+_COMPARED_IDS = 4096
 _Out = TypeVar("_Out")
 
 
@@ -53,8 +54,12 @@ class ReadReport:
     """Whether all ids come from the sources."""
     replaced_in: list[int] = field(default_factory=list)
     """Numbers of the first documents with replaced bytes."""
+    repeated_ids: int = 0
+    """Rows whose id an earlier row has, if rows are named by their position for that reason."""
     rows: int | None = None
     """Source rows, where documents are groups of rows."""
+    unranked: dict[str, int] = field(default_factory=dict)
+    """Documents without a readable value in a column of the keep policy, by column."""
 
 
 @dataclass
@@ -188,16 +193,24 @@ class Corpus:
         span = next(span for span in self.spans if span.first <= number < span.first + span.rows)
         return span.part, span.first_row + number - span.first
 
+    def repeated(self, hashes: Hashes) -> Places:
+        """Return the readable documents whose id has the hash of an earlier one, in order."""
+        readable = np.flatnonzero(self.status != UNREADABLE)
+        order = readable[np.argsort(hashes[readable], kind="stable")]
+        return np.sort(order[1:][hashes[order[1:]] == hashes[order[:-1]]])
+
     def find_repeated_id(self, hashes: Hashes) -> tuple[str, int, int] | None:
         """Return an id that two documents of one side have, and their numbers; ids with equal hashes are compared."""
-        ordered = np.sort(hashes)
-        repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-        suspects = np.flatnonzero(np.isin(hashes, repeated) & (self.status != UNREADABLE))
-        seen: dict[tuple[bool, str], int] = {}
-        for number, name in zip(suspects.tolist(), self.take_ids(suspects).to_pylist(), strict=True):
-            other = seen.setdefault((number >= self.own, name), number)
-            if other != number:
-                return name, other, number
+        repeated = self.repeated(hashes)
+        for at in range(0, len(repeated), _COMPARED_IDS):
+            some = repeated[at : at + _COMPARED_IDS]
+            upto = int(some[-1]) + 1
+            suspects = np.flatnonzero(np.isin(hashes[:upto], hashes[some]) & (self.status[:upto] != UNREADABLE))
+            seen: dict[tuple[bool, str], int] = {}
+            for number, name in zip(suspects.tolist(), self.take_ids(suspects).to_pylist(), strict=True):
+                other = seen.setdefault((number >= self.own, name), number)
+                if other != number:
+                    return name, other, number
         return None
 
     def take_ids(self, numbers: npt.NDArray[Any]) -> pa.Array:

@@ -18,11 +18,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from twinset.documents.normalize import buffers_of
+from twinset.engines.local.steps.shingle_length import choose_shingle, measure_texts
+from twinset.engines.progress import Silent
 from twinset.errors import RowError
 from twinset.index.backend import Backend, Document, SketchRows
 from twinset.index.kinds.text_entries import Entries, Keys, SketchedBatch
 from twinset.index.query import Limits, Searcher
 from twinset.index.settings import Settings
+from twinset.options.checks import AUTO
 from twinset.options.index import IndexedOptions, IndexOptions, QueryOptions, SourceOptions
 from twinset.schema import Sketches
 from twinset.wording import at_row
@@ -127,6 +130,14 @@ class Kind(ABC):
     @abstractmethod
     def limits(self, options: QueryOptions) -> Limits:
         """Return the limits of a query; limits beyond the plan are refused without `force`."""
+
+    def nearest_by(self, documents: int) -> str:
+        """Return what the k nearest of a query are chosen from, in an index with this number of documents.
+
+        ``all``: all documents. ``sketches``: those whose sketches share a slot. ``codes``: the best by their learned
+        codes. ``bands`` or ``tables``: those that share a band or a bucket, so that less similar ones may be missed.
+        """
+        return "all"
 
     @abstractmethod
     def searcher(self, backend: Backend) -> Searcher:
@@ -251,12 +262,24 @@ def kind_for(settings: Settings) -> Kind:
 
 def initial_settings(options: IndexOptions) -> Settings:
     """Return the settings of a new index."""
+    if options.shingle == AUTO:
+        options = _with_measured_shingle(options)
     settings = Settings.create(dataclasses.replace(options, sample=()))
     if options.learned is not None:
         from twinset.index.kinds.learned_codes import fit_settings
 
         settings = fit_settings(settings, options.sample)
     return kind_for(settings).plan_from(pa.nulls(0, pa.large_binary()))
+
+
+def _with_measured_shingle(options: IndexOptions) -> IndexOptions:
+    """Replace the shingle `auto` by one that fits the texts of the sample."""
+    from twinset.index.read_batches import DocumentBatches  # this module is imported there
+
+    source = options.sample[0] if len(options.sample) == 1 else tuple(options.sample)
+    documents = DocumentBatches(source, IndexedOptions.of(), Silent(), [])
+    measured = documents.read(lambda batch: measure_texts(batch.texts, options), "measuring texts")
+    return dataclasses.replace(options, shingle=choose_shingle(measured, options.threshold)["shingle"], sample=())
 
 
 def source_options(kind: Kind, given: dict[str, Any]) -> SourceOptions:

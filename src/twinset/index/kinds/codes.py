@@ -30,7 +30,7 @@ from twinset.index.backend import Backend, Int64s, SketchRows
 from twinset.index.kinds import kernels
 from twinset.index.kinds.base import FixedWidthKind, as_sequence
 from twinset.index.kinds.text_entries import Keys, SketchedBatch
-from twinset.index.query import Answers, Limits, Scores, Searcher, Shares, find_candidates
+from twinset.index.query import Answers, Limits, Searcher, Shares, find_candidates
 from twinset.index.settings import Settings
 from twinset.options.index import QueryOptions, SourceOptions
 from twinset.plan.codes import CodeJoinPlan
@@ -226,9 +226,9 @@ class _CodeSearcher(Searcher):
         super().__init__(backend, kind.settings)
         self.kind = kind
 
-    def recall(self, scores: Scores, limits: Limits) -> Shares:
+    def recall(self, answers: Answers, limits: Limits) -> Shares:
         """Return 1: every code is found."""
-        return np.ones(len(scores))
+        return np.ones(len(answers.numbers))
 
     def find(self, queries: SketchedBatch, limits: Limits, without: int | None = None) -> list[Answers]:
         """Return the answers in portions."""

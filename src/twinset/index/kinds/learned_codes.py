@@ -28,7 +28,7 @@ from twinset.index.kinds import kernels
 from twinset.index.kinds.base import STATE, kind_for, source_options
 from twinset.index.kinds.text_entries import SketchedBatch
 from twinset.index.kinds.vectors import VectorKind, VectorSearcher
-from twinset.index.query import Limits, Scores, Searcher, Shares
+from twinset.index.query import Answers, Limits, Searcher, Shares
 from twinset.index.read_batches import DocumentBatches
 from twinset.index.settings import Settings
 from twinset.pairs.vectors import every_nearest
@@ -156,6 +156,10 @@ class LearnedKind(VectorKind):
         right[good] = (self.codes_of(self.vectors_of(slots[good])) == self.codes_in(slots[good])).all(axis=1)
         return right
 
+    def nearest_by(self, documents: int) -> str:
+        """Rank all vectors by their codes."""
+        return "codes"
+
     def searcher(self, backend: Backend) -> Searcher:
         """Search by tables, and for the k nearest also by codes."""
         return _LearnedSearcher(backend, self)
@@ -181,9 +185,9 @@ class _LearnedSearcher(VectorSearcher):
     def _ranks(self, limits: Limits) -> bool:
         return limits.k is not None
 
-    def recall(self, scores: Scores, limits: Limits) -> Shares:
+    def recall(self, answers: Answers, limits: Limits) -> Shares:
         """For the k nearest, the recall on the sample, or that of the tables if it is higher."""
-        by_tables = super().recall(scores, limits)
+        by_tables = super().recall(answers, limits)
         return np.maximum(by_tables, self.kind.sample_recall) if limits.k is not None else by_tables
 
     def _candidates(self, vectors: Vectors, rows: Int64s, limits: Limits) -> Iterator[tuple[Int64s, Int64s]]:

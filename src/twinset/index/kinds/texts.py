@@ -14,8 +14,8 @@ from twinset.index.backend import Backend, Document, SketchRows
 from twinset.index.kinds.base import Kind
 from twinset.index.kinds.pack_text import pack, unpack, unpack_text
 from twinset.index.kinds.text_entries import Entries, Keys, SketchedBatch, keys_of, make_entries, sets_of, sketch_texts
-from twinset.index.kinds.text_queries import TextSearcher
-from twinset.index.query import Limits, Searcher
+from twinset.index.kinds.text_queries import MOST_READ, TextSearcher
+from twinset.index.query import MOST_SCANNED, Limits, Searcher
 from twinset.index.read_batches import texts_array
 from twinset.options.index import QueryOptions, SourceOptions
 from twinset.plan import band_probability
@@ -128,6 +128,12 @@ class TextKind(Kind):
                 "or more, query the k nearest, or accept the lower recall with force (--force)"
             )
         return Limits(options.threshold, options.k)
+
+    def nearest_by(self, documents: int) -> str:
+        """Compare all contents of a small index, all sketches of a larger one, and else what shares a band."""
+        if documents <= MOST_READ and self._store != "none":
+            return "all"
+        return "sketches" if documents <= MOST_SCANNED else "bands"
 
     def searcher(self, backend: Backend) -> Searcher:
         """Search by bands, sketches and contents."""

@@ -24,7 +24,16 @@ from twinset.errors import OptionError, PlanWarning, SourceError
 from twinset.index.backend import Backend, Int64s, SketchRows
 from twinset.index.kinds.base import FixedWidthKind, as_sequence
 from twinset.index.kinds.text_entries import Keys, SketchedBatch
-from twinset.index.query import Answers, Limits, Scores, Searcher, Shares, find_candidates
+from twinset.index.query import (
+    MOST_SCANNED,
+    Answers,
+    Limits,
+    Searcher,
+    Shares,
+    find_candidates,
+    queries_short_of,
+    replace_answers,
+)
 from twinset.index.settings import Settings
 from twinset.options.index import IndexOptions, QueryOptions, SourceOptions
 from twinset.pairs.vectors import near, similar
@@ -176,6 +185,10 @@ class VectorKind(FixedWidthKind):
         """Return the minimum probability that a vector at this cosine or distance is found."""
         return _recall(self.plan, likeness)
 
+    def nearest_by(self, documents: int) -> str:
+        """Compare all vectors, unless they are too many."""
+        return "all" if documents <= MOST_SCANNED or not (self.is_planned and self.plan.tables) else "tables"
+
     def searcher(self, backend: Backend) -> Searcher:
         """Search by tables."""
         return VectorSearcher(backend, self)
@@ -188,12 +201,13 @@ class VectorSearcher(Searcher):
         super().__init__(backend, kind.settings)
         self.kind = kind
         self.by_cosine = kind.settings.options.measure == "cosine"
+        self._scanned = np.zeros(0, np.int64)
 
-    def recall(self, scores: Scores, limits: Limits) -> Shares:
-        """Return the recall of the plan, rounded down in steps."""
-        values, places = np.unique(scores, return_inverse=True)
+    def recall(self, answers: Answers, limits: Limits) -> Shares:
+        """Return the recall of the plan, rounded down in steps; 1 where a query was compared with all vectors."""
+        values, places = np.unique(answers.scores[0], return_inverse=True)
         found: Shares = np.array([self.kind.recall(value) for value in values.tolist()], np.float64)[places]
-        return found
+        return np.where(np.isin(answers.queries, self._scanned), 1.0, found)
 
     def find(self, queries: SketchedBatch, limits: Limits, without: int | None = None) -> list[Answers]:
         """Return the answers in portions."""
@@ -214,7 +228,22 @@ class VectorSearcher(Searcher):
                 for chosen, places, sketches in self.with_sketches(numbers, self.kind.slots, _SKETCHES)
             ]
             parts.append(Answers.concat(near_by, 1).best(limits, descending=self.by_cosine))
-        return parts
+        return (
+            parts if limits.k is None or self._ranks(limits) else self._complete(parts, vectors, rows, limits, without)
+        )
+
+    def _complete(
+        self, parts: list[Answers], vectors: Vectors, rows: Int64s, limits: Limits, without: int | None
+    ) -> list[Answers]:
+        """Find the k nearest where tables do not: compare with all vectors, unless they are too many."""
+        planned = self.kind.plan.threshold
+        beyond = limits.threshold < planned if self.by_cosine else limits.threshold > planned
+        short = queries_short_of(parts, rows, limits.k or 0, planned, descending=self.by_cosine) if beyond else rows[:0]
+        if not len(short) or not self.has_at_most(MOST_SCANNED):
+            return parts
+        self._scanned = short
+        found = Answers.concat(list(self._compare_all(vectors, short, limits, without)), 1)
+        return replace_answers(parts, short, [found.best(limits, descending=self.by_cosine)])
 
     def _ranks(self, limits: Limits) -> bool:
         """Whether candidates also come from a ranking of all documents."""

@@ -108,8 +108,7 @@ class SqliteBackend(Backend):
             return apsw.Connection(self._path, apsw.SQLITE_OPEN_READWRITE, vfs=_VFS)
         # SQLite cannot make its shared-memory file in a read-only folder, and beside a read-only file it makes one that
         # the next reader cannot use. It is not needed while nobody writes, which is checked after every read.
-        writable = all(os.access(path, os.W_OK) for path in (self._path, os.path.dirname(self._path)))
-        still = not writable and not self._logged()
+        still = not self._is_writable() and not self._logged()
         self._still = self._stamp() if still else None
         address = f"file:{quote(os.fsencode(self._path))}?mode=ro" + ("&immutable=1" if still else "")
         return apsw.Connection(address, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, vfs=_VFS)
@@ -350,19 +349,38 @@ class SqliteBackend(Backend):
         self._closed = True
         with self._errors():
             try:
-                if not self.read_only and not self._db.in_transaction:
+                if not self._still and not self._db.in_transaction:
                     self._tidy_up()
             finally:
                 self._db.close()
 
     def _tidy_up(self) -> None:
-        """Empty and remove the log, unless another process uses it."""
-        if self._logged():
-            self._db.set_busy_timeout(0)
-            with suppress(BusyError, OutputError), self._lock.hold(0, "closing"):
+        """Close the file, and remove the files beside it, unless another process uses them.
+
+        A reader leaves a log that has content to the next writer.
+        """
+        beside = [self._path + ending for ending in ("-wal", "-shm", "-lock")]
+        if not any(map(os.path.exists, beside)) or (self.read_only and (self._logged() or not self._is_writable())):
+            return
+        self._db.set_busy_timeout(0)
+        with suppress(BusyError, OutputError), self._lock.hold(0, "closing"):
+            if self._logged() and not self.read_only:
                 self._log.empty(self._db)
-        if not self._logged():
-            self._db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+            if self._logged():
+                return
+            if self.read_only:
+                self._db.close()
+                self._db = apsw.Connection(self._path, apsw.SQLITE_OPEN_READWRITE, vfs=_VFS)
+                self._db.set_busy_timeout(0)
+                with suppress(apsw.Error):
+                    self._db.pragma("schema_version")  # opens the log, which is removed when its last user closes it
+            else:
+                self._db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+            self._db.close()
+            self._lock.discard()
+
+    def _is_writable(self) -> bool:
+        return all(os.access(path, os.W_OK) for path in (self._path, os.path.dirname(self._path)))
 
 
 @contextmanager

@@ -165,7 +165,8 @@ class SketchMaker:
         name = pq.read_table(path, columns=["id"])["id"][later].as_py()
         raise DuplicateIdError(
             f"the id {name!r} appears twice: {one}, row {row}, and {other}, row {again} (counted from 0); name a "
-            "column of unique ids with --id, or merge sketches of the same id with --merge"
+            "column of unique ids with --id, name rows file:row with --no-id, or merge sketches of the same id with "
+            "--merge"
         )
 
     def _locate(self, number: int) -> tuple[str, int]:

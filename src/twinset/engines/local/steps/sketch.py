@@ -83,7 +83,7 @@ def sketch_block(
         sketches=items.sketches,
         ids=ids,
         own_ids=block.ids is not None,
-        id_hashes=hash_values(ids, _ID_SEED + other_side),
+        id_hashes=hash_ids(ids, other_side),
         lengths=lengths,
         sources=np.full(block.rows, part.source, np.uint32) if sources is None else sources.astype(np.uint32),
         columns=block.columns,
@@ -195,6 +195,11 @@ def _salts(block: Block, options: ReadOptions) -> Hashes:
     if options.by is None:
         return np.zeros(block.rows, np.uint64)
     return hash_values(block.by, _BY_SEED)
+
+
+def hash_ids(ids: pa.Array, other_side: bool) -> Hashes:
+    """Return the hashes of ids; those of the two sides of a comparison never agree."""
+    return hash_values(ids, _ID_SEED + other_side)
 
 
 def block_ids(block: Block, part: Part) -> pa.Array:

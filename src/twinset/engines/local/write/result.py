@@ -31,7 +31,8 @@ from twinset.engines.local.write.summary import (
     seal_summary,
     write_summary,
 )
-from twinset.engines.local.write.tables import ResultTables, move_to_output, write_kept, write_sources
+from twinset.engines.local.write.table_file import copy_as_csv
+from twinset.engines.local.write.tables import ResultTables, write_kept, write_sources
 from twinset.schema import Flags
 from twinset.system.memory import temporary_folder
 from twinset.system.scratch import Spool
@@ -40,23 +41,29 @@ if TYPE_CHECKING:
     from twinset.engines.local.run import LocalRun
     from twinset.engines.local.steps.cluster_beside_index import IndexMatches
 
+PAIRS = "pairs.parquet"
 _PARALLEL_MEMORY = 512 * 2**20  # free memory required to write tables and kept rows at the same time
 
 
 def write_pairs(
     run: LocalRun, join: SimilarityJoin, pairs: Spool, candidates: Candidates, audit: AuditResult | None
 ) -> Output:
-    """Write the pairs of documents to the output file; without one, return them as a table."""
+    """Write the pairs of documents to the output file or folder; without one, return them as a table."""
     since = time.perf_counter()
     run.progress.stage("writing", None, "pairs")
     output, tables = run.output, run.tables(join, None)
-    draft = run.room_for_output(f"out{output.suffix if output else '.parquet'}")
-    count = tables.write_pairs(draft, _ordered_pairs(run, join, pairs))
+    in_folder = run.job.pairs_folder
+    ending = "" if in_folder else output.suffix if output else ".parquet"
+    draft = run.room_for_output(f"out{ending}")
+    count = tables.write_pairs(draft / PAIRS if in_folder else draft, _ordered_pairs(run, join, pairs))
     run.timed("write", since)
     summary = pairs_summary(run, tables, join.plan, count, candidates, audit)
     if output is None:
         return Output(summary, join.plan, None, {"pairs": pq.read_table(draft)})
-    move_to_output(draft, output, run.state.folder / "old")
+    if in_folder:
+        summary = seal_summary(draft, summary)
+        write_summary(draft / "summary.json", summary)
+    run.move_result(draft)
     return Output(summary, join.plan, output, {})
 
 
@@ -82,7 +89,9 @@ def write_result(
         return Output(summary, join.plan, None, stored, *_hold_spooled(run))
     summary = seal_summary(draft, summary)
     write_summary(draft / "summary.json", summary)
-    move_to_output(draft, output, run.state.folder / "old")
+    if run.options.details_format == "csv":
+        copy_as_csv(draft)
+    run.move_result(draft)
     return Output(summary, join.plan, output, {})
 
 
@@ -131,7 +140,10 @@ def _write_tables_and_kept(
         give_back()
     if whole:
         flag, copy = run.options.flag, run.options.copy
-        write_kept(tables, clusters, draft, run.threads, run.progress, own_parts=run.against, flag=flag, copy=copy)
+        rows = run.open_rows_file()
+        write_kept(
+            tables, clusters, draft, run.threads, run.progress, own_parts=run.against, flag=flag, copy=copy, rows=rows
+        )
     count = writing.result()
     write_sources(tables.corpus, draft / "sources.parquet", run.against, digests)
     if not whole:
@@ -170,7 +182,7 @@ def _read_kept(run: LocalRun, tables: ResultTables, clusters: Clusters) -> pa.Ta
 def _write_tables(run: LocalRun, tables: ResultTables, clusters: Clusters, pairs: Spool, draft: Path) -> int:
     """Write every table of the result folder except the sources; return the number of pairs."""
     all_pairs = document_pairs(run, tables.corpus, tables.copies, pairs, link=True)
-    count = tables.write_pairs(draft / "pairs.parquet", all_pairs)
+    count = tables.write_pairs(draft / PAIRS, all_pairs)
     tables.write_removed(draft / "removed.parquet", clusters)
     tables.write_clusters(draft / "clusters.parquet", clusters)
     tables.write_left_out(draft, tables.corpus.report.unreadable)

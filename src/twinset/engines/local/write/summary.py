@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from twinset.documents.parts import Part
+from twinset.documents.spooled import is_pipe
 from twinset.engines.local.audit.result import AuditResult, audit_summary
 from twinset.engines.local.budget import peak_bytes
 from twinset.engines.local.copies import Copies
@@ -24,6 +25,7 @@ from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import TwinsetError
 from twinset.schema import HASH_SCHEME
 from twinset.system import batch_sizes
+from twinset.system.compile_time import take_seconds
 from twinset.system.scratch import cannot_write
 from twinset.wording import counted
 
@@ -66,9 +68,13 @@ def dedup_summary(
 
 def run_facts(run: LocalRun, plan: RunPlan) -> dict[str, Any]:
     """Return options, plan, timings and version of a run."""
-    run.timings["total"] = round(time.perf_counter() - run.started, 3)
+    compiling, before = take_seconds(run.started)
+    if compiling:
+        run.timings["compile"] = round(compiling, 3)
+    run.timings["total"] = round(time.perf_counter() - run.started + before, 3)
     return {
         "options": run.options.to_dict(),
+        **run.found_lengths,
         "plan": plan.to_dict(),
         "timings": {
             "seconds": run.timings,
@@ -96,9 +102,9 @@ def kept_files(parts: Sequence[Part], folder: Path) -> list[str | None]:
 
 
 def describe_sources(sources: Sequence[object]) -> list[str | None]:
-    """Return the source arguments; None for objects in memory and stdin, which cannot be read again."""
+    """Return the source arguments; None for objects in memory, stdin and pipes, which cannot be read again."""
     paths = [os.fsdecode(one) if isinstance(one, (str, bytes, os.PathLike)) else None for one in sources]
-    return [None if path is None or path == "-" or path.startswith(_PIPES) else path for path in paths]
+    return [None if path is None or path == "-" or is_pipe(path) or path.startswith(_PIPES) else path for path in paths]
 
 
 def _counts(run: LocalRun, corpus: Corpus, copies: Copies) -> dict[str, Any]:
@@ -113,8 +119,10 @@ def _counts(run: LocalRun, corpus: Corpus, copies: Copies) -> dict[str, Any]:
         "skipped": [list(one) for one in run.skipped],
         "against": corpus.documents - corpus.own,
         "text_bytes": report.text_bytes,
+        **({} if not report.repeated_ids else {"repeated_ids": report.repeated_ids}),
         **({} if report.rows is None else {"rows": report.rows}),
         **({} if not report.replaced else {"replaced_in": _ids(corpus, report.replaced_in)}),
+        **({} if not report.unranked else {"unranked": report.unranked}),
     }
 
 

@@ -115,3 +115,11 @@ class TableFile:
                 self._writer.close()
         with suppress(OSError):
             self._file.close()
+
+
+def copy_as_csv(folder: Path) -> None:
+    """Write a CSV file beside each Parquet file of a folder."""
+    for path in sorted(folder.glob("*.parquet")):
+        with pq.ParquetFile(path) as table, TableFile(path.with_suffix(".csv"), table.schema_arrow) as copy:
+            for batch in table.iter_batches():
+                copy.write(pa.Table.from_batches([batch]))
