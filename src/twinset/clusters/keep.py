@@ -80,6 +80,13 @@ def ranking(
     return rank
 
 
+def check_columns(rules: Iterable[tuple[str, str | None]], documents: RankedDocuments, date_format: str | None) -> None:
+    """Refuse columns that cannot be ordered, as `ranking` does."""
+    for rule, column in rules:
+        if column is not None:
+            read_column(documents.names.column(column), RuleColumn(rule, column, date_format))
+
+
 def _by_source(documents: RankedDocuments, values: pa.ChunkedArray | None, _: str) -> Key:
     return documents.sources.astype(np.int64)
 

@@ -340,10 +340,7 @@ class Index:
             return kind.searcher(self._backend).answer(None, kind.query_from(sketch, document), limits, without=number)
 
     def nearest_by(self) -> str:
-        """Return what the k nearest of a query are chosen from: ``all`` documents, or those that share ``sketches``, …
-
-        `Kind.nearest_by` lists the values. Less similar documents may be missed unless it is ``all``.
-        """
+        """Return what the k nearest are chosen from: all, sketches, codes, bands or tables; only `all` misses none."""
         return self._kind.nearest_by(len(self))
 
     @property

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from twinset.clusters.keep import check_columns
 from twinset.documents.own_files import exclude_outputs, patterns_of_files
 from twinset.documents.parts import Part
 from twinset.documents.sources import Sources, open_sources
@@ -41,6 +42,7 @@ from twinset.engines.local.write import result
 from twinset.engines.local.write.place import move_to_place, state_folder
 from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import OptionError
+from twinset.options import DedupOptions
 from twinset.options.checks import AUTO
 from twinset.options.place import Place
 from twinset.plan import Plan
@@ -198,6 +200,8 @@ class LocalRun(Run):
             )  # fmt: skip
             corpus = reading.corpus()
             self.budget = self.budget.beside(corpus.documents)
+        if isinstance(self.options, DedupOptions) and corpus.border is None:  # early: comparing may take hours
+            check_columns(self.options.keep_rules, corpus, self.options.date_format)
         short = None if self.found_lengths else find_short_texts(corpus, self.options)
         if short is not None:
             self.found_lengths["short_texts"] = short

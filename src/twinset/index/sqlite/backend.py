@@ -24,6 +24,7 @@ from twinset.index.backend import Backend, Document, Int64s, SketchRows
 from twinset.index.kinds.text_entries import Entries, Keys, packed_bands
 from twinset.index.settings import FORMAT
 from twinset.index.sqlite import tables
+from twinset.index.sqlite.database_errors import translate_errors
 from twinset.index.sqlite.log import CHANGES, WAIT, Log
 from twinset.system import batch_sizes
 from twinset.system.locks import WriterLock
@@ -31,7 +32,6 @@ from twinset.system.locks import WriterLock
 _CACHE = 48 * 1024
 """Page cache of one connection, in KiB; the operating system caches the rest."""
 _VFS = "cksmvfs"
-_BAD_READS = {apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS}
 
 
 def _register() -> None:
@@ -85,7 +85,7 @@ class SqliteBackend(Backend):
         made = f"{name}-{os.getpid()}.new"
         _register()
         try:
-            with _translate_errors(name):
+            with translate_errors(name):
                 try:
                     tables.create(made, _VFS, settings)
                 except (apsw.CantOpenError, apsw.PermissionsError, apsw.ReadOnlyError) as error:
@@ -116,7 +116,7 @@ class SqliteBackend(Backend):
     @contextmanager
     def _errors(self) -> Iterator[None]:
         try:
-            with _translate_errors(self.name):
+            with translate_errors(self.name):
                 yield
         except DamagedError as error:
             with suppress(apsw.Error):  # if even this fails, the damage is the error to report
@@ -381,29 +381,3 @@ class SqliteBackend(Backend):
 
     def _is_writable(self) -> bool:
         return all(os.access(path, os.W_OK) for path in (self._path, os.path.dirname(self._path)))
-
-
-@contextmanager
-def _translate_errors(name: str) -> Iterator[None]:
-    """Turn errors of SQLite into those of Twinset."""
-    try:
-        yield
-    except apsw.ConnectionClosedError as error:
-        raise StateError(f"{name}: the index was closed; open it again") from error
-    except apsw.BusyError as error:
-        raise BusyError(f"{name}: another program holds the file: {error}; try again when it is done") from error
-    except apsw.FullError as error:
-        raise OutputError(f"{name}: no space is left on the disk; what was committed before is safe") from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise DamagedError(f"{name} is damaged, or not an index: {error}; {tables.RESTORE}") from error
-    except apsw.IOError as error:
-        if getattr(error, "extendedresult", 0) in _BAD_READS:
-            raise DamagedError(f"{name} is damaged: the checksum of a page is wrong; {tables.RESTORE}") from error
-        raise OutputError(f"{name}: reading or writing failed: {error}; what was committed before is safe") from error
-    except apsw.ReadOnlyError as error:
-        raise OutputError(f"{name} cannot be written to: {error}") from error
-    except (apsw.CantOpenError, apsw.PermissionsError) as error:
-        folder = os.path.dirname(os.path.abspath(name))
-        raise StateError(f"{name} cannot be opened: {error}; check the permissions of files in {folder}") from error
-    except apsw.Error as error:
-        raise DamagedError(f"{name} cannot be used: {error}") from error
