@@ -30,7 +30,7 @@ def test_a_word_among_numbers_is_not_a_number() -> None:
 
 
 def test_a_column_of_words_is_refused_with_an_example() -> None:
-    with pytest.raises(ColumnError, match=r"--keep highest:c cannot order .*'red', are neither numbers nor dates"):
+    with pytest.raises(ColumnError, match=r'''keep="highest:c" cannot order .*'red', are neither numbers nor dates'''):
         read(["red", "green", "blue"] * 4 + ["1"], "highest")
 
 
@@ -75,7 +75,7 @@ def test_a_date_that_does_not_exist_is_not_read() -> None:
 
 
 def test_dates_that_can_be_read_in_two_ways_are_refused() -> None:
-    with pytest.raises(ColumnError, match=r"'02/01/2024'.*day or with the month.*--date-format %d/%m/%Y or %m/%d/%Y"):
+    with pytest.raises(ColumnError, match=r"'02/01/2024'.*day or with the month.*date_format= %d/%m/%Y or %m/%d/%Y"):
         read(["01/01/2024", "02/01/2024", "03/04/2024"])
     assert len(set(read(["01/01/2024", "02/02/2024"]))) == 2  # either way the same day
 

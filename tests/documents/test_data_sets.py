@@ -68,7 +68,7 @@ def test_any_other_mixture_is_a_folder_of_texts_and_warns(tmp_path: Path) -> Non
     text(tmp_path / "notice.txt")
     sources = opened(tmp_path)
     assert read_all(sources).ids == ["README.md", "notice.txt"]
-    with pytest.warns(SourceWarning, match=r"1 table in a folder of texts \(.*a\.parquet\).*--include '\*\.parquet'"):
+    with pytest.warns(SourceWarning, match=r"1 table in a folder of texts \(.*a\.parquet\).*include='\*\.parquet'"):
         tell_unexpected(sources.skipped, sources.parts, Silent())
     text(tmp_path / "b.jsonl", '{"text":"b"}')
     with pytest.warns(SourceWarning, match="2 tables in a folder of texts"):

@@ -77,7 +77,7 @@ def test_a_column_of_exactly_that_name_comes_first(tmp_path: Path, how: str) -> 
 
 @pytest.mark.parametrize("how", READERS)
 def test_a_path_that_does_not_exist_is_refused_with_the_paths_that_do(tmp_path: Path, how: str) -> None:
-    with pytest.raises(ColumnError, match=r"no column 'meta.text'; the columns are .*'meta.body'.*--text NAME"):
+    with pytest.raises(ColumnError, match=r'''no column 'meta.text'; the columns are .*'meta.body'.*text="NAME"'''):
         opened(source(tmp_path, how, ROWS), text="meta.text", scratch=tmp_path)
 
 

@@ -318,7 +318,7 @@ def test_a_json_file_is_rows_where_it_is_named_and_a_text_in_a_folder(tmp_path: 
 
 def test_a_json_file_of_neither_rows_nor_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "one.json").write_text('{\n  "data": []\n}\n')
-    with pytest.raises(SourceError, match=r"neither a JSON array nor JSON lines.* --format text"):
+    with pytest.raises(SourceError, match=r'neither a JSON array nor JSON lines.* format="text"'):
         opened(tmp_path / "one.json")
     assert read_all(opened(tmp_path / "one.json", format="text")).texts == [b'{\n  "data": []\n}\n']
 

@@ -187,13 +187,13 @@ def test_what_exists_is_replaced_only_when_asked(tmp_path: Path, lines: Path) ->
     out = tmp_path / "clean.csv"
     twinset.dedup(lines, output=out, **WORDS)
     before = out.read_bytes()
-    with pytest.raises(OutputError, match=r"clean.csv exists; choose another output, or replace it with --force"):
+    with pytest.raises(OutputError, match=r"clean.csv exists; choose another output, or replace it with force=True"):
         twinset.dedup(lines, output=out, threshold=1.0)
     assert out.read_bytes() == before
     twinset.dedup(lines, output=out, threshold=1.0, force=True)
     assert len(read(out)) == 3
     out.unlink()
-    with pytest.raises(OutputError, match=r"clean.csv.details exists; .*--force"):
+    with pytest.raises(OutputError, match=r"clean.csv.details exists; .*force=True"):
         twinset.dedup(lines, output=out, **WORDS)
     twinset.dedup(lines, output=f"{out}/", **WORDS)
     assert (out / "kept" / "in.jsonl").exists()
@@ -246,7 +246,7 @@ def test_pairs_in_a_folder(tmp_path: Path, lines: Path) -> None:
         assert done.pairs["left"].to_pylist() == ["a"]
         assert sorted(path.name for path in Path(output).iterdir()) == ["pairs.parquet", "summary.json"]
         assert json.loads((Path(output) / "summary.json").read_text())["pairs"] == 1
-    with pytest.raises(OutputError, match=r"found exists; .*--force"):
+    with pytest.raises(OutputError, match=r"found exists; .*force=True"):
         twinset.find_pairs(lines, output=tmp_path / "found", **WORDS)
     twinset.find_pairs(lines, output=tmp_path / "found", force=True, **WORDS)
     with pytest.raises(OptionError, match=r"the output is .*; its name must end in"):

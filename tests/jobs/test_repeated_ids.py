@@ -86,7 +86,7 @@ def test_repeats_are_found_wherever_they_stand_and_named_with_id_given(ids: str)
     table = pa.table({"id": list(ids), "text": [f"number {row} is a text of its own" for row in range(len(ids))]})
     found = twinset.find_pairs(table, threshold=0.8)
     assert found.summary["repeated_ids"] == 1
-    with pytest.raises(twinset.DuplicateIdError, match=r"appears twice: table, row .*; .*--id, or .*--no-id"):
+    with pytest.raises(twinset.DuplicateIdError, match=r"appears twice: table, row .*; .*id=, or .*no_id=True"):
         twinset.find_pairs(table, id="id")
 
 
@@ -156,7 +156,7 @@ def test_an_index_needs_unique_ids(tmp_path: Path) -> None:
     table = pa.table({"id": ["x", "x"], "text": [FIRST, SECOND]})
     with twinset.Index.create(tmp_path / "one.twinset") as index:
         for add in (index.add, lambda source: twinset.dedup(source, index=index)):
-            with pytest.raises(twinset.DuplicateIdError, match=r"'x' appears.*an index must be unique.*--no-id"):
+            with pytest.raises(twinset.DuplicateIdError, match=r"'x' appears.*an index must be unique.*no_id=True"):
                 add(table)
         assert index.add(table, no_id=True).added == 2
         assert list(index) == ["table:0", "table:1"]
@@ -173,7 +173,7 @@ def test_id_and_no_id_exclude_each_other() -> None:
     table = pa.table({"id": ["x"], "text": [FIRST]})
     with pytest.raises(twinset.OptionError, match="exclude each other"):
         twinset.dedup(table, id="id", no_id=True)
-    with pytest.raises(twinset.OptionError, match="--no-id cannot be used with --group"):
+    with pytest.raises(twinset.OptionError, match="no_id cannot be used with group="):
         twinset.dedup(table, group="id", item="text", no_id=True)
 
 

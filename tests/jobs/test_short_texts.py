@@ -143,7 +143,7 @@ def test_an_index_measures_a_sample(source: Path, tmp_path: Path) -> None:
     done = twinset.dedup(source, output=tmp_path / "out", index=tmp_path / "t.twinset", shingle="auto")
     assert done.summary["options"]["shingle"] == "word:1"
     assert done.summary["removed"] >= 97
-    with pytest.raises(OptionError, match="no documents to measure; name some with --sample"):
+    with pytest.raises(OptionError, match="no documents to measure; name some with sample="):
         twinset.Index.create(tmp_path / "u.twinset", shingle="auto")
 
 

@@ -154,7 +154,7 @@ def test_another_delimiter(tmp_path: Path, given: str, character: str) -> None:
 def test_a_file_with_another_delimiter_says_which(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
     path.write_text("id;text;n\na;one;1\n")
-    with pytest.raises(ColumnError, match=r"no column 'text'; .* or name the separator of fields: --delimiter ';'"):
+    with pytest.raises(ColumnError, match=r"no column 'text'; .* or name the separator of fields: delimiter=';'"):
         opened(path)
 
 
@@ -192,8 +192,8 @@ def test_files_without_a_header(tmp_path: Path) -> None:
 def test_options_of_csv_for_other_formats_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "in.txt"
     path.write_text("id;text\na;one\n")
-    with pytest.raises(OptionError, match=r"--delimiter is for CSV, but .*in\.txt is read as text; --format csv"):
+    with pytest.raises(OptionError, match=r'delimiter is for CSV, but .*in\.txt is read as text; format="csv"'):
         opened(path, delimiter=";")
-    with pytest.raises(OptionError, match="--no-header is for CSV"):
+    with pytest.raises(OptionError, match="header=False is for CSV"):
         opened(["a text"], header=False)
     assert read_all(opened(path, delimiter=";", format="csv")).texts == [b"one"]
