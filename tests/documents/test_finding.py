@@ -285,7 +285,6 @@ def test_what_twinset_wrote_is_no_document(tmp_path: Path, result: Path) -> None
         "out": made,
         "out.twinset-state": stopped,
         "news.twinset": "an index",
-        "news.twinset-lock": "a file of an index",
     }
     assert sources.skipped == opened(tmp_path).skipped
     assert len(opened(tmp_path, exclude=("out", "out.twinset-state")).skipped) == 2

@@ -292,12 +292,12 @@ def test_a_short_run_stays_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = Terminal()
     monkeypatch.setattr("sys.stderr", stream)
     monkeypatch.setattr(progress_of, "_DELAY", 60.0)
-    twinset.dedup(TEXTS, **WORDS)
+    twinset.dedup([ROSE, ROSE + " hall"], **WORDS)
     assert not stream.getvalue()
 
 
 def test_notes_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    for name, data in (("a.txt", b"a text"), ("b.txt", b"\x00\x01binary")):
+    for name, data in (("a.txt", (ROSE * 3).encode()), ("b.txt", b"\x00\x01binary")):
         (tmp_path / name).write_bytes(data)
     with caplog.at_level(logging.INFO, "twinset"):
         twinset.dedup(tmp_path)

@@ -87,7 +87,7 @@ def test_what_could_not_be_read_is_counted_and_recut_reads_it_again(tmp_path: Pa
     )  # fmt: skip
     assert done.summary["unranked"] == {"c": 2}
     assert done.summary["options"]["date_format"] == "%d/%m/%Y"
-    assert "--keep newest:c: 2 documents of 4 without a date in this column; they rank last" in notes
+    assert 'keep="newest:c": 2 documents of 4 without a date in this column; they rank last' in notes
     again = done.rethreshold(0.8)
     assert (again.kept["id"].to_pylist(), again.summary["unranked"]) == (["r1"], {"c": 2})
     other = done.rethreshold(0.8, date_format="%m/%d/%Y")

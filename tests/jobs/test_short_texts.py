@@ -81,7 +81,7 @@ def test_where_no_shingle_fits_the_note_names_a_threshold() -> None:
     notes = Notes()
     short = titles(5)
     twinset.find_pairs(short, shingle="auto", progress=notes)
-    assert any("below the threshold; try --shingle auto --threshold 0.66" in note for note in notes.said)
+    assert any('below the threshold; try shingle="auto" threshold=0.66' in note for note in notes.said)
     assert twinset.find_pairs(short, shingle="auto", threshold=0.66, exact=True).summary["pairs"] == 100
 
 
@@ -108,7 +108,7 @@ def test_a_run_says_that_its_shingles_are_too_long() -> None:
     assert done.summary["short_texts"]["try"] == "--shingle auto"
     [note] = [note for note in notes.said if "short" in note]
     assert note.startswith("200 of 200 documents are short for shingles of word:5")
-    assert note.endswith("try --shingle auto")
+    assert note.endswith('try shingle="auto"')
 
 
 @pytest.mark.parametrize("options", [{"shingle": "word:1"}, {"shingle": "auto"}, {"shingle": "char:2"}])

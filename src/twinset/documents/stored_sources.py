@@ -77,12 +77,19 @@ class StoredSource:
         return file_part(file, PurePosixPath(self.kept_name), options)
 
 
+def _file_name(part: Part) -> str:
+    """Return the name of a stored part, with the ending of its format."""
+    if part.path is None:
+        return f"{part.name}.arrows"
+    return part.path.name if part.path.suffix else part.kept_name.name
+
+
 def store_source(part: Part, options: ReadOptions, folder: Path, *, link: bool = False) -> StoredSource:
     """Store a part in a folder, which must not have a file of its name; `options` are those of the run.
 
     With `link`, a file is linked where the file system allows it: that of a scratch folder, which nobody writes to.
     """
-    path = folder / (f"{part.name}.arrows" if part.path is None else part.path.name)
+    path = folder / _file_name(part)
     try:
         folder.mkdir(exist_ok=True)
         if isinstance(part, TablePart):

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from twinset.errors import TwinsetWarning
 from twinset.options.spoken import spoken
@@ -37,6 +37,10 @@ class Progress(Protocol):
 
     def close(self) -> None:
         """End the report."""
+
+
+ProgressChoice: TypeAlias = Progress | bool | None
+"""The argument `progress` of a public function: bars for True, silence for False, or an object that is told."""
 
 
 class Silent:
@@ -137,7 +141,7 @@ class Logged:
 
 
 @contextmanager
-def reporting(progress: Progress | bool | None) -> Iterator[Progress]:
+def reporting(progress: ProgressChoice) -> Iterator[Progress]:
     """Choose the receiver of reports.
 
     progress: a receiver, which the caller closes; True for bars, False for silence, None for bars if somebody watches:

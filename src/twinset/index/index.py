@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from twinset.engines.progress import Progress, Silent, reporting
+from twinset.engines.progress import Progress, ProgressChoice, Silent, reporting
 from twinset.errors import DamagedError, OptionError, StateError, UnknownIdError
 from twinset.index import export as exporting
 from twinset.index import verify as checking
@@ -172,8 +172,7 @@ class Index:
             last = int(numbers[-1])
 
     def add(
-        self, ids: Any, texts: Any = None, *, timeout: float = TIMEOUT, progress: Progress | bool | None = None,
-        **options: Any,
+        self, ids: Any, texts: Any = None, *, timeout: float = TIMEOUT, progress: ProgressChoice = None, **options: Any
     ) -> ChangeCounts:
         """Add documents. A document whose id and text the index already has is left unchanged.
 
@@ -199,14 +198,13 @@ class Index:
         return self._change("adding", ids, texts, timeout, progress, options, replace=False)
 
     def update(
-        self, ids: Any, texts: Any = None, *, timeout: float = TIMEOUT, progress: Progress | bool | None = None,
-        **options: Any,
+        self, ids: Any, texts: Any = None, *, timeout: float = TIMEOUT, progress: ProgressChoice = None, **options: Any
     ) -> ChangeCounts:
         """Add documents, and replace those that have another text under the same id. Takes the arguments of `add`."""
         return self._change("updating", ids, texts, timeout, progress, options, replace=True)
 
     def _change(
-        self, doing: str, ids: Any, texts: Any, timeout: float, progress: Progress | bool | None, options: Any, *,
+        self, doing: str, ids: Any, texts: Any, timeout: float, progress: ProgressChoice, options: Any, *,
         replace: bool,
     ) -> ChangeCounts:  # fmt: skip
         with self._writer(timeout, doing) as writer:

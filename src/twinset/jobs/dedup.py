@@ -11,7 +11,7 @@ from twinset import pipeline
 from twinset.engines.base import Job
 from twinset.engines.local.run import LocalEngine
 from twinset.engines.local.write.place import check_place
-from twinset.engines.progress import Progress, reporting
+from twinset.engines.progress import Progress, ProgressChoice, reporting
 from twinset.errors import OptionError
 from twinset.jobs.result import DedupResult
 from twinset.options import DedupOptions
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from twinset.index.index import Index
 
 
-def dedup(*sources: object, output: Any = None, progress: Progress | bool | None = None, **options: Any) -> DedupResult:
+def dedup(*sources: object, output: Any = None, progress: ProgressChoice = None, **options: Any) -> DedupResult:
     """Remove near-duplicates, with a reason for each.
 
     Parameters

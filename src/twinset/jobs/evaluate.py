@@ -19,7 +19,7 @@ from twinset.engines.local.run import LocalEngine, LocalRun
 from twinset.engines.local.steps.sketch import READ, UNREADABLE
 from twinset.engines.local.write.place import check_output, move_to_output
 from twinset.engines.local.write.summary import run_facts
-from twinset.engines.progress import Progress, reporting
+from twinset.engines.progress import ProgressChoice, reporting
 from twinset.errors import OptionError
 from twinset.evaluation import sweep
 from twinset.evaluation.read_truth import Truth, read_truth, resolved
@@ -38,7 +38,7 @@ _PAIR_BYTES = 96  # memory per pair while it is sorted and measured
 
 
 def evaluate(
-    *sources: object, output: Any = None, progress: Progress | bool | None = None, **options: Any
+    *sources: object, output: Any = None, progress: ProgressChoice = None, **options: Any
 ) -> Evaluation:
     """Measure how well near-duplicates are found, against a truth or against the exact join.
 

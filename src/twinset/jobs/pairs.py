@@ -13,7 +13,7 @@ from twinset.engines.base import Job
 from twinset.engines.local.run import LocalEngine
 from twinset.engines.local.write.place import check_place, refuse_sources
 from twinset.engines.local.write.result import PAIRS
-from twinset.engines.progress import Progress, reporting
+from twinset.engines.progress import ProgressChoice, reporting
 from twinset.errors import OptionError
 from twinset.jobs.result import PairsResult
 from twinset.options import PairsOptions
@@ -25,7 +25,7 @@ from twinset.wording import either
 
 
 def find_pairs(
-    *sources: object, output: Any = None, progress: Progress | bool | None = None, **options: Any
+    *sources: object, output: Any = None, progress: ProgressChoice = None, **options: Any
 ) -> PairsResult:
     """Find every pair of documents at least as similar as the threshold.
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from twinset.documents.frames import one_frame, take_rows
 from twinset.engines.base import Output
-from twinset.engines.progress import Progress, reporting
+from twinset.engines.progress import ProgressChoice, reporting
 from twinset.errors import OptionError, StateError
 from twinset.jobs.show_result import dedup_as_html, describe_dedup, describe_pairs, pairs_as_html
 from twinset.options import DedupOptions
@@ -129,7 +129,7 @@ class DedupResult:
         return self._recorded
 
     def recut(
-        self, threshold: float | None = None, *, output: Any = None, progress: Progress | bool | None = None,
+        self, threshold: float | None = None, *, output: Any = None, progress: ProgressChoice = None,
         **options: Any,
     ) -> "DedupResult":  # fmt: skip
         """Recut the scored pairs at another threshold or policy; the result equals that of a fresh run.
@@ -356,7 +356,7 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> DedupResult:
 
 
 def recut(
-    result: Any, threshold: float | None = None, *, output: Any = None, progress: Progress | bool | None = None,
+    result: Any, threshold: float | None = None, *, output: Any = None, progress: ProgressChoice = None,
     **options: Any,
 ) -> DedupResult:  # fmt: skip
     """Recut a result at another threshold or policy, without comparing documents again.

@@ -31,7 +31,7 @@ from twinset.engines.local.sketch_files.make import (
 from twinset.engines.local.sketch_files.make_codes import count_rarities, make_codes, reading_options
 from twinset.engines.local.steps.open import refuse_to_replace, tell_unexpected, total_rows
 from twinset.engines.local.threads import Threads
-from twinset.engines.progress import Progress, reporting
+from twinset.engines.progress import Progress, ProgressChoice, reporting
 from twinset.errors import OptionError, OutputError
 from twinset.jobs.codes import Estimate, RowsById, SimHashes
 from twinset.jobs.estimate import are_sketches
@@ -151,19 +151,19 @@ class Sketches(RowsById):
 
 @overload
 def sketch(
-    *sources: object, sketch: Literal["simhash"], output: Any = None, progress: Progress | bool | None = None,
+    *sources: object, sketch: Literal["simhash"], output: Any = None, progress: ProgressChoice = None,
     **options: Any,
 ) -> SimHashes: ...  # fmt: skip
 
 
 @overload
 def sketch(
-    *sources: object, output: Any = None, progress: Progress | bool | None = None, **options: Any
+    *sources: object, output: Any = None, progress: ProgressChoice = None, **options: Any
 ) -> Sketches: ...
 
 
 def sketch(
-    *sources: object, output: Any = None, progress: Progress | bool | None = None, **options: Any
+    *sources: object, output: Any = None, progress: ProgressChoice = None, **options: Any
 ) -> Sketches | SimHashes:
     """Sketch documents, to compare or merge the sketches later; or make SimHash codes.
 

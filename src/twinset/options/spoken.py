@@ -9,6 +9,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from twinset.options.checks import AUTO
 from twinset.options.keep_rules import KEEP_RULES
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _literal(value: str) -> str:
 @cache
 def _choices() -> frozenset[str]:
     specs = (spec for options in _every(_base()) for _, spec in options.specs())
-    return frozenset((*KEEP_RULES, *(word for spec in specs for word in spec.check.choices)))
+    return frozenset((AUTO, *KEEP_RULES, *(word for spec in specs for word in spec.check.choices)))
 
 
 @cache

@@ -27,6 +27,7 @@ from twinset.engines.local.steps import cluster
 from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.steps.cluster_beside_index import IndexMatches, recall_at
 from twinset.engines.local.steps.open import refuse_to_replace
+from twinset.engines.local.steps.shingle_length import find_short_texts
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write import tables as output
 from twinset.engines.local.write.place import check_place, move_to_place, state_folder
@@ -231,8 +232,10 @@ class Recut:
         """Make the summary of a fresh run; the timings say which result was recut."""
         before, recorded, cut = self.recorded.summary, self.recorded, self.recorded.options
         unranked = self.corpus.report.unranked
+        short = find_short_texts(self.corpus, self.options) if "shingle_auto" not in before else None
         summary = {
-            **{name: value for name, value in before.items() if name != "unranked"},
+            **{name: value for name, value in before.items() if name not in ("short_texts", "unranked")},
+            **({"short_texts": short} if short else {}),
             **({"unranked": unranked} if unranked else {}),
             "kept": int(np.count_nonzero(clusters.kept)),
             "removed": int(np.count_nonzero(clusters.removed)),

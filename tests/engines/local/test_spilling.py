@@ -13,6 +13,8 @@ import pytest
 from tests.engines.local.corpora import PLENTY, Stages, stages, texts
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.steps.cluster import grouped, ranks
+from twinset.engines.progress import Silent
+from twinset.options import DedupOptions
 
 FREE = [1000, 5000, 60_000, 400_000]
 
@@ -86,7 +88,7 @@ def test_against_another_source(tmp_path: Path, free: int) -> None:
 @pytest.mark.parametrize("method", ["leader", "components", "complete"])
 @pytest.mark.parametrize("free", [0, 500, 20_000])
 def test_clusters(tmp_path: Path, whole: Stages, free: int, method: str) -> None:
-    rank = ranks(whole.corpus, (("longest", None),), True)
+    rank = ranks(whole.corpus, DedupOptions(keep="longest"), True, Silent())
     right = grouped(whole.corpus, whole.copies, whole.pairs, rank, method, PLENTY)
     found = grouped(whole.corpus, whole.copies, whole.pairs, rank, method, Budget(free, free))
     for name in ("kept_by", "shared", "kept", "removed"):

@@ -97,7 +97,7 @@ def test_a_code_that_is_not_that_of_its_vector(new_index: NewIndex) -> None:
 
 def test_what_has_no_meaning_is_refused(new_index: NewIndex) -> None:
     for words, said in (
-        ({"vectors": "v", "learned": "itq"}, "fitted on a sample; name one with --sample"),
+        ({"vectors": "v", "learned": "itq"}, "fitted on a sample; name one with sample="),
         ({"vectors": "v", "sample": VECTORS}, "sample cannot be used without learned codes"),
         ({"codes": "c", "learned": "itq"}, "learned does not apply to bit codes"),
         ({"vectors": "v", "bits": 64}, "bits does not apply to vectors without --learned"),

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from twinset.documents.fields import column_at, paths_of, place_of, type_at
 from twinset.documents.formats.byte_rows import null_where
-from twinset.documents.items.chat import chat_texts
+from twinset.documents.items.chat import chat_texts, holds_chats
 from twinset.documents.items.pack import check_type, is_text, packed, value_type
 from twinset.documents.items.vectors import of_one_column
 from twinset.documents.parts import MAX_ROW_BYTES, Block, KeptWriter, Mask, Part, Unreadable
@@ -242,7 +242,7 @@ def text_array(column: Any) -> Any:
     if pa.types.is_null(column.type):
         column = column.cast(pa.string())
     array = one_array(column)
-    return chat_texts(array) if pa.types.is_nested(array.type) else array
+    return chat_texts(array) if holds_chats(array.type) else array
 
 
 def string_array(column: Any) -> Any:

@@ -117,8 +117,8 @@ def test_damaged_pictures_stop_the_run_or_are_named(folder: Path, tmp_path: Path
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / "05.png").write_bytes(b"no picture")
     with pytest.raises(RowError, match=r'05\.png: the picture cannot be read: .*; use on_error="skip"'):
-        twinset.find_pairs(tmp_path, images=True)
-    done = twinset.dedup(tmp_path, images=True, on_error="skip", output=tmp_path / "OUT")
+        twinset.find_pairs(tmp_path, images=True, on_error="stop")
+    done = twinset.dedup(tmp_path, images=True, output=tmp_path / "OUT")
     assert done.summary["unreadable"] == 1
     assert done.summary["kept"] == FAMILIES - 1
     assert "05.png" not in (tmp_path / "OUT/kept.txt").read_text()
