@@ -28,8 +28,7 @@ from twinset.schema import answers_schema
 from twinset.system import batch_sizes
 from twinset.system.locks import Turn
 
-TIMEOUT = 30.0
-"""Seconds to wait for another writer."""
+TIMEOUT = 30.0  # seconds to wait for another writer
 
 
 class Index:
