@@ -189,5 +189,5 @@ class PlanWarning(TwinsetWarning):
     """Explicit hashes, bands or rows that cannot reach the requested recall."""
 
 
-class SourceWarning(UserWarning):
+class SourceWarning(TwinsetWarning):
     """Sources that are not read as one may expect, such as tables in a folder of texts."""
