@@ -221,7 +221,8 @@ class _GroupStream:
         while rows < self.step and (batch := next(self._batches or iter(()), None)) is not None:
             self._left.append(batch)
             rows += batch.num_rows
-        schema = self._left[0].schema if self._left else None
-        table = pa.Table.from_batches(self._left, schema)
+        if not self._left:
+            raise pa.ArrowInvalid(f"row group {self.group} has fewer rows than its footer says")
+        table = pa.Table.from_batches(self._left)
         self._left = table.slice(self.step).to_batches()
         return table.slice(0, self.step)
