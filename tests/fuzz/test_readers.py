@@ -75,7 +75,11 @@ class Child:
         if self._process is None:
             words = [sys.executable, "-m", "tests.fuzz.readers"]
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-            self._process = subprocess.Popen(words, cwd=ROOT, text=True, **pipes)  # type: ignore[call-overload]
+            # The system's allocator returns what is freed; Arrow's own would use up the address space bit by bit.
+            environment = os.environ | {"ARROW_DEFAULT_MEMORY_POOL": "system"}
+            self._process = subprocess.Popen(  # type: ignore[call-overload]
+                words, cwd=ROOT, text=True, env=environment, **pipes
+            )
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
