@@ -139,3 +139,11 @@ def test_one_short_text_beside_a_long_one() -> None:
     compared = twinset.compare("the quick brown fox", " ".join(WORDS[:40]))
     assert compared.short_texts is not None
     assert compared.short_texts["texts"] == 1
+
+
+@pytest.mark.parametrize("new", [[], [{"name": None, "street": None}], [{"name": "", "street": ""}]])
+def test_a_side_without_fields_is_no_obstacle(new: list[dict[str, str | None]]) -> None:
+    found = twinset.find_pairs(new, against=[people(8)], text=["name", "street"], no_id=True)
+    assert found.summary["pairs"] == 0
+    assert found.summary["short_texts"]["columns"] == ["name", "street"]
+    assert "short_texts" not in twinset.find_pairs(new, text=["name", "street"]).summary

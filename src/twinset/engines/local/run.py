@@ -205,7 +205,7 @@ class LocalRun(Run):
             check_columns(self.options.keep_rules, corpus, self.options.date_format)
         short = None
         if not self.found_lengths:
-            fields = (self.parts[: self.against], corpus, self.options, self.batch_bytes)
+            fields = (self.parts, corpus, self.options, self.batch_bytes)
             short = find_short_texts(corpus, self.options) or find_short_records(*fields)
         if short is not None:
             self.found_lengths["short_texts"] = short
