@@ -1,12 +1,13 @@
 """Twinset finds near-duplicates: documents in; verified pairs, clusters and clean data out.
 
-    twinset.find_pairs(source, …)    find every pair of documents at least as similar as the threshold
+    twinset.find_pairs(source, …)    find every pair of documents at least as similar as the threshold (also: pairs)
     twinset.dedup(source, …)         remove near-duplicates, with a reason for every removal
     twinset.open_result(folder)      open a result of dedup
     twinset.recut(result, …)         recut a result at another threshold, without comparing again
     twinset.compare(a, b, …)         compare two documents exactly
     twinset.collapse(results, …)     fold near-duplicate search results under their first appearance
     twinset.explain(a, b, …)         show what two texts share, or why a document of a result was removed
+    twinset.report(result, path)     write a result as one HTML page
     twinset.evaluate(source, …)      measure precision and recall against a truth or the exact join
     twinset.Index                    an index on disk or in a database: add, query, update, remove
     twinset.VectorIndex              an index of vectors in memory
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     from twinset.jobs.evaluate import evaluate
     from twinset.jobs.explain import explain
     from twinset.jobs.pairs import find_pairs
+    from twinset.jobs.pairs import find_pairs as pairs
+    from twinset.jobs.report import report
     from twinset.jobs.result import open_result, recut
     from twinset.jobs.sketch import Sketches, sketch
     from twinset.jobs.warm import warm
@@ -87,8 +90,10 @@ __all__ = [
     "explain",
     "find_pairs",
     "open_result",
+    "pairs",
     "plan",
     "recut",
+    "report",
     "sketch",
     "warm",
 ]
@@ -116,17 +121,25 @@ def __dir__() -> list[str]:
     return __all__
 
 
-class _Package(ModuleType):
-    """The package, whose attribute `plan` is the function and not the subpackage."""
+class _Function:
+    """A function with the name of a subpackage."""
 
-    @property
-    def plan(self) -> Any:
-        """The function `twinset.plan.plan`."""
-        return import_module(".plan", __name__).plan
+    def __init__(self, module: str, name: str) -> None:
+        self.module, self.name = module, name
 
-    @plan.setter
-    def plan(self, folder: ModuleType) -> None:
+    def __get__(self, package: ModuleType, kind: type) -> Any:
+        return getattr(import_module(self.module, __name__), self.name)
+
+    def __set__(self, package: ModuleType, folder: ModuleType) -> None:
         """Ignore the subpackage that the import system assigns."""
+
+
+class _Package(ModuleType):
+    """The package, in which the commands `pairs`, `plan` and `report` are functions and not the subpackages."""
+
+    pairs = _Function(".jobs.pairs", "find_pairs")
+    plan = _Function(".plan", "plan")
+    report = _Function(".jobs.report", "report")
 
 
 sys.modules[__name__].__class__ = _Package

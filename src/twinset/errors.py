@@ -61,6 +61,9 @@ class TwinsetError(Exception):
     def __str__(self) -> str:
         return _spoken(super().__str__())
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
 
 class OptionError(TwinsetError, ValueError):
     """A wrong option, or options that cannot be combined."""
@@ -175,6 +178,9 @@ class TwinsetWarning(UserWarning):
 
     def __str__(self) -> str:
         return _spoken(super().__str__())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
 
 
 class CacheWarning(TwinsetWarning):

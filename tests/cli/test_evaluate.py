@@ -117,3 +117,23 @@ def test_mistakes_are_one_line(run: Run, corpus: Path, tmp_path: Path) -> None:
         assert done.returncode == 2
         assert done.stderr.splitlines()[-1].startswith(said)
         assert "Traceback" not in done.stderr
+
+
+def test_two_sides_have_pairs_and_no_clusters(run: Run, corpus: Path, tmp_path: Path) -> None:
+    lines = corpus.read_text("utf-8").splitlines(keepends=True)
+    (tmp_path / "new.jsonl").write_text("".join(lines[:2]), "utf-8")
+    (tmp_path / "old.jsonl").write_text("".join(lines[2:]), "utf-8")
+    (tmp_path / "truth.csv").write_text("left,right\na,c\nd,a\na,b\n")
+    words = ("new.jsonl", "--against", "old.jsonl", "--truth", "truth.csv", "--definitions", "-o", "out")
+    done = run("evaluate", *words)
+    assert done.returncode == 0, done.stderr
+    assert "truth: 1 pair within one side, skipped" in done.stdout
+    others = len(lines) - 2
+    reduction = f"{int((1 - 2 / (2 * others)) * 10000) / 10000:.4f}"
+    assert ["0.8", "2", "2", "2", *["1.0000"] * 3, reduction] in [line.split() for line in done.stdout.splitlines()]
+    assert "reduction: Share of all pairs between the two sides" in " ".join(done.stdout.split())
+    assert "B³" not in done.stdout
+    assert (tmp_path / "out" / "f1.svg").exists()
+    written = json.loads((tmp_path / "out" / "evaluation.json").read_text("utf-8"))
+    assert (written["documents"], written["against"], written["options"]["against"]) == (2, others, ["old.jsonl"])
+    assert "adjusted_rand" not in written["definitions"]

@@ -169,7 +169,7 @@ def test_too_many_pairs_for_the_memory_are_refused() -> None:
         ({}, r'either a file \(truth="FILE"\) or the exact join \(exact=True\); neither is given'),
         ({"truth": {"0": 1}, "exact": True}, "; both are given"),
         ({"exact": True, "sweep": "0.5:0.9:0.1", "threshold": 0.7}, "threshold 0.7 and sweep .* give one"),
-        ({"exact": True, "against": "x"}, "unknown option 'against'"),
+        ({"exact": True, "against": "x", "cluster": "complete"}, 'cluster="complete" cannot be used with against='),
         ({"exact": True, "sweep": "0.9:0.5:0.1"}, "sweep is '0.9:0.5:0.1'; allowed: FIRST:LAST:STEP"),
     ],
 )

@@ -6,6 +6,8 @@ import doctest
 import importlib
 import inspect
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -49,8 +51,10 @@ EXACTLY = {
     "explain",
     "find_pairs",
     "open_result",
+    "pairs",
     "plan",
     "recut",
+    "report",
     "sketch",
     "warm",
     *ERRORS,
@@ -89,6 +93,16 @@ def test_every_public_function_is_documented_with_an_example(module: ModuleType,
     assert ">>>" in text
     assert "Examples\n--------" in text
     assert all(p.annotation is not p.empty for p in inspect.signature(function).parameters.values())
+
+
+@pytest.mark.parametrize("first", ["", "from twinset.pairs.sets import Sets; ", "import twinset.report.page; "])
+def test_commands_are_functions_whatever_is_imported_first(first: str) -> None:
+    program = f"{first}import twinset; print(twinset.pairs is twinset.find_pairs, callable(twinset.report), "
+    program += "callable(twinset.plan))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True"] * 3
+    module = importlib.import_module("twinset.pairs.sets")
+    assert module is sys.modules["twinset.pairs.sets"]
 
 
 def test_the_plan_takes_the_words_of_its_options() -> None:

@@ -81,7 +81,7 @@ def test_where_no_shingle_fits_the_note_names_a_threshold() -> None:
     notes = Notes()
     short = titles(5)
     twinset.find_pairs(short, shingle="auto", progress=notes)
-    assert any('below the threshold; try shingle="auto" threshold=0.66' in note for note in notes.said)
+    assert any('below the threshold; try shingle="auto", threshold=0.66' in note for note in notes.said)
     assert twinset.find_pairs(short, shingle="auto", threshold=0.66, exact=True).summary["pairs"] == 100
 
 

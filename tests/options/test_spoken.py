@@ -11,6 +11,7 @@ import pytest
 
 import twinset
 from twinset.cli.command_line import run
+from twinset.options.spoken import speaking_flags, spoken
 
 TEXTS = ["one text", "another text"]
 
@@ -85,3 +86,31 @@ def test_the_command_line_names_flags(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "name one with --text NAME" in capsys.readouterr().err
     with pytest.raises(twinset.RowError, match='on_error="skip"'):
         twinset.dedup(path)
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("try --shingle auto --threshold 0.66", 'try shingle="auto", threshold=0.66'),
+        ("try --shingle auto --threshold 0.66; or wait", 'try shingle="auto", threshold=0.66; or wait'),
+        ("with --force --no-lowercase", "with force=True, lowercase=False"),
+        ("--text name,char:2,2 --text 'a b,char:3' --exact", "text=[\"name,char:2,2\", 'a b,char:3'], exact=True"),
+        ("--text name,char:2", 'text="name,char:2"'),
+        ("run twinset dedup --floor 0.5 --force again", "run twinset.dedup(floor=0.5, force=True) again"),
+        ("--group needs --item: it is one", "group needs item=: it is one"),
+    ],
+)
+def test_flags_in_a_row_are_arguments_with_commas(message: str, said: str) -> None:
+    assert spoken(message) == said
+
+
+def test_the_repr_of_an_error_speaks_as_its_message() -> None:
+    for error in (twinset.OptionError("use --force"), twinset.RowError("use --on-error skip", where="a, row 1")):
+        assert repr(error) == f"{type(error).__name__}({str(error)!r})"
+        assert "--" not in repr(error)
+    assert repr(twinset.PlanWarning("give --bands 3")) == "PlanWarning('give n_bands=3')"
+
+
+def test_a_repr_on_the_command_line_names_flags() -> None:
+    with speaking_flags():
+        assert repr(twinset.OptionError("use --on-error skip")) == "OptionError('use --on-error skip')"

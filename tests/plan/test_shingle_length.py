@@ -43,6 +43,6 @@ def test_without_any_the_one_that_leaves_most() -> None:
 
 
 def test_a_text_of_twenty_words_is_long_enough_for_half() -> None:
-    assert fewest_shingles("word", 5, 0.5) + 5 - 1 == 19
+    assert fewest_shingles(5, 0.5) + 5 - 1 == 19
     assert similarity_after_change(TextLength(19, 113), "word", 5) == 0.5
     assert similarity_after_change(TextLength(18, 107), "word", 5) < 0.5

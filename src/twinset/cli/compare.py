@@ -10,6 +10,7 @@ from twinset.cli.screen import show
 from twinset.cli.support import flags, run
 from twinset.errors import OptionError
 from twinset.options import CompareOptions
+from twinset.plan.shingle_length import short_note
 
 _DIGITS = 6  # more than in tables of many pairs
 
@@ -53,6 +54,9 @@ def command(files: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **v
             ("estimate from the sketches", estimate),
         ]
     )
+    if comparison.short_texts is not None:
+        whose = "both texts are" if comparison.short_texts["texts"] == 2 else "one text is"
+        show.say(short_note(whose, comparison.short_texts), err=True)
 
 
 def text_of(name: str, encoding: str) -> str:

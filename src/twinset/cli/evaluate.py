@@ -50,6 +50,9 @@ def command(
     The truth is a file of pairs or of clusters (--truth FILE), or the exact join (--exact). One run at the lowest
     threshold finds and scores all pairs; every higher threshold selects from them. The plan is made for the lowest
     threshold, so a sweep may find more pairs at a high threshold than a run at that threshold.
+
+    With --against only pairs between the sources and the other source count, found or true: left of a true pair is an
+    id of the sources, right one of the other source. Such pairs make no clusters.
     """
     given = flags.given(EvaluateOptions, values)
     options = EvaluateOptions.of(**given)
@@ -77,7 +80,8 @@ def _print(summary: dict[str, Any], what: str, definitions: bool) -> None:
         click.echo(curves.wrapped(line, width))
     rows = summary["measures"]
     first = [what, *(f"{row['threshold']:g}" for row in rows)]
-    groups = [[_column(rows, *one) for one in group] for group in (_PAIRS, _CLUSTERS)]
+    shown = (_PAIRS,) if summary["options"]["against"] else (_PAIRS, _CLUSTERS)
+    groups = [[_column(rows, *one) for one in group] for group in shown]
     for line in show.columns(first, groups, width):
         click.echo(line)
     best = summary["best"]
@@ -89,7 +93,7 @@ def _print(summary: dict[str, Any], what: str, definitions: bool) -> None:
         click.echo(curves.wrapped("--definitions explains each column" + " and what - means" * nothing, width))
         return
     click.echo()
-    for heading, name, _ in (*_PAIRS, *_CLUSTERS):
+    for heading, name, _ in (one for group in shown for one in group):
         text = f"{heading}: {_defined(summary['definitions'][name], nothing)}"
         click.echo(textwrap.fill(text, width, subsequent_indent="  ", break_on_hyphens=False))
 
@@ -128,6 +132,8 @@ def _truth_notes(truth: dict[str, Any]) -> list[str]:
         lines.append(f"truth: {show.count(truth['unnamed_documents'], 'document')} not named, each its own cluster")
     if truth.get("repeated"):
         lines.append(f"truth: {show.count(truth['repeated'], 'repeated pair')}, counted once")
+    if truth.get("within_one_side"):
+        lines.append(f"truth: {show.count(truth['within_one_side'], 'pair')} within one side, skipped")
     if truth.get("with_itself"):
         lines.append(f"truth: {show.count(truth['with_itself'], 'pair')} of a document with itself, skipped")
     return lines

@@ -20,7 +20,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from twinset.errors import ColumnError, RowError, SourceError
-from twinset.evaluation.true_pairs import ListedClusters, ListedPairs, TruePairs, each_once
+from twinset.evaluation.true_pairs import LinkedClusters, ListedClusters, ListedPairs, TruePairs, each_once
 from twinset.schema import Flags, Numbers
 from twinset.wording import at_line, at_row
 
@@ -237,10 +237,11 @@ def _refuse_two_clusters(ids: Any, clusters: Any, name: str) -> None:
         )
 
 
-def resolved(truth: Truth, ids: Any, readable: Flags) -> tuple[TruePairs, dict[str, Any]]:
+def resolved(truth: Truth, ids: Any, readable: Flags, border: int | None = None) -> tuple[TruePairs, dict[str, Any]]:
     """Convert ids to document numbers; unknown ids are counted, reported and dropped.
 
     ids, readable: the id of every document, by number, and whether it could be read.
+    border: the first document of the source compared against; then the true pairs are those between the two sides.
     Returns the truth by number, and a report for the summary.
     """
     ids = ids.cast(pa.large_string())
@@ -255,6 +256,11 @@ def resolved(truth: Truth, ids: Any, readable: Flags) -> tuple[TruePairs, dict[s
             where=truth.name,
         )
     known = (first >= 0) & (second >= 0)
+    linked = known
+    if border is not None and truth.kind == "pairs":
+        first, second, linked = _across(truth, ids, border)
+    elif border is not None:
+        _refuse_two_sides(truth, ids, border)
     facts = {
         "kind": truth.kind,
         "name": truth.name,
@@ -266,8 +272,10 @@ def resolved(truth: Truth, ids: Any, readable: Flags) -> tuple[TruePairs, dict[s
     if truth.kind == "clusters":
         label, named = _labels(truth, first, known, len(readable))
         facts["unnamed_documents"] = int(np.count_nonzero(readable & ~named))
-        return ListedClusters(label), facts
-    left, right = (side[known].astype(np.uint32) for side in (first, second))
+        return (ListedClusters(label) if border is None else LinkedClusters(label, border)), facts
+    if border is not None:
+        facts["within_one_side"] = int(np.count_nonzero(known & ~linked))
+    left, right = (side[linked].astype(np.uint32) for side in (first, second))
     keys = each_once(left, right)
     facts["with_itself"] = int(np.count_nonzero(left == right))
     facts["repeated"] = len(left) - facts["with_itself"] - len(keys)
@@ -278,6 +286,32 @@ def _numbers(values: Any, ids: Any) -> Any:
     """Document number of each id, or -1."""
     numbers = pc.fill_null(pc.index_in(values, value_set=ids), -1)
     return numbers.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _across(truth: Truth, ids: Any, border: int) -> tuple[Any, Any, Flags]:
+    """Return the documents of each true pair, and whether they are on two sides.
+
+    The first id names a document of the sources and the second one of the other source, as in a table of pairs; where
+    there are none of these ids, the other way round.
+    """
+    own, other = ids.slice(0, border), ids.slice(border)
+    left, right = _numbers(truth.first, own), _numbers(truth.second, other)
+    left_swapped, right_swapped = _numbers(truth.second, own), _numbers(truth.first, other)
+    straight = (left >= 0) & (right >= 0)
+    linked = straight | ((left_swapped >= 0) & (right_swapped >= 0))
+    return np.where(straight, left, left_swapped), np.where(straight, right, right_swapped) + border, linked
+
+
+def _refuse_two_sides(truth: Truth, ids: Any, border: int) -> None:
+    """Raise if a truth of clusters names documents of both sides by one id."""
+    both = truth.first.filter(pc.is_in(truth.first, value_set=ids.slice(0, border)))
+    both = both.filter(pc.is_in(both, value_set=ids.slice(border)))
+    if len(both):
+        raise SourceError(
+            f"{both[0].as_py()!r} is the id of documents on both sides, so its cluster is unclear; list the true "
+            "pairs: left is an id of the sources, right one of --against",
+            where=truth.name,
+        )
 
 
 def _labels(truth: Truth, first: Any, known: Flags, documents: int) -> tuple[Numbers, Flags]:

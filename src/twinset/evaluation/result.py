@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from twinset.errors import OutputError
-from twinset.evaluation.sweep import BIN_COLUMNS, COLUMNS, TRUE_PAIRS, WORDS
+from twinset.evaluation.sweep import BETWEEN, BIN_COLUMNS, COLUMNS, TRUE_BETWEEN, TRUE_PAIRS, WORDS
 from twinset.wording import counted, share
 
 _WHOLE = frozenset(
@@ -71,9 +71,21 @@ def best_of(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
     return max(known, key=lambda row: row["f1"]) if known else None
 
 
-def definitions(kind: str) -> dict[str, str]:
-    """Return the definition of each metric, for this kind of truth: pairs, clusters or exact."""
-    return {"true_pairs": TRUE_PAIRS[kind], **WORDS}
+def definitions(kind: str, between: bool = False) -> dict[str, str]:
+    """Return the definition of each metric, for this kind of truth: pairs, clusters or exact.
+
+    `between`: one source is compared against another, so there are pairs between two sides and no clusters.
+
+    Examples
+    --------
+    >>> sorted(definitions("pairs").keys() - definitions("pairs", between=True))[:3]
+    ['adjusted_rand', 'b_cubed_f1', 'b_cubed_precision']
+    """
+    if not between:
+        return {"true_pairs": TRUE_PAIRS[kind], **WORDS}
+    clusters = COLUMNS[COLUMNS.index("found_clusters") :]
+    words = {name: text for name, text in WORDS.items() if name not in clusters}
+    return {"true_pairs": TRUE_BETWEEN[kind], **words, **BETWEEN}
 
 
 def write_files(summary: dict[str, Any], folder: Path) -> None:

@@ -30,6 +30,20 @@ TRUE_PAIRS = {
     "exact": "All pairs whose exact similarity reaches the threshold, by the exact join; true clusters are built from "
     "them as in a run. So precision is 1 wherever a pair was found.",
 }
+TRUE_BETWEEN = {
+    "pairs": "The pairs that the truth lists, of two documents on different sides.",
+    "clusters": "All pairs of documents on different sides in one true cluster.",
+    "exact": "All pairs of documents on different sides whose exact similarity reaches the threshold, by the exact "
+    "join. So precision is 1 wherever a pair was found.",
+}
+"""The true pairs where one source is compared against another."""
+BETWEEN = {
+    "found_pairs": "Pairs found whose exact similarity is at least the threshold, of two documents on different sides.",
+    "reduction_ratio": "Share of all pairs between the two sides that need no further comparison: 1 − pairs found / "
+    "(documents of one side × documents of the other). The recall of pairs beside it is their pair completeness. Null "
+    "where a side has no documents.",
+}
+"""Definitions that differ where one source is compared against another."""
 WORDS = {
     "found_pairs": "Pairs found whose exact similarity is at least the threshold, identical documents included.",
     "true_pairs_found": "Pairs that are both found and true.",
@@ -57,26 +71,31 @@ class SampledPairs:
 
 
 def measures(
-    found: ScoredPairs, known: TruePairs, thresholds: tuple[float, ...], method: str, readable: Flags
-) -> list[dict[str, Any]]:
+    found: ScoredPairs, known: TruePairs, thresholds: tuple[float, ...], method: str, readable: Flags,
+    border: int | None = None,
+) -> list[dict[str, Any]]:  # fmt: skip
     """Compute the metrics at each threshold by cutting the pairs found.
 
     found: the pairs of one run at or below the lowest threshold.
+    border: the first document of the source compared against; pairs between two sides make no clusters, so their
+        columns are None.
     Returns one row per threshold, with the columns of `COLUMNS`.
     """
     true = known.holds(found.left, found.right)
+    every = _pairs_of(readable, border)
     rows = []
     for threshold in thresholds:
         counts = _counts(found, true, known, threshold)
-        clusters = found.clusters(len(readable), threshold, method)[readable]
-        overlap = Overlap.of(clusters, known.clusters(threshold)[readable])
-        values = (
+        values: list[Any] = [
             *(threshold, counts.found, counts.true, counts.both, counts.precision, counts.recall, counts.f1),
-            _spared(counts.found, int(np.count_nonzero(readable))),
-            *(_several(overlap.found_sizes), _several(overlap.true_sizes)),
-            *(overlap.exact_set_accuracy(), overlap.adjusted_rand(), *overlap.b_cubed()),
-        )
-        rows.append(dict(zip(COLUMNS, values, strict=True)))
+            1 - counts.found / every if every else None,
+        ]
+        if border is None:
+            clusters = found.clusters(len(readable), threshold, method)[readable]
+            overlap = Overlap.of(clusters, known.clusters(threshold)[readable])
+            values += (_several(overlap.found_sizes), _several(overlap.true_sizes))
+            values += (overlap.exact_set_accuracy(), overlap.adjusted_rand(), *overlap.b_cubed())
+        rows.append({**dict.fromkeys(COLUMNS), **dict(zip(COLUMNS, values, strict=False))})
     return rows
 
 
@@ -85,9 +104,13 @@ def _counts(found: ScoredPairs, true: Flags, known: TruePairs, threshold: float)
     return PairCounts(int(np.count_nonzero(enough)), known.count(threshold), int(np.count_nonzero(enough & true)))
 
 
-def _spared(found: int, documents: int) -> float | None:
-    every = documents * (documents - 1) // 2
-    return 1 - found / every if every else None
+def _pairs_of(readable: Flags, border: int | None) -> int:
+    """Count all pairs of documents; with a border, those across it."""
+    documents = int(np.count_nonzero(readable))
+    if border is None:
+        return documents * (documents - 1) // 2
+    own = int(np.count_nonzero(readable[:border]))
+    return own * (documents - own)
 
 
 def _several(sizes: npt.NDArray[np.int64]) -> int:

@@ -1,7 +1,8 @@
 """The truth by document number: true pairs, their number, and true clusters.
 
 There are three kinds. Listed pairs have their connected components as clusters. Listed clusters make every two of their
-members a true pair. Scored pairs, of the exact join, are true from a threshold on and are clustered as in a run.
+members a true pair; of two sides, every two members on different sides. Scored pairs, of the exact join, are true from
+a threshold on and are clustered as in a run.
 """
 
 from __future__ import annotations
@@ -126,6 +127,58 @@ class ListedClusters:
         later += later * (later + 1) // 2 <= within
         earlier = within - later * (later - 1) // 2
         return members[starts[cluster] + earlier], members[starts[cluster] + later]
+
+
+@dataclass(frozen=True)
+class LinkedClusters:
+    """Listed clusters of two sides: true pairs have one document before `border` and one from it on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> linked = LinkedClusters(np.array([0, 0, 0, 3, 0]), border=2)
+    >>> linked.count(0.8), [side.tolist() for side in linked.sample()]
+    (4, [[0, 0, 1, 1], [2, 4, 2, 4]])
+    """
+
+    label: Numbers
+    border: int
+
+    def count(self, threshold: float) -> int:
+        """Count the true pairs."""
+        left, right = self._sizes
+        return int((left * right).sum())
+
+    def holds(self, left: Numbers, right: Numbers) -> Flags:
+        """Return whether each pair, of two sides, is true."""
+        return np.asarray(self.label[left] == self.label[right])
+
+    def clusters(self, threshold: float) -> Numbers:
+        """Return the true cluster of each document."""
+        return self.label
+
+    @property
+    def _sides(self) -> tuple[Numbers, Numbers]:
+        return self.label[: self.border], self.label[self.border :]
+
+    @cached_property
+    def _sizes(self) -> tuple[Places, Places]:
+        """Members of each cluster on either side."""
+        left, right = (np.bincount(side, minlength=len(self.label)).astype(np.int64) for side in self._sides)
+        return left, right
+
+    def sample(self) -> tuple[Numbers, Numbers]:
+        """Return true pairs by their positions in the list of all pairs, without building it."""
+        left, right = self._sizes
+        reach = np.cumsum(left * right)
+        chosen = _even_steps(int(reach[-1]) if len(reach) else 0)
+        cluster = np.searchsorted(reach, chosen, side="right")
+        within = chosen - (reach - left * right)[cluster]
+        first, second = np.divmod(within, right[cluster])
+        lefts, rights = (np.argsort(side, kind="stable").astype(np.uint32) for side in self._sides)
+        starts = (np.cumsum(sizes) - sizes for sizes in (left, right))
+        first, second = (start[cluster] + place for start, place in zip(starts, (first, second), strict=True))
+        return lefts[first], rights[second] + np.uint32(self.border)
 
 
 @dataclass(frozen=True)

@@ -13,17 +13,23 @@ from twinset.documents.encodings import decode
 from twinset.documents.files import format_of, why_not_text
 from twinset.documents.formats.text_files import file_bytes
 from twinset.documents.parts import DocumentFile
+from twinset.engines.local.steps.shingle_length import HALF, measure_texts
 from twinset.engines.local.steps.sketch import shingle_sets
 from twinset.errors import SourceError
 from twinset.options import CompareOptions, ReadOptions
 from twinset.pairs.sets import Sets, overlaps
+from twinset.plan.shingle_length import TextLength, fewest_shingles, shorter_shingle
 from twinset.schema import Shingles
 from twinset.sketches.minhash import estimate, sketch, standard_error
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two texts compared exactly, and the estimate from sketches."""
+    """Two texts compared exactly, and the estimate from sketches.
+
+    `short_texts`, else None: different texts of so few shingles that one changed word leaves less than half; how many
+    of the two `texts` are, and what to `try`.
+    """
 
     similarity: float
     distance: float
@@ -36,6 +42,7 @@ class Comparison:
     right_shingles: int
     shingle: str
     n_hashes: int
+    short_texts: dict[str, Any] | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as plain values."""
@@ -90,7 +97,27 @@ def compare(left: str, right: str, **options: Any) -> Comparison:
         right_shingles=n_right,
         shingle=checked.shingle,
         n_hashes=checked.n_hashes,
+        short_texts=_find_short(texts, [len(left_hashes), len(right_hashes)], checked) if similarity < 1 else None,
     )
+
+
+def _find_short(texts: Any, counts: list[int], options: CompareOptions) -> dict[str, Any] | None:
+    """Return how many of two texts are short for their shingles, and what to try; None if there is nothing to try."""
+    short = sum(count < fewest_shingles(options.size, HALF) for count in counts)
+    if not short or not all(counts):
+        return None
+    words, characters = measure_texts(texts, options)
+    shorter = TextLength(int(words.min()), int(characters.min()))
+    shingle = shorter_shingle(shorter, options.kind, options.size, HALF)
+    if shingle is None:
+        return None
+    return {
+        "texts": short,
+        "shingle": options.shingle,
+        "changed": "word" if options.kind == "word" else "character",
+        "similarity": HALF,
+        "try": f"--shingle {shingle}",
+    }
 
 
 def text_of_file(path: str, encoding: str = "utf-8") -> str:

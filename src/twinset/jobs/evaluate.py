@@ -111,8 +111,8 @@ def _run_options(options: EvaluateOptions) -> DedupOptions:
 
 def _score_pairs(run: LocalRun, join: SimilarityJoin, pairs: Spool) -> ScoredPairs:
     """Return every pair of documents, including identical ones, with its similarity."""
-    copies = join.copies
-    count = copies.identical_pairs
+    copies, across = join.copies, join.corpus.border is not None
+    count = 0 if across else copies.identical_pairs
     for rows in pairs.chunks():
         count += int((copies.counts[rows[:, 0]].astype(np.int64) * copies.counts[rows[:, 1]]).sum())
     if count * _PAIR_BYTES > run.budget.total:
@@ -120,7 +120,7 @@ def _score_pairs(run: LocalRun, join: SimilarityJoin, pairs: Spool) -> ScoredPai
             f"measuring {count:,} pairs needs {shown_size(count * _PAIR_BYTES)} of memory, more than the "
             f"{shown_size(run.budget.total)} of --memory; raise the lowest threshold or the memory, or measure a sample"
         )
-    rows = np.concatenate([np.empty((0, 3), np.uint32), *expanded(copies, pairs, link=False, one_sided=False)])
+    rows = np.concatenate([np.empty((0, 3), np.uint32), *expanded(copies, pairs, link=False, one_sided=across)])
     left, right = np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1])
     return ScoredPairs.of(left, right, join.similarity(rows))
 
@@ -132,7 +132,7 @@ def _read_known(
     corpus = join.corpus
     if truth is not None:
         ids = pa.concat_arrays([pa.array([], pa.large_string()), *corpus.names.all().cast(pa.large_string()).chunks])
-        return resolved(truth, ids, corpus.status != UNREADABLE)
+        return resolved(truth, ids, corpus.status != UNREADABLE, corpus.border)
     since = time.perf_counter()
     exact_pairs = Spool(run.state.scratch / "exact-pairs", "<u4", 3)
     join.join_all(exact_pairs)
@@ -174,8 +174,8 @@ def _summary(
 ) -> dict[str, Any]:  # fmt: skip
     since = time.perf_counter()
     run.progress.stage("measuring", len(options.thresholds), "thresholds")
-    readable = join.corpus.status != UNREADABLE
-    rows = sweep.measures(found, known, options.thresholds, options.cluster, readable)
+    readable, border = join.corpus.status != UNREADABLE, join.corpus.border
+    rows = sweep.measures(found, known, options.thresholds, options.cluster, readable, border)
     run.progress.advance(len(rows))
     best = best_of(rows)
     verified = options.item_kind in MEASURED
@@ -183,7 +183,8 @@ def _summary(
     true = known.count(options.thresholds[0])
     run.timed("measure", since)
     return {
-        "documents": int(np.count_nonzero(readable)),
+        "documents": int(np.count_nonzero(readable[:border])),
+        "against": 0 if border is None else int(np.count_nonzero(readable[border:])),
         "unreadable": int(np.count_nonzero(~readable)),
         "identical": join.copies.extra,
         "truth": facts,
@@ -191,7 +192,7 @@ def _summary(
         "measures": [{**row, "threshold": abs(row["threshold"])} for row in rows],
         "shares": shares,
         "sampled": {"true_pairs": true, "looked_at": min(true, MOST_SAMPLED)},
-        "definitions": definitions(facts["kind"]),
+        "definitions": definitions(facts["kind"], between=border is not None),
         **run_facts(run, join.plan),
         "options": options.to_dict(),
     }

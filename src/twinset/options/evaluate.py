@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, ClassVar
@@ -10,7 +9,7 @@ from typing import Any, ClassVar
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import option
-from twinset.options.checks import Check, OptionSpec
+from twinset.options.checks import Check
 from twinset.options.items import KINDS
 from twinset.options.jobs import DedupOptions
 from twinset.options.steps import FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions
@@ -83,12 +82,6 @@ class EvaluateOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
     )
     force: bool = option(False, *FORCE, result=False, common=True)
 
-    @classmethod
-    def specs(cls) -> Iterator[tuple[str, OptionSpec]]:
-        """Yield the name and the description of each option, in the order of the help page."""
-        # Clusters are measured, and a comparison against another source has none.
-        return ((name, spec) for name, spec in super().specs() if name != "against")
-
     def _check_together(self) -> None:
         super()._check_together()
         if self.sweep is not None and self.measure in ("bits", "distance"):
@@ -96,6 +89,11 @@ class EvaluateOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
         if (self.truth is None) != self.exact:
             given = "both are" if self.exact else "neither is"
             raise OptionError(f"the truth is either a file (--truth FILE) or the exact join (--exact); {given} given")
+        if self.against and self.cluster != "leader":
+            raise OptionError(
+                f"--cluster {self.cluster} cannot be used with --against: pairs between two sides make no clusters; "
+                "leave one of them out"
+            )
 
     @property
     def thresholds(self) -> tuple[float, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ _MODULES = ("jobs", "index", "results", "sketch", "evaluate", "survey", "collaps
 # A flag, and the word after it, which may be its value; a flag in quotes is a value itself.
 _FLAG = re.compile(
     r"(?P<command>twinset (?P<job>[a-z]+) )?(?<![\w'\"-])--(?P<flag>[a-z][a-z-]*[a-z])\b"
-    r"(?: (?P<value>\[[^]]*\]|'[^']*'|[\w*.:-]*\w)(?=(?P<end>[:,;)]? --|:| names | is for |)))?"
+    r"(?: (?!--)(?P<value>\[[^]]*\]|'[^']*'|(?:[\w*.:-]|,(?=\w))*\w)(?=(?P<end>[:,;)]? --|:| names | is for |)))?"
 )
 _JOINING = ("and", "or", "needs", "with")
 _VERBS = ("is", "has", "does", "can", "cannot", "needs", "adds", "takes", "makes", "reads")
@@ -47,24 +48,71 @@ def spoken(message: str) -> str:
     'use on_error="skip", name a column with id="NAME", or replace it with force=True'
     >>> spoken("give more with --memory, at least 2 GB; --no-lowercase; --floor 0.5 for less")
     'give more with memory=, at least 2 GB; lowercase=False; floor=0.5 for less'
+    >>> spoken("try --shingle char:3 --threshold 0.66, or --text name --text 'the street'")
+    'try shingle="char:3", threshold=0.66, or text=["name", \\'the street\\']'
     """
-    return message if _in_flags or "--" not in message else _FLAG.sub(_keyword, message)
+    if _in_flags or "--" not in message:
+        return message
+    written, at = "", 0
+    for run in _runs(message):
+        written += message[at : run[0].start] + _call(run) + run[-1].rest
+        at = run[-1].end
+    return written + message[at:]
 
 
-def _keyword(found: re.Match[str]) -> str:
+@dataclass(frozen=True)
+class _Argument:
+    """A flag of a message as a keyword argument; `value` begins with the equals sign.
+
+    job: the command before the flag; rest: a word after the flag that is not its value; start, end: the place of all.
+    """
+
+    name: str
+    value: str
+    job: str | None
+    rest: str
+    start: int
+    end: int
+
+
+def _runs(message: str) -> list[list[_Argument]]:
+    """Return the flags of a message; those with only a space between them are together."""
+    runs: list[list[_Argument]] = []
+    for found in _FLAG.finditer(message):
+        one = _argument(found)
+        if runs and not runs[-1][-1].rest and not one.job and message[runs[-1][-1].end : one.start] == " ":
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    return runs
+
+
+def _call(run: list[_Argument]) -> str:
+    """Write arguments with commas; a flag that is repeated has a list."""
+    values: dict[str, list[str]] = {}
+    for one in run:
+        values.setdefault(one.name, []).append(one.value)
+    written = ", ".join(
+        f"{name}{given[0]}" if len(given) == 1 else f"{name}=[{', '.join(value[1:] for value in given)}]"
+        for name, given in values.items()
+    )
+    return f"twinset.{run[0].job}({written})" if run[0].job else written
+
+
+def _argument(found: re.Match[str]) -> _Argument:
     flag, value = f"--{found['flag']}", found["value"]
     name, spec = _options().get(flag, (found["flag"].replace("-", "_"), None))
     rest = "" if value is None else f" {value}"
     if (spec is not None and spec.off_help) or (spec is None and name.startswith("no_")):
-        written = f"{name.removeprefix('no_')}=False"
+        name, written = name.removeprefix("no_"), "=False"
     elif value is not None and _is_value(value, spec, followed=bool(found["end"])):
-        written, rest = f"{name}={_literal(value)}", ""
+        written, rest = f"={_literal(value)}", ""
     elif value in _VERBS:
-        written = name
+        written = ""
     else:
         is_switch = spec is not None and (spec.check.type is bool or spec.bare is not None)
-        written = f"{name}={'True' if is_switch else ''}"
-    return f"twinset.{found['job']}({written}){rest}" if found["job"] else f"{written}{rest}"
+        written = "=True" if is_switch else "="
+    return _Argument(name, written, found["job"], rest, *found.span())
 
 
 def _is_value(word: str, spec: OptionSpec | None, followed: bool) -> bool:

@@ -1,18 +1,25 @@
-"""Choose shingles by the similarity that one changed word leaves.
+"""Choose shingles by the similarity that one changed word, or one changed character, leaves.
 
 A changed word changes every shingle that it is in. In a short text these are most of its shingles, so that two texts
-that differ in one word are hardly similar.
+that differ in one word are hardly similar. Shingles of characters are for changes within words, such as typing errors,
+so a text is short for them by one changed character.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 LONGEST = 5
 """Words in the longest shingle to choose, which is the default: longer ones only make longer texts too short."""
 _LEAST_CHARACTERS = 3
 """Characters in the shortest shingle to choose: nearly all texts of a language share the shorter ones."""
+SHORTEST_CHARACTERS = 2
+"""Characters in the shortest shingle to recommend for names and codes."""
+_MOST_CHARACTERS = 3
+"""Characters in the longest shingle to recommend for texts of few words."""
 _USUAL_WORD = 5
 """Letters of a word, where they are not counted."""
 
@@ -48,6 +55,11 @@ def similarity_after_change(text: TextLength, kind: str, size: int) -> float:
     (0.8, 0.0)
     """
     tokens, changed = (text.words, 1) if kind == "word" else (text.characters, text.word_length)
+    return _left_by(tokens, changed, size)
+
+
+def _left_by(tokens: int, changed: int, size: int) -> float:
+    """Return the similarity of a text to the same text with a run of its tokens changed, in the middle."""
     shingles = tokens - size + 1
     if shingles < 1:  # the text has fewer tokens and is its only shingle
         return 0.0
@@ -77,23 +89,68 @@ def longest_shingle(text: TextLength, threshold: float) -> ChosenShingle:
     return next(suitable, None) or max(choices, key=lambda choice: choice.similarity)
 
 
-def fewest_shingles(kind: str, size: int, similarity: float) -> int:
-    """Return how many shingles a text needs so that one changed word leaves a similarity.
+def fewest_shingles(size: int, similarity: float) -> int:
+    """Return how many shingles a text needs so that one changed word, or character, of them leaves a similarity.
 
     Examples
     --------
-    >>> fewest_shingles("word", 5, 0.5)
+    >>> fewest_shingles(5, 0.5)
     15
     """
-    touched = size if kind == "word" else size + _USUAL_WORD - 1
-    return math.ceil(touched * (1 + similarity) / (1 - similarity))
+    return math.ceil(size * (1 + similarity) / (1 - similarity))
 
 
-def usual_length(kind: str, size: int, shingles: int) -> TextLength:
-    """Return the length of a text with this number of shingles; its words have a usual length."""
-    tokens = shingles + size - 1
-    letters = _USUAL_WORD + 1
-    return TextLength(tokens, tokens * letters - 1) if kind == "word" else TextLength(-(-tokens // letters), tokens)
+def usual_length(size: int, shingles: int) -> TextLength:
+    """Return the length of a text with this number of shingles of words, which have a usual length."""
+    words = shingles + size - 1
+    return TextLength(words, words * (_USUAL_WORD + 1) - 1)
+
+
+def character_shingle(characters: int, most: int = _MOST_CHARACTERS) -> ChosenShingle:
+    """Return the longest shingle of characters at which one changed character leaves half, within bounds.
+
+    Examples
+    --------
+    >>> character_shingle(10).shingle, character_shingle(11).shingle, character_shingle(4)
+    ('char:2', 'char:3', ChosenShingle(shingle='char:2', similarity=0.2))
+    """
+    size = max(SHORTEST_CHARACTERS, min(most, (characters + 1) // 4))
+    return ChosenShingle(f"char:{size}", _left_by(characters, 1, size))
+
+
+def shorter_shingle(text: TextLength, kind: str, size: int, similarity: float) -> str | None:
+    """Return a shingle that fits a text that is short for shingles of this kind and size; None if none does.
+
+    Words: the longest shingle at which one changed word leaves the similarity. A text of so few words that none does
+    has a shingle for one changed character.
+
+    Examples
+    --------
+    >>> shorter_shingle(TextLength(4, 19), "word", 5, 0.5), shorter_shingle(TextLength(2, 10), "word", 5, 0.5)
+    ('word:1', 'char:2')
+    >>> shorter_shingle(TextLength(2, 10), "char", 9, 0.5), shorter_shingle(TextLength(1, 5), "char", 2, 0.5)
+    ('char:2', None)
+    """
+    if kind == "char":
+        return character_shingle(text.characters, size - 1).shingle if size > SHORTEST_CHARACTERS else None
+    chosen = longest_shingle(text, similarity)
+    return chosen.shingle if chosen.similarity >= similarity else character_shingle(text.characters).shingle
+
+
+def short_note(whose: str, short: Mapping[str, Any]) -> str:
+    """Say that texts are too short for their shingles, and what to try.
+
+    Examples
+    --------
+    >>> short_note("2 are", {"shingle": "word:5", "changed": "word", "similarity": 0.5, "try": "--shingle word:1"})
+    '2 are short for shingles of word:5: one changed word leaves a similarity below 0.5; try --shingle word:1'
+    """
+    columns = short.get("columns", ())
+    where = f" in {' and '.join(filter(None, (', '.join(columns[:-1]), columns[-1])))}" if columns else ""
+    return (
+        f"{whose} short for shingles of {short['shingle']}{where}: one changed {short['changed']} leaves a similarity "
+        f"below {short['similarity']:g}; try {short['try']}"
+    )
 
 
 def threshold_flag(similarity: float, threshold: float) -> str:

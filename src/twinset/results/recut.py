@@ -233,6 +233,8 @@ class Recut:
         before, recorded, cut = self.recorded.summary, self.recorded, self.recorded.options
         unranked = self.corpus.report.unranked
         short = find_short_texts(self.corpus, self.options) if "shingle_auto" not in before else None
+        if self.options.item_kind == "records":  # their fields were measured as they were read
+            short = before.get("short_texts")
         summary = {
             **{name: value for name, value in before.items() if name not in ("short_texts", "unranked")},
             **({"short_texts": short} if short else {}),

@@ -230,7 +230,7 @@ def audit(
     if result["recall"] is None:
         lines = [first + "no pairs to find (identical copies excluded)"]
         if short:
-            texts = "short texts that differ in one word are no pair"
+            texts = f"short texts that differ in one {short.get('changed', 'word')} are no pair"
             lines.append(f"audit: with {short['shingle']} {texts}; try {short['try']}")
         return lines
     recall, low, high = (_short(result[name]) for name in ("recall", "low", "high"))

@@ -37,6 +37,7 @@ from twinset.engines.local.steps.shingle_length import (
     measure_parts,
     short_texts_note,
 )
+from twinset.engines.local.steps.short_fields import find_short_records
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write import result
 from twinset.engines.local.write.place import move_to_place, state_folder
@@ -202,7 +203,10 @@ class LocalRun(Run):
             self.budget = self.budget.beside(corpus.documents)
         if isinstance(self.options, DedupOptions) and corpus.border is None:  # early: comparing may take hours
             check_columns(self.options.keep_rules, corpus, self.options.date_format)
-        short = None if self.found_lengths else find_short_texts(corpus, self.options)
+        short = None
+        if not self.found_lengths:
+            fields = (self.parts, corpus, self.options, self.batch_bytes)
+            short = find_short_texts(corpus, self.options) or find_short_records(*fields)
         if short is not None:
             self.found_lengths["short_texts"] = short
             self.progress.note(short_texts_note(short, corpus.documents))

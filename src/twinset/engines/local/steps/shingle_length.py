@@ -20,10 +20,10 @@ from twinset.plan import shingle_length as lengths
 from twinset.schema import Numbers
 from twinset.wording import counted, share
 
-_MANY = 4
+MANY = 4
 """Texts are called short if this share of them, one in four, is short."""
-_HALF = 0.5
-"""A text is short if one changed word leaves less than this, or less than a lower threshold."""
+HALF = 0.5
+"""A text is short if one changed word, or character, leaves less than this, or less than a lower threshold."""
 
 
 def measure_parts(
@@ -54,7 +54,7 @@ def choose_shingle(measured: Iterable[tuple[Numbers, Numbers]], threshold: float
     every = np.concatenate(words)
     if not len(every):
         return {"shingle": ShingleOptions().shingle, "documents": 0}
-    median = lengths.TextLength(_median(every), _median(np.concatenate(characters)))
+    median = lengths.TextLength(median_of(every), median_of(np.concatenate(characters)))
     chosen = lengths.longest_shingle(median, threshold)
     return {
         "shingle": chosen.shingle,
@@ -75,7 +75,7 @@ def _count_tokens(texts: Any, options: ShingleOptions, spec: str) -> Numbers:
     return counts
 
 
-def _median(counts: Numbers) -> int:
+def median_of(counts: Numbers) -> int:
     """Return the lower median, which is a count of the texts."""
     middle = (len(counts) - 1) // 2
     return int(np.partition(counts, middle)[middle])
@@ -102,20 +102,25 @@ def find_short_texts(corpus: Corpus, options: Any) -> dict[str, Any] | None:
     if options.item_kind != "text" or getattr(options, "index", None) is not None:
         return None
     counts = corpus.counts[corpus.status == READ]
-    left = min(_HALF, options.threshold)
-    needed = lengths.fewest_shingles(options.kind, options.size, left)
-    short = int(np.count_nonzero(counts < needed))
-    if not short or _MANY * short < len(counts):
+    if options.kind == "char" and options.size <= lengths.SHORTEST_CHARACTERS:
+        return None  # no shorter one is better
+    left = min(HALF, options.threshold)
+    short = int(np.count_nonzero(counts < lengths.fewest_shingles(options.size, left)))
+    if not short or MANY * short < len(counts):
         return None
-    median = lengths.usual_length(options.kind, options.size, _median(counts))
-    chosen = lengths.longest_shingle(median, options.threshold)
-    flags = f"--shingle {AUTO}{lengths.threshold_flag(chosen.similarity, options.threshold)}"
-    return {"documents": short, "shingle": options.shingle, "similarity": left, "try": flags}
+    if options.kind == "char":
+        chosen = lengths.character_shingle(median_of(counts) + options.size - 1, options.size - 1)
+        shingle, changed = chosen.shingle, "character"
+    else:
+        chosen = lengths.longest_shingle(lengths.usual_length(options.size, median_of(counts)), options.threshold)
+        shingle, changed = AUTO, "word"
+    flags = f"--shingle {shingle}{lengths.threshold_flag(chosen.similarity, options.threshold)}"
+    return {"documents": short, "shingle": options.shingle, "changed": changed, "similarity": left, "try": flags}
 
 
 def short_texts_note(short: dict[str, Any], documents: int) -> str:
-    """Say that texts are too short for the shingles of a run."""
-    return (
-        f"{short['documents']:,} of {counted(documents, 'document')} are short for shingles of {short['shingle']}: one "
-        f"changed word leaves a similarity below {short['similarity']:g}; try {short['try']}"
-    )
+    """Say that texts, or fields of records, are too short for the shingles of a run."""
+    measured, number = short.get("measured", documents), short["documents"]
+    first = "the first " if measured < documents else ""
+    verb = "is" if number == 1 else "are"
+    return lengths.short_note(f"{number:,} of {first}{counted(measured, 'document')} {verb}", short)
