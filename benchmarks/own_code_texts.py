@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import twinset
 from benchmarks import truth
 from benchmarks.corpus import families_path
-from twinset.candidates.hamming.join import within
+from twinset.candidates.hamming.join import Join
 from twinset.documents.normalize import normalize
 from twinset.options import ShingleOptions
 from twinset.schema import Codes, Shingles
@@ -45,7 +45,7 @@ def main() -> None:
         bits = 64 * codes.shape[1]
         distances = _ones(codes[left] ^ codes[right])
         every = np.zeros(bits * 3 // 8 + 1, np.int64)  # unrelated pairs differ in half of the bits
-        for portion in within(codes, len(every) - 1):
+        for portion in Join.within(codes, len(every) - 1).pairs():
             every += np.bincount(portion.distances, minlength=len(every))
         found = np.array([np.count_nonzero(true & (distances <= d)) for d in range(len(every))])
         recall, precision = found / np.count_nonzero(true), found / np.maximum(1, np.cumsum(every))

@@ -29,7 +29,7 @@ PICTURE = PAGE.parent / "figures" / "containment"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 LEVELS = ("non", "heavy", "light", "cut")  # by how much of the answer is copied
 SHINGLES = ("word:1", "word:2", "word:3", "word:4", "word:5", "char:5", "char:7", "char:9", "char:12")
-TOLD = ("word:3", "char:9")  # named before looking: the usual ones for short texts
+PRINTED = ("word:3", "char:9")  # named before looking: the usual ones for short texts
 GOAL = 0.95
 
 
@@ -88,7 +88,7 @@ def best_cuts(examples: Sequence[Example], classes: int) -> list[float]:
     for place, one in enumerate(ordered):
         tied = place > 0 and ordered[place - 1].score == one.score
         for level in range(1, classes):
-            # Equal scores cannot be told apart, so that no cut goes between them.
+            # Equal scores cannot be distinguished, so no cut goes between them.
             if not tied and right[level - 1] > right[level]:
                 right[level], where[level] = right[level - 1], [*where[level - 1], place]
         right[one.label] += 1
@@ -105,23 +105,23 @@ def _between(ordered: Sequence[Example], place: int) -> float:
     return (ordered[place - 1].score + ordered[place].score) / 2
 
 
-def told(score: float, cuts: Sequence[float]) -> int:
-    """The class that the cuts give to a score."""
+def predict(score: float, cuts: Sequence[float]) -> int:
+    """Return the class of a score, by the cuts."""
     return sum(score >= cut for cut in cuts)
 
 
 def accuracy(examples: Sequence[Example], cuts: Sequence[float]) -> float:
-    return sum(told(one.score, cuts) == one.label for one in examples) / len(examples)
+    return sum(predict(one.score, cuts) == one.label for one in examples) / len(examples)
 
 
 def cross_validated(
     tables: Sequence[Sequence[Example]], folds: Sequence[Hashable], classes: int
 ) -> tuple[float, list[int]]:
-    """The share of examples that are right by rules made without their fold, and what each was told.
+    """Return the accuracy of rules fitted without the fold of an example, and the predicted classes.
 
     Given several tables of scores, the rule takes the one that is best on the training part.
     """
-    said = [0] * len(folds)
+    predicted = [0] * len(folds)
     for fold in sorted(set(folds), key=str):
         out = [place for place, one in enumerate(folds) if one == fold]
         rest = [place for place, one in enumerate(folds) if one != fold]
@@ -132,9 +132,9 @@ def cross_validated(
             trained.append((accuracy(seen, cuts), cuts, table))
         _, cuts, table = max(trained, key=lambda one: one[0])
         for place in out:
-            said[place] = told(table[place].score, cuts)
-    right = sum(one == tables[0][place].label for place, one in enumerate(said))
-    return right / len(folds), said
+            predicted[place] = predict(table[place].score, cuts)
+    right = sum(one == tables[0][place].label for place, one in enumerate(predicted))
+    return right / len(folds), predicted
 
 
 FOLDS: dict[str, Callable[[Answer], Hashable]] = {
@@ -210,7 +210,7 @@ def measure(setting: Setting) -> dict[str, Any]:
 
 def goals(result: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
     lines = []
-    for shingle in TOLD:
+    for shingle in PRINTED:
         ranked = result["shingles"][shingle]["ranked"]
         figure = f"{ranked['first']} of {ranked['copied']}"
         met = ranked["first"] >= GOAL * ranked["copied"]
@@ -220,8 +220,8 @@ def goals(result: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
 
 def table(result: dict[str, Any]) -> str:
     lines = [
-        "| shingle | own source first of five | two-way, on itself | by answer | by writer | by task |"
-        " four-way, on itself | by answer | by writer | by task |",
+        "| shingle | own source first of five | two-way, fitted | by answer | by writer | by task |"
+        " four-way, fitted | by answer | by writer | by task |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     names = ("on itself", *FOLDS)
@@ -236,7 +236,7 @@ def table(result: dict[str, Any]) -> str:
 
 
 def confusion_table(result: dict[str, Any]) -> str:
-    lines = ["| | told " + " | told ".join(reversed(LEVELS)) + " |", "|---|" + "---:|" * len(LEVELS)]
+    lines = ["| | predicted " + " | predicted ".join(reversed(LEVELS)) + " |", "|---|" + "---:|" * len(LEVELS)]
     for level in reversed(range(len(LEVELS))):
         counts = reversed(result["confusion"][level])
         lines.append(f"| {LEVELS[level]} | {' | '.join(map(str, counts))} |")
@@ -244,13 +244,13 @@ def confusion_table(result: dict[str, Any]) -> str:
 
 
 def section(result: dict[str, Any]) -> str:
-    """What stands between the marks of the page."""
-    heading = "Four-way by `char:9`, each answer judged by a rule made without it:"
+    """Return the text between the marks of the page."""
+    heading = "Four-way by `char:9`, each answer classified by a rule fitted without it:"
     return f"\n{table(result)}\n\n{heading}\n\n{confusion_table(result)}\n"
 
 
 def words(result: dict[str, Any]) -> str:
-    """Say what the picture shows."""
+    """Describe the figure in words."""
     (copied,) = result["shingles"]["char:9"]["two"]["cuts"]
     shares = {name: sum(score >= copied for score in scores) for name, scores in result["scores"].items()}
     said = ", ".join(f"{shares[name]} of {result['answers'][name]} {name}" for name in reversed(LEVELS))
@@ -258,7 +258,7 @@ def words(result: dict[str, Any]) -> str:
 
 
 def draw(result: dict[str, Any], place: Path) -> None:
-    """For each category the share of answers that are contained at least so much, with the best cut of two classes."""
+    """Draw for each category the share of answers by minimum containment, with the best cut of two classes."""
     from twinset.report.plots import curve_figure
 
     curves = {}
@@ -291,7 +291,7 @@ def main() -> None:
     arguments = parser.parse_args()
     result = study(arguments.folder)
     print(section(result))
-    for shingle in TOLD:
+    for shingle in PRINTED:
         one = result["shingles"][shingle]
         print(shingle, one["ranked"]["missed"], {way: one[way]["cuts"] for way in WAYS})
     if arguments.write:

@@ -94,7 +94,7 @@ def _page(results: dict[str, Any]) -> str:
     if noisy:
         lines += ["", f"Other programs were running while these parts were measured: {', '.join(noisy)}."]
     if results["quick"]:
-        lines += ["", "InMemoryJoin with `--quick`: small corpora, to check the harness, no figures to quote."]
+        lines += ["", "Measured with `--quick` on small corpora, to check the harness: not figures to quote."]
     lines += ["", "| measure | goal | measured | |", "|---|---|---|---|"]
     for what, goal, figure, met in _goals(results):
         lines.append(f"| {what} | {goal} | {figure} | {'yes' if met else '**no**'} |")

@@ -129,7 +129,7 @@ class Index:
         every = vector_keys.moves(hashed, drawn, range(self.plan.tables), self.plan.probes)
         for block, moves in zip(self.blocks, every, strict=True):
             tried = probing.next_keys(moves, self.plan.probes)
-            portions = probing.asked(tried, signatures, block, self.plan.most_differing)
+            portions = probing.find_candidates(tried, signatures, block, self.plan.most_differing)
             found += [one[:, 0].astype(np.uint64) << np.uint64(32) | one[:, 1] for one in portions]
         words = np.concatenate(found) if found else np.empty(0, np.uint64)
         words.sort()

@@ -15,14 +15,14 @@ def main() -> None:
     frame["letters"] = frame["text"].str.len()
 
     result = twinset.dedup(frame, keep="newest:date")
-    clean = result.kept.to_pandas()
+    clean = result.kept  # the same as frame[result.mask]
     print(clean[["id", "source", "date", "letters"]].to_string(index=False))
 
     reasons = result.removed.to_pandas()[["id", "because_of", "similarity"]]
     print(reasons.to_string(index=False))
 
-    # To mark rows instead of removing them, join the clusters to the frame.
-    marked = frame.merge(result.clusters.to_pandas(), on="id")
+    # To mark rows instead of removing them:
+    marked = twinset.dedup(frame, keep="newest:date", flag=True).kept
     print(marked.groupby("cluster").size().sort_values(ascending=False).head(1).to_dict())
 
 

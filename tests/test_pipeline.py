@@ -209,7 +209,7 @@ def test_linked_copies() -> None:
 
 def test_a_flood_of_identical_pairs_is_refused_by_name() -> None:
     copies = [LINE] * 15_000
-    with pytest.raises(twinset.OptionError, match=r"112,492,500.*--identical link"):
+    with pytest.raises(twinset.OptionError, match=r'112,492,500.*identical="link"'):
         twinset.find_pairs(copies)
     linked = twinset.find_pairs(copies, identical="link")
     assert linked.summary["pairs"] == 14_999
@@ -274,7 +274,7 @@ def test_against_compares_only_across() -> None:
 def test_an_id_that_comes_again_is_refused_wherever_it_stands(ids: str) -> None:
     texts = [f"number {row} is a text of its own" for row in range(len(ids))]
     with pytest.raises(twinset.DuplicateIdError, match="appears twice"):
-        twinset.find_pairs(pa.table({"id": list(ids), "text": texts}), threshold=0.8)
+        twinset.find_pairs(pa.table({"id": list(ids), "text": texts}), threshold=0.8, id="id")
 
 
 def test_ids_may_repeat_across_the_two_sides_but_not_within_one() -> None:
@@ -286,7 +286,7 @@ def test_ids_may_repeat_across_the_two_sides_but_not_within_one() -> None:
     table = pa.table({"id": ["x", "x"], "text": ["1", "2"]})
     twice = r"'x' appears twice: .*, row 0, and .*, row 1 \(counted from 0\)"
     with pytest.raises(twinset.DuplicateIdError, match=twice):
-        twinset.find_pairs(["1", "2"], against=[table])
+        twinset.find_pairs(pa.table({"id": ["1"], "text": ["1"]}), against=[table], id="id")
 
 
 # Short and empty documents
@@ -376,7 +376,7 @@ def test_half_a_surrogate_is_an_error_of_our_own() -> None:
 
 def test_a_flood_of_identical_pairs_across_two_sources_is_refused_too() -> None:
     text = " ".join(f"word{n}" for n in range(20))
-    with pytest.raises(twinset.OptionError, match=r"121,000,000 pairs.*--identical link"):
+    with pytest.raises(twinset.OptionError, match=r'121,000,000 pairs.*identical="link"'):
         twinset.find_pairs([text] * 11_000, against=[[text] * 11_000])
     linked = twinset.find_pairs([text] * 11_000, against=[[text] * 11_000], identical="link")
     assert linked.summary["pairs"] == 11_000

@@ -2,16 +2,16 @@
 
 Usage: python codes_found.py [--out FOLDER] [--redraw]      needs matplotlib: pip install "twinset[plots]"
 
-Pairs of sets of 400 shingles are made of each similarity. Codes of 64 bits are called near within 3 bits, as is usual,
-or within as many as it takes to find a pair at 0.8 with probability 0.99; MinHash is cut into bands by Twinset's plan.
-Lines are theory: the cosine of two sets of one size is 2J/(1+J), and a bit differs with probability angle/π. Dots
-are measured.
+The program makes pairs of sets of 400 shingles at each similarity. Codes of 64 bits match within 3 bits, as is
+usual, or within as many bits as are needed to find a pair at 0.8 with probability 0.99. MinHash sketches are divided
+into bands by Twinset's plan. Lines are theory: the cosine of two sets of equal size is 2J/(1+J), and a bit differs
+with probability angle/π. Dots are measured.
 """
 
 import math
 from pathlib import Path
 
-import keeping
+import figure_files
 import numpy as np
 
 import twinset
@@ -26,12 +26,12 @@ SHARED = range(200, 400, 10)
 
 
 def cosine(similarity: float) -> float:
-    """The cosine of two sets of one size, as vectors of zeros and ones."""
+    """Return the cosine of two sets of equal size, as vectors of zeros and ones."""
     return 2 * similarity / (1 + similarity)
 
 
 def sets(shared: int, count: int) -> Shingles:
-    """Pairs of sets, one after the other, that share so many shingles."""
+    """Make pairs of sets that share a number of shingles; the sets of a pair are adjacent."""
     generator = np.random.default_rng(shared)
     union = 2 * SHINGLES - shared
     rows = generator.integers(0, 2**64, (count, union), np.uint64)
@@ -39,8 +39,8 @@ def sets(shared: int, count: int) -> Shingles:
     return Shingles(np.arange(2 * count), np.arange(0, 2 * count * SHINGLES + 1, SHINGLES), both.reshape(-1))
 
 
-def measure(count: int) -> keeping.Numbers:
-    """What each way finds, measured and reckoned."""
+def measure(count: int) -> figure_files.Numbers:
+    """Measure and compute the share of pairs that each method finds."""
     far = plan_codes(cosine(THRESHOLD), RECALL).distance
     chosen = twinset.plan(THRESHOLD, RECALL)
     names = {3: "SimHash, within 3 of 64 bits", far: f"SimHash, within {far} of 64 bits"}
@@ -56,27 +56,27 @@ def measure(count: int) -> keeping.Numbers:
         slots = sketch(portion, "fss", chosen.n_hashes, 1).reshape(count, 2, -1)
         cut = chosen.n_bands * chosen.rows_per_band
         same = (slots[:, 0] == slots[:, 1])[:, :cut].reshape(count, chosen.n_bands, chosen.rows_per_band)
-        # What has too few slots in common, by their low bytes, is dropped before it is compared.
+        # Pairs with too few equal slots, by their low bytes, are dropped before they are compared.
         alike = (slots[:, 0] & 0xFF == slots[:, 1] & 0xFF).sum(axis=1) >= chosen.min_matches
         measured[plan_name].append((similarity, float((same.all(axis=2).any(axis=1) & alike).mean())))
     at = [point / 100 for point in range(30, 101)]
-    reckoned = {name: [(s, within_probability(cosine(s), 64, d)) for s in at] for d, name in names.items()}
-    reckoned[plan_name] = [(s, chosen.p_found(s)) for s in at]
+    theory = {name: [(s, within_probability(cosine(s), 64, d)) for s in at] for d, name in names.items()}
+    theory[plan_name] = [(s, chosen.p_found(s)) for s in at]
     usual, loose = (within_probability(cosine(THRESHOLD), 64, d) for d in (3, far))
     below = within_probability(cosine(0.6), 64, far), chosen.p_found(0.6)
     words = (
         f"Within 3 bits, SimHash finds {100 * usual:.1f} % of the pairs at {THRESHOLD:g}. Within {far} bits it finds "
-        f"{math.floor(1000 * loose) / 10:.1f} %, and {100 * below[0]:.0f} % of those at 0.6 along with them; MinHash "
+        f"{math.floor(1000 * loose) / 10:.1f} % of them, but also {100 * below[0]:.0f} % of the pairs at 0.6. MinHash "
         f"with Twinset's plan finds {math.floor(1000 * chosen.reached) / 10:.1f} % and {100 * below[1]:.0f} %."
     )
-    return {"measured": measured, "reckoned": reckoned, "pairs": count, "words": words}
+    return {"measured": measured, "theory": theory, "pairs": count, "words": words}
 
 
-def draw(numbers: keeping.Numbers, place: Path) -> None:
-    """Draw the curves, and dots on them."""
-    keeping.both(
+def draw(numbers: figure_files.Numbers, place: Path) -> None:
+    """Draw curves for the theory, and dots for the measurements."""
+    figure_files.both(
         lambda path: curve_figure(
-            numbers["reckoned"],
+            numbers["theory"],
             path,
             x="Jaccard similarity of a pair",
             y="probability of being found",
@@ -91,5 +91,5 @@ def draw(numbers: keeping.Numbers, place: Path) -> None:
 
 
 if __name__ == "__main__":
-    given = keeping.parser(__doc__).parse_args()
-    keeping.run(given, "codes-found", lambda: measure(1000 if given.out else 100), draw)
+    given = figure_files.parser(__doc__).parse_args()
+    figure_files.run(given, "codes-found", lambda: measure(1000 if given.out else 100), draw)

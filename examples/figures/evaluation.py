@@ -2,8 +2,8 @@
 
 Usage: python evaluation.py [--out FOLDER]      needs matplotlib: pip install "twinset[plots]"
 
-The first two hold the plan against the clusters as they were made. The third holds bands that are too weak, 4 bands
-of 8 rows, against the exact join, and shows which similarities they miss.
+The first two compare the plan with the true clusters. The third compares bands that are too weak, 4 bands of 8 rows,
+with the exact join, and shows which similarities they miss.
 """
 
 import json
@@ -14,7 +14,7 @@ import tempfile
 import warnings
 from pathlib import Path
 
-import keeping
+import figure_files
 
 import twinset
 
@@ -27,7 +27,7 @@ RUNS = {
 
 
 def main(out: Path | None) -> None:
-    """Make the stories, evaluate, and keep the figures."""
+    """Make the stories, evaluate, and write the figures."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         subprocess.run([sys.executable, str(STORIES), scratch], check=True)
@@ -49,8 +49,8 @@ def main(out: Path | None) -> None:
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore", twinset.PlanWarning)  # that weak bands find less is what is shown
-    given = keeping.parser(__doc__).parse_args()
+    warnings.simplefilter("ignore", twinset.PlanWarning)  # the weak bands are intended
+    given = figure_files.parser(__doc__).parse_args()
     if given.out is not None:
         given.out.mkdir(parents=True, exist_ok=True)
     main(given.out)

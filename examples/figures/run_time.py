@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import keeping
+import figure_files
 import numpy as np
 import pyarrow as pa
 import texts
@@ -43,19 +43,19 @@ Line = list[tuple[int, float]]
 
 
 def banded(documents: list[str], shingle: str, threshold: float) -> Search:
-    """Twinset as it comes, from texts to verified pairs."""
+    """Search with the defaults of Twinset, from texts to verified pairs."""
     words = {"shingle": shingle, "threshold": threshold, "threads": 1, "audit": 0}
     return lambda: int(twinset.find_pairs(documents, **words).summary["pairs"])
 
 
 def exact(documents: list[str], shingle: str, threshold: float) -> Search:
-    """Twinset with --exact."""
+    """Search with Twinset --exact."""
     words = {"shingle": shingle, "threshold": threshold, "threads": 1, "audit": 0, "exact": True}
     return lambda: int(twinset.find_pairs(documents, **words).summary["pairs"])
 
 
 def compiled(documents: list[str], shingle: str, threshold: float) -> Search:
-    """Every two sets are compared, by the kernel that Twinset verifies candidates with."""
+    """Compare all pairs of sets with the kernel that verifies candidates in Twinset."""
     found = shingle_sets(pa.array(documents, pa.large_string()), ShingleOptions.of(shingle=shingle), seed=1)
     offsets, every = np.cumsum([0, *map(len, found)]), np.arange(len(found))
     sets = Sets.with_room(np.diff(offsets))
@@ -70,7 +70,7 @@ def near_later_sets(sets: Sets, left: int, threshold: float) -> int:
 
 
 def plain(documents: list[str], shingle: str, threshold: float) -> Search:
-    """The definition: every two sets are compared, in plain Python."""
+    """Compare all pairs of sets in plain Python, by definition."""
     sets = {number: textbook.shingles(text, shingle) for number, text in enumerate(documents)}
     return lambda: len(list(textbook.all_pairs(sets, threshold)))
 
@@ -80,7 +80,7 @@ NAIVE = {COMPILED, PLAIN}
 
 
 def timed(search: Search) -> tuple[float, int]:
-    """The processor time of a run, of short ones the least of up to nine, and the number of pairs it finds."""
+    """Return the processor time of a run (for short runs, the minimum of up to nine) and its number of pairs."""
     times: list[float] = []
     pairs = 0
     while not times or (sum(times) < 0.5 and len(times) < 9):
@@ -93,7 +93,7 @@ def timed(search: Search) -> tuple[float, int]:
 def line_of(
     name: str, documents: list[str], sizes: list[int], setting: tuple[str, float], limit: float
 ) -> tuple[Line, list[int]]:
-    """Time a search on the first n documents, a naive one as long as it stays within the limit; and its pairs."""
+    """Time a search on the first n documents and count its pairs; a naive search stops at the time limit."""
     SEARCHES[name](documents[: sizes[0]], *setting)()  # kernels are loaded, or compiled
     line: Line = []
     pairs: list[int] = []
@@ -107,67 +107,67 @@ def line_of(
 
 
 def scaled(line: Line, size: int) -> float:
-    """The time of the largest run, as many times as there are more pairs."""
+    """Estimate a time from the largest run, in proportion to the number of pairs."""
     last, took = line[-1]
     return took * math.comb(size, 2) / math.comb(last, 2)
 
 
 def measure(
     collection: str, documents: list[str], sizes: list[int], setting: tuple[str, float], limit: float
-) -> keeping.Numbers:
+) -> figure_files.Numbers:
     """Time every search at every size, and estimate the times of runs that would have taken too long."""
     both = {name: line_of(name, documents, sizes, setting, limit) for name in SEARCHES}
     measured, pairs = ({name: one[place] for name, one in both.items()} for place in (0, 1))
     for name, found in pairs.items():
         if name != BANDED and found != pairs[EXACT][: len(found)]:
             raise SystemExit(f"{EXACT} finds {pairs[EXACT]} pairs, {name} {found}: one of them is wrong")
-    reckoned = {name: [(n, scaled(line, n)) for n in sizes if n > line[-1][0]] for name, line in measured.items()}
+    estimated = {name: [(n, scaled(line, n)) for n in sizes if n > line[-1][0]] for name, line in measured.items()}
     numbers: dict[str, Any] = {"collection": collection, "shingle": setting[0], "threshold": setting[1]}
-    numbers |= {"measured": measured, "reckoned": reckoned, "pairs": pairs}
-    return {**numbers, "words": words(measured, reckoned, pairs)}
+    numbers |= {"measured": measured, "estimated": estimated, "pairs": pairs}
+    return {**numbers, "words": words(measured, estimated, pairs)}
 
 
-def words(measured: dict[str, Line], reckoned: dict[str, Line], pairs: dict[str, list[int]]) -> str:
-    """Say what the figure shows."""
+def words(measured: dict[str, Line], estimated: dict[str, Line], pairs: dict[str, list[int]]) -> str:
+    """Describe the figure in words."""
     ours = measured[BANDED]
     most = ours[-1][0]
     said = [
-        f"For {most:,} documents Twinset needs {spoken(ours[-1][1])} of one processor "
+        f"For {most:,} documents Twinset needs {spoken(ours[-1][1])} on one processor "
         f"and finds {pairs[BANDED][-1]:,} of {pairs[EXACT][-1]:,} pairs."
     ]
     for name, line in measured.items():
         if name != BANDED:
-            took = dict([*line, *reckoned[name]])
-            how = "would take" if reckoned[name] else "takes"
+            took = dict([*line, *estimated[name]])
+            how = "would take" if estimated[name] else "takes"
             behind = [n for n, mine in ours if took[n] <= mine]
             since = next((f"{n:,}" for n, _ in ours if n > max(behind, default=0)), None)
-            where = "throughout" if not behind else f"from {since} documents on"
-            than = f"slower than with sketches {where}" if since else "faster than with sketches"
-            said.append(f"{SPOKEN[name]} {how} {spoken(took[most])}, {than}.")
+            where = f"for {since} documents or more" if behind else "for any number of documents"
+            than = f"slower than sketches {where}" if since else "faster than sketches"
+            said.append(f"{SPOKEN[name]} {how} {spoken(took[most])}; it is {than}.")
     return " ".join(said)
 
 
 def spoken(time_taken: float) -> str:
-    """Seconds in the unit that fits them."""
+    """Write a time in a suitable unit."""
     for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if time_taken >= 2 * size:
             return f"{time_taken / size:.1f} {unit}"
     return f"{time_taken:.1f} seconds" if time_taken >= 1 else f"{time_taken * 1000:.0f} milliseconds"
 
 
-def draw(numbers: keeping.Numbers, place: Path) -> None:
-    """Dots are measured; where a line has none, it is reckoned."""
+def draw(numbers: figure_files.Numbers, place: Path) -> None:
+    """Draw dots for measured times; a line without dots is estimated."""
     lines = {
-        name: [tuple(point) for point in [*line, *numbers["reckoned"][name]]]
+        name: [tuple(point) for point in [*line, *numbers["estimated"][name]]]
         for name, line in numbers["measured"].items()
     }
     wide = max(n for line in lines.values() for n, _ in line) > 1_000
-    keeping.both(
+    figure_files.both(
         lambda path: curve_figure(
             lines,
             path,
             points={name: [tuple(point) for point in line] for name, line in numbers["measured"].items()},
-            x="documents" + (" (dots: measured; line alone: reckoned by the number of pairs)" if wide else ""),
+            x="documents" + (" (dots: measured; line alone: estimated from the number of pairs)" if wide else ""),
             y="seconds of one processor",
             title=f"{numbers['collection']}, {numbers['shingle']}, threshold {numbers['threshold']}",
             log_x=wide,
@@ -178,23 +178,23 @@ def draw(numbers: keeping.Numbers, place: Path) -> None:
 
 
 if __name__ == "__main__":
-    arguments = keeping.parser(__doc__)
-    arguments.add_argument("--clough", type=Path, metavar="FOLDER", help="take these short answers for 10 to 100")
+    arguments = figure_files.parser(__doc__)
+    arguments.add_argument("--clough", type=Path, metavar="FOLDER", help="use these answers for 10 to 100 documents")
     arguments.add_argument("--limit", type=float, default=60, help="longest naive run, in seconds (default: 60)")
-    arguments.add_argument("--most", type=int, default=LARGE[-1], help="most documents (default: 100000)")
+    arguments.add_argument("--most", type=int, default=LARGE[-1], help="maximum number of documents (default: 100000)")
     given = arguments.parse_args()
     few, many, most = (SMALL, [n for n in LARGE if n <= given.most], given.limit) if given.out else (TRIAL, TRIAL, 1.0)
 
-    def small() -> keeping.Numbers:
-        """From 10 to 100 documents."""
+    def small() -> figure_files.Numbers:
+        """Measure 10 to 100 documents."""
         if given.clough:
             answers = list(texts.short_answers(given.clough).values())
             return measure("Short answers", answers, few, ("char:9", 0.6), most)
         return measure("Articles of 300 words", texts.articles(few[-1]), few, ("word:5", 0.6), most)
 
-    def large() -> keeping.Numbers:
-        """As far as wanted."""
+    def large() -> figure_files.Numbers:
+        """Measure up to the given number of documents."""
         return measure("Articles of 300 words", texts.articles(many[-1]), many, ("word:5", 0.8), most)
 
-    keeping.run(given, "run-time-small", small, draw)
-    keeping.run(given, "run-time", large, draw)
+    figure_files.run(given, "run-time-small", small, draw)
+    figure_files.run(given, "run-time", large, draw)

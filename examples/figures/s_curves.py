@@ -1,4 +1,4 @@
-"""Families of S-curves: how surely a pair is found, by its similarity, for several ways to cut a sketch.
+"""Families of S-curves: the probability of finding a pair, by its similarity, for several ways to divide a sketch.
 
 Usage: python s_curves.py [--out FOLDER] [--redraw]      needs matplotlib: pip install "twinset[plots]"
 
@@ -8,7 +8,7 @@ probability 1-(1-s^k)^L. With b bands of r rows it is the same formula, and s is
 
 from pathlib import Path
 
-import keeping
+import figure_files
 
 from twinset.plan import band_probability
 from twinset.report.plots import curve_figure
@@ -22,30 +22,34 @@ FAMILIES = {
     "s-curves-bands": ("Bands of rows", [(20, 5), (15, 5), (16, 6), (9, 13)], "{L} bands × {k} rows"),
 }
 WORDS = {
-    "s-curves-bits": "With one table the chances are even at a similarity of {0:.2f} for 1 bit, and of {9:.2f} for 10.",
-    "s-curves-tables": "With one bit a table they are even at {0:.2f} for 1 table, and at {9:.2f} for 10.",
-    "s-curves-5-bits": "With 5 bits a table they are even at {0:.2f} for 1 table, and at {49:.2f} for 50.",
-    "s-curves-10-bits": "With 10 bits a table they are even at {0:.2f} for 1 table, and at {49:.2f} for 50.",
-    "s-curves-bands": "The chances are even at {0:.2f} for 20 × 5, at {1:.2f} for 15 × 5, at {2:.2f} for 16 × 6, "
-    "and at {3:.2f} for 9 × 13.",
+    "s-curves-bits": "With one table the probability is 0.5 at a similarity of {0:.2f} for 1 bit, "
+    "and {9:.2f} for 10 bits.",
+    "s-curves-tables": "With 1 bit per table it is 0.5 at a similarity of {0:.2f} for 1 table, "
+    "and {9:.2f} for 10 tables.",
+    "s-curves-5-bits": "With 5 bits per table it is 0.5 at a similarity of {0:.2f} for 1 table, "
+    "and {49:.2f} for 50 tables.",
+    "s-curves-10-bits": "With 10 bits per table it is 0.5 at a similarity of {0:.2f} for 1 table, "
+    "and {49:.2f} for 50 tables.",
+    "s-curves-bands": "The probability is 0.5 at a similarity of {0:.2f} for 20 × 5, {1:.2f} for 15 × 5, "
+    "{2:.2f} for 16 × 6, and {3:.2f} for 9 × 13.",
 }
 
 
-def measure(name: str) -> keeping.Numbers:
-    """For each curve of a family the similarity from which a pair is found more often than not."""
+def measure(name: str) -> figure_files.Numbers:
+    """Compute for each curve the similarity at which a pair is found with probability one half."""
     title, cuts, label = FAMILIES[name]
     even = {label.format(L=tables, k=bits): (1 - 0.5 ** (1 / tables)) ** (1 / bits) for tables, bits in cuts}
     words = WORDS[name].format(*even.values())
     return {"title": title, "tables and bits": dict(zip(even, cuts, strict=True)), "even": even, "words": words}
 
 
-def draw(numbers: keeping.Numbers, place: Path) -> None:
+def draw(numbers: figure_files.Numbers, place: Path) -> None:
     """Draw a family."""
     curves = {
         name: [(point / POINTS, band_probability(point / POINTS, tables, bits)) for point in range(POINTS + 1)]
         for name, (tables, bits) in numbers["tables and bits"].items()
     }
-    keeping.both(
+    figure_files.both(
         lambda path: curve_figure(
             curves,
             path,
@@ -60,6 +64,6 @@ def draw(numbers: keeping.Numbers, place: Path) -> None:
 
 
 if __name__ == "__main__":
-    given = keeping.parser(__doc__).parse_args()
+    given = figure_files.parser(__doc__).parse_args()
     for family in FAMILIES:
-        keeping.run(given, family, lambda family=family: measure(family), draw)
+        figure_files.run(given, family, lambda family=family: measure(family), draw)

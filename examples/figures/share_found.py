@@ -1,17 +1,17 @@
-"""The share of truly similar pairs that are found, for thresholds 0.1 to 0.9, over many seeds, beside the theory.
+"""The share of truly similar pairs that are found, for thresholds 0.1 to 0.9 and many seeds, compared with the theory.
 
 Usage: python share_found.py [--out FOLDER] [--clough FOLDER] [--seeds 1000] [--redraw]      needs matplotlib
 
-Two ways to choose the bands are held against each other. The old rule takes 100 hashes and puts the step of the
-S-curve on the threshold: b bands with (1/b)^(b/100) = threshold. Twinset's plan asks that a pair at the threshold
-is found with probability 0.99. Each run is held against the truth, which comes from comparing all pairs.
+The program compares two ways to choose the bands. The old rule takes 100 hashes and puts the step of the
+S-curve on the threshold: b bands with (1/b)^(b/100) = threshold. Twinset's plan finds a pair at the threshold
+with probability 0.99. Each run is compared with the truth, which comes from comparing all pairs.
 """
 
 import warnings
 from pathlib import Path
 from typing import Any
 
-import keeping
+import figure_files
 import texts
 
 import twinset
@@ -26,13 +26,13 @@ Row = dict[str, Any]
 
 
 def old_rule(threshold: float) -> twinset.Plan:
-    """100 hashes in b bands, where b is the whole number for which (1/b)^(b/100) is nearest to the threshold."""
+    """Return the plan of 100 hashes in b bands: the whole b whose (1/b)^(b/100) is nearest to the threshold."""
     bands = textbook.bands_by_step(threshold, HASHES)
     return twinset.plan(threshold, n_hashes=HASHES, n_bands=bands, rows_per_band=HASHES // bands)
 
 
 def found(documents: dict[str, str], shingle: str, chosen: twinset.Plan, seed: int) -> list[float]:
-    """The similarities of the pairs that one run finds."""
+    """Return the similarities of the pairs that one run finds."""
     result = twinset.find_pairs(
         documents,
         shingle=shingle,
@@ -49,7 +49,7 @@ def found(documents: dict[str, str], shingle: str, chosen: twinset.Plan, seed: i
 
 
 def figures(documents: dict[str, str], shingle: str, chosen: twinset.Plan, true: list[float], seeds: int) -> Row:
-    """What many runs find of the truly similar pairs; the runs differ in their seed alone."""
+    """Return the share of truly similar pairs that many runs find; the runs differ only in their seed."""
     runs = [found(documents, shingle, chosen, seed) for seed in range(1, seeds + 1)]
     shares = sorted(len(run) / len(true) for run in runs)
     near = chosen.threshold + NEAR
@@ -68,8 +68,8 @@ def figures(documents: dict[str, str], shingle: str, chosen: twinset.Plan, true:
     }
 
 
-def measure(documents: dict[str, str], shingle: str, collection: str, seeds: int) -> keeping.Numbers:
-    """Both rules at every threshold, and what theory expects of them."""
+def measure(documents: dict[str, str], shingle: str, collection: str, seeds: int) -> figure_files.Numbers:
+    """Measure both rules at every threshold, and compute the theory."""
     sets = {name: textbook.shingles(text, shingle) for name, text in documents.items()}
     similar = [similarity for _, _, similarity in textbook.all_pairs(sets, min(THRESHOLDS))]
     rows = [
@@ -81,7 +81,7 @@ def measure(documents: dict[str, str], shingle: str, collection: str, seeds: int
 
 
 def words(rows: list[Row], seeds: int) -> str:
-    """Say what the figure shows."""
+    """Describe the figure in words."""
     old, ours = ([row for row in rows if row["rule"] == rule] for rule in (OLD, PLAN))
     off = [row["mean"] - row["expected"] for row in rows]
     near = [sum(row["near found"] for row in rule) / sum(row["near pairs"] for row in rule) for rule in (old, ours)]
@@ -90,14 +90,14 @@ def words(rows: list[Row], seeds: int) -> str:
         f"{max(row['mean'] for row in old):.1%} of the similar pairs on average, Twinset's plan between "
         f"{min(row['mean'] for row in ours):.1%} and {max(row['mean'] for row in ours):.1%}. "
         f"Of the pairs less than {NEAR} above a threshold they find {near[0]:.1%} and {near[1]:.1%}. "
-        f"Averages lie between {max(0, -min(off)):.3f} below and {max(0, max(off)):.3f} above the theory."
+        f"The averages are between {max(0, -min(off)):.3f} below and {max(0, max(off)):.3f} above the theory."
     )
 
 
-def draw(numbers: keeping.Numbers, place: Path) -> None:
-    """Lines are theory, dots are averages, and in the shaded band lie 95 runs of 100."""
+def draw(numbers: figure_files.Numbers, place: Path) -> None:
+    """Draw lines for the theory, dots for averages, and a band that contains 95 of 100 runs."""
     rules = {rule: [row for row in numbers["rows"] if row["rule"] == rule] for rule in (PLAN, OLD)}
-    keeping.both(
+    figure_files.both(
         lambda path: curve_figure(
             {rule: [(row["threshold"], row["expected"]) for row in rows] for rule, rows in rules.items()},
             path,
@@ -113,23 +113,23 @@ def draw(numbers: keeping.Numbers, place: Path) -> None:
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore", twinset.PlanWarning)  # that the old rule finds less is what is shown
-    arguments = keeping.parser(__doc__)
+    warnings.simplefilter("ignore", twinset.PlanWarning)  # the low recall of the old rule is intended
+    arguments = figure_files.parser(__doc__)
     arguments.add_argument("--clough", type=Path, metavar="FOLDER", help="measure on these short answers")
     arguments.add_argument("--seeds", type=int, default=1000, help="runs at each threshold (default: 1000)")
     given = arguments.parse_args()
     count, pairs = (given.seeds, 120) if given.out else (3, 45)
 
-    def answers() -> keeping.Numbers:
-        """Short answers, given."""
+    def answers() -> figure_files.Numbers:
+        """Measure the given short answers."""
         return measure(texts.short_answers(given.clough), "char:9", "100 short answers, char:9", count)
 
-    def made() -> keeping.Numbers:
-        """Pairs of documents, made."""
+    def made() -> figure_files.Numbers:
+        """Measure generated pairs of documents."""
         collection = f"{pairs} pairs of every similarity from 0.1 to 1"
         return measure(texts.pairs_of_every_similarity(pairs), "word:1", collection, count)
 
     if given.clough:
-        keeping.run(given, "share-found-clough", answers, draw)
+        figure_files.run(given, "share-found-clough", answers, draw)
     else:
-        keeping.run(given, "share-found", made, draw)
+        figure_files.run(given, "share-found", made, draw)

@@ -1,14 +1,14 @@
-"""How far the estimates of sketches stray, by the size of the sets: fss, k permutations and bottom-k.
+"""The error of sketch estimates, by the size of the sets: fss, k permutations and bottom-k.
 
 Usage: python sketch_errors.py [--out FOLDER] [--redraw]      needs matplotlib: pip install "twinset[plots]"
 
-Pairs of sets of the same size are made that are about half similar, and sketched with 128 hashes. Drawn is the
-standard deviation of the estimates around the truth.
+The program makes pairs of sets of equal size with a similarity of about one half, and sketches them with 128 hashes.
+The figure shows the standard deviation of the estimates around the truth.
 """
 
 from pathlib import Path
 
-import keeping
+import figure_files
 import numpy as np
 
 from twinset.report.plots import curve_figure
@@ -22,8 +22,8 @@ METHODS = ("kperm", "fss", "bottom-k")
 
 
 def errors(size: int, pairs: int) -> dict[str, float]:
-    """The standard deviation of the estimates, by sketch."""
-    shared = round(size * 2 / 3)  # of 2 · size - shared in all: half
+    """Return the standard deviation of the estimates, by sketch."""
+    shared = round(size * 2 / 3)  # half of the union, 2 · size - shared
     true = shared / (2 * size - shared)
     drawn = np.random.default_rng(size).integers(1, 2**64, (pairs, 2 * size - shared), np.uint64)
     both = np.concatenate([drawn[:, :size], drawn[:, size - shared :]], axis=1).reshape(-1)
@@ -37,27 +37,27 @@ def errors(size: int, pairs: int) -> dict[str, float]:
     return {method: float(np.sqrt(((one - true) ** 2).mean())) for method, one in found.items()}
 
 
-def measure(pairs: int) -> keeping.Numbers:
-    """Deviations by size of the sets."""
+def measure(pairs: int) -> figure_files.Numbers:
+    """Measure deviations by size of the sets."""
     rows = [(size, errors(size, pairs)) for size in SIZES]
     measured = {method: [(size, found[method]) for size, found in rows] for method in METHODS}
     return {"pairs": pairs, "measured": measured, "words": words(measured)}
 
 
 def words(measured: dict[str, list[tuple[int, float]]]) -> str:
-    """Say what the figure shows."""
+    """Describe the figure in words."""
     at = {method: dict(line) for method, line in measured.items()}
     return (
-        f"At {SIZES[1]} elements a set, an estimate strays by {at['kperm'][SIZES[1]]:.3f} with k permutations, by "
-        f"{at['fss'][SIZES[1]]:.3f} with fss, and not at all with bottom-k, which holds small sets whole; at "
-        f"{SIZES[-1]:,} elements by {at['kperm'][SIZES[-1]]:.3f}, {at['fss'][SIZES[-1]]:.3f} and "
+        f"For sets of {SIZES[1]} elements the standard error is {at['kperm'][SIZES[1]]:.3f} with kperm, "
+        f"{at['fss'][SIZES[1]]:.3f} with fss, and 0 with bottom-k, which contains small sets completely; for "
+        f"{SIZES[-1]:,} elements it is {at['kperm'][SIZES[-1]]:.3f}, {at['fss'][SIZES[-1]]:.3f} and "
         f"{at['bottom-k'][SIZES[-1]]:.3f}."
     )
 
 
-def draw(numbers: keeping.Numbers, place: Path) -> None:
-    """One line for each sketch."""
-    keeping.both(
+def draw(numbers: figure_files.Numbers, place: Path) -> None:
+    """Draw one line for each sketch."""
+    figure_files.both(
         lambda path: curve_figure(
             numbers["measured"],
             path,
@@ -71,5 +71,5 @@ def draw(numbers: keeping.Numbers, place: Path) -> None:
 
 
 if __name__ == "__main__":
-    given = keeping.parser(__doc__).parse_args()
-    keeping.run(given, "sketch-errors", lambda: measure(4000 if given.out else 100), draw)
+    given = figure_files.parser(__doc__).parse_args()
+    figure_files.run(given, "sketch-errors", lambda: measure(4000 if given.out else 100), draw)

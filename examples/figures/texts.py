@@ -1,4 +1,4 @@
-"""The texts that the figures are measured on: short answers if their folder is given, else made from bundled text."""
+"""Texts for the measurements: short answers if their folder is given, otherwise generated from bundled text."""
 
 import json
 import random
@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-WORDS = 300  # of a made article
+WORDS = 300  # of a generated article
 PAIR_WORDS = 120  # of a document in a pair of known similarity
 
 
 def short_answers(folder: Path) -> dict[str, str]:
-    """The short answers of Clough and Stevenson and their five sources: 100 documents."""
+    """Read the short answers of Clough and Stevenson and their five sources: 100 documents."""
     found = {path.name: path.read_text("latin-1") for path in sorted(folder.glob("*.txt"))}
     if not found:
         raise SystemExit(f"there is no .txt file in {folder}; give the folder of clough_stevenson")
@@ -20,9 +20,9 @@ def short_answers(folder: Path) -> dict[str, str]:
 
 
 def articles(count: int) -> list[str]:
-    """Articles of 300 words, drawn as often as they stand in the sample that Twinset brings with it.
+    """Generate articles of 300 words, drawn with their frequencies in the bundled sample.
 
-    One in ten is an earlier article again, with one word in fifty replaced.
+    One in ten repeats an earlier article with one word in fifty replaced.
     """
     lines = files("twinset.cli").joinpath("sample/articles.jsonl").read_text("utf-8").splitlines()
     known = np.array(" ".join(json.loads(line)["text"] for line in lines).split(), dtype=object)
@@ -38,7 +38,7 @@ def articles(count: int) -> list[str]:
 
 
 def pairs_of_every_similarity(count: int) -> dict[str, str]:
-    """Pairs of documents whose similarities are spread evenly from 0.1 to 1, to be compared word by word."""
+    """Generate pairs of documents with similarities spread evenly from 0.1 to 1, for single-word shingles."""
     chance = random.Random(7)
     texts: dict[str, str] = {}
     for number in range(count):

@@ -1,16 +1,16 @@
-"""How surely two users are found by how much they share, for users with few items and for users with many.
+"""The probability of finding two users by their similarity, for users with few items and with many.
 
 Usage: python users_found.py [--out FOLDER] [--redraw]      needs matplotlib: pip install "twinset[plots]"
 
-Pairs of sets of the same size are made of known similarity, and looked for with the bands that Twinset chooses for a
-threshold of 0.5. The line is theory, which knows no size.
+The program makes pairs of sets of equal size and known similarity, and searches them with the bands that Twinset
+chooses for a threshold of 0.5. The line is theory, which does not depend on the size.
 """
 
 import warnings
 from pathlib import Path
 from typing import Any
 
-import keeping
+import figure_files
 import numpy as np
 
 import twinset
@@ -23,7 +23,7 @@ SHARES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
 
 
 def found_at(size: int, pairs: int, plan: twinset.Plan) -> list[tuple[float, float]]:
-    """The share of pairs that are found, by their similarity; nothing but the bands decides."""
+    """Return the share of pairs found, by similarity; only the bands decide."""
     chance = np.random.default_rng(size)
     users, line = {}, []
     for share in SHARES:
@@ -34,15 +34,15 @@ def found_at(size: int, pairs: int, plan: twinset.Plan) -> list[tuple[float, flo
         line.append([shared / (2 * size - shared), 0.0])
     words: dict[str, Any] = {"n_hashes": plan.n_hashes, "n_bands": plan.n_bands, "rows_per_band": plan.rows_per_band}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", twinset.PlanWarning)  # these bands are not meant for so low a threshold
+        warnings.simplefilter("ignore", twinset.PlanWarning)  # these bands are not planned for such a low threshold
         found = twinset.find_pairs(users, items="items", threshold=0.05, audit=0, **words).pairs
     for name in found["left"].to_pylist():
         line[SHARES.index(int(name.split()[0]))][1] += 1 / pairs
     return [(similarity, share) for similarity, share in line]
 
 
-def measure(pairs: int) -> keeping.Numbers:
-    """Shares found, and the curve of the plan."""
+def measure(pairs: int) -> figure_files.Numbers:
+    """Measure the shares found, and compute the curve of the plan."""
     plan = twinset.plan(THRESHOLD)
     theory = [(s / 100, 1 - (1 - (s / 100) ** plan.rows_per_band) ** plan.n_bands) for s in range(5, 101)]
     lines = {"theory": theory, **{f"{size} items each": found_at(size, pairs, plan) for size in SIZES}}
@@ -50,18 +50,18 @@ def measure(pairs: int) -> keeping.Numbers:
 
 
 def words(lines: dict[str, list[tuple[float, float]]], plan: twinset.Plan) -> str:
-    """Say what the figure shows."""
+    """Describe the figure in words."""
     few, many = (dict(lines[f"{size} items each"]) for size in SIZES)
     at = 8 / 16  # eight of twelve are shared
     return (
-        f"{plan.n_bands} bands of {plan.rows_per_band} rows: at a similarity of one half {few[at]:.3f} of the pairs of "
-        f"users with {SIZES[0]} items are found and {many[at]:.3f} of those with {SIZES[1]}."
+        f"With {plan.n_bands} bands of {plan.rows_per_band} rows and a similarity of 0.5, the share of pairs found is "
+        f"{few[at]:.3f} for users with {SIZES[0]} items and {many[at]:.3f} for users with {SIZES[1]}."
     )
 
 
-def draw(numbers: keeping.Numbers, place: Path) -> None:
-    """One line for each size."""
-    keeping.both(
+def draw(numbers: figure_files.Numbers, place: Path) -> None:
+    """Draw one line for each size."""
+    figure_files.both(
         lambda path: curve_figure(
             {"theory": numbers["lines"]["theory"]},
             path,
@@ -76,5 +76,5 @@ def draw(numbers: keeping.Numbers, place: Path) -> None:
 
 
 if __name__ == "__main__":
-    given = keeping.parser(__doc__).parse_args()
-    keeping.run(given, "users-found", lambda: measure(2000 if given.out else 50), draw)
+    given = figure_files.parser(__doc__).parse_args()
+    figure_files.run(given, "users-found", lambda: measure(2000 if given.out else 50), draw)

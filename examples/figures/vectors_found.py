@@ -1,15 +1,15 @@
-"""How surely two vectors are found, by their cosine: tables of random hyperplanes, of cross-polytopes, with probes.
+"""The probability of finding two vectors, by cosine: tables of random hyperplanes and cross-polytopes, with probes.
 
 Usage: python vectors_found.py [--out FOLDER] [--redraw]      needs matplotlib: pip install "twinset[plots]"
 
-Pairs are made of each cosine. Lines are computed by the plan, dots are measured: the share of the pairs of which one
-has, or tries, the key of the other in at least one table.
+The program makes pairs at each cosine. Lines are computed by the plan. Dots are measured: the share of pairs in which
+one vector has or probes the key of the other in at least one table.
 """
 
 import math
 from pathlib import Path
 
-import keeping
+import figure_files
 import numpy as np
 
 from twinset.candidates.probing import next_keys
@@ -28,7 +28,7 @@ PLANS = {
 
 
 def pairs(cosine: float, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Vectors of length 1, and as many that are at this cosine to them."""
+    """Return vectors of length 1, and for each a vector at this cosine."""
     generator = np.random.default_rng(round(1000 * cosine))
     one, other = generator.normal(size=(2, count, DIMENSIONS))
     one /= np.linalg.norm(one, axis=1, keepdims=True)
@@ -39,9 +39,9 @@ def pairs(cosine: float, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def share_found(plan: VectorPlan, cosine: float, count: int) -> float:
-    """The share of pairs that meet in a table."""
+    """Return the share of pairs that meet in a table."""
     found = np.zeros(count, bool)
-    # A table's draw serves all pairs, so that a few draws are needed for a fair share.
+    # The random parameters of a table serve all pairs, so several draws are averaged.
     left, right = pairs(cosine, count)
     for seed in range(1, count // 200 + 1):
         rows = slice((seed - 1) * 200, seed * 200)
@@ -53,31 +53,31 @@ def share_found(plan: VectorPlan, cosine: float, count: int) -> float:
     return float(found.mean())
 
 
-def measure(count: int) -> keeping.Numbers:
-    """The plans, what they promise, and what they find."""
+def measure(count: int) -> figure_files.Numbers:
+    """Return the plans, their computed probabilities and the measured shares."""
     plans = {name: vector_plan(THRESHOLD, RECALL, dimensions=DIMENSIONS, **given) for name, given in PLANS.items()}
     names = {name: f"{plan.tables} tables of {name}" for name, plan in plans.items()}
     cosines = COSINES if count > 1000 else COSINES[::4]
     measured = {names[name]: [(c, share_found(plan, c, count)) for c in cosines] for name, plan in plans.items()}
-    reckoned = {
+    theory = {
         names[name]: [(c, 1 - (1 - plan.p_table(c)) ** plan.tables) for c in sorted({*cosines, *BETWEEN})]
         for name, plan in plans.items()
     }
     tables = [plan.tables for plan in plans.values()]
-    off = max(abs(share - dict(reckoned[name])[c]) for name, line in measured.items() for c, share in line)
+    off = max(abs(share - dict(theory[name])[c]) for name, line in measured.items() for c, share in line)
     words = (
         f"To find a pair at cosine {THRESHOLD:g} with probability {RECALL:g}, {tables[0]} tables of 12 bits are "
-        f"needed; with 8 more keys tried in each, {tables[1]} are enough, and with 2 cross-polytopes in the place of "
-        f"the bits, {tables[2]}. What was measured is within {math.ceil(1000 * off) / 10:.1f} % of the theory."
+        f"needed. With 8 probes in each, {tables[1]} tables are enough; with 2 cross-polytopes instead of "
+        f"the bits, {tables[2]}. The measured shares are within {math.ceil(1000 * off) / 10:.1f} % of the theory."
     )
-    return {"threshold": THRESHOLD, "measured": measured, "reckoned": reckoned, "pairs": count, "words": words}
+    return {"threshold": THRESHOLD, "measured": measured, "theory": theory, "pairs": count, "words": words}
 
 
-def draw(numbers: keeping.Numbers, place: Path) -> None:
-    """Draw the curves, and dots on them."""
-    keeping.both(
+def draw(numbers: figure_files.Numbers, place: Path) -> None:
+    """Draw curves for the theory, and dots for the measurements."""
+    figure_files.both(
         lambda path: curve_figure(
-            numbers["reckoned"],
+            numbers["theory"],
             path,
             x="cosine of a pair",
             y="probability of being found",
@@ -92,5 +92,5 @@ def draw(numbers: keeping.Numbers, place: Path) -> None:
 
 
 if __name__ == "__main__":
-    given = keeping.parser(__doc__).parse_args()
-    keeping.run(given, "vectors-found", lambda: measure(8000 if given.out else 800), draw)
+    given = figure_files.parser(__doc__).parse_args()
+    figure_files.run(given, "vectors-found", lambda: measure(8000 if given.out else 800), draw)

@@ -1,11 +1,11 @@
-"""How far MinHash estimates stray, by the number of hashes: with fair hash functions, and with h(x) XOR r.
+"""The error of MinHash estimates, by the number of hashes: with fair hash functions, and with h(x) XOR r.
 
 Usage: python xor_hashes.py [--out FOLDER] [--redraw]      needs matplotlib: pip install "twinset[plots]"
 
-Pairs of sets are made that are 0.4 similar, of 5, 20 and 100 shingles together. Dots are measured: the standard
-deviation of the estimates of many pairs. Lines are theory. For fair functions it is √(s(1-s)/k). For the XOR family
-the share of minima that agree tends, with more and more hashes, to what `textbook.xor_chances` says of the pair, and
-this is not s.
+The program makes pairs of sets with similarity 0.4 and unions of 5, 20 and 100 shingles. Dots are measured: the
+standard deviation of the estimates of many pairs. Lines are theory. For fair functions it is √(s(1-s)/k). For the XOR
+family the share of equal minima tends, with more and more hashes, to `textbook.xor_chances` of the pair, which is
+not s.
 """
 
 import math
@@ -13,7 +13,7 @@ import random
 import statistics
 from pathlib import Path
 
-import keeping
+import figure_files
 import numpy as np
 
 from twinset import textbook
@@ -26,11 +26,11 @@ FAIR, BAD = "fair hash functions", "h(x) XOR r, {} shingles"
 
 
 def deviation(values: np.ndarray, shared: int, hashes: int, seed: int, mixed: bool) -> float:
-    """The deviation of the estimates, one for each row of `values`, whose first `shared` elements are in both sets."""
+    """Return the deviation of estimates, one per row of `values`; its first `shared` elements are in both sets."""
     generator = np.random.default_rng(seed)
     agree = np.zeros(len(values))
     for _ in range(hashes):
-        found = values ^ generator.integers(0, 2**64, (len(values), 1), np.uint64)  # each pair has numbers of its own
+        found = values ^ generator.integers(0, 2**64, (len(values), 1), np.uint64)  # each pair has its own numbers
         if mixed:  # XOR first and mix after (the finaliser of MurmurHash3): a fair function
             for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
                 found = (found ^ found >> np.uint64(33)) * np.uint64(factor)
@@ -39,8 +39,8 @@ def deviation(values: np.ndarray, shared: int, hashes: int, seed: int, mixed: bo
     return float((agree / hashes).std(ddof=1))
 
 
-def measure(pairs: int) -> keeping.Numbers:
-    """Deviations by number of hashes, measured and reckoned, and what is left in the limit."""
+def measure(pairs: int) -> figure_files.Numbers:
+    """Measure and compute deviations by number of hashes, and their limits."""
     measured: dict[str, list[tuple[int, float]]] = {}
     left: dict[str, float] = {FAIR: 0.0}
     for union in UNIONS:
@@ -55,31 +55,31 @@ def measure(pairs: int) -> keeping.Numbers:
         measured[name] = [(k, deviation(values, shared, k, k, mixed=False)) for k in HASHES]
         if union == UNIONS[1]:
             measured[FAIR] = [(k, deviation(values, shared, k, k, mixed=True)) for k in HASHES]
-    reckoned = {
+    theory = {
         # Hashes of one pair vary around its own limit, so that the two variances add up to that of one hash.
         name: [(k, math.sqrt(rest**2 + (textbook.signature_error(SIMILARITY, 1) ** 2 - rest**2) / k)) for k in HASHES]
         for name, rest in left.items()
     }
-    return {"pairs": pairs, "measured": measured, "reckoned": reckoned, "left": left, "words": words(reckoned, left)}
+    return {"pairs": pairs, "measured": measured, "theory": theory, "left": left, "words": words(theory, left)}
 
 
-def words(reckoned: dict[str, list[tuple[int, float]]], left: dict[str, float]) -> str:
-    """Say what the figure shows."""
+def words(theory: dict[str, list[tuple[int, float]]], left: dict[str, float]) -> str:
+    """Describe the figure in words."""
     spoken = [f"{left[BAD.format(union)]:.3f} at {union} shingles" for union in UNIONS]
     return (
-        f"With {HASHES[-1]:,} fair hash functions an estimate strays by {reckoned[FAIR][-1][1]:.3f}. With the XOR "
-        f"family there is a rest that no number of hashes removes: {', '.join(spoken)}."
+        f"With {HASHES[-1]:,} fair hash functions an estimate has a standard error of {theory[FAIR][-1][1]:.3f}. "
+        f"With the XOR family an error remains that no number of hashes removes: {', '.join(spoken)}."
     )
 
 
-def draw(numbers: keeping.Numbers, place: Path) -> None:
-    """Lines are reckoned, dots are measured."""
-    keeping.both(
+def draw(numbers: figure_files.Numbers, place: Path) -> None:
+    """Draw lines for the theory, dots for the measurements."""
+    figure_files.both(
         lambda path: curve_figure(
-            numbers["reckoned"],
+            numbers["theory"],
             path,
             points=numbers["measured"],
-            x="hashes (lines: reckoned; dots: measured)",
+            x="hashes (lines: theory; dots: measured)",
             y="standard deviation of the estimate",
             title=f"Estimates of a similarity of {SIMILARITY}, {numbers['pairs']:,} pairs",
             log_x=True,
@@ -90,5 +90,5 @@ def draw(numbers: keeping.Numbers, place: Path) -> None:
 
 
 if __name__ == "__main__":
-    given = keeping.parser(__doc__).parse_args()
-    keeping.run(given, "xor-hashes", lambda: measure(3000 if given.out else 60), draw)
+    given = figure_files.parser(__doc__).parse_args()
+    figure_files.run(given, "xor-hashes", lambda: measure(3000 if given.out else 60), draw)

@@ -3,14 +3,16 @@
     twinset.find_pairs(source, …)    find every pair of documents at least as similar as the threshold
     twinset.dedup(source, …)         remove near-duplicates, with a reason for every removal
     twinset.open_result(folder)      open a result of dedup
+    twinset.recut(result, …)         recut a result at another threshold, without comparing again
     twinset.compare(a, b, …)         compare two documents exactly
     twinset.collapse(results, …)     fold near-duplicate search results under their first appearance
-    twinset.explain(a, b, …)         show what two documents share, and where they differ
+    twinset.explain(a, b, …)         show what two texts share, or why a document of a result was removed
     twinset.evaluate(source, …)      measure precision and recall against a truth or the exact join
     twinset.Index                    an index on disk or in a database: add, query, update, remove
     twinset.VectorIndex              an index of vectors in memory
     twinset.sketch(source, …)        make sketches, to merge and compare them without the documents
     twinset.plan(…)                  choose hashes, bands and rows for a threshold and a recall
+    twinset.warm()                   compile everything ahead of the first run
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
         PlanWarning,
         RowError,
         SourceError,
+        SourceWarning,
         StateError,
         TwinsetError,
         UnknownIdError,
@@ -45,11 +48,12 @@ if TYPE_CHECKING:
     from twinset.jobs.compare import compare
     from twinset.jobs.dedup import dedup
     from twinset.jobs.evaluate import evaluate
+    from twinset.jobs.explain import explain
     from twinset.jobs.pairs import find_pairs
-    from twinset.jobs.result import open_result
+    from twinset.jobs.result import open_result, recut
     from twinset.jobs.sketch import Sketches, sketch
+    from twinset.jobs.warm import warm
     from twinset.plan import Plan, plan
-    from twinset.results.explain import explain
 
 __version__ = "0.1.0"
 
@@ -70,6 +74,7 @@ __all__ = [
     "SimHashes",
     "Sketches",
     "SourceError",
+    "SourceWarning",
     "StateError",
     "TwinsetError",
     "UnknownIdError",
@@ -83,7 +88,9 @@ __all__ = [
     "find_pairs",
     "open_result",
     "plan",
+    "recut",
     "sketch",
+    "warm",
 ]
 
 # Imported on first use: most need Arrow and Numba, which would delay `twinset --help`, and the command handles Ctrl-C
@@ -92,7 +99,8 @@ _LAZY = {
     "Index": "index.index", "Plan": "plan", "SimHashes": "jobs.codes", "Sketches": "jobs.sketch",
     "VectorIndex": "index.in_memory",
     "collapse": "jobs.collapse", "compare": "jobs.compare", "dedup": "jobs.dedup", "evaluate": "jobs.evaluate",
-    "explain": "results.explain", "find_pairs": "jobs.pairs", "open_result": "jobs.result", "sketch": "jobs.sketch",
+    "explain": "jobs.explain", "find_pairs": "jobs.pairs", "open_result": "jobs.result", "recut": "jobs.result",
+    "sketch": "jobs.sketch", "warm": "jobs.warm",
 }  # fmt: skip
 
 

@@ -4,7 +4,7 @@
 
     Exception
     └── TwinsetError             everything raised on purpose
-        ├── OptionError          a wrong option, or options that do not go together (also a ValueError)
+        ├── OptionError          a wrong option, or options that cannot be combined (also a ValueError)
         ├── SourceError          a source that cannot be read
         │   ├── ColumnError      a column is missing, or has a type that cannot be used
         │   ├── RowError         one malformed row
@@ -19,7 +19,8 @@
     UserWarning
     ├── CacheWarning             compiled kernels cannot be cached
     ├── NormalizationWarning     an index whose texts were normalised differently
-    └── PlanWarning              explicit hashes, bands or rows that cannot reach the requested recall
+    ├── PlanWarning              explicit hashes, bands or rows that cannot reach the requested recall
+    └── SourceWarning            sources that are not read as one may expect
 
 The library raises these; only the command line catches them.
 """
@@ -41,18 +42,28 @@ __all__ = [
     "PlanWarning",
     "RowError",
     "SourceError",
+    "SourceWarning",
     "StateError",
     "TwinsetError",
     "UnknownIdError",
 ]
 
 
+def _spoken(message: str) -> str:
+    from twinset.options.spoken import spoken  # which imports this module
+
+    return spoken(message)
+
+
 class TwinsetError(Exception):
-    """Base class of all errors of Twinset; the message is one line."""
+    """Base class of all errors of Twinset; the message is one line, and names options as the caller does."""
+
+    def __str__(self) -> str:
+        return _spoken(super().__str__())
 
 
 class OptionError(TwinsetError, ValueError):
-    """A wrong option, or options that do not go together."""
+    """A wrong option, or options that cannot be combined."""
 
 
 class SourceError(TwinsetError):
@@ -63,7 +74,7 @@ class SourceError(TwinsetError):
     message
         What is wrong, what is allowed and what to do.
     where
-        The place: ``"file"``, ``"file, line 4"`` or ``"file, row 3, counted from 0"``; empty if unknown.
+        The location: ``"file"``, ``"file, line 4"`` or ``"file, row 3, counted from 0"``; empty if unknown.
 
     Examples
     --------
@@ -77,10 +88,10 @@ class SourceError(TwinsetError):
         super().__init__(f"{where}: {message}" if where else message)
 
     @classmethod
-    def half_a_pair(cls, what: str, error: UnicodeEncodeError) -> SourceError:
+    def unpaired_surrogate(cls, what: str, error: UnicodeEncodeError) -> SourceError:
         """Make the error for a string with an unpaired surrogate, which cannot be encoded."""
         return cls(
-            f"{what} holds half of a surrogate pair ({error.object[error.start]!r} at {error.start}), which UTF-8 "
+            f"{what} contains an unpaired surrogate ({error.object[error.start]!r} at {error.start}), which UTF-8 "
             "cannot encode; remove it, or decode the text another way"
         )
 
@@ -107,11 +118,17 @@ class DuplicateIdError(SourceError):
     """
 
     @classmethod
-    def of(cls, id: str, first: tuple[str, int], second: tuple[str, int]) -> DuplicateIdError:
-        """Make the error from the id and its two places, each a name and a row counted from 0."""
+    def of(cls, id: str, first: tuple[str, int], second: tuple[str, int], need: str = "") -> DuplicateIdError:
+        """Make the error from the id and its two places, each a name and a row counted from 0.
+
+        `need` says why ids must be unique.
+        """
+        if first == second:
+            return cls(f"the source {first[0]!r} is named twice, so its id {id!r} appears twice; name it once")
         one, other = (f"{name}, row {row}" for name, row in (first, second))
         return cls(
-            f"the id {id!r} appears twice: {one}, and {other} (counted from 0); name a column of unique ids with --id"
+            f"the id {id!r} appears twice: {one}, and {other} (counted from 0){need and f'; {need}'}; name a column "
+            "of unique ids with --id, or name rows file:row with --no-id"
         )
 
 
@@ -141,7 +158,7 @@ class MissingError(TwinsetError):
     Examples
     --------
     >>> str(MissingError.of("matplotlib", extra="plots"))
-    'this needs the package matplotlib: pip install "matplotlib", or install Twinset again with its extra [plots]'
+    'the package matplotlib is required: pip install "matplotlib", or reinstall Twinset with the extra [plots]'
     """
 
     @classmethod
@@ -149,17 +166,28 @@ class MissingError(TwinsetError):
         """Make the error with the command to install the package."""
         name = package.partition("[")[0]
         return cls(
-            f'this needs the package {name}: pip install "{package}", or install Twinset again with its extra [{extra}]'
+            f'the package {name} is required: pip install "{package}", or reinstall Twinset with the extra [{extra}]'
         )
 
 
-class CacheWarning(UserWarning):
+class TwinsetWarning(UserWarning):
+    """Base class of the warnings below."""
+
+    def __str__(self) -> str:
+        return _spoken(super().__str__())
+
+
+class CacheWarning(TwinsetWarning):
     """Compiled kernels cannot be cached: their folder is owned by another user, or not writable."""
 
 
-class NormalizationWarning(UserWarning):
+class NormalizationWarning(TwinsetWarning):
     """An index whose texts were normalised differently by another version of Arrow."""
 
 
-class PlanWarning(UserWarning):
+class PlanWarning(TwinsetWarning):
     """Explicit hashes, bands or rows that cannot reach the requested recall."""
+
+
+class SourceWarning(TwinsetWarning):
+    """Sources that are not read as one may expect, such as tables in a folder of texts."""

@@ -6,8 +6,6 @@ A *kind* of item (texts, sets, weighted sets, codes, vectors, pictures) says how
 measured. An *engine* says where the work happens. This file says what follows what, and nothing else.
 """
 
-from __future__ import annotations
-
 from twinset.engines.base import IndexBeside, Output, Run
 
 

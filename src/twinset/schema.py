@@ -24,7 +24,7 @@ class ScoreColumn:
 
     `answer` is its name in the answers of an index, where left is the query. `swapped` is the column that replaces it
     when left and right change sides. `equal` is its value for equal items. The first column of a measure is the score
-    itself, which ``--flag`` shows, too.
+    itself; ``--flag`` adds it to the rows.
     """
 
     name: str
@@ -67,37 +67,27 @@ DISTANCES = frozenset(measure for measure, columns in SCORES.items() if columns[
 """Measures for which smaller is nearer."""
 
 
-CLUSTERS = pa.schema(
-    [
-        pa.field("id", pa.string(), nullable=False),
-        pa.field("cluster", pa.string(), nullable=False),
-        pa.field("kept", pa.bool_(), nullable=False),
-    ]
-)
-EMPTY = pa.schema([pa.field("id", pa.string(), nullable=False)])
-UNREADABLE = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("reason", pa.string(), nullable=False)])
+def _required(**columns: pa.DataType) -> list[pa.Field]:
+    """Return columns without nulls."""
+    return [pa.field(name, kind, nullable=False) for name, kind in columns.items()]
+
+
+CLUSTERS = pa.schema(_required(id=pa.string(), cluster=pa.string(), kept=pa.bool_()))
+EMPTY = pa.schema(_required(id=pa.string()))
+UNREADABLE = pa.schema(_required(id=pa.string(), reason=pa.string()))
 SOURCES = pa.schema(
     [
-        pa.field("path", pa.string(), nullable=False),
-        pa.field("format", pa.string(), nullable=False),
-        pa.field("documents", pa.int64(), nullable=False),
-        pa.field("bytes", pa.int64()),
-        pa.field("sha256", pa.string()),
-        pa.field("role", pa.string(), nullable=False),
+        *_required(path=pa.string(), format=pa.string(), documents=pa.int64()),
+        *(pa.field("bytes", pa.int64()), pa.field("sha256", pa.string())),
+        *_required(role=pa.string()),
     ]
 )
 DOCUMENTS = pa.schema(
-    [
-        pa.field("id", pa.string(), nullable=False),
-        pa.field("part", pa.uint32(), nullable=False),
-        pa.field("row", pa.uint64(), nullable=False),
-        pa.field("source", pa.uint32(), nullable=False),
-        pa.field("status", pa.uint8(), nullable=False),
-        pa.field("content", pa.uint32(), nullable=False),
-        pa.field("length", pa.uint64(), nullable=False),
-        pa.field("shingles", pa.uint32(), nullable=False),
-    ]
-)
+    _required(
+        id=pa.string(), part=pa.uint32(), row=pa.uint64(), source=pa.uint32(), status=pa.uint8(), content=pa.uint32(),
+        length=pa.uint64(), shingles=pa.uint32(),
+    )
+)  # fmt: skip
 """Every document by number, those of ``--against`` last: `part` is a row of sources.parquet and `row` a row of that
 source, `source` the number of the SOURCE argument, `status` 0 for read, 1 for empty and 2 for unreadable, `content` the
 first document of equal content, `length` the characters, `shingles` the shingles with repeats."""
@@ -105,7 +95,7 @@ first document of equal content, `length` the characters, `shingles` the shingle
 
 def pairs_schema(measure: str) -> pa.Schema:
     """Return the columns of pairs.parquet and missed.parquet: ids and scores."""
-    ids = (pa.field(side, pa.string(), nullable=False) for side in ("left", "right"))
+    ids = _required(left=pa.string(), right=pa.string())
     return pa.schema([*ids, *(column.field("name") for column in SCORES[measure])])
 
 
@@ -116,7 +106,7 @@ def earlier_schema() -> pa.Schema:
 
 def removed_schema(measure: str) -> pa.Schema:
     """Return the columns of removed.parquet: ids and scores of a removed document and its kept one."""
-    ids = (pa.field(name, pa.string(), nullable=False) for name in ("id", "because_of"))
+    ids = _required(id=pa.string(), because_of=pa.string())
     return pa.schema([*ids, *(column.field("removed") for column in SCORES[measure])])
 
 
@@ -126,14 +116,8 @@ def answers_schema(measure: str) -> pa.Schema:
     `estimate` says whether the scores are estimates. `recall` is the minimum probability of finding a document of this
     similarity.
     """
-    return pa.schema(
-        [
-            pa.field("id", pa.string(), nullable=False),
-            *(column.field("answer") for column in SCORES[measure]),
-            pa.field("estimate", pa.bool_(), nullable=False),
-            pa.field("recall", pa.float64(), nullable=False),
-        ]
-    )
+    scores = (column.field("answer") for column in SCORES[measure])
+    return pa.schema([*_required(id=pa.string()), *scores, *_required(estimate=pa.bool_(), recall=pa.float64())])
 
 
 def flags_schema(measure: str) -> pa.Schema:
@@ -158,24 +142,13 @@ def sketches_schema(slots: int | None) -> pa.Schema:
     Shingles are counted with repeats, and null for merged sketches.
     """
     sketch = pa.list_(pa.uint64()) if slots is None else pa.list_(pa.uint32(), slots)
-    return pa.schema(
-        [
-            pa.field("id", pa.string(), nullable=False),
-            pa.field("sketch", sketch, nullable=False),
-            pa.field("shingles", pa.uint32()),
-        ]
-    )
+    return pa.schema([*_required(id=pa.string(), sketch=sketch), pa.field("shingles", pa.uint32())])
 
 
 def codes_schema(bits: int) -> pa.Schema:
     """Return the columns of a file of SimHash codes: an integer of 64 bits or 16 bytes; null for an empty item."""
-    return pa.schema(
-        [
-            pa.field("id", pa.string(), nullable=False),
-            pa.field("code", pa.uint64() if bits == 64 else pa.binary(bits // 8)),
-            pa.field("shingles", pa.uint32(), nullable=False),
-        ]
-    )
+    code = pa.field("code", pa.uint64() if bits == 64 else pa.binary(bits // 8))
+    return pa.schema([*_required(id=pa.string()), code, *_required(shingles=pa.uint32())])
 
 
 Bytes = npt.NDArray[np.uint8]
@@ -184,6 +157,9 @@ Hashes = npt.NDArray[np.uint64]
 Sketches = npt.NDArray[np.uint32]
 Numbers = npt.NDArray[np.uint32]
 """Document numbers, from 0 in the order of reading."""
+CandidatePairs = npt.NDArray[np.uint32]
+"""(n, 2): two numbers, the smaller first."""
+Flags = npt.NDArray[np.bool_]
 Shares = npt.NDArray[np.float64]
 Scores = dict[str, npt.NDArray[Any]]
 """Scores of pairs by column name; see `SCORES`."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests import oracles
 from twinset.candidates import probing
-from twinset.candidates.probing import Probed, across, asked, buckets, next_keys, probed, within
+from twinset.candidates.probing import Probed, across, buckets, find_candidates, next_keys, probed, within
 from twinset.schema import Codes, Hashes, Moves
 
 # Keys to try
@@ -130,7 +130,8 @@ def test_queries_find_what_they_try(drawn: tuple[Hashes, Codes, tuple[int, int],
     tried, signatures, limits, _ = drawn
     half = len(tried) // 2
     block = blocks_of(tried[half:], signatures[half:], [], 5)[0]
-    found = [pair for pairs in asked(tried[:half], signatures[:half], block, limits) for pair in pairs.tolist()]
+    candidates = find_candidates(tried[:half], signatures[:half], block, limits)
+    found = [pair for pairs in candidates for pair in pairs.tolist()]
     keys = [[int(key) for key in row] for row in tried]
     signed = [[int(word) for word in row] for row in signatures]
     right = []
@@ -177,4 +178,4 @@ def test_no_vectors_and_one() -> None:
         block = probed(np.arange(count, dtype=np.uint32), np.zeros((count, 3), np.uint64))
         assert not list(within(block))
         assert not list(across(block, probed(np.empty(0, np.uint32), np.empty((0, 3), np.uint64))))
-        assert not list(asked(np.empty((0, 3), np.uint64), np.empty((0, 0), np.uint64), block))
+        assert not list(find_candidates(np.empty((0, 3), np.uint64), np.empty((0, 0), np.uint64), block))

@@ -114,7 +114,8 @@ def test_one_of_a_thing_is_one(run: Run, tmp_path: Path) -> None:
     (tmp_path / "two.txt").write_text(f"{text(1)}\n{text(1)}\n")
     (tmp_path / "one.txt").write_text("hello\n")
     two = run("dedup", "two.txt", "--lines", "-o", "two").stdout.splitlines()
-    assert {"  1  kept", "  1  removed as a near-duplicate", "  1  cluster", "  1  pair"} <= set(two)
+    pair = "  1  pair, between identical copies"
+    assert {"  1  kept", "  1  removed as a near-duplicate", "  1  cluster", pair} <= set(two)
     one = run("dedup", "one.txt", "-o", "one", "--floor", "0.5")
     lines = set(one.stdout.splitlines())
     assert {"  1  document", "  0  removed as near-duplicates", "  0  pairs, down to 0.5"} <= lines
@@ -218,7 +219,7 @@ def test_every_command_ends_quietly_when_nobody_reads(run: Run, corpus: Path, tm
     assert both or (tmp_path / "new" / "summary.json").is_file(), "what was to be done is done before it is told"
 
 
-@pytest.mark.parametrize("words", ["explain OUT a b", "explain OUT b", "pairs long.jsonl --quiet", "pairs --help"])
+@pytest.mark.parametrize("words", ["explain OUT a b", "explain OUT b", "pairs long.jsonl --quiet", "pairs --help-all"])
 def test_a_reader_that_leaves_in_the_middle(run: Run, tmp_path: Path, words: str) -> None:
     """More is to come than a pipe holds, so that the command is writing when the reader leaves."""
     words_of = [f"a{'long' * 50}word{i}" for i in range(400)]
@@ -258,7 +259,7 @@ def test_pairs_tell_what_could_not_be_read(run: Run, tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_bytes(b"\n".join(rows))
     said = run("pairs", "in.jsonl", "--on-error", "skip", "--audit", 0).stderr
     assert "0 pairs of 3 documents\n1 unreadable: skipped, such as in.jsonl:1 (line 2: not JSON: " in said
-    assert "1 with bytes that are not text: replaced, such as c\n" in said
+    assert "1 with undecodable bytes: replaced, such as c\n" in said
     assert run("pairs", "in.jsonl", "--on-error", "skip", "-o", "p.csv").stdout.count("such as") == 2
 
 
@@ -289,7 +290,7 @@ def test_what_may_not_be_read_is_left_out_and_named(process: Run, tmp_path: Path
     (tmp_path / "in/shut.txt").chmod(0)
     (tmp_path / "in/closed").chmod(0)
     refused = process("dedup", "in", "-o", "out", preexec_fn=powerless)
-    hint = "cannot be read: Permission denied; --on-error skip leaves it out and names it; in a folder, --exclude"
+    hint = "cannot be read: Permission denied; use --on-error skip to skip and report it; in a folder, --exclude"
     assert (refused.returncode, refused.stderr.splitlines()[-1].startswith(f"twinset: in/closed: {hint}")) == (2, True)
     refused = process("dedup", "in", "-o", "out", "--exclude", "closed", preexec_fn=powerless)
     assert f"twinset: in/shut.txt: {hint}" in refused.stderr
@@ -311,7 +312,7 @@ def test_tables_that_may_not_be_read(process: Run, tmp_path: Path) -> None:
     (tmp_path / "in/b.jsonl").chmod(0)
     for source in ("in", "in/*.jsonl"):
         refused = process("pairs", source, preexec_fn=powerless)
-        assert "in/b.jsonl: cannot be read: Permission denied; --on-error skip leaves it out" in refused.stderr
+        assert "in/b.jsonl: cannot be read: Permission denied; use --on-error skip to skip" in refused.stderr
     words = ("--on-error", "skip", "--json")
     summary = json.loads(process("pairs", "in/a.jsonl", "in/b.jsonl", *words, preexec_fn=powerless).stdout)
     assert (summary["documents"], summary["skipped"]) == (1, [["in/b.jsonl", "cannot be read: Permission denied"]])
@@ -328,7 +329,7 @@ def test_two_files_are_read_as_those_of_a_folder(run: Run, tmp_path: Path, comma
     for name, why in (
         ("b.txt", "not a text: looks like UTF-16; name it with --encoding utf-16"),
         ("c", "not a text: a binary file"),
-        ("e.parquet", "not a text: a parquet table, and two texts are compared"),
+        ("e.parquet", "not a text: a parquet table, but only texts can be compared"),
     ):
         refused = run(command, "a.txt", name)
         assert (refused.returncode, refused.stderr) == (2, f"twinset: {name}: {why}\n")

@@ -12,7 +12,7 @@ from tests.cli.conftest import Run
 
 def test_a_table_and_what_it_means(run: Run, corpus: Path, tmp_path: Path) -> None:
     (tmp_path / "truth.csv").write_text("left,right\na,c\na,d\nc,d\nb,nobody\n")
-    done = run("evaluate", corpus, "--truth", "truth.csv", "-o", "out", "--sweep", "0.6:0.8:0.1")
+    done = run("evaluate", corpus, "--truth", "truth.csv", "-o", "out", "--sweep", "0.6:0.8:0.1", "--definitions")
     assert done.returncode == 0, done.stderr
     assert "truth: 1 unknown id (nobody); 1 row skipped" in done.stdout
     lines = [line.split() for line in done.stdout.splitlines()]
@@ -35,7 +35,7 @@ HEADINGS = (
 
 @pytest.mark.parametrize(("width", "blocks"), [(110, 2), (80, 2), (45, 4), (30, 6)])
 def test_it_fits_the_window(run: Run, corpus: Path, width: int, blocks: int) -> None:
-    done = run("evaluate", corpus, "--exact", "--sweep", "0.6:0.8:0.1", env={"COLUMNS": str(width)})
+    done = run("evaluate", corpus, "--exact", "--sweep", "0.6:0.8:0.1", "--definitions", env={"COLUMNS": str(width)})
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) <= min(width, 100)
     assert sum(line.startswith("threshold  ") for line in lines) == blocks
@@ -47,12 +47,19 @@ def test_it_fits_the_window(run: Run, corpus: Path, width: int, blocks: int) -> 
 
 
 def test_what_is_not_defined_is_said_where_it_is_so(run: Run, corpus: Path) -> None:
-    told = " ".join(run("evaluate", corpus, "--exact", "--shingle", "word:60", "--threshold", "1").stdout.split())
+    words = ("--exact", "--shingle", "word:60", "--threshold", "1", "--definitions")
+    told = " ".join(run("evaluate", corpus, *words).stdout.split())
     assert "- where" not in told
     assert run("evaluate", corpus, "--exact", "--sweep", "0.9:1:0.1", "--no-lowercase").returncode == 0
     (corpus.parent / "one.jsonl").write_text('{"text": "a"}\n{"text": "b"}\n')
-    nothing = " ".join(run("evaluate", "one.jsonl", "--exact").stdout.split())
+    nothing = " ".join(run("evaluate", "one.jsonl", "--exact", "--definitions").stdout.split())
     assert "precision: Share of the pairs found that are true. - where no pair was found." in nothing
+
+
+def test_the_definitions_are_printed_only_when_asked_for(run: Run, corpus: Path) -> None:
+    plain = run("evaluate", corpus, "--exact").stdout.splitlines()
+    assert not [line for line in plain if line.startswith(("ARI:", "F1:"))]
+    assert plain[-1] == "--definitions explains each column"
 
 
 def test_a_cap_on_the_pairs_looked_at_is_said(run: Run, tmp_path: Path) -> None:
@@ -62,7 +69,7 @@ def test_a_cap_on_the_pairs_looked_at_is_said(run: Run, tmp_path: Path) -> None:
     (tmp_path / "truth.csv").write_text("id,cluster\n" + "".join(f"{number},1\n" for number in range(1001)))
     done = run("evaluate", "many.jsonl", "--truth", "truth.csv", "-o", "out", "--plots", "none")
     assert done.returncode == 0, done.stderr
-    assert "measured on 500,000 of 500,500 true pairs" in " ".join(done.stdout.split())
+    assert "measured on an even sample of 500,000 of 500,500 true pairs" in " ".join(done.stdout.split())
     written = json.loads((tmp_path / "out/evaluation.json").read_text("utf-8"))
     assert written["sampled"] == {"true_pairs": 500_500, "looked_at": 500_000}
     assert sum(row["pairs"] for row in written["shares"]) == 500_000

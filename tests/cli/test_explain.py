@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import twinset
 from tests.cli.conftest import text
 from tests.cli.screen.test_show import in_a_terminal
 from twinset.cli import main
@@ -75,7 +76,7 @@ def test_a_removed_document(run: Run, out: Path) -> None:
     first, *rest = done.stdout.splitlines()
     assert first.startswith("d was removed: it is 0.")
     assert first.endswith("similar to a, which is kept")
-    assert "also because of that document: 1 document" in rest
+    assert "also removed because of that document: 1 document" in rest
     assert "[-and-]" in done.stdout
     found = json.loads(run("explain", out, "d", "--json").stdout)
     assert (found["state"], found["cluster"], found["other"]) == ("removed", "a", "a")
@@ -150,8 +151,7 @@ def test_a_source_that_moved(run: Run, out: Path, corpus: Path) -> None:
     ("words", "told"),
     [
         (["a.txt"], "1 file and 0 strings to explain; allowed: two files"),
-        (["OUT"], "followed by 0 ids; allowed: one or two"),
-        (["OUT", "a", "b", "c"], "followed by 3 ids; allowed: one or two"),
+        (["OUT", "a", "b", "c"], "followed by 3 ids; allowed: none, one or two"),
         (["OUT", "-5"], "No such option '-5'. Write an id that begins with - after --, as in: twinset explain OUT"),
         (["OUT", "--jsno"], "Did you mean '--json'? Write an id that begins with - after --"),
         (["OUT", "nothing-like-it"], "there is no document 'nothing-like-it'"),
@@ -159,7 +159,7 @@ def test_a_source_that_moved(run: Run, out: Path, corpus: Path) -> None:
         (["OUT", "a", "--encoding", "latin-1"], "encoding is fixed by OUT"),
         ([".", "a"], "summary.json: there is no such file"),
         (["corpus.jsonl", "absent.txt"], "absent.txt: no such file"),
-        (["corpus.jsonl", "corpus.jsonl", "--source", "x"], "two files have no sources"),
+        (["corpus.jsonl", "corpus.jsonl", "--source", "x"], "--source applies only to a result folder"),
         (["corpus.jsonl", "corpus.jsonl", "--context", "-1"], "--context is -1"),
     ],
 )
@@ -184,10 +184,23 @@ def test_colours_on_a_terminal_and_no_control_characters(tmp_path: Path, monkeyp
     (tmp_path / "a.txt").write_text(text(1))
     (tmp_path / "b.txt").write_text(text(1).replace(" ", " \x1b]0;owned\x07 evil\u202e ", 1))
     shown = in_a_terminal([sys.executable, "-m", "twinset", "explain", "a.txt", "b.txt"], tmp_path)
-    assert "\x1b[1;32m" in shown
+    assert "\x1b[1;38;5;136m" in shown, "what only the second has is orange and bold"
     assert "\x1b]0" not in shown
     assert "\u202e" not in shown
     assert "{+" not in shown
+
+
+def test_the_kept_text_has_one_colour_and_mark_wherever_it_stands(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the report it is on the left, here on the right: blue and underlined in both."""
+    twinset.dedup(corpus, output=tmp_path / "OUT")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    shown = in_a_terminal([sys.executable, "-m", "twinset", "explain", "OUT", "d"], tmp_path)
+    assert "\x1b[4;94ma\x1b[0m" in shown
+    assert "\x1b[1;38;5;136md\x1b[0m" in shown
+    assert "\x1b[1;38;5;136mand\x1b[0m" in shown, "the word that only the removed text has"
 
 
 def test_below_each_other_lines_are_folded_under_their_marks(run: Run, tmp_path: Path) -> None:
@@ -222,7 +235,7 @@ def test_a_report(run: Run, out: Path) -> None:
     [
         (["OUT"], "'-o'"),
         (["OUT", "-o", "report.pdf"], "ends in .html or .htm"),
-        (["nowhere", "-o", "report.html"], "there is no such file; name a folder that dedup wrote"),
+        (["nowhere", "-o", "report.html"], "there is no such file; name a folder or a file that dedup wrote"),
         (["OUT", "-o", "report.html", "--clusters", "many"], "--clusters is 'many'"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from tests.cli.conftest import Call
-from twinset.cli.screen import show
+from twinset.cli.screen import pairs_table
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_result_of_codes_is_explained(call: Call, codes: Path) -> None:
     told = call("explain", "OUT", "b").out.splitlines()
     assert told[:3] == [
         "b was removed: it is 1 apart from a, which is kept",
-        "also because of that document: 1 document",
+        "also removed because of that document: 1 document",
         "  0 apart  c",
     ]
     ours, theirs, mark = told[-3:]
@@ -94,8 +94,8 @@ def test_a_table_of_pairs_fits_the_window(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     long = "a-very-long-name-of-a-picture-that-no-window-holds.png"
-    show.pairs_table([{"left": long, "right": "b", "distance": 3}], 1)
-    show.pairs_table([{"left": "a", "right": long, "similarity": 0.98765}], 1)
+    pairs_table.print_rows([{"left": long, "right": "b", "distance": 3}], 1)
+    pairs_table.print_rows([{"left": "a", "right": long, "similarity": 0.98765}], 1)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= columns
     assert lines[1].split()[-1] == "3"
@@ -124,7 +124,7 @@ def test_plans_without_a_source(call: Call) -> None:
     assert len(found["curve"]) == 10
     assert "100,000 hypothetical vectors of 128 dimensions" in call("plan", "--vectors", "--distance", 1).out
     assert call("plan", "--items", "i", "--weight", "w").out.startswith("128 hashes, 16 bands × 6 rows")
-    assert "curves of Jaccard" in call("plan", "--vectors", "--compare", "20x5").refusal
+    assert "it draws Jaccard curves" in call("plan", "--vectors", "--compare", "20x5").refusal
 
 
 def test_a_dry_run_says_what_is_known(call: Call, codes: Path, vectors: Path) -> None:
@@ -141,8 +141,8 @@ def test_a_dry_run_says_what_is_known(call: Call, codes: Path, vectors: Path) ->
         (("pairs", "codes.csv", "--codes", "nothing"), "there is no column 'nothing'"),
         (("pairs", "codes.csv", "--codes", "id"), "odd number of digits"),
         (("pairs", "codes.csv", "--vectors"), "needs the name of a column"),
-        (("dedup", "codes.csv", "--codes", "code", "--index", "x", "-o", "OUT"), "--index has no meaning for bit"),
-        (("pairs", "codes.csv", "--codes", "code", "--exact"), "--exact has no meaning for bit codes"),
+        (("dedup", "codes.csv", "--codes", "code", "--index", "x", "-o", "OUT"), "--index does not apply to bit"),
+        (("pairs", "codes.csv", "--codes", "code", "--exact"), "--exact does not apply to bit codes"),
     ],
 )
 def test_what_cannot_be(call: Call, codes: Path, words: tuple[str, ...], said: str) -> None:

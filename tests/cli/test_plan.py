@@ -84,7 +84,7 @@ def test_a_run_is_foreseen_from_the_source(run: Run, collection: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert max(map(len, done.stdout.splitlines()[1:])) <= 60
     assert "200 documents" in done.stdout
-    assert "so that pairs are counted" in " ".join(done.stdout.split())
+    assert "so pairs are counted" in " ".join(done.stdout.split())
     values = json.loads(run("plan", collection, "--json").stdout)
     summary = json.loads(run("pairs", collection, "-o", "pairs.parquet", "--json").stdout)
     assert values["survey"]["documents"] == summary["documents"] == 200

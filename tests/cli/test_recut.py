@@ -62,12 +62,12 @@ def test_so_many_rows(run: Run, out: str) -> None:
     [
         (("OUT", "--threshold", ".4"), "threshold is 0.4, and pairs below 0.5, the floor of OUT"),
         (("OUT", "--threshold", "1.5"), "threshold is 1.5; allowed: a number above 0 and up to 1"),
-        (("OUT", "--threshold", ".9", "--rows", "3"), "leave one out"),
+        (("OUT", "--threshold", ".9", "--rows", "3"), "leave one of them out"),
         (("OUT", "--keep", "best"), "'best' is not a rule"),
         (("OUT", "--cluster", "best"), "allowed: leader, components or complete"),
         (("OUT", "--source", "gone.jsonl"), "gone.jsonl: there is no such file"),
-        (("nowhere",), "nowhere/summary.json: there is no such file; name a folder that dedup wrote"),
-        (("corpus.jsonl",), "name a folder that dedup wrote"),
+        (("nowhere",), "nowhere/summary.json: there is no such file; name a folder or a file that dedup wrote"),
+        (("corpus.jsonl",), "name a folder or a file that dedup wrote"),
     ],
 )
 def test_refusals_are_one_line(run: Run, out: str, words: tuple[str, ...], told: str) -> None:

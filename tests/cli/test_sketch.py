@@ -16,7 +16,7 @@ def test_sketch_then_pairs(call: Call, corpus: Path) -> None:
     assert done.code == 0
     assert done.out.splitlines() == [
         "s.parquet: 6 sketches (fss, 128 hashes)",
-        "  1  of these empty, so similar to nothing",
+        "  1  of these empty, so without pairs",
         "next: twinset pairs s.parquet",
     ]
     assert pq.read_table("s.parquet")["id"].to_pylist() == list("abcdef")
@@ -41,7 +41,7 @@ def test_dry_run(call: Call, corpus: Path) -> None:
     assert said["sketches"] == {"s.parquet": 6}
     assert (said["made"]["sketch"], said["made"]["hashes"], said["made"]["shingle"]) == ("fss", 64, "word:5")
     assert said["plan"]["reached"] >= 0.99
-    assert "has no meaning" in call("pairs", "s.parquet", "--exact", "--dry-run").refusal
+    assert "does not apply to" in call("pairs", "s.parquet", "--exact", "--dry-run").refusal
 
 
 def test_merge_and_json(call: Call) -> None:
@@ -53,7 +53,7 @@ def test_merge_and_json(call: Call) -> None:
     assert done["options"]["merge"] is True
     shown = call("sketch", "posts.csv", *words, "--merge", "-o", "t.parquet")
     assert "s.parquet: " not in shown.out
-    assert "  1  merged into others of the same id" in shown.out
+    assert "  1  merged into others with the same id" in shown.out
     again = call("sketch", "s.parquet", "t.parquet", "--merge", "-o", "u.parquet", "--quiet")
     assert (again.code, again.out, again.err) == (0, "", "")
     assert pq.read_table("u.parquet")["sketch"].equals(pq.read_table("s.parquet")["sketch"])
@@ -63,7 +63,7 @@ def test_simhash_then_pairs_dedup_and_evaluate(call: Call, corpus: Path) -> None
     done = call("sketch", corpus, "--sketch", "simhash", "--shingle", "word:1", "-o", "c.parquet")
     assert done.out.splitlines() == [
         "c.parquet: 5 codes (simhash, 64 bits, by count)",
-        "  1  more without a code: empty",
+        "  1  empty, so without a code",
         "  empty: f",
         "next: twinset pairs c.parquet --codes code --distance 3",
     ]
@@ -116,11 +116,11 @@ def test_one_file_of_sketches_against_another(call: Call, corpus: Path) -> None:
         (("sketch", "corpus.jsonl", "-o", "s.parquet", "--sketch", "x"), "allowed: fss, kperm, bottom-k or simhash"),
         (("sketch", "corpus.jsonl", "-o", "s.parquet", "--hashes", "0"), "allowed: a whole number from 1 to 65536"),
         (("sketch", "nothing.jsonl", "-o", "s.parquet"), "there is no such file or folder"),
-        (("sketch", "corpus.jsonl", "-o", "s.parquet", "--bits", "64"), "--bits has no meaning with --sketch fss"),
+        (("sketch", "corpus.jsonl", "-o", "s.parquet", "--bits", "64"), "--bits cannot be used with --sketch fss"),
         (("sketch", "corpus.jsonl", "-o", "s.parquet", "--sketch", "simhash", "--bits", "x"), "allowed: 64 or 128"),
-        (("pairs", "made.parquet", "--exact"), "--exact has no meaning for a file of sketches"),
+        (("pairs", "made.parquet", "--exact"), "--exact does not apply to a file of sketches"),
         (("pairs", "made.parquet", "corpus.jsonl"), "SOURCE 1 is a file of sketches and SOURCE 2 is not"),
-        (("dedup", "made.parquet", "-o", "out"), "it holds sketches, not the documents"),
+        (("dedup", "made.parquet", "-o", "out"), "it contains sketches, not documents"),
     ],
 )
 def test_what_is_refused(call: Call, corpus: Path, words: tuple[str, ...], said: str) -> None:

@@ -314,21 +314,21 @@ def test_duckdb() -> None:
         ([], {"text": ""}, twinset.OptionError, "text is ''; allowed"),
         ([], {"text": None}, twinset.OptionError, "text is None; allowed"),
         ([{"a": "x", "b": "y"}], {}, twinset.ColumnError, "results[0]: there is no key 'text'; the keys are 'a', 'b'"),
-        (["x", {"text": 3}], {}, twinset.ColumnError, "results[1]: the text must be a string, it is int"),
-        (["x"], {"text": len}, twinset.ColumnError, "results[0]: the text must be a string, it is int"),
+        (["x", {"text": 3}], {}, twinset.ColumnError, "results[1]: the text must be a string, not int"),
+        (["x"], {"text": len}, twinset.ColumnError, "results[0]: the text must be a string, not int"),
         (["x", 3], {}, twinset.SourceError, "results[1]: a int is neither a string nor a mapping"),
         ("text", {}, twinset.SourceError, "a str is not a ranking"),
         ({"a": "text"}, {}, twinset.SourceError, "a dict is not a ranking"),
         (7, {}, twinset.SourceError, "a int is not a ranking"),
-        (["fine", "half \ud83d"], {}, twinset.SourceError, "results[1]: the text holds half of a surrogate pair"),
+        (["fine", "half \ud83d"], {}, twinset.SourceError, "results[1]: the text contains an unpaired surrogate"),
         ([{"text": "\udc00"}], {}, twinset.SourceError, r"('\udc00' at 0)"),
         (pa.table({"a": ["x"]}), {}, twinset.ColumnError, "results: there is no column 'text'; the columns are 'a'"),
-        (pa.table({"text": [3]}), {}, twinset.ColumnError, "the column 'text' must hold text, it holds int64"),
-        (pa.table({"text": [["x"]]}), {}, twinset.ColumnError, "must hold text, it holds list"),
+        (pa.table({"text": [3]}), {}, twinset.ColumnError, "the column 'text' must hold text, not int64"),
+        (pa.table({"text": [["x"]]}), {}, twinset.ColumnError, "must hold text, not list"),
         (pa.table([["x"], ["y"]], ["text", "text"]), {}, twinset.ColumnError, "there is more than one column 'text'"),
-        (pa.table({"text": ["x"], "count": [1]}), {}, twinset.ColumnError, "a column 'count', which collapse adds"),
-        (pa.table({"text": ["x"], "folded": [1]}), {}, twinset.ColumnError, "a column 'folded', which collapse adds"),
-        (pa.table({"text": ["x"]}), {"text": len}, twinset.OptionError, "text is a function, and these results are a"),
+        (pa.table({"text": ["x"], "count": [1]}), {}, twinset.ColumnError, "collapse adds a column 'count'"),
+        (pa.table({"text": ["x"], "folded": [1]}), {}, twinset.ColumnError, "collapse adds a column 'folded'"),
+        (pa.table({"text": ["x"]}), {"text": len}, twinset.OptionError, "text is a function, but these results are a"),
     ],
 )
 def test_what_is_wrong_is_said(results: Any, words: dict[str, Any], kind: type[Exception], message: str) -> None:
@@ -344,11 +344,11 @@ def test_a_function_may_fail_in_its_own_way() -> None:
 
 
 def test_the_options_are_those_of_shingles_and_three_more() -> None:
-    assert {name for name, _ in CollapseOptions.words()} == {name for name, _ in ShingleOptions.words()} | {
+    assert {name for name, _ in CollapseOptions.specs()} == {name for name, _ in ShingleOptions.specs()} | {
         "text",
         "threshold",
         "seed",
     }
     made = CollapseOptions.of()
-    assert {name: getattr(made, name) for name, _ in CollapseOptions.words()} == CollapseOptions.defaults()
-    assert all(word.help.endswith(".") and word.allowed for _, word in CollapseOptions.words())
+    assert {name: getattr(made, name) for name, _ in CollapseOptions.specs()} == CollapseOptions.defaults()
+    assert all(word.help.endswith(".") and word.allowed for _, word in CollapseOptions.specs())

@@ -121,7 +121,7 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path, inner: bool, monkey
 def test_a_folder_that_every_user_may_replace_is_refused(tmp_path: Path) -> None:
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
-    refused(tmp_path / "open", "is open to all")
+    refused(tmp_path / "open", "is writable by all")
     (tmp_path / "open").chmod(0o1777)  # as the temporary folder is: who is not its owner cannot replace what is there
     assert opened(NUMBA_CACHE_DIR=tmp_path / "open")[1] == []
 

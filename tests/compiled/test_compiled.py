@@ -81,7 +81,9 @@ def package(tmp_path: Path) -> Path:
     ):
         (package / name).write_text(text, "utf-8")
     (package / "compiled").mkdir()
-    for name in ("compiled/__init__.py", "compiled/cache.py", "errors.py"):
+    (package / "system").mkdir()
+    copied = ("compiled/__init__.py", "compiled/cache.py", "errors.py", "system/__init__.py", "system/compile_time.py")
+    for name in copied:
         shutil.copy(PACKAGE / name, package / name)
     return package
 

@@ -92,9 +92,9 @@ def test_a_folder_of_tables(tmp_path: Path) -> None:
     assert [part.format for part in sources.parts] == ["parquet", "jsonl", "csv"]
     assert [str(part.kept_name) for part in sources.parts] == ["a.parquet", "b.jsonl", "sub/a.csv"]
     assert {part.source for part in sources.parts} == {0}
-    fill(tmp_path, "README.md")
+    fill(tmp_path, "notes.md")
     sources = opened(tmp_path)
-    assert read_all(sources).ids == ["README.md", "b.jsonl", "sub/a.csv"]
+    assert read_all(sources).ids == ["b.jsonl", "notes.md", "sub/a.csv"]
     assert "--include '*.parquet'" in sources.skipped[0][1]
     assert len(opened(tmp_path, exclude=("*.md",)).parts) == 3
 
@@ -104,7 +104,7 @@ def test_markers_beside_tables(tmp_path: Path) -> None:
     (tmp_path / "_SUCCESS").write_bytes(b"")
     sources = opened(tmp_path)
     assert read_all(sources).texts == [b"p"]
-    assert sources.skipped == [((tmp_path / "_SUCCESS").as_posix(), "a marker beside tables")]
+    assert sources.skipped == [((tmp_path / "_SUCCESS").as_posix(), "a marker file of a table")]
 
 
 def test_lines_of_a_folder(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_texts_given_one_by_one_are_one_part(tmp_path: Path) -> None:
     [
         ("missing.txt", "no such file or folder"),
         ("some text that is not a path", "no such file or folder"),
-        ("https://example.org/a.jsonl", "only files on this machine"),
+        ("s3://news/a.jsonl", "only files on this machine"),
         ("nul\0byte", "NUL"),
         ("x" * 5000, "no such file or folder"),
         (42, "a int cannot be read"),
@@ -164,17 +164,17 @@ def test_nothing_to_read(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"no documents in this folder: looked for text files, \.jsonl"):
         opened(tmp_path)
     (tmp_path / "a.bin").write_bytes(b"\0")
-    with pytest.raises(SourceError, match="all that is there is binary"):
+    with pytest.raises(SourceError, match="all its files are binary"):
         opened(tmp_path)
     with pytest.raises(SourceError, match="not a text: a binary file"):
         opened(tmp_path / "a.bin")
     fill(tmp_path, "a.txt")
-    with pytest.raises(SourceError, match=r"--include \['\*\.md'\]"):
+    with pytest.raises(SourceError, match=r"include=\['\*\.md'\]"):
         opened(tmp_path, include=("*.md",))
     with pytest.raises(SourceError, match="no source"):
         opened()
     (tmp_path / "w.txt").write_bytes("wide".encode("utf-16"))
-    with pytest.raises(SourceError, match="--encoding utf-16"):
+    with pytest.raises(SourceError, match='encoding="utf-16'):
         opened(tmp_path / "w.txt")
     (tmp_path / "p.parquet.gz").write_bytes(b"")
     (tmp_path / "v.npy.gz").write_bytes(b"")
@@ -278,17 +278,16 @@ def test_what_twinset_wrote_is_no_document(tmp_path: Path, result: Path) -> None
     sources = opened(tmp_path)
     assert read_all(sources).ids == ["a.txt", "d/b.txt", "e/summary.json", "plain.twinset", "x.twinset-state/notes.txt"]
     found = {Path(name).relative_to(tmp_path).as_posix(): reason.split(";")[0] for name, reason in sources.skipped}
-    made, stopped = "the result of an earlier run", "the state of a run that was stopped, or is at work"
+    made, stopped = "the result of an earlier run", "the state of a run that was interrupted or is still running"
     assert found == {
         "d/out": made,
         "d/out.twinset-state": stopped,
         "out": made,
         "out.twinset-state": stopped,
         "news.twinset": "an index",
-        "news.twinset-lock": "a file of an index",
     }
     assert sources.skipped == opened(tmp_path).skipped
-    assert len(opened(tmp_path, exclude=("out", "out.twinset-state")).skipped) == 2
+    assert len(opened(tmp_path, exclude=("out", "out.twinset-state")).skipped) == 1
 
 
 def test_results_among_tables_and_patterns(tmp_path: Path, result: Path) -> None:
@@ -301,18 +300,26 @@ def test_results_among_tables_and_patterns(tmp_path: Path, result: Path) -> None
     assert [name for name, _ in sources.skipped] == [(tmp_path / "out").as_posix()]
     for named in (tmp_path / "out/kept", f"{tmp_path}/out/kept/*.jsonl"):
         assert "jsonl" in [part.format for part in opened(named, include=("*.jsonl",)).parts]
-    with pytest.raises(SourceError, match="this is the result of an earlier run; name its folder kept"):
+    with pytest.raises(SourceError, match="this is the result of an earlier run; to read the kept"):
         opened(tmp_path / "out")
 
 
 @pytest.mark.parametrize("text", ['[{"text": "a"}]', '\ufeff {"text": "a"}\n{"text": "b"}\n'])
-def test_json_that_is_no_json_lines(tmp_path: Path, text: str) -> None:
+def test_a_json_file_is_rows_where_it_is_named_and_a_text_in_a_folder(tmp_path: Path, text: str) -> None:
     fill(tmp_path, "words.json")
     assert read_all(opened(tmp_path / "words.json")).texts == [b"text of words.json"]
     (tmp_path / "rows.json").write_text(text, "utf-8")
-    with pytest.raises(SourceError, match=r"read as one text, .* in a file that ends in \.jsonl"):
-        opened(tmp_path / "rows.json")
+    assert read_all(opened(tmp_path / "rows.json")).texts[0] == b"a"
     assert len(read_all(opened(tmp_path)).ids) == 2
+    assert len(read_all(opened(f"{tmp_path}/*.json")).ids) == 2
+    assert read_all(opened(tmp_path, format="json", include=("rows.json",))).texts[0] == b"a"
+
+
+def test_a_json_file_of_neither_rows_nor_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "one.json").write_text('{\n  "data": []\n}\n')
+    with pytest.raises(SourceError, match=r'neither a JSON array nor JSON lines.* format="text"'):
+        opened(tmp_path / "one.json")
+    assert read_all(opened(tmp_path / "one.json", format="text")).texts == [b'{\n  "data": []\n}\n']
 
 
 def test_an_ending_alone_is_a_name() -> None:

@@ -68,7 +68,7 @@ def test_names_that_are_taken(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_bytes(b"text,similarity\n1,2\n")
     pq.write_table(pa.table({"text": ["1"], "duplicate_of": ["2"]}), tmp_path / "c.parquet")
     for part in opened(tmp_path).parts:
-        with pytest.raises(OptionError, match="there is one of that name"):
+        with pytest.raises(OptionError, match="a column of that name exists"):
             part.check_flag()
     # Further down in a file of JSON lines the name is met when the row is first read, long before writing.
     (tmp_path / "a.jsonl").write_bytes(b'{"text":"1"}\n' * 5000 + b'{"text":"1","cluster":3}\n')

@@ -159,14 +159,14 @@ def test_nothing_to_find_is_null_and_not_a_number() -> None:
 
 
 def test_too_many_pairs_for_the_memory_are_refused() -> None:
-    with pytest.raises(OptionError, match=r"7,998,000 pairs take 767\.8 MB of memory to be measured, more than"):
+    with pytest.raises(OptionError, match=r"measuring 7,998,000 pairs needs 767\.8 MB of memory, more than"):
         twinset.evaluate(["the same text"] * 4000, truth={"0": 1}, memory="512MB")
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({}, r"either a file \(--truth FILE\) or the exact join \(--exact\); neither is given"),
+        ({}, r'either a file \(truth="FILE"\) or the exact join \(exact=True\); neither is given'),
         ({"truth": {"0": 1}, "exact": True}, "; both are given"),
         ({"exact": True, "sweep": "0.5:0.9:0.1", "threshold": 0.7}, "threshold 0.7 and sweep .* give one"),
         ({"exact": True, "against": "x"}, "unknown option 'against'"),
@@ -223,13 +223,13 @@ def test_the_same_figures_every_time(tmp_path: Path) -> None:
 def test_an_output_that_exists_is_replaced_only_when_asked(tmp_path: Path) -> None:
     words: dict[str, Any] = {"truth": {"0": 1}, "output": tmp_path / "out", "plots": "none"}
     twinset.evaluate(["one", "two"], **words)
-    with pytest.raises(OutputError, match="out exists; choose another output, or replace it with --force"):
+    with pytest.raises(OutputError, match="out exists; choose another output, or replace it with force=True"):
         twinset.evaluate(["one", "two"], **words)
     twinset.evaluate(["one", "two"], **words, force=True)
     assert not list((tmp_path / "out").glob("*.svg"))
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("dear to me")
-    with pytest.raises(OutputError, match="other is not an earlier evaluation, so --force does not replace it"):
+    with pytest.raises(OutputError, match="other exists and is not an earlier evaluation, so it is never replaced"):
         twinset.evaluate(["one", "two"], **{**words, "output": tmp_path / "other"}, force=True)
 
 

@@ -56,7 +56,7 @@ def test_without_figures_it_says_how_to_make_them() -> None:
 
 def test_quick_figures_are_called_so() -> None:
     quick = copy.deepcopy(MEASURED) | {"quick": True}
-    assert "no figures to quote" in readme.section(quick)
+    assert "not figures to quote" in readme.section(quick)
 
 
 @pytest.mark.parametrize("page", ["", readme.BEGIN, readme.END + readme.BEGIN, readme.BEGIN * 2 + readme.END])

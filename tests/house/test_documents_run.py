@@ -25,7 +25,9 @@ from .source import ROOT, modules, name_of
 
 PLACES = ("README.md", "docs/**/*.md", "examples/**/*.md")
 PAGES = [page for place in PLACES for page in sorted(ROOT.glob(place))]
-PROGRAMS = sorted(ROOT.glob("examples/**/*.py"))
+DRAWN = ("run_time.py", "s_curves.py", "share_found.py")
+"""Programs that `test_figures` runs."""
+PROGRAMS = sorted(program for program in ROOT.glob("examples/**/*.py") if program.name not in DRAWN)
 ANYTHING = "…"
 TIME = re.compile(r"\b\d[\d,.]*\s?(µs|ms|s|min|seconds|[kMG]B/s|documents/s|bytes/s)(?!\w)")
 

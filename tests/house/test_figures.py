@@ -51,13 +51,9 @@ def test_the_families_of_s_curves(tmp_path: Path) -> None:
             assert textbook.band_probability(numbers["even"][curve], tables, bits) == pytest.approx(0.5)
     sizes = {name: len(kept(tmp_path, name)["even"]) for name in S_CURVES}
     assert sizes == dict(zip(S_CURVES, (10, 10, 50, 50, 4), strict=True))
-
-
-def test_the_same_numbers_give_the_same_bytes(tmp_path: Path) -> None:
-    draw("s_curves.py", "--out", str(tmp_path))
     first = [drawn(tmp_path, name) for name in S_CURVES]
     draw("s_curves.py", "--out", str(tmp_path), "--redraw")
-    assert [drawn(tmp_path, name) for name in S_CURVES] == first
+    assert [drawn(tmp_path, name) for name in S_CURVES] == first, "the same numbers give the same bytes"
 
 
 @pytest.fixture
@@ -90,10 +86,10 @@ def test_the_run_time(tmp_path: Path, answers: Path) -> None:
         assert is_drawn(tmp_path, name)
         numbers = kept(tmp_path, name)
         for search, line in numbers["measured"].items():
-            assert [n for n, _ in [*line, *numbers["reckoned"][search]]] == sizes
+            assert [n for n, _ in [*line, *numbers["estimated"][search]]] == sizes
             assert all(took > 0 for _, took in line)
             if "Twinset" in search:
-                assert numbers["reckoned"][search] == [], "what Twinset takes is measured, not reckoned"
+                assert numbers["estimated"][search] == [], "what Twinset takes is measured, not computed"
 
 
 def test_without_a_folder_that_holds_texts_it_says_so(tmp_path: Path) -> None:
@@ -128,7 +124,7 @@ def test_the_figures_go_as_far_as_they_should() -> None:
     for numbers, sizes in ((small, range(10, 101, 10)), (large, (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000))):
         assert [n for n, _ in numbers["measured"]["Twinset (LSH)"]] == list(sizes)
         for search in ("naive search, compiled", "naive search, plain Python"):
-            assert [n for n, _ in numbers["measured"][search] + numbers["reckoned"][search]] == list(sizes)
+            assert [n for n, _ in numbers["measured"][search] + numbers["estimated"][search]] == list(sizes)
     for name in ("share-found", "share-found-clough"):
         numbers = kept(FIGURES, name)
         assert numbers["seeds"] == 1000
@@ -145,12 +141,12 @@ def test_the_plan_in_a_figure_is_the_plan_of_today(name: str) -> None:
         assert (made.n_hashes, made.n_bands, made.rows_per_band) == (row["hashes"], row["bands"], row["rows"])
 
 
-def test_the_xor_family_strays_as_was_reckoned_and_fair_functions_do_not() -> None:
+def test_the_xor_family_strays_as_computed_and_fair_functions_do_not() -> None:
     numbers = kept(FIGURES, "xor-hashes")
     for name, line in numbers["measured"].items():
-        reckoned = [deviation for _, deviation in numbers["reckoned"][name]]
+        expected = [deviation for _, deviation in numbers["theory"][name]]
         # 3,000 pairs give a deviation to within 1.3 %; this is four times that.
-        assert [deviation for _, deviation in line] == pytest.approx(reckoned, rel=0.052)
+        assert [deviation for _, deviation in line] == pytest.approx(expected, rel=0.052)
     assert list(numbers["left"].values()) == pytest.approx([0, 0.13, 0.075, 0.03], abs=0.006)
 
 

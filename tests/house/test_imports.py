@@ -85,7 +85,8 @@ def test_optional_packages_are_imported_in_one_place(package: str) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        *("--help", "pairs --help", "sketch --help", "--version", "plan", "dedup --nonsense"),
+        *("--help", "pairs --help", "sketch --help", "dedup --help-all", "warm --help", "--version", "plan"),
+        "dedup --nonsense",
         *("index --help", "index query --help", "index add x --memory 1GB"),
     ],
 )

@@ -13,7 +13,7 @@ from .source import PACKAGE, ROOT, modules, tree_of
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 NAMED = re.compile(r"`((?:[a-z_]+/)+(?:[a-z_]+\.(?:py|txt|js|css|html))?)`")
 DOTTED = re.compile(r"`(twinset(?:\.[a-z_]+)+)`")
-ELSEWHERE = ("kept/", "docs/", "tests/", "examples/", "benchmarks/", "src/", "out/")
+ELSEWHERE = ("kept/", "sources/", "docs/", "tests/", "examples/", "benchmarks/", "src/", "out/")
 
 
 def exists(name: str) -> bool:

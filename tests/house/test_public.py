@@ -30,6 +30,7 @@ ERRORS = {
     "PlanWarning",
     "RowError",
     "SourceError",
+    "SourceWarning",
     "StateError",
     "TwinsetError",
     "UnknownIdError",
@@ -49,7 +50,9 @@ EXACTLY = {
     "find_pairs",
     "open_result",
     "plan",
+    "recut",
     "sketch",
+    "warm",
     *ERRORS,
 }
 FUNCTIONS = [
@@ -89,7 +92,7 @@ def test_every_public_function_is_documented_with_an_example(module: ModuleType,
 
 
 def test_the_plan_takes_the_words_of_its_options() -> None:
-    assert set(inspect.signature(plan).parameters) <= {name for name, _ in _plan_options().words()}
+    assert set(inspect.signature(plan).parameters) <= {name for name, _ in _plan_options().specs()}
 
 
 def _plan_options() -> type:

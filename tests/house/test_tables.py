@@ -10,10 +10,9 @@ import pytest
 
 from twinset.cli.command_line import twinset as commands
 from twinset.cli.reference import reference
-from twinset.documents.compressed import CODECS
 from twinset.documents.files import format_of
 from twinset.documents.parts import Part
-from twinset.options.formats import FORMATS, OUTPUT_ENDINGS, Format
+from twinset.options.formats import CODECS, FORMATS, OUTPUT_ENDINGS, Format
 from twinset.options.items import KINDS
 from twinset.options.keep_rules import KEEP_RULES, KeepRule
 

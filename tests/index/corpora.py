@@ -83,7 +83,7 @@ class Model:
     """What an index of these texts has to answer, worked out in plain Python; `options` are those of its settings."""
 
     def __init__(self, texts: dict[str, str], options: Any) -> None:
-        self.options = options
+        self.options, self.texts = options, texts
         self.steps = tuple((name, getattr(options, name)) for name in ("bag", "lowercase", "nfc", "squeeze", "split"))
         self.sets = {id: self.set(text) for id, text in texts.items()}
         self.keys = {id: self.stored_keys(text) for id, text in texts.items()}
@@ -109,3 +109,17 @@ class Model:
         """The true answers, or those `among` some documents."""
         sets = {id: one for id, one in self.sets.items() if among is None or id in among}
         return oracles.answers(sets, self.set(text), threshold, k)
+
+    def nearest(self, text: str, k: int, without: str | None = None) -> list[Row]:
+        """The k nearest documents: of those that share a key, else of those that share a slot, else of all."""
+        slots, others = self.slots(text), set(self.sets) - {without}
+        alike = {id for id in others if self.sets[id] and any(map(int.__eq__, slots, self._slots_of(id)))}
+        sure = 1 - 0.01 ** (1 / self.options.n_hashes)
+        for among, least in ((self.candidates(text) & others, self.options.threshold), (alike, sure)):
+            found = self.answers(text, k=k, among=among)
+            if len(found) == k and found[-1][1] >= least:
+                return found
+        return self.answers(text, k=k, among=others)
+
+    def _slots_of(self, id: str) -> list[int]:
+        return self.slots(self.texts[id])

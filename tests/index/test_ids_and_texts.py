@@ -80,12 +80,12 @@ def test_any_ids_at_all(new_index: NewIndex) -> None:
 NO_IDS: list[tuple[Any, str]] = [
     ("a" * 1025, "has 1025 bytes; the maximum is 1024"),
     ("é" * 513, "has 1026 bytes; the maximum is 1024"),
-    ("\ud800", "half of a surrogate pair"),
-    ("a\udfffb", "half of a surrogate pair"),
-    (None, "ids are strings or whole numbers, this is NoneType"),
-    (1.5, "ids are strings or whole numbers, this is float"),
-    (b"a", "ids are strings or whole numbers, this is bytes"),
-    (True, "ids are strings or whole numbers, this is bool"),
+    ("\ud800", "an unpaired surrogate"),
+    ("a\udfffb", "an unpaired surrogate"),
+    (None, "ids must be strings or whole numbers, not NoneType"),
+    (1.5, "ids must be strings or whole numbers, not float"),
+    (b"a", "ids must be strings or whole numbers, not bytes"),
+    (True, "ids must be strings or whole numbers, not bool"),
 ]
 
 
@@ -169,7 +169,7 @@ def test_bytes_that_are_no_text(new_index: NewIndex, tmp_path: Path) -> None:
 def test_what_is_no_text_is_refused(new_index: NewIndex) -> None:
     index = new_index()
     for texts in ([1], [b"bytes"], [["nested"]], pa.array([1, 2]), 5):
-        with pytest.raises((SourceError, TypeError), match=r"texts are strings|not iterable"):
+        with pytest.raises((SourceError, TypeError), match=r"texts must be strings|not iterable"):
             index.add(["a"], texts)
     with pytest.raises(OptionError, match="there are 2 ids and 1 texts; each id needs one text"):
         index.add(["a", "b"], ["one"])

@@ -59,8 +59,8 @@ def test_what_cannot_be_asked() -> None:
 
 def test_vectors_that_rounding_would_move_are_refused_by_distance() -> None:
     far = [[5432101.0, 0.0], [5432101.37, 0.0]]
-    with pytest.raises(SourceError, match=r"row 1, counted from 0: .* moves this one by 0\.13"):
+    with pytest.raises(SourceError, match=r"row 1, counted from 0: .* moves this vector by 0\.13"):
         VectorIndex(far, distance=0.1)
-    with pytest.raises(SourceError, match=r"row 0, counted from 0: .* moves this one"):
+    with pytest.raises(SourceError, match=r"row 0, counted from 0: .* moves this vector"):
         VectorIndex(far[:1], distance=0.1).search(far[1:])
     assert len(VectorIndex(far, threshold=0.9)) == 2

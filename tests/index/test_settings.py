@@ -43,7 +43,7 @@ def test_options_are_recorded_and_recalled(where: str) -> None:
 def test_opening_with_other_options_is_refused(where: str) -> None:
     twinset.Index.create(where, **OPTIONS).close()
     for name, other in OTHERS.items():
-        with pytest.raises(OptionError, match="that cannot be changed") as raised:
+        with pytest.raises(OptionError, match="and it cannot be changed") as raised:
             twinset.Index.open(where, **{name: other})
         assert f"{name} is {other!r}, but the index was made with" in str(raised.value)
         assert str(OPTIONS["seed"]) not in str(raised.value)

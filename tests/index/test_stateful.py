@@ -89,8 +89,9 @@ class Life(RuleBasedStateMachine):
 
     @rule(text=TEXTS, k=st.one_of(st.none(), st.integers(1, 4)))
     def query(self, text: str, k: int | None) -> None:
-        threshold = 0.0 if k else self.index.plan.threshold
-        expected = self.model().answers(text, threshold, k, among=self.model().candidates(text))
+        threshold = self.index.plan.threshold
+        model = self.model()
+        expected = model.nearest(text, k) if k else model.answers(text, threshold, among=model.candidates(text))
         assert same(rows(self.index.query(text, k=k)), expected)
 
     @precondition(lambda self: self.texts)

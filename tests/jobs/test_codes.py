@@ -1,7 +1,7 @@
 """SimHash codes as a step of their own: `twinset.sketch(…, sketch="simhash")`.
 
 Seeds are fixed. The share of differing bits of 500 pairs is within 4 standard errors of the value for planes with
-coordinates +1 and -1, which is reckoned exactly, and within 0.02 of angle/π besides; see tests/sketches/test_simhash.py
+coordinates +1 and -1, which is computed exactly, and within 0.02 of angle/π besides; see tests/sketches/test_simhash.py
 for finer bounds.
 """
 
@@ -292,16 +292,16 @@ def test_rows_without_a_code_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"bits": 64}, "--bits has no meaning with --sketch fss"),
-        ({"sketch": "kperm", "weights": "count"}, "--weights has no meaning with --sketch kperm"),
-        ({"items": "x", "weight": "w"}, "--weight has no meaning with --sketch fss"),
-        ({"sketch": "simhash", "n_hashes": 64}, "--hashes has no meaning with --sketch simhash"),
-        ({"sketch": "simhash", "bag": True}, "--bag has no meaning with --sketch simhash"),
-        ({"sketch": "simhash", "merge": True}, "--merge has no meaning with --sketch simhash"),
+        ({"bits": 64}, 'bits cannot be used with sketch="fss"'),
+        ({"sketch": "kperm", "weights": "count"}, 'weights cannot be used with sketch="kperm"'),
+        ({"items": "x", "weight": "w"}, 'weight cannot be used with sketch="fss"'),
+        ({"sketch": "simhash", "n_hashes": 64}, 'n_hashes cannot be used with sketch="simhash"'),
+        ({"sketch": "simhash", "bag": True}, 'bag cannot be used with sketch="simhash"'),
+        ({"sketch": "simhash", "merge": True}, 'merge cannot be used with sketch="simhash"'),
         ({"sketch": "simhash", "bits": 96}, "bits is 96; allowed: 64 or 128"),
         ({"sketch": "simhash", "weights": "best"}, "weights is 'best'; allowed: count, tf-idf or none"),
-        ({"sketch": "simhash", "items": "x", "shingle": "word:2"}, "--shingle has no meaning for sets"),
-        ({"sketch": "simhash", "group": "x", "item": "y", "weight": "w", "shingle": "word:2"}, "for weighted sets"),
+        ({"sketch": "simhash", "items": "x", "shingle": "word:2"}, "shingle does not apply to sets"),
+        ({"sketch": "simhash", "group": "x", "item": "y", "weight": "w", "shingle": "word:2"}, "to weighted sets"),
     ],
 )
 def test_options_that_have_no_meaning_are_refused(words: dict[str, Any], said: str) -> None:
@@ -315,10 +315,10 @@ def test_options_that_have_no_meaning_are_refused(words: dict[str, Any], said: s
 @pytest.mark.parametrize(
     ("one", "other", "said"),
     [
-        ({}, {"bits": 128}, "--bits is 64 in the one and 128 in the other"),
-        ({}, {"seed": 2}, "--seed is 1 in the one and 2 in the other"),
-        ({}, {"shingle": "word:2"}, "--shingle is word:5 in the one and word:2 in the other"),
-        ({"weights": "none"}, {"weights": "tf-idf"}, "--weights is none in the one and tf-idf in the other"),
+        ({}, {"bits": 128}, "bits is 64 in the one and 128 in the other"),
+        ({}, {"seed": 2}, "seed is 1 in the one and 2 in the other"),
+        ({}, {"shingle": "word:2"}, "shingle is word:5 in the one and word:2 in the other"),
+        ({"weights": "none"}, {"weights": "tf-idf"}, "weights is none in the one and tf-idf in the other"),
         ({"weights": "tf-idf"}, {"weights": "tf-idf"}, "the digest of what tf-idf has counted is"),
     ],
 )

@@ -228,7 +228,7 @@ def test_categories_of_a_frame_can_be_ordered() -> None:
     )
     for kind in (polars.String, polars.Categorical, polars.Enum(["2022", "2021", "2020"])):
         result = run(frame.with_columns(polars.col("day").cast(kind)), keep="newest:day")
-        assert result.kept["id"].to_pylist() == ["b"]
+        assert result.kept["id"].to_list() == ["b"]
 
 
 # Against another source
@@ -257,7 +257,7 @@ def test_against_removes_what_the_other_source_has_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("words", [{"keep": "longest"}, {"cluster": "complete"}, {"cluster": "components"}])
 def test_options_that_would_do_nothing_with_against_are_refused(words: dict[str, str]) -> None:
-    with pytest.raises(twinset.OptionError, match="no meaning with --against"):
+    with pytest.raises(twinset.OptionError, match="cannot be used with against="):
         run({"a": LINE}, against=[{"b": LINE}], **words)
 
 

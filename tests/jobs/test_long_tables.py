@@ -293,15 +293,15 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(tmp_path: Path, monkeypatch: py
 
 def test_what_is_refused(tmp_path: Path) -> None:
     path = write(long_table(), tmp_path / "long.csv")
-    with pytest.raises(OptionError, match=r"--keep by the column .n. needs one value.*first, longest or source"):
+    with pytest.raises(OptionError, match=r"keep= by the column .n. needs one value.*first, longest or source"):
         twinset.dedup(path, keep="highest:n", **WORDS)
-    with pytest.raises(OptionError, match="--flag adds a column 'cluster'"):
+    with pytest.raises(OptionError, match="flag adds a column 'cluster'"):
         twinset.dedup(pa.table({"user": ["a"], "movie": [1], "cluster": [2]}), flag=True, **WORDS)
     with pytest.raises(ColumnError, match="there is no column 'film'"):
         twinset.find_pairs(path, group="user", item="film")
-    with pytest.raises(OptionError, match="--group needs --item"):
+    with pytest.raises(OptionError, match="group needs item="):
         twinset.find_pairs(path, group="user")
-    with pytest.raises(OptionError, match="shingle has no meaning"):
+    with pytest.raises(OptionError, match="shingle does not apply"):
         twinset.find_pairs(path, shingle="char:3", **WORDS)
     (tmp_path / "plain.txt").write_text("user movie")
     with pytest.raises(OptionError, match="text files have none"):

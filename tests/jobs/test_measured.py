@@ -349,7 +349,7 @@ def test_a_run_that_was_stopped_goes_on(kind: str, tmp_path: Path, monkeypatch: 
 
 def test_what_does_not_fit_in_memory_is_refused_with_sizes(tmp_path: Path) -> None:
     np.save(tmp_path / "large.npy", np.zeros((60_000, 700), np.float32) + np.arange(60_000, dtype=np.float32)[:, None])
-    with pytest.raises(OptionError, match=r"60,000 distinct vectors take .* of memory .* --memory, at least"):
+    with pytest.raises(OptionError, match=r"60,000 distinct vectors take .* of memory .* memory=, at least"):
         twinset.find_pairs(tmp_path / "large.npy", vectors=True, distance=0.5, memory="512MB")
     np.save(tmp_path / "small.npy", np.arange(40_000, dtype=np.float32).reshape(20_000, 2) + 1)
     with pytest.raises(OptionError, match=r"the 10,000 nearest of 20,000 vectors take [\d,]+ MiB"):
@@ -370,10 +370,10 @@ def test_other_widths_are_unreadable_rows() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"codes": "c", "threshold": 0.9}, "--threshold has no meaning for bit codes"),
+        ({"codes": "c", "threshold": 0.9}, "threshold does not apply to bit codes"),
         ({"codes": "c", "distance": 1.5}, "a whole number of bits"),
         ({"vectors": True, "distance": 1.0, "threshold": 0.9}, "leave one of them out"),
-        ({"vectors": True, "shingle": "word:3"}, "--shingle has no meaning for vectors"),
+        ({"vectors": True, "shingle": "word:3"}, "shingle does not apply to vectors"),
         ({"codes": "c", "vectors": True}, "leave all but one out"),
     ],
 )

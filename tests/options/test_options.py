@@ -34,12 +34,12 @@ GROUPS = [ReadOptions, ShingleOptions, PlanOptions, RunOptions, PairsOptions, De
 @pytest.mark.parametrize("group", GROUPS)
 def test_the_defaults_are_allowed_and_in_their_one_form(group: type[Options]) -> None:
     made = group.of()
-    assert {name: getattr(made, name) for name, _ in group.words()} == group.defaults()
+    assert {name: getattr(made, name) for name, _ in group.specs()} == group.defaults()
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_option_says_what_it_does_and_what_is_allowed(group: type[Options]) -> None:
-    for name, word in group.words():
+    for name, word in group.specs():
         assert word.help.endswith("."), name
         assert word.allowed, name
         assert word.spellings(name), name
@@ -48,7 +48,7 @@ def test_every_option_says_what_it_does_and_what_is_allowed(group: type[Options]
 
 def test_no_two_options_share_a_flag() -> None:
     for group in GROUPS:
-        flags = [flag for name, word in group.words() for flag in word.spellings(name)]
+        flags = [flag for name, word in group.specs() for flag in word.spellings(name)]
         assert len(flags) == len(set(flags))
 
 
@@ -85,13 +85,13 @@ def test_no_two_options_share_a_flag() -> None:
         ({"lowercase": "no"}, "lowercase is 'no'; allowed: True or False"),
         ({"scratch": 4}, "scratch is 4; allowed: the path of a folder"),
         ({"keep": "newest"}, "newest needs a column, such as newest:date"),
-        ({"keep": "oldest"}, "'oldest' is not a rule; allowed: first, longest"),
+        ({"keep": "shortest"}, "'shortest' is not a rule; allowed: first, longest"),
         ({"keep": "longest:words"}, "longest takes no column"),
         ({"keep": "longest,longest"}, "appears twice"),
         ({"keep": "first,longest"}, "nothing can follow first"),
         ({"keep": ""}, "'' is not a rule"),
         ({"keep": None}, "keep is None; allowed: first"),
-        ({"keep": "source,longest", "vectors": True}, "--keep longest has no meaning with --vectors: none is longer"),
+        ({"keep": "source,longest", "vectors": True}, 'keep="longest" cannot be used with vectors=True: none'),
         ({"cluster": "louvain"}, "cluster is 'louvain'; allowed: leader, components or complete"),
         ({"treshold": 0.8}, "unknown option 'treshold'; did you mean 'threshold'?"),
         ({"hashes": 64}, "unknown option 'hashes'; did you mean 'n_hashes'?"),
@@ -106,7 +106,7 @@ def test_what_is_wrong_is_said_with_what_is_allowed(words: dict[str, Any], messa
 
 
 def test_an_audit_of_what_is_exact_anyway_is_refused() -> None:
-    with pytest.raises(OptionError, match="--audit has no meaning with --exact and --top: all vectors are compared"):
+    with pytest.raises(OptionError, match="audit cannot be used with exact=True and top=: all vectors are compared"):
         PairsOptions.of(vectors=True, exact=True, top=3, audit=10)
     assert PairsOptions.of(vectors=True, exact=True, top=3, audit=0).top == 3
 

@@ -227,7 +227,7 @@ def test_vectors_are_checked() -> None:
     assert check_vectors(ready) is ready
     assert check_vectors(np.asfortranarray(ready)).flags.c_contiguous
     for wrong, said in (
-        ([1.0, 2.0], "the vectors are 2 of type float64; allowed: an array of numbers, one vector a row"),
+        ([1.0, 2.0], "the vectors are 2 of type float64; allowed: an array of numbers, one vector per row"),
         ([["a"]], "of type <U1"),
         (np.empty((3, 0)), "0 dimensions; allowed: 1 to 65536"),
         (np.empty((1, MOST_DIMENSIONS + 1)), "65537 dimensions"),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import twinset
 from twinset import OptionError, textbook
-from twinset.evaluation.sample_pairs import near_pairs
+from twinset.evaluation.sample import near_pairs
 from twinset.evaluation.shingle_length import least_length
 from twinset.evaluation.survey import survey
 from twinset.pairs.sets import Sets
@@ -97,7 +97,7 @@ def test_the_families_of_bits_and_tables() -> None:
 
 @pytest.mark.parametrize("words", ["", "20", "20x", "0x5", "5x0", "20x5x2", "-1x5", "1e3x5", "99999x1", "20 5"])
 def test_no_bands_and_rows(words: str) -> None:
-    with pytest.raises(OptionError, match=r"--compare is .*; allowed: bands x rows"):
+    with pytest.raises(OptionError, match=r"compare is .*; allowed: bands x rows"):
         ranking.banded(words)
 
 
@@ -105,7 +105,7 @@ def test_no_bands_and_rows(words: str) -> None:
     "words", ["", "5", "5,", "5,0", "0,5", "9-5,1", "5,1-", "a,b", "2000,1", "1,1-101", "1-50,1-50"]
 )
 def test_no_bits_and_tables(words: str) -> None:
-    with pytest.raises(OptionError, match=r"--family is .*allowed:"):
+    with pytest.raises(OptionError, match=r"family is .*allowed:"):
         ranking.families(words)
 
 

@@ -45,7 +45,7 @@ def test_every_step_may_find_the_disk_full(tmp_path: Path, sources: list[Path], 
     def check(size: int) -> None:
         out = tmp_path / str(size)
         words = ["dedup", *sources, "-o", out]
-        line = twinset(*words, preexec_fn=at_most(size)).refused("no space left", "free some")
+        line = twinset(*words, preexec_fn=at_most(size)).refused("no space left", "free space")
         said.append(line)
         assert not out.exists()
         assert (f"{out}{STATE} stays" in line) is Path(f"{out}{STATE}").exists(), line

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import twinset as library
-from tests.reliability.command import STATE, bytes_of, documents, twinset, write_lines
+from tests.reliability.command import STATE, acts, bytes_of, documents, struck, twinset, write_lines
 
 
 @pytest.fixture
@@ -19,11 +19,14 @@ def test_an_output_that_exists_is_refused_and_untouched(tmp_path: Path, source: 
     out = tmp_path / "out"
     out.mkdir()
     (out / "mine.txt").write_text("precious")
-    twinset("dedup", source, "-o", out).refused(str(out), "--force")
-    assert [path.name for path in out.iterdir()] == ["mine.txt"]
-    assert not Path(f"{out}{STATE}").exists()
-    twinset("dedup", source, "-o", out, "--force").refused(str(out), "not a result of an earlier run")
-    assert [path.name for path in out.iterdir()] == ["mine.txt"]
+    for words in ([], ["--force"]):  # what is refused with --force is not offered without
+        line = twinset("dedup", source, "-o", out, *words).refused(str(out), "not a result of an earlier run")
+        assert "--force" not in line
+        assert [path.name for path in out.iterdir()] == ["mine.txt"]
+        assert not Path(f"{out}{STATE}").exists()
+    (out / "mine.txt").unlink()
+    twinset("dedup", source, "-o", out).refused(str(out), "exists", "--force")
+    assert twinset("dedup", source, "-o", out, "--force").code == 0
 
 
 def test_an_earlier_result_is_replaced_whole(tmp_path: Path, source: Path) -> None:
@@ -52,9 +55,28 @@ def test_an_output_that_holds_its_source_is_refused(tmp_path: Path, source: Path
     assert bytes_of(out) == before
     table = tmp_path / "in.csv"
     table.write_text("text\none two three\none two three\n")
-    twinset("pairs", table, "-o", table).refused("exists")
+    twinset("pairs", table, "-o", table).refused("would be replaced")
     twinset("pairs", table, "-o", table, "--force").refused("would be replaced")
     assert table.read_text().startswith("text\n")
+
+
+def test_a_run_killed_between_its_two_moves_resumes(tmp_path: Path, source: Path) -> None:
+    """The details are in place, and the file of kept rows is not: the next run completes both."""
+    out, whole = tmp_path / "clean.csv", tmp_path / "whole.csv"
+    details = Path(f"{out}.details")
+    assert twinset("dedup", source, "-o", whole, "--quiet").code == 0
+    state = f"clean.csv{STATE}"
+    (tmp_path / "list").mkdir()
+    listed = acts(state, "dedup", source, "-o", tmp_path / "list" / "clean.csv")
+    [moved] = [at for at, act in enumerate(listed, 1) if act.startswith("os.rename") and "/rows/kept/clean.csv" in act]
+    assert struck("KILL", moved, state, "dedup", source, "-o", out).code == -9
+    assert details.is_dir()
+    assert not out.exists()
+    again = twinset("dedup", source, "-o", out, "--json")
+    assert again.summary["timings"]["resumed"] == ["candidates", "pairs", "sketches"]
+    assert out.read_bytes() == whole.read_bytes()
+    assert bytes_of(details) == bytes_of(Path(f"{whole}.details"))
+    assert not (tmp_path / state).exists()
 
 
 @pytest.fixture

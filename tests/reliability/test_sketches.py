@@ -58,7 +58,7 @@ def test_a_full_disk(tmp_path: Path, source: Path, right: dict[str, bytes]) -> N
         folder.mkdir()
         scratch, out = folder / "scratch", folder / "out.parquet"
         done = twinset(*words, "-o", out, scratch=scratch, preexec_fn=at_most(size))
-        done.refused("no space left", "free some")
+        done.refused("no space left", "free space")
         assert [path.name for path in folder.iterdir()] == ["scratch"]
         assert list(scratch.iterdir()) == []
 

@@ -97,8 +97,8 @@ def test_removed_documents_are_found_by_id_by_words_and_by_the_kept_one(browser:
         wanted = json.dumps(found)
         ids = "JSON.stringify([...document.querySelectorAll('#removed-rows .id')].map((one) => one.textContent))"
         browser.wait(f"{ids} === JSON.stringify({wanted})")
-        assert "6 in all" in browser.text("#removed-count")
-    assert browser.text("#removed-rows") == "Nothing here matches."
+        assert "6 in total" in browser.text("#removed-count")
+    assert browser.text("#removed-rows") == "No matches."
 
 
 def test_orders(browser: Browser, page: Path) -> None:
@@ -145,6 +145,42 @@ def test_nothing_sticks_out_whatever_the_width(browser: Browser, page: Path, wid
         browser.run("for (const one of document.querySelectorAll('.rows > details, .done details')) one.open = true")
         browser.wait("document.querySelectorAll('.pair').length >= 6")
         assert browser.run("return document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_no_label_of_a_chart_and_no_bar_is_cut_off(browser: Browser, page: Path, width: int) -> None:
+    opened(browser, page, width=width)
+    outside = browser.run(
+        """
+        return [...document.querySelectorAll(".chart text, .chart rect, td.spark rect")].filter((one) => {
+          const inner = one.getBoundingClientRect(), outer = one.ownerSVGElement.getBoundingClientRect();
+          const card = one.closest(".card").getBoundingClientRect();
+          return inner.left < Math.max(outer.left, card.left) - 0.5
+            || inner.right > Math.min(outer.right, card.right) + 0.5
+            || inner.top < outer.top - 0.5 || inner.bottom > outer.bottom + 0.5;
+        }).map((one) => one.textContent)
+        """
+    )
+    assert outside == []
+    every = "[...document.querySelectorAll('.chart text')].map((one) => one.getBoundingClientRect().height)"
+    assert browser.run(f"return Math.min(...{every})") >= 9
+
+
+def test_kept_and_removed_are_told_apart_without_red_and_green(browser: Browser, page: Path) -> None:
+    for dark in (False, True):
+        opened(browser, page, dark=dark)
+        browser.click("#clusters-rows > details:nth-child(2) > summary")
+        browser.wait("document.querySelector('#clusters-rows .pair ins')")
+        colours = []
+        for tag in ("del", "ins"):
+            found = browser.run(
+                "const one = getComputedStyle(document.querySelector(arguments[0]));"
+                "return [one.color, one.textDecorationLine, one.fontWeight]",
+                f"#clusters-rows .pair {tag}",
+            )
+            red, _, blue = (int(part) for part in found[0][found[0].index("(") + 1 : -1].split(",")[:3])
+            colours.append((blue > red, found[1], int(found[2]) >= 600))
+        assert colours == [(True, "underline", False), (False, "none", True)]
 
 
 def test_light_and_dark(browser: Browser, page: Path) -> None:

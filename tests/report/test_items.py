@@ -46,6 +46,24 @@ def dedup(folder: Path, words: dict[str, Any]) -> twinset.DedupResult:
     return twinset.open_result(folder / "OUT")
 
 
+def test_a_page_speaks_of_what_its_items_are(tmp_path: Path) -> None:
+    vectors = [[1, 0, 0], [1, 0.01, 0], [0, 1, 0], [0, 1, 0.01]]
+    rows = [{"id": str(number), "v": one} for number, one in enumerate(vectors)]
+    twinset.dedup(written(tmp_path, rows), output=tmp_path / "OUT", vectors="v", threshold=0.9)
+    page = twinset.open_result(tmp_path / "OUT").report(tmp_path / "report.html").read_text("utf-8")
+    shown = re.sub(r"(?s)<style>.*?</style>|<script>.*?</script>", "", page)
+    assert "Of 4 vectors, 2 are kept" in shown
+    assert "vectors in it" in shown
+    assert 'placeholder="id of the kept vector"' in shown
+    results = re.sub(r"<[^>]*>", " ", shown.partition('id="done"')[0])
+    assert not re.search(r"\b(documents?|words?|texts?)\b", results)
+
+
+def test_close_counts_are_written_on_the_bars() -> None:
+    drawn = histogram([Bin(0.8 + i / 20, 0.85 + i / 20, 61 + i) for i in range(4)], 0.8)
+    assert re.findall(r'class="value"[^>]*>(\d+)<', drawn) == ["61", "62", "63", "64"]
+
+
 @pytest.mark.parametrize("make", [lists, long])
 def test_weighted_sets_show_their_elements_the_most_telling_first(tmp_path: Path, make: Any) -> None:
     result = dedup(tmp_path, make(tmp_path))
@@ -153,7 +171,7 @@ def test_a_distance_of_more_than_all_bits(tmp_path: Path) -> None:
 
 def test_a_floor_of_distances_is_told(tmp_path: Path) -> None:
     page = twinset.dedup([1, 3, 0xFF], codes="c", floor=9).report(tmp_path / "report.html")
-    assert "Pairs were looked for up to 9 bits apart; those beyond 3 bits remove nothing." in page.read_text()
+    assert "The search went up to 9 bits apart; pairs beyond 3 bits remove nothing." in page.read_text()
 
 
 def test_pages_of_items_in_a_browser(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_the_page_says_what_was_done(tmp_path: Path) -> None:
     for words in (
         "Of 13 documents, 7 are kept and 6 removed as near-duplicates: each is at least 0.6 similar",
         "How sure is this?",
-        "Every document was compared exactly with all others, so this is no estimate.",
+        "Every document was compared exactly with all others, so this is not an estimate.",
         "A cluster is a kept document",
         "recall 0.95",
         "threshold 0.6",
@@ -190,7 +190,7 @@ def test_long_texts_are_cut_and_very_long_ones_not_compared(tmp_path: Path, monk
         ({"cluster": "components"}, "they are connected to a kept one through pairs"),
         ({"cluster": "complete"}, "all its documents are near each other"),
         ({"threshold": 0.999}, "12 are kept and 1 removed"),
-        ({"floor": 0.3}, "Pairs were looked for down to 0.3; those below 0.6 remove nothing."),
+        ({"floor": 0.3}, "The search went down to 0.3; pairs below 0.6 remove nothing."),
         ({"audit": 0}, "This run was not audited"),
         ({"include": ["<b>&\"'"]}, "include <b>&\"'"),
     ],
@@ -202,7 +202,7 @@ def test_other_kinds_of_runs(tmp_path: Path, words: dict[str, Any], told: str) -
 @pytest.mark.parametrize("texts", [{}, {"one": "a lonely text of a few words"}, {"none": "", "nothing": "…"}])
 def test_results_without_anything(tmp_path: Path, texts: dict[str, str]) -> None:
     told = words_of(page_of(made(tmp_path, texts)))
-    assert "There is no cluster: nothing was removed." in told
+    assert "There are no clusters: nothing was removed." in told
     assert "Nothing was removed." in told
 
 

@@ -196,9 +196,9 @@ def test_the_limit_that_leaves_so_many_rows(made: Any, name: str) -> None:
         assert abs(found.summary["kept"] - rows) <= min(abs(count - rows) for count in kept)
         assert len(repr(chosen)) <= 8, "a short number"
     wider = "greater" if limit == "distance" else "lower"
-    with pytest.raises(twinset.OptionError, match=f"rows is 1, and .*leave {kept[0]} to .*a {wider} --floor"):
+    with pytest.raises(twinset.OptionError, match=f"rows is 1, and .*leave {kept[0]} to .*a {wider} floor="):
         result.rethreshold(rows=1)
-    with pytest.raises(twinset.OptionError, match="leave one out"):
+    with pytest.raises(twinset.OptionError, match="leave one of them out"):
         result.rethreshold(rows=10, **{limit: before.cut.limits[0]})
 
 
@@ -236,15 +236,15 @@ def test_floors_that_are_none(words: dict[str, Any], message: str) -> None:
 
 def test_limits_that_say_nothing_of_a_kind(made: Any) -> None:
     codes, vectors = (twinset.open_result(made(name).out) for name in ("codes", "vectors by cosine"))
-    with pytest.raises(twinset.OptionError, match=r"a distance, not a similarity; give --distance, from 0 to 8"):
+    with pytest.raises(twinset.OptionError, match=r"a distance, not a similarity; give distance=, from 0 to 8"):
         codes.rethreshold(0.9)
-    with pytest.raises(twinset.OptionError, match=r"a similarity, not a distance; give --threshold, from 0.7 to 1"):
+    with pytest.raises(twinset.OptionError, match=r"a similarity, not a distance; give threshold=, from 0.7 to 1"):
         vectors.rethreshold(distance=3)
-    with pytest.raises(twinset.OptionError, match=r"distance is 9, and pairs beyond 8, the floor of .*--floor 9"):
+    with pytest.raises(twinset.OptionError, match=r"distance is 9, and pairs beyond 8, the floor of .*floor=9"):
         codes.rethreshold(distance=9)
     with pytest.raises(twinset.OptionError, match=r"a whole number of bits"):
         codes.rethreshold(distance=2.5)
-    with pytest.raises(twinset.OptionError, match=r"by --threshold or by --distance; leave one of them out"):
+    with pytest.raises(twinset.OptionError, match=r"by threshold= or by distance=; leave one of them out"):
         codes.rethreshold(0.9, distance=3)
     with pytest.raises(twinset.OptionError, match=r"pairs beyond 3, the floor of this result, were not scored"):
         twinset.dedup([1, 2], codes="c").rethreshold(distance=4)

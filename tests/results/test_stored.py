@@ -15,10 +15,9 @@ import pytest
 import twinset
 from twinset.engines.local.copies import SAME
 from twinset.engines.local.threads import Threads
-from twinset.results.recut_corpus import StoredCorpus
-from twinset.results.recut_options import limit_for_rows
-from twinset.results.recut_pairs import StoredPairs
+from twinset.results.recut import limit_for_rows
 from twinset.results.stored import StoredResult
+from twinset.results.stored_corpus import StoredCorpus, StoredPairs
 
 LINE = " ".join(f"word{i}" for i in range(30))
 TEXTS = {"a": LINE, "b": LINE + " é", "c": "other words here", "d": LINE, "e": "", "f": "ünïcode " * 9}
@@ -125,9 +124,11 @@ def test_only_the_part_that_is_needed_must_be_unchanged(tmp_path: Path) -> None:
         StoredResult(out).texts([8, 2])
 
 
-def test_what_was_only_in_memory_is_refused(tmp_path: Path) -> None:
+def test_what_was_only_in_memory_is_stored(tmp_path: Path) -> None:
     twinset.dedup(TEXTS, output=tmp_path / "out", **WORDS)
-    with pytest.raises(twinset.SourceError, match="objects in memory"):
+    assert StoredResult(tmp_path / "out").texts([0]) == [TEXTS["a"]]
+    shutil.rmtree(tmp_path / "out/sources")
+    with pytest.raises(twinset.StateError, match=r"mapping\.arrows: there is no such file"):
         StoredResult(tmp_path / "out").texts([0])
     assert StoredResult(tmp_path / "out", [TEXTS]).texts([2]) == [TEXTS["c"]]
     with pytest.raises(twinset.SourceError, match="changed"):

@@ -20,7 +20,7 @@ from tests.sketches.test_conformance import shared_for
 from twinset.errors import OptionError
 from twinset.schema import Shingles
 from twinset.sketches import bottom_k_kernels, minhash
-from twinset.sketches.bottom_k import BottomK, bottom_k, estimates, merged, standard_error
+from twinset.sketches.bottom_k import BottomK, bottom_k, estimates, merged
 
 K, PAIRS = 64, 3000
 hashes = st.integers(1, 30) | st.integers(1, 2**64 - 1)
@@ -34,6 +34,12 @@ def shingles(rows: list[list[int]]) -> Shingles:
 
 def sketched(rows: list[list[int]], k: int) -> list[list[int]]:
     return [one.tolist() for one in bottom_k(shingles(rows), k)]
+
+
+def standard_error(similarity: float, k: int, union: int | None = None) -> float:
+    """Of an estimate at a known similarity; without replacement, if the size of the union is known."""
+    rest = 1.0 if union is None else (union - k) / (union - 1)
+    return float(np.sqrt(similarity * (1.0 - similarity) / k * rest))
 
 
 def estimated(sketches: BottomK, left: int, right: int) -> tuple[float, float]:

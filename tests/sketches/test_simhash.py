@@ -3,7 +3,7 @@
 Seeds are fixed, so nothing here fails by chance from one run to the next. What the bounds allow for:
 
 - the mean share of differing bits of 2,000 pairs lies within 4 standard errors of the value for planes with
-  coordinates +1 and -1, which is reckoned exactly; a wrong bit in a hundred would be seen;
+  coordinates +1 and -1, which is computed exactly; a wrong bit in a hundred would be seen;
 - that value is no more than 2 % of π off the angle, and never above it, for documents of 20 shingles and more; below
   20, by no more than 2.5 % of π;
 - the variance of the distance is that of independent bits: its ratio to that has a standard error of 3.2 %, and 0.85

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests import oracles
 from twinset import textbook
-from twinset.candidates.hamming.join import within
+from twinset.candidates.hamming.join import Join
 from twinset.candidates.probing import next_keys
 from twinset.plan.codes import within_probability
 from twinset.schema import Moves, Shingles
@@ -33,7 +33,7 @@ def test_hamming_distance_is_a_distance(a: int, b: int, c: int) -> None:
 def test_the_join_of_the_product_is_that_of_the_textbook(given_codes: list[int], distance: int) -> None:
     expected = set(textbook.pairs_within(dict(enumerate(given_codes)), distance))
     found = set()
-    for portion in within(np.array(given_codes, np.uint64), distance):
+    for portion in Join.within(np.array(given_codes, np.uint64), distance).pairs():
         for (left, right), bits in zip(portion.numbers.tolist(), portion.distances.tolist(), strict=True):
             found.add((left, right, bits))
     assert found == expected

@@ -8,14 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from twinset.candidates import banding_kernels
 from twinset.plan import Plan
-from twinset.schema import Bytes, Hashes, Numbers, Places, Sketches
-
-CandidatePairs = npt.NDArray[np.uint32]
-"""(n, 2): document numbers, the smaller first."""
+from twinset.schema import Bytes, CandidatePairs, Hashes, Numbers, Places, Sketches
 
 _ROOM = 1 << 16  # pairs per batch
 _PARTITION = 1 << 15  # keys: with their buckets they fit the second-level cache

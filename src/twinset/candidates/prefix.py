@@ -30,13 +30,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from twinset.candidates import prefix_kernels as kernels
-from twinset.schema import Bytes, Hashes, Numbers, Places
-
-CandidatePairs = npt.NDArray[np.uint32]
-"""(n, 2): document numbers, the smaller first."""
+from twinset.compiled.set_kernels import SLACK
+from twinset.schema import Bytes, CandidatePairs, Flags, Hashes, Numbers, Places
+from twinset.system.arrays import offsets_of
 
 _MOST_PLACES = 1 << 25
 _HIGH_PLACES = 1 << 20
@@ -74,7 +72,7 @@ class Prefixes:
     sizes: Numbers
     alone: Numbers
     salts: Hashes
-    crowded: npt.NDArray[np.bool_]
+    crowded: Flags
     offsets: Places
     keys: Hashes
     bit_offsets: Places
@@ -127,23 +125,16 @@ def bitmaps(hashes: Hashes, starts: Places, sizes: Numbers, threshold: float) ->
     return bits
 
 
-def offsets_of(counts: npt.NDArray[np.integer]) -> Places:
-    """Offsets of consecutive runs of these lengths, and the end of the last."""
-    offsets = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    return offsets
-
-
-def crowded(sizes: Numbers, theirs: Numbers, work: Hashes, threshold: float) -> npt.NDArray[np.bool_]:
+def crowded(sizes: Numbers, theirs: Numbers, work: Hashes, threshold: float) -> Flags:
     """Whether checking the bitmaps of all sets of a fitting size costs a document less than its lists.
 
     sizes and work of the probing documents, in any order; theirs: sizes of all others, ascending. Both are of the whole
     corpus, so that the answer does not depend on the blocks.
     """
-    least, most = sizes * (threshold * kernels.SLACK), sizes / (threshold * kernels.SLACK)
+    least, most = sizes * (threshold * SLACK), sizes / (threshold * SLACK)
     partners = np.searchsorted(theirs, most, side="right") - np.searchsorted(theirs, least, side="left")
     cost = partners * (1.0 + bitmap_words(sizes, threshold) / 16)
-    found: npt.NDArray[np.bool_] = work.astype(np.float64) > cost
+    found: Flags = work.astype(np.float64) > cost
     return found
 
 
@@ -151,7 +142,7 @@ def lists_of(block: Prefixes, threshold: float, asked_by_larger: bool) -> Lists:
     """Build the lists. `asked_by_larger`: only sets that are no smaller will probe, so fewer keys are entered."""
     counts = np.diff(block.offsets).astype(np.uint32)
     if asked_by_larger:
-        least = np.ceil(2.0 * threshold / (1.0 + threshold) * block.sizes * kernels.SLACK).astype(np.int64)
+        least = np.ceil(2.0 * threshold / (1.0 + threshold) * block.sizes * SLACK).astype(np.int64)
         enough = block.sizes.astype(np.int64) - np.maximum(1, least) + 1 - block.alone
         counts = np.clip(enough, 0, counts).astype(np.uint32)
     total = int(counts.sum(dtype=np.int64))
@@ -191,13 +182,13 @@ class Probing:
         kernels.look_up(block.keys, lists.table, slots)
         sizes = block.sizes.astype(np.float64)
         theirs = lists.block.sizes
-        lows = np.searchsorted(theirs, threshold * sizes * kernels.SLACK, side="left")
+        lows = np.searchsorted(theirs, threshold * sizes * SLACK, side="left")
         if before and lists.block is block:
             highs = np.arange(len(sizes))
         elif before:
             highs = np.full(len(sizes), len(theirs))
         else:
-            highs = np.searchsorted(theirs, sizes / threshold / kernels.SLACK, side="right")
+            highs = np.searchsorted(theirs, sizes / threshold / SLACK, side="right")
         reach = offsets_of(lists.starts[slots + 1] - lists.starts[np.maximum(slots, 0)])  # list -1 is empty
         partners = np.maximum(0, highs - lows)
         work = np.where(block.crowded, partners, np.diff(reach[block.offsets]))
@@ -234,5 +225,5 @@ def _cut(work: Places, keys: Places, partners: Places) -> list[tuple[int, int, i
 
 def fitting(one: tuple[int, int], other: tuple[int, int], threshold: float) -> bool:
     """Whether sets of two size ranges, minimum and maximum, can be similar."""
-    least = threshold * kernels.SLACK
+    least = threshold * SLACK
     return one[1] >= least * other[0] and other[1] >= least * one[0]

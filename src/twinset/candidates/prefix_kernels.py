@@ -8,23 +8,17 @@ import numpy as np
 
 from twinset.compiled import inlined, kernel
 from twinset.compiled.bytes_kernels import U, ones
+from twinset.compiled.set_kernels import SLACK, slot_of
 
 KEY_HASH_BITS = 40
 MOST_FREQUENT = (1 << (64 - KEY_HASH_BITS)) - 1
-SLOT_MIX = U(0x9E3779B97F4A7C15)
 RULED_OUT = np.uint32(0xFFFFFFFF)
-SLACK = 1.0 - 1e-12  # rounding margin of a bound; far below one shingle for any set that fits in memory
 
 
 @inlined
 def least_overlap(threshold, size):  # type: ignore[no-untyped-def]
     """Minimum number of tokens that a set of this size shares with any set at or above the threshold."""
     return max(1, np.int64(np.ceil(threshold * size * SLACK)))
-
-
-@inlined
-def slot_of(key, mask):  # type: ignore[no-untyped-def]
-    return ((key * SLOT_MIX) >> U(32)) & mask
 
 
 @inlined

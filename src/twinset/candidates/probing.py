@@ -8,20 +8,14 @@ Vectors are joined block by block, a block with itself or with another, table by
 blocks. A pair may come from several tables, and twice from one: once from each side.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from twinset.candidates import probing_kernels as kernels
 from twinset.compiled import vector_kernels
-from twinset.schema import Codes, Hashes, Moves, Numbers
-
-CandidatePairs = npt.NDArray[np.uint32]
-"""(n, 2): vectors by number; within a collection the smaller first."""
+from twinset.schema import CandidatePairs, Codes, Hashes, Moves, Numbers
 
 _LEAST_ROOM = 1 << 16
 
@@ -150,7 +144,7 @@ def across(left: Probed, right: Probed, most: Limits = _NO_LIMITS) -> Iterator[C
         yield np.stack([left.numbers[lefts], right.numbers[rights]], axis=1)
 
 
-def asked(
+def find_candidates(
     tried: Hashes, signatures: Codes, block: Probed, most: Limits = _NO_LIMITS, rows: tuple[int, int] | None = None
 ) -> Iterator[CandidatePairs]:
     """Yield what queries find in one table of a block. Only the queries probe, so they find less than `across`.
@@ -165,28 +159,28 @@ def asked(
     >>> import numpy as np
     >>> block = probed(np.array([3, 8], np.uint32), np.array([[7], [1]], np.uint64))
     >>> none = np.empty((2, 0), np.uint64)
-    >>> [pairs.tolist() for pairs in asked(np.array([[7, 1], [2, 7]], np.uint64), none, block)]
+    >>> [pairs.tolist() for pairs in find_candidates(np.array([[7, 1], [2, 7]], np.uint64), none, block)]
     [[[0, 3], [0, 8], [1, 3]]]
     """
-    asking = Probed(np.arange(len(tried), dtype=np.uint32), tried, signatures, block.buckets, block.first_words)
-    for queries, positions in _looked_up(asking, block, most, 0, same=False, rows=rows):
+    probing = Probed(np.arange(len(tried), dtype=np.uint32), tried, signatures, block.buckets, block.first_words)
+    for queries, positions in _looked_up(probing, block, most, 0, same=False, rows=rows):
         yield np.stack([queries, block.numbers[positions]], axis=1)
 
 
 def _looked_up(
-    asking: Probed, holding: Probed, most: Limits, probe: int, same: bool, rows: tuple[int, int] | None = None
+    probing: Probed, stored: Probed, most: Limits, probe: int, same: bool, rows: tuple[int, int] | None = None
 ) -> Iterator[tuple[Numbers, Numbers]]:
     """Yield positions on both sides where a probing vector finds a stored one."""
-    first, last = rows or (0, len(asking.numbers))
-    if first >= last or not len(holding.numbers):
+    first, last = rows or (0, len(probing.numbers))
+    if first >= last or not len(stored.numbers):
         return
     state = np.zeros(3, np.int64)
     lefts, rights = np.empty(_LEAST_ROOM, np.uint32), np.empty(_LEAST_ROOM, np.uint32)
-    table = holding.buckets
+    table = stored.buckets
     while state[0] >= 0:
         count = kernels.look_up(
-            asking.tried, first, last, probe, same, table.shift, table.starts, table.keys, table.members,
-            holding.first_words, asking.signatures, holding.signatures, *most, state, lefts, rights,
+            probing.tried, first, last, probe, same, table.shift, table.starts, table.keys, table.members,
+            stored.first_words, probing.signatures, stored.signatures, *most, state, lefts, rights,
         )  # fmt: skip
         if count:
             yield lefts[:count], rights[:count]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import atexit
 import errno
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -20,13 +19,19 @@ from twinset import __version__
 from twinset.cli.support.fast_start import skip_unused_packages
 from twinset.cli.support.interrupt import deliver_interrupts
 from twinset.cli.support.lazy_commands import Commands
-from twinset.errors import CacheWarning, NormalizationWarning, OptionError, PlanWarning, TwinsetError
+from twinset.cli.support.passwords import hide_passwords
+from twinset.errors import CacheWarning, NormalizationWarning, OptionError, PlanWarning, SourceWarning, TwinsetError
+from twinset.options.spoken import speaking_flags
 
 __all__ = ["COMMANDS", "run", "run_and_exit", "twinset"]
 
-COMMANDS = ("demo", "pairs", "dedup", "recut", "explain", "report", "index", "evaluate", "compare", "sketch", "plan")
+COMMANDS = (
+    *("demo", "pairs", "dedup", "recut", "explain", "report", "index", "evaluate", "compare", "sketch", "plan"),
+    "warm",
+)
 FAILED, STOPPED, PIPE_CLOSED = 2, 130, 141
 _COMPLETE = "_TWINSET_COMPLETE"  # set by a shell that asks for completions
+_OUR_WARNINGS = (CacheWarning, NormalizationWarning, PlanWarning, SourceWarning)
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -49,8 +54,8 @@ def run(arguments: list[str] | None = None) -> int:
         # A file name that is not valid text, or a terminal without Unicode, must not end a run.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    with warnings.catch_warnings(), deliver_interrupts():
-        for ours in (CacheWarning, NormalizationWarning, PlanWarning):
+    with warnings.catch_warnings(), deliver_interrupts(), speaking_flags():
+        for ours in _OUR_WARNINGS:
             warnings.simplefilter("always", ours)
         warnings.showwarning = _Warn()
         try:
@@ -128,7 +133,7 @@ def _run_command(arguments: list[str]) -> int:
         if "--debug" in arguments and not isinstance(error, click.UsageError):
             import traceback
 
-            click.echo(_without_secrets("".join(traceback.format_exception(error))), err=True, nl=False)
+            click.echo(hide_passwords("".join(traceback.format_exception(error))), err=True, nl=False)
         line, code = _message_and_code(error)
         if code == STOPPED and sys.stderr is not None and sys.stderr.isatty():
             click.echo(err=True)  # the terminal has written ^C
@@ -147,16 +152,16 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
     if isinstance(error, click.ClickException):
         return f"twinset: {_one_line(error.format_message())}", FAILED
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
-        return f"twinset: stopped; {_one_line(str(error)) or 'no partial output is left'}", STOPPED
+        return f"twinset: stopped; {_one_line(_left_by(error)) or 'no partial output is left'}", STOPPED
     if isinstance(error, OptionError):
         from twinset.cli.support.flags import as_flags
 
-        return f"twinset: {_one_line(as_flags(str(error)))}", FAILED
+        return f"twinset: {_one_line('; '.join((as_flags(str(error)), *_notes(error))))}", FAILED
     if isinstance(error, TwinsetError):
-        message = "; ".join((str(error), *getattr(error, "__notes__", ())))
+        message = "; ".join((str(error), *_notes(error)))
         return f"twinset: {_one_line(message)}", FAILED
     if isinstance(error, MemoryError):
-        return "twinset: not enough memory; give a smaller --memory, or fewer --threads", FAILED
+        return "twinset: not enough memory; reduce --memory or --threads", FAILED
     if isinstance(error, OSError):
         path = f"{error.filename}: " if error.filename else ""
         if not path and _on_stdout(error):
@@ -165,6 +170,19 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
         return f"twinset: {path}{(error.strerror or str(error)).lower()}{hint}", FAILED
     kind = type(error).__name__
     return f"twinset: internal error ({kind}: {_one_line(str(error))}); --debug shows where", 1
+
+
+def _notes(error: BaseException) -> tuple[str, ...]:
+    return tuple(getattr(error, "__notes__", ()))
+
+
+def _left_by(stop: BaseException | None) -> str:
+    """Return what a stopped run left, as it or an earlier Ctrl-C noted."""
+    while stop is not None:
+        if told := str(stop) or "; ".join(getattr(stop, "__notes__", ())):
+            return told if isinstance(stop, (KeyboardInterrupt, click.Abort)) else ""
+        stop = stop.__context__
+    return ""
 
 
 def _on_stdout(error: OSError) -> bool:
@@ -177,13 +195,7 @@ def _on_stdout(error: OSError) -> bool:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(_without_secrets(text).split())
-
-
-def _without_secrets(text: str) -> str:
-    """Hide passwords in addresses, also in an address that was given by mistake."""
-    text = re.sub(r"(\w://[^\s:/@]*):\S*@", r"\1:…@", text)
-    return re.sub(r"(?i)\b(password=)[^\s&]+", r"\1…", text)
+    return " ".join(hide_passwords(text).split())
 
 
 class _Warn:
@@ -194,7 +206,7 @@ class _Warn:
         self.otherwise: Callable[..., None] = warnings.showwarning
 
     def __call__(self, message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-        if not issubclass(category, (CacheWarning, NormalizationWarning, PlanWarning)):
+        if not issubclass(category, _OUR_WARNINGS):
             self.otherwise(message, category, *place, **more)
         elif str(message) not in self.printed:
             self.printed.add(str(message))

@@ -22,7 +22,7 @@ _DIGITS = 6  # more than in tables of many pairs
 def command(files: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **values: Any) -> None:
     """Compare two files, or two strings.
 
-    Prints the exact Jaccard similarity, the containment of each in the other, and the estimate of their sketches.
+    Prints the exact Jaccard similarity, the containment of each in the other, and the estimate from their sketches.
     """
     given = flags.given(CompareOptions, values)
     options = CompareOptions.of(**given)
@@ -50,7 +50,7 @@ def command(files: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **v
             ("Jaccard similarity", show.share(comparison.similarity, _DIGITS)),
             (f"containment of {names[0]}", show.share(comparison.left_in_right, _DIGITS)),
             (f"containment of {names[1]}", show.share(comparison.right_in_left, _DIGITS)),
-            ("estimate of the sketches", estimate),
+            ("estimate from the sketches", estimate),
         ]
     )
 

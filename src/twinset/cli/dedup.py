@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,12 +10,15 @@ from twinset.cli.screen import show
 from twinset.cli.support import flags, run
 from twinset.errors import OptionError
 from twinset.options import DedupOptions
+from twinset.options.formats import ROW_ENDINGS
+from twinset.options.place import Place
+from twinset.wording import either
 
 
 @click.command("dedup", cls=flags.Command, short_help="Remove near-duplicates.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @flags.flags_of(DedupOptions)
-@flags.output("Folder for the result; needed unless --dry-run.")
+@flags.output(f"Folder for the result, or file for the kept rows: {either(ROW_ENDINGS)}. Needed unless --dry-run.")
 @flags.running
 def command(
     sources: tuple[str, ...], output: str | None, dry_run: bool, quiet: bool, as_json: bool, **values: Any
@@ -29,16 +31,19 @@ def command(
     with the kept one it resembles), clusters.parquet, pairs.parquet and summary.json. It appears only when complete.
     An interrupted run resumes when the same command is run again.
 
+    If OUT is the name of a file, such as clean.parquet or clean.jsonl.gz, the kept rows of all sources are written to
+    this one file, in this format, and everything else to the folder OUT.details.
+
     With --index the documents are also compared with all documents of an index. removed.parquet then names the
     document of the index, and the kept documents are added to the index.
     """
     given = flags.given(DedupOptions, values)
     options = DedupOptions.of(**given)
     if dry_run:
-        run.dry_run(sources, options, as_json, given)
+        run.dry_run(sources, options, as_json, given, output=output)
         return
     if not output:
-        raise OptionError("missing output; name a folder for the result with -o OUT")
+        raise OptionError("missing output; name a folder or a file for the result with -o OUT")
     import twinset
 
     with run.followed(options, quiet) as progress:
@@ -71,6 +76,16 @@ def _pairs(options: DedupOptions) -> str:
     return f"pairs, distance up to {options.farthest:g}" if options.by_distance else f"pairs, down to {options.least:g}"
 
 
+def _copies(summary: dict[str, Any], options: DedupOptions) -> str:
+    """Say how many pairs are those of identical copies, which are compared once and are no candidates."""
+    copies = summary["identical"]
+    if not copies or summary["against"] or summary.get("index"):
+        return ""
+    what = {"images": "equal hashes", "codes": "equal codes", "vectors": "equal vectors"}
+    some = "" if copies == summary["pairs"] else f"{copies:,} of them "
+    return f", {some}between {what.get(options.item_kind, 'identical copies')}"
+
+
 def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -> None:
     """Print the counts of a run and the paths of its output."""
     marked = "flagged as duplicates" if options.flag else "removed as near-duplicates"
@@ -94,25 +109,30 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
         for name, label in (
             ("empty", "empty (kept)"),
             ("unreadable", "unreadable (skipped, listed in unreadable.parquet)"),
-            ("replaced", "with bytes that are not text (replaced)"),
+            ("replaced", "with undecodable bytes (replaced)"),
             ("clusters", "clusters"),
-            ("pairs", _pairs(options)),
+            ("pairs", _pairs(options) + _copies(summary, options)),
         )
         if isinstance(summary.get(name), int) and (summary[name] or name in ("clusters", "pairs"))
     ]
     width = max(len(f"{value:,}") for _, value in rows)
     for label, value in rows:
         click.echo(f"  {value:>{width},}  {_one(label) if value == 1 else label}")
-    for line in show.audit(summary["audit"], f"in {Path(output) / 'missed.parquet'}"):
+    place = Place.named(output)
+    folder = place.folder
+    missed = f"in {folder / 'missed.parquet'}"
+    for line in show.audit(summary["audit"], missed, summary.get("short_texts")):
         show.say(line)
     if index:
         click.echo(
-            f"index: compared with {show.count(index['documents'], 'document')}; one at {options.threshold:g} is found "
-            f"with probability {show.share(index['recall'])}"
+            f"index: compared with {show.count(index['documents'], 'document')}; a match at {options.threshold:g} is "
+            f"found with probability {show.share(index['recall'])}"
         )
-    folder = Path(output)
-    if any((folder / "kept").iterdir()):
-        click.echo(f"{'all rows, flagged' if options.flag else 'clean data'}: {folder / 'kept'}")
+    written = "all rows, flagged" if options.flag else "clean data"
+    if place.file is not None:
+        click.echo(f"{written}: {place.file}")
+    elif any((folder / "kept").iterdir()):
+        click.echo(f"{written}: {folder / 'kept'}")
     if (folder / "kept.txt").exists():
         click.echo(f"files to keep: {folder / 'kept.txt'}")
     click.echo(f"a reason for every {'flag' if options.flag else 'removal'}: {folder / 'removed.parquet'}")

@@ -128,7 +128,7 @@ def _explain_rest(summary: dict[str, Any], texts: dict[str, Any]) -> None:
         f"  {summary['documents']} documents = {summary['kept']} kept + {summary['removed']} removed"
         f" + {summary['unreadable']} unreadable"
     )
-    click.echo(f"  {show.count(summary['empty'], 'document')} without words: kept, and paired with nothing")
+    click.echo(f"  {show.count(summary['empty'], 'document')} without words: kept, but never paired")
 
 
 def _say_what_next(output: str | None) -> None:
@@ -138,7 +138,7 @@ def _say_what_next(output: str | None) -> None:
         ("twinset pairs DATA.parquet --threshold 0.7 -o pairs.parquet", "pairs only"),
         ("twinset dedup A.jsonl B.jsonl --keep source,longest -o OUT/", "A wins over B, then the longest"),
         ('twinset compare --string "…" --string "…" --shingle char:5', "two texts, exactly"),
-        ("twinset plan --threshold 0.7 --recall 0.99", "how surely pairs are found"),
+        ("twinset plan --threshold 0.7 --recall 0.99", "how reliably pairs are found"),
     ):
         click.echo(f"  {line:<62}  {purpose}")
     if output:

@@ -37,9 +37,12 @@ _SHOWN_IDS = 5
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @flags.flags_of(EvaluateOptions)
 @flags.output("Folder for the measures: evaluation.json, measures.csv, shares.csv, definitions.txt and plots.")
+@click.option("--definitions", is_flag=True, cls=flags.Flag, help="Also print the definition of each measure.")
 @click.option("--quiet", is_flag=True, cls=flags.Flag, help="Print no progress and no table.")
 @flags.shown
-def command(sources: tuple[str, ...], output: str | None, quiet: bool, as_json: bool, **values: Any) -> None:
+def command(
+    sources: tuple[str, ...], output: str | None, definitions: bool, quiet: bool, as_json: bool, **values: Any
+) -> None:
     """Measure precision, recall and F1 of pairs, and the agreement of clusters with the truth.
 
     {sources}
@@ -53,7 +56,7 @@ def command(sources: tuple[str, ...], output: str | None, quiet: bool, as_json: 
     import twinset
 
     # The run and its plan are those of a dedup at the lowest threshold.
-    known = {name for name, _ in DedupOptions.words()}
+    known = {name for name, _ in DedupOptions.specs()}
     searching = {name: value for name, value in given.items() if name in known}
     alike = options.measure in ("jaccard", "cosine")
     lowest = DedupOptions.of(**{**searching, **({"threshold": options.thresholds[0]} if alike else {})})
@@ -63,12 +66,12 @@ def command(sources: tuple[str, ...], output: str | None, quiet: bool, as_json: 
     if as_json:
         show.as_json(summary)
     elif not quiet:
-        _print(summary, "threshold" if alike else "distance")
+        _print(summary, "threshold" if alike else "distance", definitions)
         if output:
             click.echo(f"\nwritten to {output}")
 
 
-def _print(summary: dict[str, Any], what: str) -> None:
+def _print(summary: dict[str, Any], what: str, definitions: bool) -> None:
     width = curves.window()
     for line in (*_truth_notes(summary["truth"]), *_sample_notes(summary["sampled"])):
         click.echo(curves.wrapped(line, width))
@@ -82,6 +85,9 @@ def _print(summary: dict[str, Any], what: str) -> None:
         click.echo()
         click.echo(curves.wrapped(f"highest F1: {show.share(best['f1'])} at threshold {best['threshold']:g}", width))
     nothing = any("-" in column for group in groups for column in group)
+    if not definitions:
+        click.echo(curves.wrapped("--definitions explains each column" + " and what - means" * nothing, width))
+        return
     click.echo()
     for heading, name, _ in (*_PAIRS, *_CLUSTERS):
         text = f"{heading}: {_defined(summary['definitions'][name], nothing)}"
@@ -105,7 +111,7 @@ def _sample_notes(sampled: dict[str, int]) -> list[str]:
     if sampled["looked_at"] == sampled["true_pairs"]:
         return []
     some, every = (f"{sampled[name]:,}" for name in ("looked_at", "true_pairs"))
-    return [f"share found by similarity: measured on {some} of {every} true pairs, spread evenly over their list"]
+    return [f"share found by similarity: measured on an even sample of {some} of {every} true pairs"]
 
 
 def _truth_notes(truth: dict[str, Any]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +12,7 @@ from twinset.cli.support import flags, run
 from twinset.errors import OptionError
 from twinset.options import ShingleOptions
 from twinset.options.items import MEASURED
+from twinset.options.place import result_folder
 from twinset.options.results import ExplainOptions
 
 if TYPE_CHECKING:
@@ -36,15 +36,15 @@ class ExplainCommand(flags.Command):
 @click.command(
     "explain", cls=ExplainCommand, options_metavar="[OPTIONS]", short_help="Explain a removal, or how two texts differ."
 )
-@click.argument("arguments", nargs=-1, metavar="A B | OUT ID [ID]")
+@click.argument("arguments", nargs=-1, metavar="A B | OUT [ID [ID]]")
 @click.option("--string", "strings", multiple=True, metavar="TEXT", cls=flags.Flag, help="A text; give two.")
 @flags.flags_of(ExplainOptions)
 @flags.shown
 def command(arguments: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **values: Any) -> None:
     """Explain how two documents resemble each other, or why one was removed.
 
-    A B: two files. OUT ID: a document of a result folder, with the reason for its removal and its cluster. OUT ID ID:
-    two documents of a result folder.
+    A B: two files. OUT: the largest clusters of a result folder, or of the result beside a file of kept rows. OUT ID:
+    a document of the result, with the reason for its removal and its cluster. OUT ID ID: two documents of the result.
 
     Prints the similarity, the containment of each document in the other, the words that differ side by side, and the
     shared and unshared shingles. For sets it prints their elements, for codes the bits that differ, for vectors their
@@ -52,7 +52,7 @@ def command(arguments: tuple[str, ...], strings: tuple[str, ...], as_json: bool,
     """
     given = flags.given(ExplainOptions, values)
     options = ExplainOptions.of(**given)
-    if not strings and arguments and Path(arguments[0]).is_dir():
+    if not strings and arguments and result_folder(arguments[0]).is_dir():
         _explain_result(arguments, given, options, as_json)
     else:
         _explain_texts(arguments, strings, given, options, as_json)
@@ -67,7 +67,7 @@ def _explain_texts(
             "two files, --string twice, or a result folder with one or two ids"
         )
     if options.source:
-        raise OptionError("--source is for a result folder, and two files have no sources; leave it out")
+        raise OptionError("--source applies only to a result folder; leave it out")
     left, right = strings or [text_of(name, options.encoding) for name in files]
     import twinset
 
@@ -81,17 +81,20 @@ def _explain_texts(
 
 
 def _explain_result(arguments: tuple[str, ...], given: dict[str, Any], options: ExplainOptions, as_json: bool) -> None:
-    if len(arguments) not in (2, 3):
-        raise OptionError(f"{arguments[0]} is followed by {len(arguments) - 1} ids; allowed: one or two")
-    for name, _ in (*ShingleOptions.words(), ("encoding", None)):
-        if name in given:
+    if len(arguments) > 3:
+        raise OptionError(f"{arguments[0]} is followed by {len(arguments) - 1} ids; allowed: none, one or two")
+    for name, _ in (*ShingleOptions.specs(), ("encoding", None)):
+        if name in given and flags.typed(name):
             raise OptionError(
-                f"{name} is fixed by {arguments[0]}, whose documents are explained as they were compared; leave it out"
+                f"{name} is fixed by {arguments[0]}: documents are explained with the options of that run; leave it out"
             )
     import twinset
 
     run.load(lambda text: click.echo(text, err=True))
     result = twinset.open_result(arguments[0])
+    if len(arguments) == 1:
+        _list_clusters(result, arguments[0], as_json)
+        return
     account = result.explain(*arguments[1:], source=options.source)
     if as_json:
         show.as_json(account.to_dict(_context(options)))
@@ -99,15 +102,40 @@ def _explain_result(arguments: tuple[str, ...], given: dict[str, Any], options: 
     _print_account(account)
     if account.explanation is not None and account.other is not None:
         click.echo()
-        _print_explanation(account.explanation, account.id, account.other, options)
+        gone = account.state in ("removed", "flagged")
+        _print_explanation(account.explanation, account.id, account.other, options, kept_right=gone)
     elif account.apart is not None and account.other is not None:
         click.echo()
-        codes_and_vectors.print_apart(account.apart, account.id, account.other)
+        codes_and_vectors.print_item_difference(account.apart, account.id, account.other)
     elif result.recorded.options.item_kind in MEASURED:
         if len(arguments) == 3:
             _print_pair(result, account.id, arguments[2])
     elif account.other is not None:
         click.echo("the index has no text to compare it with")
+
+
+def _list_clusters(result: DedupResult, name: str, as_json: bool) -> None:
+    """Print the largest clusters; as JSON all of them."""
+    from twinset.results.explain import largest_clusters
+
+    every = largest_clusters(result.recorded)
+    if as_json:
+        summary = {"clusters": every.num_rows, "removed": result.summary["removed"]}
+        show.as_json({**summary, "largest": every.to_pylist()})
+        return
+    if not every.num_rows:
+        click.echo("no document was removed")
+        return
+    verb = "flagged" if result.recorded.options.flag else "removed"
+    rows = every.slice(0, MEMBERS).to_pylist()
+    digits = len(f"{rows[0]['removed']:,}")
+    for row in rows:
+        kept, example = (show.named(row[key], 40) for key in ("kept", "example"))
+        score = _scored(row) + ("" if "distance" in row else " similar")
+        show.say(f"{row['removed']:>{digits},} {verb} because of {kept}, such as {example} ({score})")
+    if every.num_rows > MEMBERS:
+        click.echo(f"… and {show.count(every.num_rows - MEMBERS, 'more cluster')}; --json lists all")
+    show.say(f"twinset explain {name} ID shows one of them, with its differences")
 
 
 def _context(options: ExplainOptions) -> int | None:
@@ -151,7 +179,8 @@ def _print_account(account: Account) -> None:
         click.echo(f"{name} {because}")
     others = [row for row in members.to_pylist() if row["id"] != account.id]
     if others:
-        first = "also because of that document" if account.state in ("removed", "flagged") else "removed because of it"
+        gone = account.state in ("removed", "flagged")
+        first = f"also {account.state} because of that document" if gone else "removed because of it"
         click.echo(f"{first}: {show.count(len(others), 'document')}")
         for row in others[:MEMBERS]:
             click.echo(f"  {_scored(row)}  {show.named(row['id'], 60)}")
@@ -165,8 +194,10 @@ def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _print_explanation(explanation: Explanation, left: str, right: str, options: ExplainOptions) -> None:
-    """Print the scores, the difference and the shingles."""
+def _print_explanation(
+    explanation: Explanation, left: str, right: str, options: ExplainOptions, kept_right: bool = False
+) -> None:
+    """Print the scores, the difference and the shingles; `kept_right`: the left text was removed, the right one not."""
     ours, theirs = (show.named(name, 40) for name in (left, right))
     shared, only_left, only_right = explanation.shared, explanation.left_only, explanation.right_only
     n_left, n_right = len(shared) + len(only_left), len(shared) + len(only_right)
@@ -182,10 +213,11 @@ def _print_explanation(explanation: Explanation, left: str, right: str, options:
     how = "by weight; " if explanation.weighted else ""
     show.facts((name, f"{show.share(value)}  {how}{len(shared):,} of {whole}") for name, value, whole in rows)
     if of_texts:
-        texts.print_difference(explanation, ours, theirs, _context(options))
+        texts.print_difference(explanation, ours, theirs, _context(options), kept_right)
     most = None if options.full else options.shingles
     texts.print_shingles(
         ((f"only in {ours}", only_left, "-"), (f"only in {theirs}", only_right, "+"), ("in both", shared, " ")),
         most,
         explanation.unit,
+        kept_right,
     )

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from twinset.cli.screen import show
+from twinset.cli.screen import pairs_table, show
 from twinset.cli.support import flags, run
 from twinset.options import PairsOptions
-from twinset.options.formats import OUTPUT_ENDINGS, check_output_name
+from twinset.options.formats import OUTPUT_ENDINGS, check_output_name, is_pairs_folder
 from twinset.options.sketch import holds_sketches
 from twinset.system.memory import temporary_folder
 from twinset.wording import either
-
-ROWS = 50
 
 
 @click.command("pairs", cls=flags.Command, short_help="Find every pair of near-duplicates.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @flags.flags_of(PairsOptions)
-@flags.output(f"File for the pairs: {either(OUTPUT_ENDINGS)}.")
+@flags.output(f"File for the pairs: {either(OUTPUT_ENDINGS)}; or a folder, without an ending.")
 @flags.running
 def command(
     sources: tuple[str, ...], output: str | None, dry_run: bool, quiet: bool, as_json: bool, **values: Any
@@ -31,34 +30,39 @@ def command(
 
     {sources} A file made by twinset sketch is also a SOURCE; its pairs have estimated similarities.
 
-    Without -o the pairs are printed as a table on a terminal, and as CSV otherwise.
+    Without -o the pairs are printed as a table on a terminal, and as CSV otherwise; with --json they are the list
+    "found" beside the summary. A folder gets pairs.parquet and summary.json.
     """
     given = flags.given(PairsOptions, values)
     options = PairsOptions.of(**given)
-    if output:
+    if output and not is_pairs_folder(output):
         check_output_name(output)
     if dry_run:
-        run.dry_run(sources, options, as_json, given, sketches=any(map(holds_sketches, sources)))
+        run.dry_run(sources, options, as_json, given, sketches=any(map(holds_sketches, sources)), output=output)
         return
     if output:
         summary = _find(sources, output, quiet, options, given)
         if as_json:
-            show.as_json(summary)
+            show.as_json({**summary, "output": output})
         elif not quiet:
             for line in _summary_lines(summary, f" in {output}"):
                 show.say(line)
         return
     show.need_stdout()
-    table = sys.stdout.isatty()
+    table = sys.stdout.isatty() or as_json
     # Pairs go through a file even to the screen, so that they are never all in memory.
     with temporary_folder(options.scratch) as folder:
         file = Path(folder) / ("pairs.parquet" if table else "pairs.csv")
-        summary = _find(sources, str(file), quiet, options, given)
+        try:
+            summary = _find(sources, str(file), quiet, options, given)
+        except BaseException as error:
+            vars(error).pop("__notes__", None)  # the state goes with the folder, so there is nothing to resume
+            raise
         if as_json:
-            show.as_json(summary)
+            _print_json(file, summary)
             return
         if table:
-            _print_table(file, summary["pairs"])
+            pairs_table.print_pairs(file, summary["pairs"], sort=options.top is None)
         else:
             show.copied(file)
     if not quiet:
@@ -78,10 +82,10 @@ def _find(
 def _summary_lines(summary: dict[str, Any], where: str = "") -> list[str]:
     """Return the counts of pairs, of unreadable documents and of replaced bytes, and the audit."""
     lines = [_pairs_line(summary, where)]
-    for name, label in (("unreadable", "unreadable: skipped"), ("replaced", "with bytes that are not text: replaced")):
+    for name, label in (("unreadable", "unreadable: skipped"), ("replaced", "with undecodable bytes: replaced")):
         if summary.get(name):
             lines.append(f"{summary[name]:,} {label}{_such_as(summary, name)}")
-    return [*lines, *show.audit(summary["audit"])]
+    return [*lines, *show.audit(summary["audit"], short=summary.get("short_texts"))]
 
 
 def _such_as(summary: dict[str, Any], name: str) -> str:
@@ -98,13 +102,30 @@ def _pairs_line(summary: dict[str, Any], where: str = "") -> str:
     if summary.get("estimate"):
         sketches = show.count(summary["documents"], "sketch", "sketches")
         return f"{pairs} of {sketches}{where} (estimated, not verified)"
-    return f"{pairs} of {show.count(summary['documents'], 'document')}{where}"
+    return f"{pairs} of {show.count(summary['documents'], 'document')}{where}{_copies(summary)}"
 
 
-def _print_table(file: Path, total: int) -> None:
+def _print_json(file: Path, summary: dict[str, Any]) -> None:
+    """Print the summary with the list of pairs; they are never all in memory."""
     import pyarrow.parquet as pq
 
-    if not total:
-        return
+    head = json.dumps(summary, ensure_ascii=False, indent=2, default=str).removesuffix("\n}")
+    click.echo(f'{head},\n  "found": [', nl=False)
+    before = "\n    "
     with pq.ParquetFile(file) as pairs:
-        show.pairs_table(next(pairs.iter_batches(batch_size=ROWS)).to_pylist(), total)
+        for batch in pairs.iter_batches():
+            for row in batch.to_pylist():
+                click.echo(before + json.dumps(row, ensure_ascii=False), nl=False)
+                before = ",\n    "
+    click.echo("\n  ]\n}" if summary["pairs"] else "]\n}")
+
+
+def _copies(summary: dict[str, Any]) -> str:
+    """Say how identical copies are counted, which are compared once: there may be more pairs than candidates."""
+    copies, options = summary["identical"], PairsOptions.of(**summary["options"])
+    if not copies or not summary["pairs"]:
+        return ""
+    what = {"images": "with an equal hash", "codes": "with an equal code", "vectors": "with an equal vector"}
+    some = what.get(options.item_kind, "an identical copy" if copies == 1 else "identical copies")
+    paired = "with the first one only" if options.identical == "link" else "like the first"
+    return f" ({copies:,} {some}: compared once, paired {paired})"

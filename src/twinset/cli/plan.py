@@ -26,7 +26,7 @@ _POINTS = 200
 _TABLE = 60  # minimum width of the table of plans
 
 
-@click.command("plan", cls=flags.Command, short_help="Show how surely near-duplicates are found.")
+@click.command("plan", cls=flags.Command, short_help="Show how reliably near-duplicates are found.")
 @click.argument("sources", nargs=-1, metavar="[SOURCE...]")
 @flags.flags_of(CurveOptions)
 @click.option("--plot", cls=flags.Flag, metavar="FILE", help="Write a plot of the curves to a file: .svg or .png.")
@@ -76,16 +76,16 @@ def command(sources: tuple[str, ...], plot: str | None, as_json: bool, **values:
 
 def _refuse_reading(given: dict[str, Any], options: CurveOptions) -> None:
     """Refuse options for reading a source without a source."""
-    known = {name for name, _ in PlanOptions.words()} | {"compare", "family", "force"}
+    known = {name for name, _ in PlanOptions.specs()} | {"compare", "family", "force"}
     if options.item_kind in MEASURED:
-        known |= {name for name, _ in ItemOptions.words()}
-    for name, word in CurveOptions.words():
-        if name in given and name not in known:
-            raise OptionError(f"{word.spellings(name)[0]} has no meaning without a SOURCE; name one, or leave it out")
+        known |= {name for name, _ in ItemOptions.specs()}
+    for name, spec in CurveOptions.specs():
+        if name in given and flags.typed(name) and name not in known:
+            raise OptionError(f"{spec.spellings(name)[0]} cannot be used without a SOURCE; name one, or leave it out")
 
 
 def _survey(sources: Sequence[str], given: dict[str, Any], quiet: bool) -> Survey:
-    known = {name for name, _ in SurveyOptions.words()}
+    known = {name for name, _ in SurveyOptions.specs()}
     with run.watched(quiet) as shown:
         from twinset.evaluation.survey import survey
 
@@ -131,7 +131,7 @@ def _plot(file: str, chosen: Plan, others: list[Curve]) -> None:
         file,
         x="similarity",
         y="probability of being found",
-        title="How surely pairs are found",
+        title="How reliably pairs are found",
         vline={f"threshold {chosen.threshold:g}": chosen.threshold},
     )
 
@@ -199,8 +199,9 @@ def _ranked(ranking: list[Ranked], survey: Survey | None) -> None:
             click.echo(line + "".join(f" {one:>8}" for one in row[5:]))
     text = "→ is chosen. "
     if survey is None:
-        text += f"missed: share of the pairs spread evenly from {threshold:g} to 1. false: share of the pairs spread "
-        text += "evenly below that are false candidates. cost: relative to the cheapest plan, reading excluded."
+        text += f"missed: share missed of pairs spread evenly from {threshold:g} to 1. false: share of false "
+        text += f"candidates among pairs spread evenly below {threshold:g}. "
+        text += "cost: relative to the cheapest plan, reading excluded."
     else:
         text += "missed and verified are numbers of pairs; they and the time are estimates. "
         text += "The choice does not depend on the documents or their order."

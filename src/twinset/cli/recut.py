@@ -15,15 +15,16 @@ from twinset.options.results import RecutOptions
 @click.command("recut", cls=flags.Command, short_help="Apply another threshold to a result.")
 @click.argument("folder", metavar="OUT")
 @flags.flags_of(RecutOptions)
-@flags.output("Folder for the new result.", required=True)
+@flags.output("Folder for the new result, or file for the kept rows, as for dedup.", required=True)
 @click.option("--quiet", is_flag=True, cls=flags.Flag, help="Print no progress and no summary.")
 @flags.shown
 def command(folder: str, output: str, quiet: bool, as_json: bool, **values: Any) -> None:
     """Apply another threshold to a result of dedup, without comparing documents again.
 
-    OUT is the result folder. It has every scored pair down to its floor (dedup --floor), or up to it if items have a
-    distance. The new folder equals that of a new run with the same plan. The rows of kept/ are read from the sources
-    of that run: changed sources are refused, and --source gives the path of a moved one.
+    OUT is the result folder, or the file of kept rows beside it. The result has every scored pair down to its floor
+    (dedup --floor), or up to it if items have a distance. The new result equals that of a new run with the same plan.
+    The kept rows are read from the sources of that run: changed sources are refused, and --source gives the path of a
+    moved one.
     """
     from twinset.cli.dedup import print_summary
 

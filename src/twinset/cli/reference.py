@@ -28,7 +28,7 @@ TAIL = """
 | 0 | done |
 | 1 | `index verify` found problems; with other commands: internal error, and `--debug` shows where |
 | 2 | wrong arguments, or an error in the sources, the index or the output; one line on stderr names it |
-| 130 | stopped with Ctrl-C; no partial output is left, and documents committed to an index stay |
+| 130 | stopped with Ctrl-C; no partial output is left; finished stages, and documents committed to an index, stay |
 | 141 | the program that read the output closed it |
 """
 

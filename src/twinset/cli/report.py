@@ -18,7 +18,7 @@ from twinset.options.results import ReportOptions
 @flags.output("File for the report, ending in .html.", required=True)
 @flags.shown
 def command(folder: str, output: str, as_json: bool, **values: Any) -> None:
-    """Write a result folder as one self-contained HTML page.
+    """Write a result as one self-contained HTML page. OUT is the result folder, or the file of kept rows beside it.
 
     It shows the options, the counts, the audit, the similarities of the pairs, the probability of finding a pair, the
     clusters with their differences side by side, and a searchable list of the removed documents. The page works

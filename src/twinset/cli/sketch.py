@@ -21,7 +21,7 @@ _NAMED = 5
 def command(sources: tuple[str, ...], output: str, quiet: bool, as_json: bool, **values: Any) -> None:
     """Sketch documents, and write the sketches to a file.
 
-    {sources} Files of sketches made with the same options can be SOURCEs, too: they are joined into one.
+    {sources} Files of sketches made with the same options can be SOURCEs, too: they are combined into one.
 
     With --merge, rows with the same id become one sketch, that of the union of their sets. twinset pairs reads such a
     file as a SOURCE, and finds pairs by estimated similarity.
@@ -49,11 +49,11 @@ def _print_summary(output: str, summary: dict[str, Any], scheme: Any) -> None:
         hashes = show.count(scheme.n_hashes, "hash", "hashes")
         found = f"{show.count(summary['sketches'], 'sketch', 'sketches')} ({scheme.sketch}, {hashes})"
     click.echo(f"{output}: {found}")
-    empty = "more without a code: empty" if coded else "of these empty, so similar to nothing"
+    empty = "empty, so without a code" if coded else "of these empty, so without pairs"
     rows = [
-        (summary["documents"] - summary["unreadable"] - summary["sketches"], "merged into others of the same id"),
+        (summary["documents"] - summary["unreadable"] - summary["sketches"], "merged into others with the same id"),
         (summary["empty"], empty),
-        (summary["replaced"], "with bytes that are not text (replaced)"),
+        (summary["replaced"], "with undecodable bytes (replaced)"),
         (summary["unreadable"], "unreadable, skipped"),
     ]
     lines = [(f"{count:,}", label) for count, label in rows if count]

@@ -14,6 +14,7 @@ import numpy as np
 
 from twinset.clusters import collapse_kernels as kernels
 from twinset.schema import Hashes, Numbers, Places
+from twinset.system.arrays import offsets_of
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,7 @@ def fold(ranked: RankedSets, threshold: float) -> tuple[Numbers, Numbers]:
     lists, lengths = np.empty(total, np.uint32), np.zeros(total + 1, np.int64)
     table, numbers = np.zeros(places, np.uint64), np.empty(places, np.uint32)
     count = kernels.number_lists(ranked.keys, table, numbers, lists, lengths)
-    starts = np.zeros(count + 1, np.int64)
-    np.cumsum(lengths[:count], out=starts[1:])
+    starts = offsets_of(lengths[:count])
     members, positions = np.empty(total, np.uint32), np.empty(total, np.uint32)
     met, touched, heads = np.zeros(results, np.uint32), np.empty(results, np.uint32), np.empty(results, np.uint32)
     room = np.empty(1 << max(3, (2 * int(ranked.sizes.max(initial=0))).bit_length()), np.uint64)

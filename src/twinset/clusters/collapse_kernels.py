@@ -9,10 +9,9 @@ import numpy as np
 
 from twinset.compiled import inlined, kernel
 from twinset.compiled.bytes_kernels import U, ones
+from twinset.compiled.set_kernels import SLACK, load, overlap, slot_of
 
-SLOT_MIX = U(0x9E3779B97F4A7C15)
 RULED_OUT = np.uint32(0xFFFFFFFF)
-SLACK = 1.0 - 1e-12  # rounding margin of a bound; far below one shingle for any set that fits in memory
 
 
 @kernel("int64(uint64[::1], uint64[::1], uint32[::1], uint32[::1], int64[::1])")
@@ -26,7 +25,7 @@ def number_lists(keys, table, numbers, lists, lengths):  # type: ignore[no-untyp
     count = 0
     for k in range(len(keys)):
         key = keys[k]
-        place = ((key * SLOT_MIX) >> U(32)) & mask
+        place = slot_of(key, mask)
         while table[place] != U(0) and table[place] != key:
             place = (place + U(1)) & mask
         if table[place] == U(0):
@@ -36,43 +35,6 @@ def number_lists(keys, table, numbers, lists, lengths):  # type: ignore[no-untyp
         lists[k] = numbers[place]
         lengths[numbers[place]] += 1
     return count
-
-
-@inlined
-def load(tokens, places):  # type: ignore[no-untyped-def]
-    """Insert a set into a hash table of the smallest power of two over twice its size; `places` has room for it."""
-    size = 8
-    while size < 2 * len(tokens):
-        size *= 2
-    for p in range(size):
-        places[p] = U(0)
-    mask = U(size - 1)
-    for x in tokens:
-        place = x & mask
-        while places[place] != U(0):
-            place = (place + U(1)) & mask
-        places[place] = x
-    return mask
-
-
-@inlined
-def overlap(tokens, places, mask, size, threshold):  # type: ignore[no-untyped-def]
-    """Number of tokens in the loaded set of this size, or 0 where Jaccard is below the threshold."""
-    total = len(tokens)
-    # J >= t means an overlap of at least t/(1+t) (|A|+|B|): at most the rest may be missing
-    spare = total - np.int64(threshold / (1.0 + threshold) * (size + total) * SLACK)
-    count = 0
-    for x in tokens:
-        place = x & mask
-        while places[place] != U(0) and places[place] != x:
-            place = (place + U(1)) & mask
-        if places[place] == x:
-            count += 1
-        else:
-            spare -= 1
-            if spare < 0:
-                break
-    return count if spare >= 0 and count / (size + total - count) >= threshold else 0
 
 
 @inlined

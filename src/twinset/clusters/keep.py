@@ -5,8 +5,6 @@ row where the policy names order or where rows have no ids; otherwise to the sma
 does not matter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
@@ -15,9 +13,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from twinset.clusters.keep_columns import RuleColumn, read_column
 from twinset.errors import ColumnError
 from twinset.options.keep_rules import KEEP_RULES
-from twinset.schema import Numbers
+from twinset.schema import Flags, Numbers
 
 Key = npt.NDArray[np.int64]
 """A number for each document; the lowest is best."""
@@ -49,13 +48,28 @@ class RankedDocuments(Protocol):
         """All ids (`all`), and columns by name (`column`)."""
 
 
-def ranking(rules: Iterable[tuple[str, str | None]], documents: RankedDocuments, own_ids: bool) -> Numbers:
-    """Rank the documents by a chain of rules, from 0, the best; `own_ids`: whether ids break the last tie."""
+def ranking(
+    rules: Iterable[tuple[str, str | None]],
+    documents: RankedDocuments,
+    own_ids: bool,
+    date_format: str | None = None,
+    missing: dict[str, Flags] | None = None,
+) -> Numbers:
+    """Rank the documents by a chain of rules, from 0, the best; `own_ids`: whether ids break the last tie.
+
+    `missing` receives, by column, which documents have no value that could be read.
+    """
     keys = []
     for rule, column in rules:
         if KEEP_RULES[rule].final:
             break
-        keys.append(KEYS[rule](documents, column or ""))
+        values = None
+        if column is not None:
+            of = RuleColumn(rule, column, date_format)
+            values = read_column(documents.names.column(column), of)
+            if missing is not None:
+                missing[column] = np.asarray(values.is_null())
+        keys.append(KEYS[rule](documents, values, column or ""))
     else:
         if own_ids:
             keys.append(by_id(documents.names.all()))
@@ -66,59 +80,49 @@ def ranking(rules: Iterable[tuple[str, str | None]], documents: RankedDocuments,
     return rank
 
 
-def _by_source(documents: RankedDocuments, _: str) -> Key:
+def check_columns(rules: Iterable[tuple[str, str | None]], documents: RankedDocuments, date_format: str | None) -> None:
+    """Refuse columns that cannot be ordered, as `ranking` does."""
+    for rule, column in rules:
+        if column is not None:
+            read_column(documents.names.column(column), RuleColumn(rule, column, date_format))
+
+
+def _by_source(documents: RankedDocuments, values: pa.ChunkedArray | None, _: str) -> Key:
     return documents.sources.astype(np.int64)
 
 
-def _by_length(documents: RankedDocuments, _: str) -> Key:
+def _by_length(documents: RankedDocuments, values: pa.ChunkedArray | None, _: str) -> Key:
     return -documents.lengths.astype(np.int64)
 
 
-def _by_column(documents: RankedDocuments, column: str) -> Key:
-    return descending(documents.names.column(column), column)
+def _highest(_: RankedDocuments, values: pa.ChunkedArray | None, column: str) -> Key:
+    return column_keys(values, column, "descending")
 
 
-KEYS: dict[str, Callable[[RankedDocuments, str], Key]] = {
+def _lowest(_: RankedDocuments, values: pa.ChunkedArray | None, column: str) -> Key:
+    return column_keys(values, column, "ascending")
+
+
+KEYS: dict[str, Callable[[RankedDocuments, pa.ChunkedArray | None, str], Key]] = {
     "longest": _by_length,
     "source": _by_source,
-    "newest": _by_column,
-    "highest": _by_column,
+    "newest": _highest,
+    "oldest": _lowest,
+    "highest": _highest,
+    "lowest": _lowest,
 }
-"""The key of each rule, from the documents and the rule's column; final rules need none."""
+"""The key of each rule, from the documents, the values of the rule's column and its name; final rules need none."""
 
 
-def descending(column: pa.ChunkedArray, name: str) -> Key:
-    """Return the keys of a column, lowest for the highest value; nulls and NaN come last.
-
-    Text is ordered as text, or as numbers if every value is a number: in CSV files every column is text.
-    """
-    kind = column.type
-    if pa.types.is_null(kind):
-        return np.zeros(len(column), np.int64)
-    if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-        kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        column = _numbers(column)
-        kind = column.type
-    if pa.types.is_floating(kind):
-        column = pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
+def column_keys(values: Any, name: str, order: str) -> Key:
+    """Return the keys of the values of a column, lowest for the first in this order; nulls come last."""
+    if pa.types.is_null(values.type):
+        return np.zeros(len(values), np.int64)
     try:
-        rank = pc.rank(column, sort_keys="descending", tiebreaker="dense")  # nulls last, its default
+        rank = pc.rank(values, sort_keys=order, tiebreaker="dense")  # nulls last, its default
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
-        raise ColumnError(f"--keep cannot order column {name!r}, which is of type {kind}: {error}") from error
+        raise ColumnError(f"--keep cannot order column {name!r}, which is of type {values.type}: {error}") from error
     return np.asarray(rank).astype(np.int64)
-
-
-def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Cast a column of text to whole numbers or floats, empty values to nulls; unchanged if a value is not a number."""
-    filled = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
-    for kind in (pa.int64(), pa.float64()):
-        try:
-            return filled.cast(kind)
-        except pa.ArrowInvalid:
-            continue
-    return column
 
 
 def by_id(ids: pa.ChunkedArray) -> Key:

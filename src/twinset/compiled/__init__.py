@@ -3,9 +3,9 @@
 A kernel that is not in the cache is compiled when its module is imported, so that the wait comes at the start and is
 announced. A cached kernel is loaded at its first call: a command loads only the kernels that it calls.
 
-Of Numba only documented names are used: `njit` with a signature, `nogil`, `cache`, `inline` and `error_model`; `typeof`
+Only documented names of Numba are used: `njit` with a signature, `nogil`, `cache`, `inline` and `error_model`; `typeof`
 and `extending.typeof_impl`; the settings `config.CACHE_DIR` and `config.DISABLE_JIT`, which are the environment
-variables of the same names. `cache.py` says where compiled kernels lie.
+variables of the same names. `cache.py` says where compiled kernels are stored.
 """
 
 import re
@@ -20,11 +20,12 @@ import numba
 from numba.extending import typeof_impl
 
 from twinset.compiled.cache import KernelCache, open_cache
+from twinset.system import compile_time
 
 __all__ = ["inlined", "kernel", "on_compile"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_lock = threading.RLock()  # `config.CACHE_DIR` is one for the process; reentrant, since kernels call kernels
+_lock = threading.RLock()  # `config.CACHE_DIR` is global to the process; reentrant, since kernels call kernels
 _listeners: list[Callable[[], None]] = []
 _announced = False
 
@@ -44,10 +45,10 @@ def kernel(signature: str) -> Callable[[_F], _F]:
     def decorate(function: _F) -> _F:
         if _settings().DISABLE_JIT:
             return function
-        made = Kernel(function, signature)
-        if not made.is_cached:
-            made.load()
-        return cast(_F, made)
+        compiled = Kernel(function, signature)
+        if not compiled.is_cached:
+            compiled.load()
+        return cast(_F, compiled)
 
     return decorate
 
@@ -71,33 +72,39 @@ class Kernel:
         return (self._loaded or self.load())(*arguments, **named)
 
     def __reduce__(self) -> str:
-        """Name the kernel, as any function of a module is named."""
+        """Serialize the kernel by name, like any function of a module."""
         return self.py_func.__qualname__
 
     @property
     def is_cached(self) -> bool:
-        """Whether the cache has it, so that its first call need not wait for the compiler."""
+        """Whether the kernel is cached, so that its first call does not wait for the compiler."""
         return self._cache is not None and self.py_func.__qualname__ in self._cache.names
 
     def load(self) -> Any:
-        """Take the kernel from the cache; compile it where the cache does not have it."""
+        """Load the kernel from the cache; compile it if it is not cached."""
         with _lock:
             if self._loaded is None:
-                if not self.is_cached:
+                if self.is_cached:
+                    self._loaded = self._compiled()
+                else:
                     _announce()
-                with _caching_in(self._cache):
-                    caches = self._cache is not None
-                    compiler = numba.njit(self._signature, nogil=True, cache=caches, error_model="numpy")
-                    self._loaded = compiler(self.py_func)
+                    with compile_time.recorded():
+                        self._loaded = self._compiled()
                 if self._cache is not None:
                     self._cache.add(self.py_func.__qualname__)
         return self._loaded
 
+    def _compiled(self) -> Any:
+        """Return the machine code; Numba takes it from its cache if it is there."""
+        with _caching_in(self._cache):
+            compiler = numba.njit(self._signature, nogil=True, cache=self._cache is not None, error_model="numpy")
+            return compiler(self.py_func)
+
 
 @typeof_impl.register(Kernel)
 def _type_of(value: Kernel, context: object) -> Any:
-    """Tell Numba what a kernel is where another kernel calls it."""
-    type_of: Any = numba.typeof  # Numba's types say nothing of it
+    """Return the Numba type of a kernel, for kernels that call it."""
+    type_of: Any = numba.typeof  # Numba's type hints lack it
     return type_of(value.load())
 
 
@@ -115,7 +122,7 @@ def _caching_in(cache: KernelCache | None) -> Iterator[None]:
 
 
 def _settings() -> Any:
-    return numba.config  # Numba's types do not know its attributes
+    return numba.config  # Numba's type hints lack its attributes
 
 
 def _announce() -> None:

@@ -1,6 +1,7 @@
-"""Pieces that kernels over bytes share: eight bytes at once, counting bits, UTF-8, a 64-bit finaliser."""
+"""Parts that kernels share: loads of 64 bits, counts of bits, UTF-8 decoding, mixed 64-bit words."""
 
 import numpy as np
+import numpy.typing as npt
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
@@ -9,13 +10,14 @@ from twinset.compiled import inlined
 
 U = np.uint64
 HIGH = U(0x8080808080808080)
+WEYL = U(0x9E3779B97F4A7C15)
 
 WORD, SINGLE, SPACE, UNSETTLED = 1, 2, 4, 8  # classes of code points, as bits; see unicode.py
 
 
 @intrinsic
 def load64(_context, array, index):  # type: ignore[no-untyped-def]
-    """Eight bytes of a uint8 array from any offset, as one little-endian number."""
+    """Load eight bytes of a uint8 array from any offset, as one little-endian number."""
 
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -29,7 +31,7 @@ def load64(_context, array, index):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def store64(_context, array, index, value):  # type: ignore[no-untyped-def]
-    """The reverse of `load64`."""
+    """Store eight bytes; the reverse of `load64`."""
 
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -66,9 +68,21 @@ def fmix64(h):  # type: ignore[no-untyped-def]
     return h
 
 
+def splitmix64(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Mix words as SplitMix64 does (Steele, Lea, Flood 2014)."""
+    words = (words ^ (words >> U(30))) * U(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> U(27))) * U(0x94D049BB133111EB)
+    return words ^ (words >> U(31))
+
+
+def random_words(count: int, seed: int) -> npt.NDArray[np.uint64]:
+    """Draw words from a seed by SplitMix64; the first do not depend on the number."""
+    return splitmix64((np.arange(1, count + 1, dtype=np.uint64) + U(seed)) * WEYL)
+
+
 @inlined
 def decode(data, at):  # type: ignore[no-untyped-def]
-    """Code point and length of the valid UTF-8 sequence at data[at]."""
+    """Return the code point and the length of the valid UTF-8 sequence at data[at]."""
     c = np.int64(data[at])
     if c < 0x80:
         return c, 1

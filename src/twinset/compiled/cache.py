@@ -55,7 +55,7 @@ class KernelCache:
 @cache
 def open_cache(path: Path) -> KernelCache | None:
     """Open the cache of a module of kernels; None if no folder is usable."""
-    root = _root()
+    root = cache_folder()
     if root is None:
         return None
     folder = root / digest(path)
@@ -88,7 +88,7 @@ def sources(path: Path, found: dict[Path, bytes]) -> dict[Path, bytes]:
 @cache
 def _machine() -> tuple[object, ...]:
     """Return versions, processor and Numba's settings, which affect the machine code."""
-    settings: Any = numba.config  # Numba's types do not know its attributes
+    settings: Any = numba.config  # Numba's type hints lack its attributes
     variables = sorted(
         (name, value) for name, value in os.environ.items() if name.startswith("NUMBA_") and name != "NUMBA_CACHE_DIR"
     )
@@ -97,7 +97,7 @@ def _machine() -> tuple[object, ...]:
 
 
 @cache
-def _root() -> Path | None:
+def cache_folder() -> Path | None:
     """Return the user's cache folder, made if needed; None, with a warning, if unusable."""
     base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or _home_cache()
     if base is None:
@@ -139,7 +139,7 @@ def _make_private(folder: Path) -> None:
     for parent in folder.parents:
         mode = os.lstat(parent).st_mode
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-            raise OSError(f"every user may replace it, since {parent} is open to all")
+            raise OSError(f"any user can replace it, because {parent} is writable by all")
 
 
 _warned = False
@@ -151,8 +151,8 @@ def _warn(folder: Path, reason: str) -> None:
     if not _warned:
         _warned = True
         warnings.warn(
-            f"compiled kernels are not cached, and every start waits for the compiler: {folder}: {reason}; "
-            "correct that, or name a folder of your own with NUMBA_CACHE_DIR",
+            f"compiled kernels are not cached, so every start waits for the compiler: {folder}: {reason}; "
+            "fix that, or set NUMBA_CACHE_DIR to a folder of your own",
             CacheWarning,
             stacklevel=2,
         )

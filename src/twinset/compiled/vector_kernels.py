@@ -1,18 +1,16 @@
-"""Pieces that steps over vectors share: normal numbers from a seed, sums, and the order in which keys are tried."""
+"""Kernels shared by the steps for vectors: random numbers from a seed, sums, and the order in which keys are probed."""
 
 import math
 
 import numpy as np
 
 from twinset.compiled import inlined, kernel
-from twinset.compiled.bytes_kernels import U, fmix64
-
-WEYL = U(0x9E3779B97F4A7C15)
+from twinset.compiled.bytes_kernels import WEYL, U, fmix64
 
 
 @kernel("void(uint64, uint64, float32[::1])")
 def normals(seed, first, out):  # type: ignore[no-untyped-def]
-    """Standard normal numbers first, first + 1, … of a seed, by Box and Muller (1958) from hashed counters.
+    """Generate the standard normal numbers first, first + 1, … of a seed (Box and Muller, 1958) from hashed counters.
 
     They are rounded to multiples of 1/4096, so that libraries whose logarithm or cosine differ in the last bit agree.
     """
@@ -30,7 +28,7 @@ def normals(seed, first, out):  # type: ignore[no-untyped-def]
 
 @kernel("void(uint64, uint64, float64[::1])")
 def uniforms(seed, first, out):  # type: ignore[no-untyped-def]
-    """Numbers first, first + 1, … of a seed, spread evenly from 0 to below 1: hashed counters."""
+    """Generate the uniform numbers first, first + 1, … of a seed, at least 0 and below 1, from hashed counters."""
     salt = fmix64(seed ^ U(0xE7037ED1A0B428DB))
     for i in range(len(out)):
         out[i] = np.float64(fmix64(salt ^ (first + U(i) + U(1)) * WEYL) >> U(11)) * 2.0**-53
@@ -38,9 +36,9 @@ def uniforms(seed, first, out):  # type: ignore[no-untyped-def]
 
 @inlined
 def folded(terms, count):  # type: ignore[no-untyped-def]
-    """The sum of terms[:count], which it overwrites: the upper half is added to the lower until one is left.
+    """Return the sum of terms[:count]: the upper half is added to the lower until one term is left. Overwrites terms.
 
-    That is quick, exact to a few last bits, and the same on every machine.
+    This is fast, accurate to the last few bits, and gives the same result on every machine.
     """
     while count > 1:
         half = count // 2
@@ -80,7 +78,7 @@ def units(vectors, out, known):  # type: ignore[no-untyped-def]
 
 @kernel("void(Array(uint32, 2, 'C', readonly=True), uint64[:, ::1])")
 def digests(words, out):  # type: ignore[no-untyped-def]
-    """out[i]: 128 bits of hash over the bits of vector i; both zeros of floats are one. words uint32 (n, d)."""
+    """out[i]: 128 bits of hash over the bits of vector i; 0.0 and -0.0 are equal. words uint32 (n, d)."""
     for i in range(words.shape[0]):
         first, second = U(0x589965CC75374CC3), U(0x1D8E4E27C47D124F)
         for j in range(words.shape[1]):
@@ -96,7 +94,7 @@ def digests(words, out):  # type: ignore[no-untyped-def]
 
 @inlined
 def cheapest(costs, order, wanted):  # type: ignore[no-untyped-def]
-    """order[:wanted]: the cheapest moves, cheapest first, of equal ones the first first."""
+    """order[:wanted]: the cheapest moves, cheapest first, ties by position; returns their number."""
     found = 0
     for move in range(len(costs)):
         if found == wanted and not costs[move] < costs[order[found - 1]]:
@@ -112,9 +110,9 @@ def cheapest(costs, order, wanted):  # type: ignore[no-untyped-def]
 
 @inlined
 def enqueue(queue, head, end, most, sums, one):  # type: ignore[no-untyped-def]
-    """Put set `one` where its cost belongs in queue[head:end], behind its equals, and give the new end.
+    """Insert set `one` into queue[head:end] by cost, after equal costs, and return the new end.
 
-    Only the `most` cheapest sets are still of use.
+    Only the `most` cheapest sets are needed.
     """
     if end - head == most:
         if not sums[one] < sums[queue[end - 1]]:
@@ -130,12 +128,12 @@ def enqueue(queue, head, end, most, sums, one):  # type: ignore[no-untyped-def]
 
 @kernel("void(uint64[::1], float32[:, ::1], uint64[:, ::1], uint8[::1], uint64[:, ::1])")
 def next_keys(keys, costs, turns, groups, out):  # type: ignore[no-untyped-def]
-    """out[i]: key i itself, then the keys that sets of moves lead to, the cheapest set first.
+    """out[i]: key i, followed by the keys that sets of moves lead to, cheapest set first.
 
-    Lv, Josephson, Wang, Charikar, Li: Multi-Probe LSH, VLDB 2007: sets grow from the cheapest move by two steps, the
-    last move replaced by the next dearer one (shift) or that one added (expand). Sets that would hold two moves of one
-    group are stepped over. Costs are sums in float64, cheapest move first. Where there are no more sets the key itself
-    stands again.
+    Lv, Josephson, Wang, Charikar, Li: Multi-Probe LSH, VLDB 2007: sets grow from the cheapest move in two ways: the
+    last move is replaced by the next more expensive one (shift), or that one is added (expand). Sets with two moves of
+    one group are skipped. Costs are summed in float64, cheapest move first. If there are no more sets, the key itself
+    is repeated.
 
     keys uint64 (n), costs float32 (n, m), turns uint64 (n, m) or (1, m), groups uint8 (m) below 64, out uint64
     (n, 1 + probes).
@@ -143,33 +141,33 @@ def next_keys(keys, costs, turns, groups, out):  # type: ignore[no-untyped-def]
     probes, n_moves = out.shape[1] - 1, costs.shape[1]
     room = 2 * probes + 2
     order, queue = np.empty(probes + 1, np.int64), np.empty(room, np.int64)
-    # A set of moves: its cost and what it XORs into the key, with and without its last move; the groups it holds
-    # without that move; the rank of that move.
+    # A set of moves: its cost and the bits it XORs into the key, with and without its last move; its groups without
+    # that move; the rank of that move.
     sums, before = np.empty(room, np.float64), np.empty(room, np.float64)
     turned, turned_before = np.empty(room, np.uint64), np.empty(room, np.uint64)
-    held, last = np.empty(room, np.uint64), np.empty(room, np.int64)
+    group_sets, last = np.empty(room, np.uint64), np.empty(room, np.int64)
     for i in range(len(keys)):
         key, cost, turn = keys[i], costs[i], turns[i if turns.shape[0] > 1 else 0]
         ranks = cheapest(cost, order, min(n_moves, probes)) if probes else 0
-        head, end, sets, made = 0, 0, 0, 0
+        head, end, sets, n_keys = 0, 0, 0, 0
         out[i, 0] = key
         if ranks > 0:
             sums[0], before[0] = np.float64(cost[order[0]]), 0.0
             turned[0], turned_before[0] = turn[order[0]], U(0)
-            held[0], last[0] = U(0), 0
+            group_sets[0], last[0] = U(0), 0
             queue[0] = 0
             end, sets = 1, 1
         while head < end:
             now = queue[head]
             head += 1
-            made += 1
-            out[i, made] = key ^ turned[now]
-            if made == probes:
+            n_keys += 1
+            out[i, n_keys] = key ^ turned[now]
+            if n_keys == probes:
                 break
             for expand in range(2):
-                groups_held = held[now] | (U(expand) << U(groups[order[last[now]]]))
+                groups_used = group_sets[now] | (U(expand) << U(groups[order[last[now]]]))
                 rank = last[now] + 1
-                while rank < ranks and (groups_held >> U(groups[order[rank]])) & U(1):
+                while rank < ranks and (groups_used >> U(groups[order[rank]])) & U(1):
                     rank += 1
                 if rank == ranks:
                     continue
@@ -177,8 +175,8 @@ def next_keys(keys, costs, turns, groups, out):  # type: ignore[no-untyped-def]
                 sums[sets] = before[sets] + np.float64(cost[order[rank]])
                 turned_before[sets] = turned[now] if expand else turned_before[now]
                 turned[sets] = turned_before[sets] ^ turn[order[rank]]
-                held[sets], last[sets] = groups_held, rank
-                end = enqueue(queue, head, end, probes - made, sums, sets)
+                group_sets[sets], last[sets] = groups_used, rank
+                end = enqueue(queue, head, end, probes - n_keys, sums, sets)
                 sets += 1
-        for rest in range(made + 1, probes + 1):
+        for rest in range(n_keys + 1, probes + 1):
             out[i, rest] = key

@@ -7,6 +7,7 @@ import errno
 import gzip
 import lzma
 import os
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,16 +17,26 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from twinset.errors import OutputError, SourceError
-from twinset.wording import reason
+from twinset.options.formats import CODECS
+from twinset.wording import counted, reason
 
-CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
+_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bz2",
+    b"\xfd7zXZ\0": "xz",
+    b"PK\x03\x04": "zip",
+}
 
 # Compressors may end a block with a write; writes of one size make the bytes a function of the content.
 _PIECE = 2**20
-# `xz -9` needs 65 MiB to decompress; a file that needs more is built to exhaust the reader.
+# `xz -9` needs 65 MiB to decompress; a file that needs more is meant to exhaust the reader.
 _XZ_MEMORY = 256 * 2**20
 
-_DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException, UnicodeDecodeError)
+_DAMAGE = (
+    *(OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException, UnicodeDecodeError),
+    *(zipfile.BadZipFile, NotImplementedError),  # the latter: a ZIP file of an unknown method
+)
 
 
 class Reader(Protocol):
@@ -50,16 +61,25 @@ def split_codec(name: str) -> tuple[str, str | None]:
     return name, None
 
 
+def codec_of(head: bytes) -> str | None:
+    """Recognise a compressed file by its first bytes.
+
+    >>> codec_of(b"\\x1f\\x8b\\x08"), codec_of(b"words")
+    ('gzip', None)
+    """
+    return next((codec for magic, codec in _MAGIC.items() if head.startswith(magic)), None)
+
+
 @contextmanager
 def reading(name: str, kind: str = "file") -> Iterator[None]:
     """Turn the errors of a damaged or unreadable file into a `SourceError` that names it."""
     try:
         yield
     except _DAMAGE as error:
-        raise SourceError(_said(error, kind), where=name) from error
+        raise SourceError(_error_text(error, kind), where=name) from error
 
 
-def _said(error: BaseException, kind: str) -> str:
+def _error_text(error: BaseException, kind: str) -> str:
     if isinstance(error, OSError) and error.errno is not None and error.strerror:
         return f"cannot be read: {error.strerror}"
     return f"the {kind} is damaged, incomplete or not what its name says: {reason(error)}"
@@ -89,7 +109,7 @@ def open_reader(path: str | Path, codec: str | None, name: str) -> Iterator[Read
 
 def _reader(path: str, codec: str | None) -> Reader:
     if codec is not None and os.path.getsize(path) == 0:
-        raise EOFError("there are no bytes in it")
+        raise EOFError("it is empty")
     if codec == "gzip":
         return gzip.GzipFile(path, "rb")
     if codec == "bz2":
@@ -98,7 +118,39 @@ def _reader(path: str, codec: str | None) -> Reader:
         return _XzReader(path)
     if codec == "zstd":
         return _ZstdReader(path)
+    if codec == "zip":
+        return _ZipReader(path)
     return open(path, "rb", buffering=0)
+
+
+def member_of(path: str | Path, name: str) -> zipfile.ZipInfo:
+    """The only file in a ZIP file; one of several files or of none raises `SourceError`."""
+    with reading(name, "ZIP file"), zipfile.ZipFile(path) as archive:
+        files = [one for one in archive.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
+        if len(files) != 1:
+            raise SourceError(
+                f"the ZIP file has {counted(len(files), 'file')}, and only one can be read; unpack it first",
+                where=name,
+            )
+        if files[0].flag_bits & 1:
+            raise SourceError("the ZIP file is encrypted; unpack it first", where=name)
+        return files[0]
+
+
+class _ZipReader:
+    """The only file in a ZIP file."""
+
+    def __init__(self, path: str) -> None:
+        member = member_of(path, path)
+        self._archive = zipfile.ZipFile(path)
+        self._file = self._archive.open(member)
+
+    def read(self, size: int, /) -> bytes:
+        return self._file.read(size)
+
+    def close(self) -> None:
+        self._file.close()
+        self._archive.close()
 
 
 class _ZstdReader:
@@ -174,7 +226,7 @@ class ByteWriter:
             path.parent.mkdir(parents=True, exist_ok=True)
             # Buffered: an unbuffered file may write less than requested, and compressors do not check.
             self._file = open(path, "wb")  # noqa: SIM115 - closed by close() and abort()
-            self._packer = _packer(self._file, codec)
+            self._packer = _packer(self._file, codec, path)
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Append bytes."""
@@ -207,7 +259,7 @@ class ByteWriter:
         self.path.unlink(missing_ok=True)
 
 
-def _packer(file: Any, codec: str | None) -> Any:
+def _packer(file: Any, codec: str | None, path: Path) -> Any:
     if codec == "gzip":
         return gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0)
     if codec == "bz2":
@@ -216,4 +268,23 @@ def _packer(file: Any, codec: str | None) -> Any:
         return lzma.LZMAFile(file, "wb")
     if codec == "zstd":
         return pa.CompressedOutputStream(pa.PythonFile(file, "w"), "zstd")
+    if codec == "zip":
+        return _ZipPacker(file, split_codec(path.name)[0])
     return file
+
+
+class _ZipPacker:
+    """Write a ZIP file of one file."""
+
+    def __init__(self, file: Any, member: str) -> None:
+        self._archive = zipfile.ZipFile(file, "w")
+        about = zipfile.ZipInfo(member)  # of a fixed date, so that equal rows give equal bytes
+        about.compress_type = zipfile.ZIP_DEFLATED
+        self._member = self._archive.open(about, "w", force_zip64=True)
+
+    def write(self, data: bytes) -> None:
+        self._member.write(data)
+
+    def close(self) -> None:
+        self._member.close()
+        self._archive.close()

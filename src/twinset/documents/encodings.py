@@ -27,7 +27,7 @@ def known(encoding: str) -> str:
             return name
     except (LookupError, ValueError):
         pass
-    raise OptionError(f"encoding: there is no text encoding {encoding!r}; utf-8, latin-1, cp1252 are some")
+    raise OptionError(f"encoding: there is no text encoding {encoding!r}; examples: utf-8, latin-1, cp1252")
 
 
 def check_splittable(encoding: str, name: str) -> None:

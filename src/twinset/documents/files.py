@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import codecs
 import fnmatch
 import glob
 import itertools
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from twinset.documents.compressed import open_reader, reading, split_codec
+from twinset.documents.compressed import Reader, open_reader, reading, split_codec
 from twinset.documents.encodings import is_utf8, utf16_in
-from twinset.documents.own_files import names_in, why_our_file, why_our_folder
+from twinset.documents.own_files import names_in, why_our_file, why_our_folder, why_our_rows
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
 from twinset.options.formats import format_by_ending
+from twinset.options.place import DETAILS_ENDING
 
 _HEAD = 8192
-_LEAVE_OUT = "--on-error skip leaves it out and names it; in a folder, --exclude leaves it out too"
+_LEAVE_OUT = "use --on-error skip to skip and report it; in a folder, --exclude also skips it"
+
+_SETTINGS = (".json", ".yaml", ".yml", ".toml")
+_DESCRIBING = re.compile(r"(readme|licen[sc]e|copying|citation|changelog|contributing)([-_.].*)?")
+
+AMONG_TEXTS = "table among texts"
+"""Part of the reason for which a table in a folder of texts is skipped."""
 
 Skipped = list[tuple[str, str]]
 """Files and folders that are skipped, each with the reason."""
@@ -32,6 +41,32 @@ def format_of(name: str) -> tuple[str, str | None]:
     plain, codec = split_codec(name)
     known = format_by_ending(plain)
     return "text" if known is None else known.name, codec
+
+
+def is_plain(name: str) -> bool:
+    """Whether a file of a folder or a pattern is a text, judging by its name.
+
+    >>> is_plain("notes.md"), is_plain("settings.json"), is_plain("news.jsonl")
+    (True, True, False)
+    """
+    known = format_by_ending(split_codec(name)[0])
+    return known is None or known.named
+
+
+def is_documentation(name: str, beside: str) -> bool:
+    """Whether a file among tables describes or configures them, and is not a document itself.
+
+    `beside` is the format of the tables. CSV is also written for people, among notes in Markdown, so that beside it
+    only files named README, LICENSE and so on count.
+    """
+    ending = os.path.splitext(name)[1].lower()
+    return describes(name) or ending in _SETTINGS or (ending == ".md" and beside not in ("csv", "tsv"))
+
+
+def describes(name: str) -> bool:
+    """Whether a file has the name of documentation, such as README.md."""
+    stem, ending = os.path.splitext(name.rsplit("/", 1)[-1].lower())
+    return ending in ("", ".md", ".txt", ".rst") and _DESCRIBING.fullmatch(stem) is not None
 
 
 def is_marker(name: str) -> bool:
@@ -63,6 +98,7 @@ def _walk(folder: str, below: str, options: ReadOptions, skipped: Skipped) -> It
             raise SourceError(f"this is {reason}", where=folder)
         skipped.append((Path(folder).as_posix(), reason))
         return
+    details = {entry.name for entry in entries if entry.name.endswith(DETAILS_ENDING)}
     for entry in entries:
         name = below + entry.name
         if entry.name.startswith(".") or entry.is_symlink():
@@ -71,7 +107,8 @@ def _walk(folder: str, below: str, options: ReadOptions, skipped: Skipped) -> It
             if not any(_holds(name, pattern) for pattern in options.exclude):
                 yield from _walk(entry.path, f"{name}/", options, skipped)
         elif entry.is_file(follow_symlinks=False) and chosen(name, options):
-            if reason := why_our_file(entry.path):
+            beside = f"{entry.name}{DETAILS_ENDING}" in details
+            if reason := why_our_file(entry.path) or (why_our_rows(entry.path) if beside else None):
                 skipped.append((Path(entry.path).as_posix(), reason))
             else:
                 yield name
@@ -124,7 +161,7 @@ def without_ours(matches: list[str], pattern: str, skipped: Skipped) -> list[str
         for folder in above:
             if folder not in ours:
                 ours[folder] = why_our_folder(str(folder), names_in(str(folder)))
-        reason = why_our_file(match)
+        reason = why_our_file(match) or why_our_rows(match)
         if reason:
             skipped.append((Path(match).as_posix(), reason))
         elif not any(ours[folder] for folder in above):
@@ -140,11 +177,13 @@ def is_pattern(given: str) -> bool:
 
 def why_not_text(path: str, name: str, codec: str | None, options: ReadOptions) -> str | None:
     """Why a file is not a text: its format is binary, or it has NUL bytes near its head; None if it is one."""
-    known = format_by_ending(split_codec(name)[0])
+    known = None if options.format == "text" else format_by_ending(split_codec(name)[0])
     try:
         with open_reader(path, codec, name) as stream:
             head = stream.read(_HEAD)
-    except SourceError:
+    except SourceError as error:
+        if codec == "zip":
+            return error.message
         reason = why_not_opened(path, name, options)
         if reason is None and codec is None:
             raise
@@ -153,7 +192,7 @@ def why_not_text(path: str, name: str, codec: str | None, options: ReadOptions) 
     utf8 = is_utf8(options.encoding)
     has_nul = b"\0" in head if utf8 else "\0" in head.decode(options.encoding, "ignore")
     if known is not None and (known.binary or (has_nul and utf8)):
-        return f"a {known.name} table among texts; give it by its name, or with --include '*{Path(name).suffix}'"
+        return f"a {known.name} {AMONG_TEXTS}; give it by its name, or with --include '*{Path(name).suffix}'"
     if not has_nul or not utf8:
         return "a binary file" if has_nul else None
     encoding = utf16_in(head)
@@ -172,19 +211,48 @@ def why_not_opened(path: str, name: str, options: ReadOptions) -> str | None:
     return None
 
 
-def why_not_one_text(path: str, options: ReadOptions) -> str | None:
-    """Why a file given by name is probably not one text: its extension and first character suggest JSON."""
-    plain, codec = split_codec(path)
-    if not plain.lower().endswith(".json") or options.lines:
-        return None
-    try:
-        with open_reader(path, codec, path) as stream:
-            head = stream.read(_HEAD).decode(options.encoding, "ignore").lstrip("\ufeff \t\r\n")
-    except SourceError:
-        return None  # reported when it is read
-    if not head.startswith(("[", "{")):
-        return None
-    return (
-        "a .json file is read as one text, and this one holds JSON; rows are read from JSON lines, one object a line, "
-        "in a file that ends in .jsonl; to compare JSON files as texts, name the folder that they are in"
+def rows_format(path: Path | str, format: str, codec: str | None, name: str, options: ReadOptions) -> str:
+    """Tell JSON arrays, JSON lines and texts apart by the first bytes of a file; other formats are what they are."""
+    if format not in ("json", "jsonl"):
+        return format
+    if format == "json" and options.lines and options.format is None:
+        return "text"
+    with open_reader(path, codec, name) as stream:
+        head = _first_bytes(stream)
+    layout = _json_layout(head, whole=len(head) < _HEAD)
+    if format == "jsonl":
+        return "json" if layout == "json" else "jsonl"
+    if layout is not None:
+        return layout
+    if options.format is None and not head.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
+        return "text"
+    raise SourceError(
+        "neither a JSON array nor JSON lines: rows are read from [{…}, …], or from one object per line; to read the "
+        "file as one text, use --format text",
+        where=name,
     )
+
+
+def _first_bytes(stream: Reader) -> bytes:
+    head = b""
+    while len(head) < _HEAD and (piece := stream.read(_HEAD - len(head))):
+        head += piece
+    return head
+
+
+def _json_layout(head: bytes, whole: bool) -> str | None:
+    """What the first bytes of a file say of its layout: ``json`` (an array), ``jsonl``, or None for neither.
+
+    `whole`: whether they are the whole file.
+
+    >>> _json_layout(b'[{"a": 1}]', True), _json_layout(b'{"a": 1}\\n{"a"', False), _json_layout(b'{\\n "a": 1}', True)
+    ('json', 'jsonl', None)
+    """
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    line, _, rest = start.partition(b"\n")
+    if not line:
+        return None
+    complete = line.rstrip().endswith(b"}" if line.startswith(b"{") else b"]")
+    if line.startswith(b"["):
+        return "jsonl" if complete and (rest.strip() or not whole) else "json"
+    return "jsonl" if line.startswith(b"{") and (complete or not (rest or whole)) else None

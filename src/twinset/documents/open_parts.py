@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from twinset.documents.files import format_of
 from twinset.documents.formats.lines import LinesPart
 from twinset.documents.formats.text_files import TextPart
-from twinset.documents.output_names import Components
+from twinset.documents.output_names import Components, partition_of
 from twinset.documents.parts import DocumentFile, Part
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
@@ -20,13 +20,18 @@ from twinset.options.formats import FORMATS, Format
 
 @dataclass(slots=True)
 class SourceFile:
-    """A file to read: its path, the name shown in messages, and the components its output name must have."""
+    """A file to read: its path, the name shown in messages, the components its output name must have, and its format.
+
+    `format` is a name of `FORMATS`, or ``text``.
+    """
 
     path: Path
     shown: str
     source: int
     components: Components
     least: int
+    format: str
+    codec: str | None
     folder: Path | None = None
     folder_name: str = ""
 
@@ -44,7 +49,12 @@ def part_class(format: Format) -> Any:
 
 def file_part(file: SourceFile, kept: PurePosixPath, options: ReadOptions) -> Part:
     """Open a file of rows; `kept` is the path of its kept rows."""
-    kind, codec = format_of(file.path.name)
+    kind, codec = file.format, file.codec
+    columns = kind not in ("text", "npy") and options.group is None
+    partition = partition_of(file.shown) if columns else {}
+    by = options.by if options.by in partition else None
+    # A column from the folders is not looked for in the file.
+    options = options if by is None else dataclasses.replace(options, by=None)
     where = (file.shown, file.source, options, file.path)
     part: Part
     if file.folder is not None or kind == "text":
@@ -57,7 +67,7 @@ def file_part(file: SourceFile, kept: PurePosixPath, options: ReadOptions) -> Pa
         )
     else:
         part = part_class(FORMATS[kind])(*where)
-    part.kept_name = kept
+    part.kept_name, part.partition, part.partition_by = kept, partition, by
     return part
 
 
@@ -86,5 +96,4 @@ def document_file(file: SourceFile, kept: PurePosixPath) -> DocumentFile:
     shown = str(below) if file.folder is not None else file.shown
     # A name that is not UTF-8 cannot be an id; it is escaped as Python does.
     id = shown.encode("utf-8", "backslashreplace").decode()
-    codec = format_of(file.path.name)[1]
-    return DocumentFile(str(file.path), id, kept, file.source, codec, about.st_size, about.st_mtime_ns)
+    return DocumentFile(str(file.path), id, kept, file.source, file.codec, about.st_size, about.st_mtime_ns)

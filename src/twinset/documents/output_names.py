@@ -1,4 +1,4 @@
-"""Name output files after the input, with enough folders to make the names distinct."""
+"""Name output files after the input, with enough folders to make the names distinct and to keep their columns."""
 
 from __future__ import annotations
 
@@ -6,14 +6,39 @@ import os
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
 
 Components = tuple[str, ...]
+
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 def components_of(path: Path | str) -> Components:
     """Components of a path, without ``..`` and drive, so that it cannot lead outside the output."""
     whole = Path(os.path.abspath(path))
     return tuple(part for part in whole.parts if part not in (whole.anchor, "", ".", ".."))
+
+
+def partition_of(path: str) -> dict[str, str | None]:
+    """The columns that the folders of a path name, as Hive and Spark write them.
+
+    >>> partition_of("news/lang=en/day=2024-01-01/part-0.parquet")
+    {'lang': 'en', 'day': '2024-01-01'}
+    """
+    pairs = [folder.split("=", 1) for folder in path.split("/")[:-1] if "=" in folder.strip("=")]
+    named = {unquote(name): unquote(value) for name, value in pairs if name and value}
+    return {name: None if value == _NO_VALUE else value for name, value in named.items()}
+
+
+def least_components(path: str) -> int:
+    """How many components the output name of a file needs for its folders to name the same columns.
+
+    >>> least_components("news/lang=en/part-0.parquet"), least_components("news/part-0.parquet")
+    (2, 1)
+    """
+    folders = path.split("/")[:-1]
+    first = next((at for at, folder in enumerate(folders) if partition_of(f"{folder}/")), len(folders))
+    return 1 + len(folders) - first
 
 
 def distinct_names(files: Sequence[tuple[Components, int]]) -> list[PurePosixPath]:

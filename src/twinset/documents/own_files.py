@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 
 import orjson
 
-from twinset.options import PairsOptions
+from twinset.options.formats import row_file_format
+from twinset.options.place import DETAILS_ENDING
 from twinset.options.sketch import SketchOptions
 
 STATE_ENDING, INDEX_ENDING = ".twinset-state", ".twinset"
-_TABLES = ("clusters.parquet", "documents.parquet", "pairs.parquet", "removed.parquet", "sources.parquet")
+_TABLE = "pairs.parquet"  # every result folder has it
 _KEYS = ("check", "files", "hash_scheme", "version")
 _BESIDE = ("-lock", "-wal", "-shm", "-journal")
 _SQLITE, _MARK = b"SQLite format 3\0", b"TWSN"  # the first bytes of an index, and those at byte 68
@@ -23,10 +24,12 @@ _SQLITE, _MARK = b"SQLite format 3\0", b"TWSN"  # the first bytes of an index, a
 def why_our_folder(folder: str, names: Sequence[str]) -> str | None:
     """Why a folder with these names is skipped: a run made it; None otherwise."""
     if folder.endswith(STATE_ENDING) and "lock" in names:
-        return "the state of a run that was stopped, or is at work"
-    if "summary.json" not in names or not set(_TABLES) <= set(names):
+        return "the state of a run that was interrupted or is still running"
+    if "summary.json" not in names or _TABLE not in names or not _is_summary(folder):
         return None
-    return "the result of an earlier run; name its folder kept to read what it kept" if _is_summary(folder) else None
+    if "kept" not in names:
+        return "the tables of an earlier run"
+    return "the result of an earlier run; to read the kept documents, name its subfolder kept"
 
 
 def why_our_file(path: str) -> str | None:
@@ -45,6 +48,14 @@ def why_our_file(path: str) -> str | None:
     if not head.startswith(_SQLITE) or head[68:72] != _MARK:
         return None
     return "a file of an index" if ending else "an index"
+
+
+def why_our_rows(path: str) -> str | None:
+    """Why a file is skipped: an earlier run wrote its kept rows there; None otherwise."""
+    details = f"{path}{DETAILS_ENDING}"
+    if not os.path.isdir(details) or why_our_folder(details, names_in(details)) is None:
+        return None
+    return "the kept rows of an earlier run; to read them, name the file"
 
 
 _O = TypeVar("_O", bound=Any)
@@ -81,7 +92,8 @@ def exclude_outputs(
                 name = glob.escape(inside)
                 patterns += (f"{name}/*", f"{name}{STATE_ENDING}/*")
                 # The name of an output folder alone would exclude every folder of that name.
-                patterns += (name,) if isinstance(options, (PairsOptions, SketchOptions)) else ()
+                is_file = isinstance(options, SketchOptions) or row_file_format(os.fspath(output)) is not None
+                patterns += (name,) if is_file else ()
     patterns = tuple(dict.fromkeys(patterns))
     return _excluding(options, patterns), patterns
 

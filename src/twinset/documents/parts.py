@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from twinset.errors import ColumnError, OptionError, RowError, SourceError
 from twinset.options import ReadOptions
@@ -117,20 +118,35 @@ class KeptWriter(ABC):
         """Remove what was written."""
 
 
-class Taking:
+class RowCollector:
     """Collects the kept rows of a part as tables."""
 
     def __init__(self, part: Part) -> None:
         self._part = part
         self._tables: list[Any] = []
 
-    def write(self, block: Block, chosen: Mask) -> None:
-        """Add the rows of a whole-read block that the mask `chosen` selects."""
-        self._tables.append(self._part.take_rows(block, chosen))
+    def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
+        """Add the rows of a whole-read block that the mask `chosen` selects; `flags` are further columns."""
+        self.add(self._part.take_rows(block, chosen), chosen, flags)
+
+    def add(self, table: Any, chosen: Mask, flags: Any) -> None:
+        """Add a table of rows, with the columns of the partition and of `flags`."""
+        for name, value in self._part.partition.items():
+            if name not in table.column_names:
+                table = table.append_column(name, constant(value, table.num_rows))
+        self._tables.append(add_columns(table, chosen, flags))
 
     def tables(self) -> list[Any]:
         """The kept rows."""
         return self._tables
+
+
+def add_columns(table: Any, chosen: Mask, flags: Any) -> Any:
+    """Add the chosen rows of some columns to a table of these rows."""
+    if flags is None:
+        return table
+    added = flags.filter(pa.array(chosen))
+    return pa.table([*table.columns, *added.columns], schema=pa.schema([*table.schema, *added.schema]))
 
 
 class Part(ABC):
@@ -146,6 +162,10 @@ class Part(ABC):
     picture_sketch: PictureSketch | None = None
     id_name: str | None = None
     """The column or key of ids, if rows have ids of their own."""
+    partition: Mapping[str, str | None] = {}
+    """Columns with the same value in all rows, from folders such as ``lang=en``."""
+    partition_by: str | None = None
+    """The column of `partition` that ``--by`` names, if it names one."""
 
     def __init__(self, name: str, source: int, options: ReadOptions, path: Path | None = None) -> None:
         self.name = name
@@ -156,21 +176,28 @@ class Part(ABC):
         self.flagged = False
         self.size, self.mtime_ns = (0, 0) if path is None else _stat(path, name)
         self._wanted: frozenset[str] = frozenset()
+        self._constant: dict[str, str | None] = {}
 
     @property
     def wanted(self) -> frozenset[str]:
         """Further columns of blocks; an unknown name raises `ColumnError`."""
-        return self._wanted
+        return self._wanted - self._constant.keys()
 
     @wanted.setter
     def wanted(self, names: frozenset[str]) -> None:
-        for name in sorted(names):
+        for name in sorted(names - self.partition.keys()):
             self.check_column(name, COLUMN_FLAG)
         self._wanted = frozenset(names)
+        self._constant = {name: self.partition[name] for name in sorted(names & self.partition.keys())}
 
     @property
     def column_names(self) -> list[str]:
         """Names of the columns, as far as known before reading."""
+        return []
+
+    @property
+    def nested_names(self) -> list[str]:
+        """Paths into nested columns, such as ``meta.body``, as far as known before reading."""
         return []
 
     def check_column(self, name: str, option: str) -> None:
@@ -180,7 +207,7 @@ class Part(ABC):
 
     def no_column(self, name: str, option: str) -> ColumnError:
         """Make the error for a missing column."""
-        names = self.column_names
+        names = [*self.column_names, *self.nested_names]
         listed = ", ".join(repr(one) for one in names[:30]) + (", …" if len(names) > 30 else "")
         message = f"there is no column {name!r}; the columns are {listed or 'none'}: name one with {option}"
         record = re.fullmatch(r"(.+?),((?:word|char):\d+)(,\d+)?", name) if option.startswith("--text") else None
@@ -200,10 +227,6 @@ class Part(ABC):
     def take_rows(self, block: Block, chosen: Mask) -> Any:
         """Return the chosen rows of a whole-read block as an Arrow table."""
 
-    def take_long_rows(self, block: Block, chosen: Mask) -> Any:
-        """Return the chosen rows of a block of a long table, with all columns if all rows have the same."""
-        return self.take_rows(block, chosen)
-
     @property
     def flag_schema(self) -> Any:
         """The columns of ``--flag``; the last is a similarity or a distance."""
@@ -217,9 +240,9 @@ class Part(ABC):
         """Names of the columns of ``--flag``."""
         return tuple(self.flag_schema.names)
 
-    def taking(self) -> Taking:
+    def collector(self) -> RowCollector:
         """Make the collector of kept rows."""
-        return Taking(self)
+        return RowCollector(self)
 
     def prepare(  # noqa: B027 - most parts have nothing to do
         self, spread: Callable[..., Any], begin: Callable[[int | None], None], advance: Callable[[int], None]
@@ -258,14 +281,14 @@ class Part(ABC):
         for name in self.flag_names:
             if name in self.column_names:
                 raise OptionError(
-                    f"{self.name}: --flag adds a column {name!r}, but there is one of that name; "
+                    f"{self.name}: --flag adds a column {name!r}, but a column of that name exists; "
                     "rename it, or leave out --flag"
                 )
         self.flagged = True
 
     def file_bytes(self, row: int) -> bytes:
         """The bytes of a document's file, where documents are files."""
-        raise SourceError(f"row {row} is no file of its own", where=self.name)
+        raise SourceError(f"row {row} is not a file of its own", where=self.name)
 
     def check_unchanged(self) -> None:
         """Raise `SourceError` when the file has changed since it was opened."""
@@ -280,15 +303,23 @@ class Part(ABC):
     def digest(self) -> str:
         """SHA-256 of the source, in hexadecimal."""
         if self.path is None:
-            raise SourceError("there is no file to take a digest of", where=self.name)
+            raise SourceError("there is no file to compute a digest of", where=self.name)
         return file_digest(self.path, self.name)
 
     def describe(self) -> dict[str, Any]:
         """Describe what would be read, in plain values."""
         about = {"name": self.name, "format": self.format, "bytes": self.size, "source": self.source}
         if self.column_names:
-            about["columns"] = self.column_names
+            about["columns"] = [*self.column_names, *(one for one in self.partition if one not in self.column_names)]
         return about
+
+    def add_partition(self, block: Block) -> Block:
+        """Add the columns of `partition` that are wanted to a block."""
+        if self.partition_by is not None:
+            block.by = constant(self.partition[self.partition_by], block.rows)
+        for name, value in self._constant.items():
+            block.columns[name] = constant(value, block.rows)
+        return block
 
     def bad_row(self, bad: Unreadable, row: int, place: int, reason: str, *, lines: bool = True) -> None:
         """Refuse a malformed row: raise, or record it in `bad` under ``--on-error skip``.
@@ -297,19 +328,37 @@ class Part(ABC):
         """
         where = at_line(self.name, place) if lines else at_row(self.name, place)
         if self.options.on_error != "skip":
-            raise RowError(f"{reason}; --on-error skip leaves such rows out", where=where)
+            raise RowError(f"{reason}; use --on-error skip to skip such rows", where=where)
         bad.append((row, f"{where.removeprefix(f'{self.name}, ')}: {reason}"))
 
     def row_ids(self, block: Block) -> Any:
         """The ids of a block, ``file:row`` where rows have none."""
-        if block.ids is not None:
-            return block.ids
-        return pa.array([f"{self.name}:{block.first_row + row}" for row in range(block.rows)], type=pa.string())
+        return self.row_names(block.first_row, block.rows) if block.ids is None else block.ids
+
+    def row_names(self, first_row: int, rows: int) -> Any:
+        """The names of some rows by their position, ``file:row``."""
+        numbers = pa.array(np.arange(first_row, first_row + rows)).cast(pa.string())
+        return pc.binary_join_element_wise(self.row_prefix, numbers, "")
+
+    @property
+    def row_prefix(self) -> str:
+        """What precedes the number of a row in its name."""
+        return f"{self.name}:"
+
+    @property
+    def has_default_ids(self) -> bool:
+        """Whether ids come from the column ``id``, which no option names."""
+        return self.id_name is not None and self.options.id is None
 
     def id_and_text(self, block: Block, chosen: Mask) -> Any:
         """Rows as a table of `id` and `text`, for sources without columns."""
         table = pa.table({"id": self.row_ids(block), "text": block.texts})
         return table.filter(pa.array(chosen))
+
+
+def constant(value: str | None, rows: int) -> Any:
+    """A column of strings with the same value in every row."""
+    return pa.repeat(pa.scalar(value, pa.string()), rows)
 
 
 def _stat(path: Path, name: str) -> tuple[int, int]:

@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
-from typing import Any, cast
+from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from twinset.documents.compressed import writing
+from twinset.documents.compressed import member_of, split_codec
 from twinset.documents.encodings import known
 from twinset.documents.files import (
     chosen,
+    describes,
     files_in,
     format_of,
+    is_documentation,
     is_marker,
     is_pattern,
+    is_plain,
     matches_of,
-    why_not_one_text,
+    rows_format,
     why_not_opened,
     why_not_text,
     without_ours,
 )
-from twinset.documents.formats.memory_tables import table_part
-from twinset.documents.formats.python_objects import check_array, items_part
-from twinset.documents.open_parts import SourceFile, document_file, file_part, part_class, text_part
-from twinset.documents.output_names import components_of, distinct_names
+from twinset.documents.open_parts import SourceFile, document_file, file_part, text_part
+from twinset.documents.output_names import components_of, distinct_names, least_components
 from twinset.documents.parts import DocumentFile, Part
+from twinset.documents.python_sources import PythonSources, is_numbered
+from twinset.documents.spooled import Spooled, is_pipe, is_url, spool_pipe, spool_stdin, spool_url
+from twinset.documents.stored_sources import StoredSource
 from twinset.errors import OptionError, SourceError
 from twinset.options import ReadOptions
-from twinset.options.formats import FORMATS, endings_for, formats_for
+from twinset.options.formats import endings_for, format_by_ending
 
 
 @dataclass
@@ -55,9 +55,10 @@ class Sources:
 def open_sources(sources: Sequence[object], options: ReadOptions, *, scratch: Path, against: bool = False) -> Sources:
     """Find and open everything that the sources name; only headers and footers are read.
 
-    sources: paths, patterns, ``"-"`` for JSON lines on stdin, lists of texts, mappings id → text, and objects with
-        Arrow's stream interface.
-    scratch: folder for copies of sources that can be read only once: stdin and streams.
+    sources: paths, patterns, addresses on the web, ``"-"`` for stdin, lists and iterators of texts, rows or tables,
+        mappings id → text, and objects with Arrow's stream interface.
+    scratch: folder for copies of sources that can be read only once: stdin, pipes, files on the web, streams and
+        iterators.
     against: whether these are the sources of ``--against``; lists then get names of their own.
 
     Examples
@@ -85,7 +86,7 @@ class _Opening:
         self.options = options
         self.scratch = scratch
         self.prefix = "against-" if against else ""
-        self.alone = sum(isinstance(one, (list, tuple, np.ndarray)) for one in sources) == 1 and not against
+        self.alone = sum(map(is_numbered, sources)) == 1 and not against
         self.entries: list[SourceFile | Part] = []
         self.skipped: list[tuple[str, str]] = []
         self.names: set[str] = set()
@@ -97,26 +98,12 @@ class _Opening:
         if isinstance(given, (str, os.PathLike)):
             path = os.fspath(given)
             self._add_path(number, os.fsdecode(path) if isinstance(path, bytes) else path)
-        elif self.options.group is not None and isinstance(given, (Mapping, list, tuple)):
-            raise _no_long_table(type(given).__name__)
-        elif isinstance(given, Mapping):
-            ids = [_mapped_id(key) for key in given]
-            self.entries.append(items_part(list(given.values()), ids, self._name("mapping"), number, self.options))
-        elif isinstance(given, (list, tuple, np.ndarray)):
-            name = self._name("array" if isinstance(given, np.ndarray) else "list")
-            if isinstance(given, np.ndarray):
-                check_array(given, name, self.options)
-            numbers = [str(row) for row in range(len(given))] if self.alone else None
-            self.entries.append(items_part(cast("Sequence[Any]", given), numbers, name, number, self.options))
-        elif hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
-            name = self._name("table")
-            spool = self.scratch / f"{name}.arrows"
-            self.entries.append(table_part(given, name, number, self.options, spool))
+        elif isinstance(given, StoredSource):
+            self.names.add(given.name)
+            self.entries.append(given.open(number, self.options))
         else:
-            raise SourceError(
-                f"a {type(given).__name__} cannot be read: give a path, a list of strings, a mapping from id "
-                "to text, or a table with Arrow's stream (pandas, Polars, DuckDB, pyarrow)"
-            )
+            objects = PythonSources(self.options, self.scratch, self.alone, self._name)
+            self.entries.append(objects.open(given, number))
 
     def _name(self, kind: str) -> str:
         """Choose an unused name for a source without a path."""
@@ -127,90 +114,121 @@ class _Opening:
         return name
 
     def _add_path(self, number: int, given: str) -> None:
+        copies = (self.scratch, len(self.entries), self.options)
         if given == "-":
             self._add_stdin(number)
         elif "\0" in given:
-            raise SourceError(f"a path cannot hold a NUL byte: {given!r}")
+            raise SourceError(f"a path cannot contain a NUL byte: {given!r}")
+        elif is_url(given):
+            self._add_copy(number, given, spool_url(given, *copies))
         elif os.path.isdir(given):
             self._add_folder(number, given)
         elif os.path.isfile(given):
-            self._add_file(number, given)
-        elif os.path.exists(given):
-            raise SourceError("not a file or folder; use - for JSON lines on stdin", where=given)
+            path = Path(given)
+            self._add_file(self._source(path, number, *self._format(given)))
+        elif is_pipe(given):
+            self._add_copy(number, given, spool_pipe(given, *copies))
         elif is_pattern(given):
             self._add_pattern(number, given)
         elif "://" in given:
-            raise SourceError("URLs cannot be read, only files on this machine", where=given)
+            raise SourceError("only files on this machine and http:// or https:// addresses can be read", where=given)
         else:
             raise SourceError(
                 "there is no such file or folder; give a path, a pattern, - for JSON lines on stdin "
-                "(in Python, texts themselves go in a list)",
+                "(in Python, give texts in a list)",
                 where=given if len(given) < 200 else given[:200] + "…",
             )
+
+    def _source(self, path: Path, number: int, format: str, codec: str | None) -> SourceFile:
+        shown = path.as_posix()
+        least = 1 if format == "text" else least_components(shown)
+        return SourceFile(path, shown, number, components_of(path), least, format, codec)
+
+    def _format(self, name: str) -> tuple[str, str | None]:
+        """The format and the compression of a file, as its name or ``--format`` says."""
+        format, codec = format_of(name)
+        return self.options.format or format, codec
 
     def _add_stdin(self, number: int) -> None:
         name = self.prefix + "stdin"
         if name in self.names:
             raise OptionError("stdin (-) can be read only once; it is given twice")
-        if sys.stdin is None:
-            raise SourceError("standard input is closed, and - reads from it; name a file, a folder or a pattern")
         self.names.add(name)
-        spool = self.scratch / f"{name}.jsonl"
-        with writing(spool):
-            spool.parent.mkdir(parents=True, exist_ok=True)
-            with open(spool, "wb") as file:
-                shutil.copyfileobj(sys.stdin.buffer, file, 2**20)
-        part: Part = part_class(FORMATS["jsonl"])(name, number, self.options, spool)
-        part.kept_name = PurePosixPath("stdin.jsonl")
-        self.entries.append(part)
+        self._add_copy(number, name, spool_stdin(self.scratch, name, self.options))
+
+    def _add_copy(self, number: int, shown: str, copy: Spooled) -> None:
+        self._add_file(SourceFile(copy.path, shown, number, (copy.name,), 1, copy.format, copy.codec))
 
     def _add_folder(self, number: int, given: str) -> None:
         folder = Path(given)
         passed_over = len(self.skipped)
         names = files_in(folder, self.options, self.skipped)
         markers = {name for name in names if is_marker(name)}
-        others = [name for name in names if name not in markers]
-        rows = self.options.item_kind not in ("text", "images")  # these are made of columns, or of arrays
-        tables = rows or (not self.options.images and bool(others) and not any(map(_is_plain, others)))
+        tables = self._reads_tables([name for name in names if name not in markers])
         whole = components_of(folder)
         before = len(self.entries)
         for name in names:
             path = folder / name
             shown = path.as_posix()
-            if tables and name in markers:
-                self.skipped.append((shown, "a marker beside tables"))
-                continue
-            if rows and _is_plain(name):
-                self.skipped.append((shown, f"no table, and {self.options.item_flag} needs one"))
-                continue
-            if reason := why_not_opened(str(path), shown, self.options) if tables else self._why_not(str(path), shown):
+            if tables:
+                reason = "a marker file of a table" if name in markers else self._why_no_table(name)
+                reason = reason or why_not_opened(str(path), shown, self.options)
+            else:
+                reason = self._why_not(str(path), shown)
+            if reason:
                 self.skipped.append((shown, reason))
                 continue
             parts = tuple(name.split("/"))
-            file = SourceFile(path, shown, number, whole + parts, len(parts))
+            format, codec = self._format(name)
+            file = SourceFile(path, shown, number, whole + parts, len(parts), format if tables else "text", codec)
             if not tables:
                 file.folder, file.folder_name = folder, folder.as_posix()
-            self.entries.append(file)
+            self._add_resolved(file)
         if len(self.entries) == before:
             ours = self.skipped[passed_over:] if not names else []
             more = f"; {ours[0][0]} is skipped: {ours[0][1]}" if ours else ""
             raise SourceError(self._nothing("folder", names) + more, where=given)
+
+    @property
+    def _rows(self) -> bool:
+        """Whether items are made of columns, or of arrays."""
+        return self.options.item_kind not in ("text", "images")
+
+    def _reads_tables(self, names: list[str]) -> bool:
+        """Whether a folder with these files is read as tables: it has tables, and else only their documentation."""
+        if self._rows or self.options.images:
+            return self._rows
+        if self.options.format is not None:
+            return self.options.format != "text"
+        found = {format_of(name)[0] for name in names if not is_plain(name)}
+        beside = "csv" if found & {"csv", "tsv"} else "parquet"
+        return bool(found) and all(is_documentation(name, beside) for name in names if is_plain(name))
+
+    def _why_no_table(self, name: str) -> str | None:
+        """Why a file of a folder of tables is skipped; None if it is a table."""
+        if self.options.format is not None:
+            return "documentation beside tables" if describes(name) else None
+        if not is_plain(name):
+            return None
+        if self._rows:
+            return f"not a table, but {self.options.item_flag} needs tables"
+        return "documentation or settings beside tables"
 
     def _nothing(self, what: str, passed_over: Sequence[str]) -> str:
         if self.options.images:
             return self._no_pictures(what)
         endings = ", ".join(endings_for(self.options.item_kind))
         if self.options.item_kind != "text":
-            return f"no tables in this {what}, and {self.options.item_flag} needs one: looked for {endings}"
-        looked = f"no documents in this {what}: looked for text files, {endings}, not hidden and not links"
+            return f"no tables in this {what}, but {self.options.item_flag} needs tables: looked for {endings}"
+        looked = f"no documents in this {what}: looked for text files, {endings}, except hidden files and links"
         if self.options.include or self.options.exclude:
             looked += f", with --include {list(self.options.include)} --exclude {list(self.options.exclude)}"
-        return looked + (f"; all that is there is binary{_pictures(passed_over)}" if passed_over else "")
+        return looked + (f"; all its files are binary{_pictures(passed_over)}" if passed_over else "")
 
     def _no_pictures(self, what: str) -> str:
         from twinset.documents.items.image_decode import ENDINGS
 
-        looked = f"no pictures in this {what}: looked for {', '.join(ENDINGS)}, not hidden and not links"
+        looked = f"no pictures in this {what}: looked for {', '.join(ENDINGS)}, except hidden files and links"
         if self.options.include or self.options.exclude:
             looked += f", with --include {list(self.options.include)} --exclude {list(self.options.exclude)}"
         return looked
@@ -221,19 +239,26 @@ class _Opening:
             return why_not_text(path, shown, format_of(path)[1], self.options)
         from twinset.documents.items.image_files import is_picture
 
-        return None if is_picture(path) else "not a picture, by its ending"
+        return None if is_picture(path) else "not a picture, judging by its extension"
 
-    def _add_file(self, number: int, given: str) -> None:
-        path = Path(given)
-        kind = "image" if self.options.images else format_of(path.name)[0]
-        if kind == "text" and (reason := self._why_not(given, given)):
-            raise SourceError(f"not a text: {reason}", where=given)
-        if kind == "text" and (reason := why_not_one_text(given, self.options)):
-            raise SourceError(reason, where=given)
-        if kind not in ("text", "image") and (reason := why_not_opened(given, path.as_posix(), self.options)):
-            self.skipped.append((path.as_posix(), reason))
+    def _add_file(self, file: SourceFile) -> None:
+        """Add a file that is named itself."""
+        if self.options.images:
+            self.entries.append(file)
             return
-        self.entries.append(SourceFile(path, path.as_posix(), number, components_of(path), 1))
+        if file.format != "text" and (reason := why_not_opened(str(file.path), file.shown, self.options)):
+            self.skipped.append((file.shown, reason))
+            return
+        if file.codec == "zip" and file.format == "text" and self.options.format is None:
+            _look_inside(file)
+        self._add_resolved(file)
+        if file.format == "text" and (reason := why_not_text(str(file.path), file.shown, file.codec, self.options)):
+            raise SourceError(f"not a text: {reason}", where=file.shown)
+
+    def _add_resolved(self, file: SourceFile) -> None:
+        """Add a file after looking which kind of JSON it is."""
+        file.format = rows_format(file.path, file.format, file.codec, file.shown, self.options)
+        self.entries.append(file)
 
     def _add_pattern(self, number: int, given: str) -> None:
         before, matches = len(self.entries), matches_of(given)
@@ -241,11 +266,13 @@ class _Opening:
             shown = Path(match).as_posix()
             if not os.path.isfile(match) or not chosen(shown, self.options):
                 continue
-            plain = self.options.images or _is_plain(match)
+            format, codec = self._format(match)
+            format = "text" if self.options.format is None and is_plain(match) else format
+            plain = self.options.images or format == "text"
             if reason := self._why_not(match, shown) if plain else why_not_opened(match, shown, self.options):
                 self.skipped.append((shown, reason))
                 continue
-            self.entries.append(SourceFile(Path(match), shown, number, components_of(match), 1))
+            self._add_resolved(self._source(Path(match), number, format, codec))
         if len(self.entries) == before:
             raise SourceError(
                 self._nothing("pattern", matches) if matches else "no file matches this pattern",
@@ -273,6 +300,7 @@ class _Opening:
                 parts.append(file_part(one, kept[id(one)], self.options))
         if texts:
             parts.append(text_part(texts, self.options))
+        self._check_separated(parts)
         if self.options.group is not None:
             from twinset.documents.long_tables.part import (  # loads kernels, so only where needed
                 GroupsPart,
@@ -281,11 +309,19 @@ class _Opening:
             parts = [GroupsPart(parts, self.options, self.scratch)]
         return Sources(parts, self.skipped)
 
+    def _check_separated(self, parts: list[Part]) -> None:
+        """Refuse options of CSV where no source is CSV; the sources of ``--against`` may be."""
+        unused = "--delimiter" if self.options.delimiter else "" if self.options.header else "--no-header"
+        if unused and not self.options.against and all(part.format not in ("csv", "tsv") for part in parts):
+            raise OptionError(
+                f"{unused} is for CSV, but {parts[0].name} is read as {parts[0].format}; --format csv reads it as CSV"
+            )
+
     def _is_text(self, file: SourceFile) -> bool:
         """Whether a file is one document; in a folder of texts every file is."""
         if self.options.lines:
             return False
-        return self.options.images or file.folder is not None or format_of(file.path.name)[0] == "text"
+        return self.options.images or file.format == "text"
 
 
 def _pictures(names: Sequence[str]) -> str:
@@ -296,22 +332,10 @@ def _pictures(names: Sequence[str]) -> str:
     return f"; {picture} looks like a picture: --images compares pictures" if picture else ""
 
 
-def _is_plain(name: str) -> bool:
-    return format_of(name)[0] == "text"
-
-
-def _no_long_table(what: str) -> SourceError:
-    tables = ", ".join(one.words for one in formats_for("groups"))
-    return SourceError(
-        f"a {what} has no columns to group by; --group takes tables: {tables}, and in Python any object with Arrow's "
-        "stream (pandas, Polars, DuckDB, pyarrow); sets in lists and mappings go with items"
-    )
-
-
-def _mapped_id(key: object) -> str:
-    if isinstance(key, (str, np.integer)) or type(key) is int:
-        try:
-            return str(key).encode().decode()
-        except UnicodeEncodeError as error:
-            raise SourceError(f"the id {key!r} holds half of a surrogate pair, which UTF-8 cannot encode") from error
-    raise SourceError(f"ids in a mapping must be strings or whole numbers, this is {type(key).__name__}: {key!r}")
+def _look_inside(file: SourceFile) -> None:
+    """Take the format of the only file in a ZIP file; the kept rows get its ending."""
+    member = member_of(file.path, file.shown).filename
+    known, ending = format_by_ending(member), os.path.splitext(member)[1].lower()
+    if known is not None:
+        name = f"{split_codec(file.components[-1])[0]}{ending}.zip"
+        file.format, file.components = known.name, (*file.components[:-1], name)

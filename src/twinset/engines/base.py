@@ -45,8 +45,11 @@ Tables: TypeAlias = Any
 class Job:
     """The sources, options and output of a run.
 
+    `output` is a folder, or for pairs a file unless `pairs_folder` is set. `rows_file` is the one file for all kept
+    rows, if that is wanted.
     `own_files` are the files of an index: they are neither read as sources nor replaced. `whole_rows` keeps whole rows
-    while they fit in memory, for a job that writes them.
+    while they fit in memory, for a job that writes them. `needs_ids` says why ids must be unique; without it,
+    where only the column ``id`` repeats, rows are named ``file:row``.
     """
 
     sources: tuple[object, ...]
@@ -56,16 +59,24 @@ class Job:
     progress: Progress = field(default_factory=Silent)
     own_files: Sequence[str] = ()
     whole_rows: bool = False
+    needs_ids: str = ""
+    rows_file: Path | None = None
+    pairs_folder: bool = False
 
 
 @dataclass(frozen=True)
 class Output:
-    """The result of a run: its summary, its plan, and its tables unless they were written to `path`."""
+    """The result of a run: its summary, its plan, and its tables unless they were written to `path`.
+
+    `sources` are those that a result in memory may read again; `held` is whatever must live as long as they do.
+    """
 
     summary: dict[str, Any]
     plan: Any
     path: Path | None
     tables: dict[str, pa.Table]
+    sources: tuple[object, ...] = ()
+    held: object = None
 
 
 class Run(ABC):

@@ -73,11 +73,11 @@ class ItemPlan:
         return [float(one) for one in np.quantile(self.background, [0, 0.25, 0.5, 0.75, 1])]
 
 
-def plan_items(*sources: object, progress: Progress | None = None, **words: Any) -> ItemPlan:
+def plan_items(*sources: object, progress: Progress | None = None, **options: Any) -> ItemPlan:
     """Plan a run over codes, vectors or weighted sets.
 
     *sources: as for `twinset.find_pairs`.
-    **words: the options of `twinset pairs`, as keyword arguments.
+    **options: the options of `twinset pairs`, as keyword arguments.
 
     Examples
     --------
@@ -85,9 +85,9 @@ def plan_items(*sources: object, progress: Progress | None = None, **words: Any)
     >>> print(found.plan, found.items, found.distinct)
     exact, all compared with all: every pair of 64-bit codes that differ in at most 1 bit is found 4 3
     """
-    options = PairsOptions.of(**words)
+    checked = PairsOptions.of(**options)
     reports = progress or Silent()
-    with LocalEngine().open(Job(tuple(sources), options, twinset.__version__, progress=reports)) as run:
+    with LocalEngine().open(Job(tuple(sources), checked, twinset.__version__, progress=reports)) as run:
         corpus = run.read()
         join = run.plan(corpus, run.collapse(corpus))
         if not isinstance(join, InMemoryJoin):

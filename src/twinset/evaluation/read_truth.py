@@ -6,8 +6,6 @@
 Other columns are ignored, so the `pairs.parquet` and `clusters.parquet` of an earlier result can be the truth.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,8 +20,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from twinset.errors import ColumnError, RowError, SourceError
-from twinset.evaluation.true_pairs import Flags, ListedClusters, ListedPairs, TruePairs, each_once
-from twinset.schema import Numbers
+from twinset.evaluation.true_pairs import ListedClusters, ListedPairs, TruePairs, each_once
+from twinset.schema import Flags, Numbers
 from twinset.wording import at_line, at_row
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson")
@@ -107,7 +105,7 @@ def _strings(values: list[Any], column: str, name: str) -> Any:
     try:
         return pa.array(texts, pa.large_string())
     except UnicodeEncodeError as error:
-        raise SourceError(f"{column} holds half of a surrogate pair, which UTF-8 cannot encode", where=name) from error
+        raise SourceError(f"{column} contains an unpaired surrogate, which UTF-8 cannot encode", where=name) from error
 
 
 def _from_file(path: Path, name: str) -> pa.Table:

@@ -1,7 +1,5 @@
 """The result of an evaluation: metrics at each threshold, their definitions, and the files written."""
 
-from __future__ import annotations
-
 import json
 import textwrap
 from dataclasses import dataclass

@@ -20,8 +20,7 @@ from twinset.engines.base import Job
 from twinset.engines.local.run import LocalEngine, LocalRun
 from twinset.engines.local.steps.sketch import sketch_block
 from twinset.engines.progress import Progress, Silent
-from twinset.evaluation.sample import Sample, draw
-from twinset.evaluation.sample_pairs import near_pairs
+from twinset.evaluation.sample import Sample, draw, near_pairs
 from twinset.evaluation.shingle_length import Length, chance_by_length
 from twinset.options import PairsOptions
 from twinset.options.survey import SurveyOptions
@@ -34,6 +33,7 @@ from twinset.schema import Numbers
 BACKGROUND = 400  # contents whose pairs are all compared, to count the many dissimilar ones
 _MOST_STEPS = 200_000_000
 _BINS = 200
+_UNREPORTED = ("threshold", "rate", "sketching", "threads")
 
 Floats = npt.NDArray[np.float64]
 
@@ -117,27 +117,17 @@ class Survey:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the survey as plain values, ready for JSON."""
-        return {
-            "documents": self.documents,
-            "sampled": self.sampled,
-            "contents": self.contents,
-            "compared": self.compared,
-            "background": self.background,
-            "text_bytes": self.text_bytes,
-            "shingles": self.shingles,
-            "seen": self.seen,
-            "stands_for": self.stands_for,
-            "spectrum": [list(point) for point in self.spectrum],
-            "lengths": [one.to_dict() for one in self.lengths],
-        }
+        values = {name: value for name, value in vars(self).items() if name not in _UNREPORTED}
+        spectrum, lengths = [list(point) for point in self.spectrum], [one.to_dict() for one in self.lengths]
+        return {**values, "spectrum": spectrum, "lengths": lengths}
 
 
-def survey(*sources: object, progress: Progress | None = None, **words: Any) -> Survey:
+def survey(*sources: object, progress: Progress | None = None, **options: Any) -> Survey:
     """Read a sample of a collection and estimate what a run would find.
 
     *sources: as for `twinset.find_pairs`.
-    **words: the options of `twinset.find_pairs` for reading, shingling and planning, and `sample`: the number of pieces
-        of about 1 MiB to read.
+    **options: the options of `twinset.find_pairs` for reading, shingling and planning, and `sample`: the number of
+        pieces of about 1 MiB to read.
     The result is deterministic for the same sources, options and seed, except `rate`, which is measured.
 
     Examples
@@ -150,16 +140,16 @@ def survey(*sources: object, progress: Progress | None = None, **words: Any) -> 
     >>> round(found.estimate(twinset.plan(0.8)).pairs)
     1
     """
-    options = SurveyOptions.of(**words)
+    checked = SurveyOptions.of(**options)
     reports = progress or Silent()
-    with _run(sources, options, reports) as run:
+    with _run(sources, checked, reports) as run:
         reports.stage("counting documents", None, "documents")
-        sample = draw(run, options.sample, options.seed)
+        sample = draw(run, checked.sample, checked.seed)
         reports.stage("comparing the sample", None, "pairs")
         rate = _rate(run)
-        sets = sample.sets(options, options.seed, len(sample))
-        compared, near, shared = _near(sample, sets, options.threshold / 2)
-        spectrum, background = _spectrum(sample, sets, compared, near, shared, options.threshold)
+        sets = sample.sets(checked, checked.seed, len(sample))
+        compared, near, shared = _near(sample, sets, checked.threshold / 2)
+        spectrum, background = _spectrum(sample, sets, compared, near, shared, checked.threshold)
         return Survey(
             documents=sample.documents,
             sampled=sample.read,
@@ -168,11 +158,11 @@ def survey(*sources: object, progress: Progress | None = None, **words: Any) -> 
             background=background,
             text_bytes=sample.text_bytes,
             shingles=_average(sample),
-            threshold=options.threshold,
-            seen=int(np.count_nonzero(shared >= options.threshold)),
+            threshold=checked.threshold,
+            seen=int(np.count_nonzero(shared >= checked.threshold)),
             stands_for=sample.stands_for(compared),
             spectrum=spectrum,
-            lengths=chance_by_length(sample, options) if options.item_kind == "text" else [],
+            lengths=chance_by_length(sample, checked) if checked.item_kind == "text" else [],
             rate=rate,
             sketching=expected_cost(band_plan(run.options), (), _average(sample)).sketching,
             threads=run.threads.count,
@@ -182,7 +172,7 @@ def survey(*sources: object, progress: Progress | None = None, **words: Any) -> 
 @contextmanager
 def _run(sources: Sequence[object], options: SurveyOptions, progress: Progress) -> Iterator[LocalRun]:
     """Open the sources as a run would."""
-    names = {name for name, _ in PairsOptions.words()} & {name for name, _ in SurveyOptions.words()}
+    names = {name for name, _ in PairsOptions.specs()} & {name for name, _ in SurveyOptions.specs()}
     as_run = PairsOptions.of(**{name: getattr(options, name) for name in names})
     with LocalEngine().open(Job(tuple(sources), as_run, twinset.__version__, progress=progress)) as run:
         yield run

@@ -1,7 +1,5 @@
 """Metrics at every threshold from the scored pairs of one run, and the share found at every similarity."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from twinset.evaluation.metrics import DEFINITIONS, Overlap, PairCounts
-from twinset.evaluation.true_pairs import MOST_SAMPLED, ExactPairs, Flags, ScoredPairs, TruePairs
+from twinset.evaluation.true_pairs import MOST_SAMPLED, ExactPairs, ScoredPairs, TruePairs
 from twinset.plan import Plan
-from twinset.schema import Numbers
+from twinset.schema import Flags, Numbers
 
 Values = npt.NDArray[np.float64]
 

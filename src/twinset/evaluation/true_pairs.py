@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from twinset.clusters.group import Grouping, components
 from twinset.evaluation.metrics import pairs_within
-from twinset.schema import Hashes, Numbers, Places
+from twinset.schema import Flags, Hashes, Numbers, Places
+from twinset.system.arrays import pair_words
 
-Flags = npt.NDArray[np.bool_]
 MOST_SAMPLED = 500_000  # maximum number of true pairs whose similarity is computed
 
 
@@ -32,7 +32,7 @@ class ScoredPairs:
     @classmethod
     def of(cls, left: Numbers, right: Numbers, similarity: npt.NDArray[np.float64]) -> ScoredPairs:
         """Sort pairs in any order."""
-        order = np.argsort(pair_keys(right, left), kind="stable")
+        order = np.argsort(pair_words(right, left), kind="stable")
         return cls(left[order], right[order], similarity[order])
 
     def clusters(self, documents: int, threshold: float, method: str) -> Numbers:
@@ -75,7 +75,7 @@ class ListedPairs:
 
     def holds(self, left: Numbers, right: Numbers) -> Flags:
         """Return whether each pair is true."""
-        return among(pair_keys(left, right), self.keys)
+        return among(pair_words(left, right), self.keys)
 
     def clusters(self, threshold: float) -> Numbers:
         """Return the connected components of the true pairs."""
@@ -142,7 +142,7 @@ class ExactPairs:
 
     def holds(self, left: Numbers, right: Numbers) -> Flags:
         """Return whether each pair is true, regardless of its similarity."""
-        return among(pair_keys(left, right), np.sort(pair_keys(self.pairs.left, self.pairs.right)))
+        return among(pair_words(left, right), np.sort(pair_words(self.pairs.left, self.pairs.right)))
 
     def clusters(self, threshold: float) -> Numbers:
         """Return the clusters of a run without missed pairs."""
@@ -152,11 +152,6 @@ class ExactPairs:
         """Return true pairs."""
         chosen = _even_steps(len(self.pairs.left))
         return self.pairs.left[chosen], self.pairs.right[chosen]
-
-
-def pair_keys(left: Numbers, right: Numbers) -> Hashes:
-    """Encode each pair as one number."""
-    return (left.astype(np.uint64) << np.uint64(32)) | right
 
 
 def each_once(left: Numbers, right: Numbers) -> Hashes:
@@ -170,7 +165,7 @@ def each_once(left: Numbers, right: Numbers) -> Hashes:
     [1]
     """
     apart = left != right
-    keys = np.sort(pair_keys(np.minimum(left, right)[apart], np.maximum(left, right)[apart]))
+    keys = np.sort(pair_words(np.minimum(left, right)[apart], np.maximum(left, right)[apart]))
     # NumPy's unique hashes in newer versions, which takes ten times as long where most values are unique.
     return keys[np.append(True, keys[1:] != keys[:-1])] if len(keys) else keys
 

@@ -56,9 +56,9 @@ class SketchRows:
                 width, slots = _pad_empty(counts.tolist(), slots)
                 whole = bytearray().join(slots)
         except (TypeError, ValueError, OverflowError):  # another program can write values of wrong types
-            raise DamagedError(f"{where} is damaged: sketches of documents are not as they were written") from None
+            raise DamagedError(f"{where} is damaged: the stored sketches are not valid") from None
         if width % 4 or any(len(one) != width for one in slots) or counts.min() < 0 or counts.max() >= 2**32:
-            raise DamagedError(f"{where} is damaged: sketches of documents are not as they were written")
+            raise DamagedError(f"{where} is damaged: the stored sketches are not valid")
         return cls(
             np.array(numbers, np.int64),
             counts.astype(np.uint32),

@@ -22,7 +22,7 @@ from twinset.documents.parts import Block
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus, Span
 from twinset.engines.local.run import LocalRun
-from twinset.engines.local.steps.cluster import Clusters, Flags
+from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.steps.cluster_beside_index import IndexMatches, recall_at
 from twinset.engines.local.steps.sketch import READ, UNREADABLE
 from twinset.engines.local.write.tables import ResultTables
@@ -36,8 +36,9 @@ from twinset.index.read_batches import checked_ids
 from twinset.index.settings import FORMAT, Settings
 from twinset.index.write import IndexWriter
 from twinset.options import DedupOptions
+from twinset.options.checks import AUTO
 from twinset.options.index import IndexOptions
-from twinset.schema import Numbers
+from twinset.schema import Flags, Numbers
 from twinset.system import batch_sizes
 from twinset.wording import counted
 
@@ -48,7 +49,7 @@ _IDS = 1 << 16
 def open_index(where: object, *, read_only: bool = False) -> Iterator[Index]:
     """Open the index at a path or URL, and close it afterwards; an open `Index` stays open.
 
-    With `read_only` nothing is added, but an index to which nothing can be added is refused all the same.
+    With `read_only` nothing is added, but an index to which nothing can be added is still refused.
     """
     if isinstance(where, Index):
         if where._backend.read_only:
@@ -71,37 +72,39 @@ def open_index(where: object, *, read_only: bool = False) -> Iterator[Index]:
 
 def dedup_options(given: dict[str, Any], index: Index) -> DedupOptions:
     """Return the options of a run: those given, and for the hashing those of the index."""
-    made = index.settings.options
-    if made.item_kind != "text":
-        documents = "sets" if made.item_kind == "items" else made.item_kind
+    stored = index.settings.options
+    if stored.item_kind != "text":
+        documents = "sets" if stored.item_kind == "items" else stored.item_kind
         raise OptionError(
             f"{index.name}: the index holds {documents}; dedup --index needs an index of texts; use twinset index "
             "query, or remove copies with dedup --against"
         )
-    if made.store == "none":
+    if stored.store == "none":
         raise OptionError(
             f"{index.name}: the index stores only sketches (store is 'none'), so its similarities are estimates, which "
             "do not justify a removal; make an index with --store text or --store shingles for dedup"
         )
-    known = {name for name, _ in DedupOptions.words()} - {"threshold", "codes", "vectors", "images", "distance"}
-    fixed = [name for name, _ in IndexOptions.words() if name in known]
-    index.settings.check_options({name: given[name] for name in fixed if name in given}, index.name)
+    known = {name for name, _ in DedupOptions.specs()} - {"threshold", "codes", "vectors", "images", "distance"}
+    fixed = [name for name, _ in IndexOptions.specs() if name in known]
+    # The shingles of the index are also those that `auto` stands for.
+    compared = {name: given[name] for name in fixed if name in given and (name, given[name]) != ("shingle", AUTO)}
+    index.settings.check_options(compared, index.name)
     sizes = {name: getattr(index.settings.bands, name) for name in ("n_hashes", "n_bands", "rows_per_band")}
-    inherited = {name: getattr(made, name) for name in fixed} | sizes
-    threshold = given.get("threshold", made.threshold)
+    inherited = {name: getattr(stored, name) for name in fixed} | sizes
+    threshold = given.get("threshold", stored.threshold)
     options = DedupOptions.of(**{**given, **inherited, "threshold": threshold, "index": index.name})
     if options.floor is not None and options.floor > options.threshold:
         raise OptionError(
             f"floor is {options.floor:g}, above the threshold, {options.threshold:g}; allowed: a number up to the "
             "threshold; lower the floor or raise the threshold"
         )
-    if options.least < made.threshold:
+    if options.least < stored.threshold:
         name = "threshold" if options.floor is None else "floor"
         recall = recall_at(index.settings.bands, options.least)
         raise OptionError(
-            f"{name} is {options.least:g}, and the index {index.name} was planned for {made.threshold:g}: a document "
-            f"at {options.least:g} would be found with probability {recall:.4f} only; give {made.threshold:g} or more, "
-            f"or make another index with --threshold {options.least:g}"
+            f"{name} is {options.least:g}, and the index {index.name} was planned for {stored.threshold:g}: a document "
+            f"at {options.least:g} would be found only with probability {recall:.4f}; give {stored.threshold:g} or "
+            f"more, or make another index with --threshold {options.least:g}"
         )
     return options
 
@@ -112,8 +115,8 @@ class IndexedDedup:
     def __init__(self, index: Index, run: LocalRun) -> None:
         self.index, self.run = index, run
         self._stack = ExitStack()
-        self._held_writer: IndexWriter | None = None
-        self._held: Flags = np.zeros(0, np.bool_)
+        self._open_writer: IndexWriter | None = None
+        self._already_indexed: Flags = np.zeros(0, np.bool_)
         self._other_texts: tuple[Numbers, Int64s] = np.zeros(0, np.uint32), np.zeros(0, np.int64)
         self.facts: dict[str, Any] = {}
 
@@ -128,10 +131,10 @@ class IndexedDedup:
     @property
     def writer(self) -> IndexWriter:
         """The writer of the index; its lock is acquired once and held to the end."""
-        if self._held_writer is None:
+        if self._open_writer is None:
             timeout = self.run.options.timeout if isinstance(self.run.options, DedupOptions) else 0
-            self._held_writer = self._stack.enter_context(self.index._writer(timeout, "dedup"))
-        return self._held_writer
+            self._open_writer = self._stack.enter_context(self.index._writer(timeout, "dedup"))
+        return self._open_writer
 
     def find_matches(self, corpus: Corpus, copies: Copies) -> IndexMatches:
         """Query the index with every distinct document."""
@@ -162,8 +165,8 @@ class IndexedDedup:
         order = np.argsort(every)
         names = ("similarity", "left_in_right", "right_in_left")
         columns = dict(zip(names, np.concatenate(scores, axis=1)[:, order], strict=True))
-        held = np.flatnonzero(self._held & (corpus.status == READ)).astype(np.uint32)
-        return IndexMatches(every[order], pa.concat_arrays(ids).take(pa.array(order)), columns, held)
+        already_indexed = np.flatnonzero(self._already_indexed & (corpus.status == READ)).astype(np.uint32)
+        return IndexMatches(every[order], pa.concat_arrays(ids).take(pa.array(order)), columns, already_indexed)
 
     def _look_up(self, corpus: Corpus, writer: IndexWriter) -> Int64s:
         """Look up the ids of the arrivals; return the index numbers of those with the same text, ascending."""
@@ -172,16 +175,16 @@ class IndexedDedup:
         for start in range(0, len(readable), _IDS):
             some = readable[start : start + _IDS]
             names = corpus.take_ids(some).to_pylist()
-            there = writer.backend.numbers(names)
-            found = np.array([there.get(name, -1) for name in names], np.int64)
+            stored = writer.backend.numbers(names)
+            found = np.array([stored.get(name, -1) for name in names], np.int64)
             numbers.append(some[found >= 0])
             theirs.append(found[found >= 0])
-        ours, there_numbers = np.concatenate(numbers), np.concatenate(theirs)
+        ours, index_numbers = np.concatenate(numbers), np.concatenate(theirs)
         same = np.isin(ours, self._same(corpus, ours, writer))
-        self._held = np.zeros(corpus.documents, np.bool_)
-        self._held[ours[same]] = True
-        self._other_texts = ours[~same], there_numbers[~same]
-        return np.sort(there_numbers[same])
+        self._already_indexed = np.zeros(corpus.documents, np.bool_)
+        self._already_indexed[ours[same]] = True
+        self._other_texts = ours[~same], index_numbers[~same]
+        return np.sort(index_numbers[same])
 
     def _same(self, corpus: Corpus, ours: Numbers, writer: IndexWriter) -> Numbers:
         """Return those of the arrivals `ours` that have the same text in the index."""
@@ -202,8 +205,8 @@ class IndexedDedup:
             return numbers, make_entries(ids, texts, self.index.settings)
 
         if wanted.any():
-            for _, made in corpus.read(self.run.threads, prepare, wanted=wanted):
-                yield made
+            for _, entries in corpus.read(self.run.threads, prepare, wanted=wanted):
+                yield entries
 
     def _own_numbers(self, contents: Numbers, copies: Copies) -> Int64s:
         """Return pairs, (n, 2), of a content and the index document that has the id of its arrival and another text.
@@ -224,7 +227,7 @@ class IndexedDedup:
         """
         since, corpus = time.perf_counter(), results.corpus
         self._refuse_other_texts(results, clusters)
-        wanted = clusters.kept & ~self._held
+        wanted = clusters.kept & ~self._already_indexed
         writer, count = self.writer, int(np.count_nonzero(wanted))
         self._stack.enter_context(writer.transaction())
         self.run.progress.stage("adding to the index", count, "documents")
@@ -243,7 +246,7 @@ class IndexedDedup:
                 f"rows were lost: {added} of {counted(count, 'kept document')} went into the index; please report "
                 "this, and do not use the result"
             )
-        self.facts |= {"added": added, "there": int(np.count_nonzero(clusters.kept & self._held))}
+        self.facts |= {"added": added, "there": int(np.count_nonzero(clusters.kept & self._already_indexed))}
         self.run.timed("add", since)
 
     def _refuse_other_texts(self, results: ResultTables, clusters: Clusters) -> None:
@@ -256,7 +259,7 @@ class IndexedDedup:
             more = f" (and {len(wrong) - 1:,} more such ids)" if len(wrong) > 1 else ""
             raise DuplicateIdError(
                 f"{self.index.name}: the index holds a document with the id {name!r} and another text{more}; replace "
-                "it with twinset index update, or name a column of ids that are never used again with --id"
+                "it with twinset index update, or name a column of ids that are never reused with --id"
             )
 
     def summary(self, removed: int) -> dict[str, Any]:
@@ -264,15 +267,15 @@ class IndexedDedup:
         recall = recall_at(self.index.settings.bands, self.run.options.threshold)
         return {"name": self.index.name, **self.facts, "matched": removed, "recall": recall}
 
-    def commit(self, place: Path | None) -> None:
+    def commit(self, path: Path | None) -> None:
         """Commit what was added, after the result is in place."""
         try:
             self._stack.close()
         except (OutputError, StateError) as error:
-            if place is None:
+            if path is None:
                 raise
             raise type(error)(
-                f"{error}; {place} is in place, but its kept documents are not in the index; run again with --force"
+                f"{error}; {path} is complete, but its kept documents are not in the index; run again with --force"
             ) from error
 
 

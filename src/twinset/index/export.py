@@ -56,8 +56,8 @@ def export(backend: Backend, kind: Kind, path: Path, force: bool, progress: Prog
     count = groups = 0
     progress.stage("exporting", backend.count(), "documents")
     try:
-        with replace_atomically(path) as made:
-            with pq.ParquetWriter(made, schema, compression="zstd") as writer:
+        with replace_atomically(path) as draft:
+            with pq.ParquetWriter(draft, schema, compression="zstd") as writer:
                 digest = ContentDigest(schema.metadata[_META])
                 for documents, sketches in pages(backend, kind, contents=True):
                     table = _table(documents, sketches, kind, schema)
@@ -66,7 +66,7 @@ def export(backend: Backend, kind: Kind, path: Path, force: bool, progress: Prog
                     count, groups = count + len(documents), groups + 1
                     progress.advance(len(documents))
                 writer.add_key_value_metadata({_DIGEST: digest.value})
-            check_written(made, schema, count, groups)
+            check_written(draft, schema, count, groups)
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
     return count
@@ -139,7 +139,7 @@ def backend_for(where: str | os.PathLike[str], settings: Settings) -> Backend:
 def check_digest(path: Path, progress: Progress) -> None:
     """Read an exported file to its end, and raise `DamagedError` if its content is not what was exported.
 
-    This happens before the import: documents of a damaged file could not be told from others later.
+    This happens before the import: documents of a damaged file could not be distinguished from others later.
     """
     try:
         with pq.ParquetFile(path) as file:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from twinset.candidates import probing
 from twinset.documents.items.vectors import packed_rows
 from twinset.errors import SourceError
-from twinset.pairs.vectors import Scores, near, nearest, similar
+from twinset.pairs.vectors import Scores, every_nearest, near, nearest, similar
 from twinset.plan.vectors import VectorPlan, vector_plan
 from twinset.schema import Codes, Hashes, Numbers, Places, Vectors
 from twinset.sketches.vectors import keys as vector_keys
@@ -88,9 +88,10 @@ class VectorIndex:
         return query_rows, numbers, scores
 
     def nearest(self, queries: npt.ArrayLike, k: int = 10) -> tuple[Numbers, Scores, Places]:
-        """Return the k nearest candidates of each query, best first: vector rows, scores, and the number of results.
+        """Return the k nearest vectors of each query, best first: vector rows, scores, and the number of results.
 
-        Those within the limit are found with the recall of the plan; more distant ones may be missed more often.
+        Where all k are within the limit, they are found with the recall of the plan. Otherwise the query is compared
+        with all vectors, so that the k nearest are found however distant they are.
         """
         rows = self._check(queries, self.vectors.shape[1])
         parts = [(np.zeros((0, k), np.uint32), np.zeros((0, k)), np.zeros(0, np.int64))]
@@ -102,7 +103,20 @@ class VectorIndex:
             parts.append(nearest(rows[first:last], self.vectors, offsets, pairs.astype(np.uint32), k, self.measure))
             first = last
         numbers, scores, counts = (np.concatenate([part[at] for part in parts]) for at in range(3))
+        if self._tables:
+            self._complete(rows, k, numbers, scores, counts)
         return numbers, scores, counts
+
+    def _complete(self, rows: Vectors, k: int, numbers: Numbers, scores: Scores, counts: Places) -> None:
+        """Compare queries with all vectors where the tables found fewer than k within the limit."""
+        inside = scores >= self.limit if self.measure == "cosine" else scores <= self.limit
+        inside &= np.arange(k) < counts[:, None]
+        short = np.flatnonzero(inside.sum(axis=1) < k)
+        if not len(short):
+            return
+        every, their_scores, their_counts = every_nearest(rows[short], self.vectors, k, self.measure)
+        width = every.shape[1]
+        numbers[short, :width], scores[short, :width], counts[short] = every, their_scores, their_counts
 
     def _check(self, values: npt.ArrayLike, dimensions: int | None = None) -> Vectors:
         """Return vectors as 32-bit floats; refuse those whose distances the rounding would change."""
@@ -168,7 +182,7 @@ class VectorIndex:
         each_table = vector_keys.moves(hashed, self._drawn, range(self.plan.tables), self.plan.probes)
         for table, moves in zip(self._tables, each_table, strict=True):
             keys = probing.next_keys(moves, self.plan.probes)
-            matches = probing.asked(keys, signatures, table, self.plan.most_differing)
+            matches = probing.find_candidates(keys, signatures, table, self.plan.most_differing)
             shift = np.uint64(32)
             parts += [(rows[:, 0].astype(np.uint64) + np.uint64(start)) << shift | rows[:, 1] for rows in matches]
         pairs: Hashes = np.unique(np.concatenate(parts))

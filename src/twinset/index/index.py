@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from twinset.engines.progress import Progress, Silent
+from twinset.engines.progress import Progress, ProgressChoice, Silent, reporting
 from twinset.errors import DamagedError, OptionError, StateError, UnknownIdError
 from twinset.index import export as exporting
 from twinset.index import verify as checking
@@ -28,8 +28,7 @@ from twinset.schema import answers_schema
 from twinset.system import batch_sizes
 from twinset.system.locks import Turn
 
-TIMEOUT = 30.0
-"""Seconds to wait for another writer."""
+TIMEOUT = 30.0  # seconds to wait for another writer
 
 
 class Index:
@@ -172,7 +171,7 @@ class Index:
             last = int(numbers[-1])
 
     def add(
-        self, ids: Any, texts: Any = None, *, timeout: float = TIMEOUT, progress: Progress | None = None, **options: Any
+        self, ids: Any, texts: Any = None, *, timeout: float = TIMEOUT, progress: ProgressChoice = None, **options: Any
     ) -> ChangeCounts:
         """Add documents. A document whose id and text the index already has is left unchanged.
 
@@ -198,13 +197,13 @@ class Index:
         return self._change("adding", ids, texts, timeout, progress, options, replace=False)
 
     def update(
-        self, ids: Any, texts: Any = None, *, timeout: float = TIMEOUT, progress: Progress | None = None, **options: Any
+        self, ids: Any, texts: Any = None, *, timeout: float = TIMEOUT, progress: ProgressChoice = None, **options: Any
     ) -> ChangeCounts:
         """Add documents, and replace those that have another text under the same id. Takes the arguments of `add`."""
         return self._change("updating", ids, texts, timeout, progress, options, replace=True)
 
     def _change(
-        self, doing: str, ids: Any, texts: Any, timeout: float, progress: Progress | None, options: Any, *,
+        self, doing: str, ids: Any, texts: Any, timeout: float, progress: ProgressChoice, options: Any, *,
         replace: bool,
     ) -> ChangeCounts:  # fmt: skip
         with self._writer(timeout, doing) as writer:
@@ -213,7 +212,8 @@ class Index:
                     raise OptionError(f"{next(iter(options))} is for sources; leave it out with ids and texts")
                 batch = Batch(checked_ids(ids), writer.kind.from_values(texts), f"{writer.kind.name}s")
                 return writer.add_batch(batch, replace=replace)
-            return writer.add_source(ids, options, progress or Silent(), replace=replace)
+            with reporting(progress) as reporter:
+                return writer.add_source(ids, options, reporter, replace=replace)
 
     def remove(self, ids: str | Iterable[str], *, timeout: float = TIMEOUT) -> int:
         """Remove documents in one transaction, and return their number. An unknown id raises `UnknownIdError`."""
@@ -256,7 +256,7 @@ class Index:
         threshold
             Minimum similarity of an answer; by default the threshold of the index.
         distance
-            Maximum distance of an answer, for an index by distance; by default the distance of the index.
+            Maximum distance of an answer, for an index that uses distances; by default the distance of the index.
         force
             Allow a threshold below (or a distance above) that of the index, at a lower recall.
         **options
@@ -335,6 +335,10 @@ class Index:
                 raise DamagedError(f"{self.name} is damaged: {id!r} has no sketch; run twinset index verify")
             [document] = self._backend.documents(sketch.numbers, contents=True)
             return kind.searcher(self._backend).answer(None, kind.query_from(sketch, document), limits, without=number)
+
+    def nearest_by(self) -> str:
+        """Return what the k nearest are chosen from: all, sketches, codes, bands or tables; only `all` misses none."""
+        return self._kind.nearest_by(len(self))
 
     @property
     def answers(self) -> pa.Schema:

@@ -25,6 +25,13 @@ Shares = npt.NDArray[np.float64]
 Scores = npt.NDArray[Any]
 
 
+MOST_SCANNED = 200_000
+"""Documents of the largest index whose sketches or vectors are all compared with a query for its k nearest.
+
+Reading that many sketches takes about a second.
+"""
+
+
 @dataclass(frozen=True)
 class Limits:
     """The limits of a query: minimum similarity or maximum distance, and the maximum number of answers.
@@ -113,6 +120,28 @@ class Answers:
         return Answers(self.queries[order], self.numbers[order], tuple(one[order] for one in self.scores))
 
 
+def queries_short_of(parts: list[Answers], rows: Int64s, k: int, least: float, *, descending: bool) -> Int64s:
+    """Return the queries that have fewer than k answers of at least (or at most) a score: others may be nearer."""
+    if not len(rows):
+        return rows
+    sure = np.zeros(max(int(one.max()) for one in (rows, *(part.queries for part in parts)) if len(one)) + 1, np.int64)
+    for part in parts:
+        first = part.scores[0]
+        np.add.at(sure, part.queries[first >= least if descending else first <= least], 1)
+    return rows[sure[rows] < k]
+
+
+def replace_answers(parts: list[Answers], rows: Int64s, better: list[Answers]) -> list[Answers]:
+    """Replace all answers to some queries."""
+    kept = []
+    for part in parts:
+        stay = ~np.isin(part.queries, rows)
+        kept.append(Answers(part.queries[stay], part.numbers[stay], tuple(one[stay] for one in part.scores)))
+    whole = Answers.concat([*kept, *better], len((parts or better)[0].scores))
+    order = np.argsort(whole.queries, kind="stable")
+    return [Answers(whole.queries[order], whole.numbers[order], tuple(one[order] for one in whole.scores))]
+
+
 class Searcher(ABC):
     """Finds the answers to queries in one back end, within a snapshot."""
 
@@ -128,8 +157,8 @@ class Searcher(ABC):
         """Return the answers in portions, best first; all answers to a query are in one portion."""
 
     @abstractmethod
-    def recall(self, scores: Scores, limits: Limits) -> Shares:
-        """Return the minimum probability that a document with each of these scores is found."""
+    def recall(self, answers: Answers, limits: Limits) -> Shares:
+        """Return the minimum probability that a document with the score of each answer is found."""
 
     def answer(
         self, names: list[str] | None, queries: SketchedBatch, limits: Limits, without: int | None = None
@@ -148,12 +177,26 @@ class Searcher(ABC):
             pa.array([self.ids[number] for number in numbers], pa.string()),
             *(pa.array(one, schema.field(1 + place).type) for place, one in enumerate(found.scores)),
             pa.array(np.full(len(numbers), self.estimates)),
-            pa.array(self.recall(found.scores[0], limits)),
+            pa.array(self.recall(found, limits)),
         ]
         if names is None:
             return pa.Table.from_arrays(columns, schema=schema)
         query_ids = pa.array([names[row] for row in found.queries.tolist()], pa.string())
         return pa.Table.from_arrays([query_ids, *columns], schema=with_query_column(schema))
+
+    def has_at_most(self, documents: int) -> bool:
+        """Whether the index has up to this number of documents; counting them all takes longer than a look-up."""
+        return self.backend.last_number() <= documents or self.backend.count() <= documents
+
+    def sketch_pages(self, slots: int, most_bytes: int, without: int | None) -> Iterator[SketchRows]:
+        """Yield the sketches of all documents that are not empty, excluding the document `without`."""
+        after, most = 0, max(1, most_bytes // (4 * max(1, slots)))
+        while len((page := self.backend.sketch_page(after, most).padded_to(slots)).numbers):
+            if page.slots.shape[1] != slots:
+                raise self.damaged("has no sketch, or a sketch of another plan")
+            after = int(page.numbers[-1])
+            stay = (page.shingles > 0) & (page.numbers != (without or 0))
+            yield page if stay.all() else SketchRows(page.numbers[stay], page.shingles[stay], page.slots[stay])
 
     def with_sketches(
         self, numbers: Int64s, slots: int, most_bytes: int
@@ -171,9 +214,7 @@ class Searcher(ABC):
 
     def damaged(self, what: str) -> DamagedError:
         """Return the error for an index whose tables contradict each other."""
-        return DamagedError(
-            f"{self.backend.name} is damaged: a document in its bands {what}; run twinset index verify"
-        )
+        return DamagedError(f"{self.backend.name} is damaged: a document in its bands {what}; run twinset index verify")
 
 
 def with_query_column(schema: pa.Schema) -> pa.Schema:

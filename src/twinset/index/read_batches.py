@@ -14,17 +14,18 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
-from twinset.documents.items.pack import held_values
+from twinset.documents.items.pack import column_values
 from twinset.documents.normalize import buffers_of
 from twinset.documents.own_files import exclude_files
 from twinset.documents.parts import MAX_ROW_BYTES, Chunk, Part
 from twinset.documents.sources import open_sources
-from twinset.engines.local.steps.open import sketch_pictures, tell_unexpected, temporary_folder, total_rows
+from twinset.engines.local.steps.open import sketch_pictures, tell_unexpected, total_rows
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.errors import RowError, SourceError
 from twinset.options.index import SourceOptions
 from twinset.schema import Places
+from twinset.system.memory import temporary_folder
 from twinset.wording import at_row
 
 MOST_ID_BYTES = 1024
@@ -54,7 +55,7 @@ class Batch:
         return self.first_row + (place if self.rows is None else self.rows[place])
 
     def note(self, replaced: Places) -> None:
-        """Count the rows with invalid UTF-8, or raise `RowError` if that was asked for."""
+        """Count the rows with invalid UTF-8, or raise `RowError` if that was requested."""
         self.undecoded += len(replaced)
         if self.on_error == "stop" and self.undecoded:
             row = int(replaced[0]) + self.first_row if len(replaced) else self.first_row
@@ -121,11 +122,11 @@ def checked_ids(ids: Any) -> list[str]:
         if isinstance(id, Integral) and not isinstance(id, bool):  # also those of NumPy and pandas
             listed[place] = id = str(int(id))
         if not isinstance(id, str):
-            raise SourceError(f"ids are strings or whole numbers, this is {type(id).__name__}: {id!r}")
+            raise SourceError(f"ids must be strings or whole numbers, not {type(id).__name__}: {id!r}")
         try:
             size = len(id.encode())
         except UnicodeEncodeError as error:
-            raise SourceError(f"the id {id!r} holds half of a surrogate pair, which UTF-8 cannot hold") from error
+            raise SourceError(f"the id {id!r} contains an unpaired surrogate, which UTF-8 cannot encode") from error
         if size > MOST_ID_BYTES:
             raise SourceError(f"the id {id[:40]!r}… has {size} bytes; the maximum is {MOST_ID_BYTES}")
     return listed
@@ -139,16 +140,16 @@ def texts_array(texts: Any, *, sets: bool = False) -> pa.Array:
         whole = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
         kind = whole.type
         if not any(is_kind(kind) for is_kind in _TEXTS):
-            raise SourceError(f"texts are strings, these are {kind}")
+            raise SourceError(f"texts must be strings, not {kind}")
         return _not_too_long(whole)
     listed: Sequence[Any] = [texts] if isinstance(texts, str) else list(texts)
     for place, text in enumerate(listed):
         if text is not None and not isinstance(text, str):
-            raise SourceError(f"texts are strings, number {place} is {type(text).__name__}")
+            raise SourceError(f"texts must be strings, but number {place} is {type(text).__name__}")
     try:
         return _not_too_long(pa.array(listed, pa.large_string()))
     except UnicodeEncodeError as error:
-        raise SourceError.half_a_pair("a text", error) from error
+        raise SourceError.unpaired_surrogate("a text", error) from error
 
 
 def _written(sets: Any) -> Any:
@@ -158,7 +159,7 @@ def _written(sets: Any) -> Any:
     options = SourceOptions.of(items="items")
     texts = []
     for one in sets:
-        values = [one] if one is None or isinstance(one, str) else held_values(options, one)
+        values = [one] if one is None or isinstance(one, str) else column_values(options, one)
         if isinstance(values, str):
             raise SourceError(values)
         texts.append(values[0] if not isinstance(values[0], list) else orjson.dumps(values[0]).decode())

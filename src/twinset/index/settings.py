@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import orjson
@@ -39,7 +39,7 @@ class Normalization:
     """The versions that normalise texts, and digests of what they do.
 
     NFC and lower-casing are Arrow's. If a later Arrow changes either, a text with one of the changed characters has
-    other hashes than the same text in an older index. Digests tell whether an upgrade did change them.
+    other hashes than the same text in an older index. Digests show whether an upgrade changed them.
     """
 
     arrow: str
@@ -52,7 +52,8 @@ class Normalization:
     def installed(cls) -> Normalization:
         """Normalise every code point of the probe with the Arrow that is installed."""
         points = np.concatenate([np.arange(first, end, dtype="<u4") for first, end in _PROBED])
-        lines = np.full((2, len(points), 3), ord("\n"), "<u4")  # a line keeps a code point from joining the one before
+        # A newline keeps a code point from combining with the previous one.
+        lines = np.full((2, len(points), 3), ord("\n"), "<u4")
         lines[:, :, 0] = points
         lines[1, :, 1] = 0x334  # a mark of class 1: it changes places with every mark of a higher class
         probe = pa.array([lines.tobytes().decode("utf-32-le")], pa.large_string())
@@ -196,7 +197,7 @@ class Settings:
             if ours != theirs and theirs is not None:
                 shown = "another one" if name == "seed" else repr(ours)
                 raise OptionError(
-                    f"{where}: {name} is {theirs!r}, but the index was made with {shown}, and that cannot be changed; "
+                    f"{where}: {name} is {theirs!r}, but the index was made with {shown}, and it cannot be changed; "
                     "leave it out, or create another index"
                 )
 
@@ -210,10 +211,10 @@ def _read_plan(options: IndexOptions, values: dict[str, Any]) -> AnyPlan:
         kind = VectorPlan
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
     made: AnyPlan = kind(**values)
-    for one in dataclasses.fields(kind):
-        wanted = {"int": (int,), "float": (int, float), "str": (str,)}.get(str(one.type), (tuple,))
-        if type(getattr(made, one.name)) not in wanted:
-            raise ValueError(f"{one.name} of the plan has the wrong type")
+    for name, hint in get_type_hints(kind).items():
+        wanted = {int: (int,), float: (int, float), str: (str,)}.get(hint, (tuple,))
+        if type(getattr(made, name)) not in wanted:
+            raise ValueError(f"{name} of the plan has the wrong type")
     known: dict[str, Any] = {"bits": 64 if options.images else options.bits, "distance": options.reach}
     if kind is not CodeJoinPlan:
         known = {"dimensions": options.dimensions, "measure": options.measure}

@@ -46,7 +46,7 @@ def stats(backend: Backend, settings: Settings) -> dict[str, Any]:
 
 
 def problems(backend: Backend, kind: Kind, progress: Progress) -> list[str]:
-    """Return everything that is wrong with an index."""
+    """Return the problems of an index."""
     found = backend.integrity_errors()
     if found:
         return found  # damaged tables cannot be compared
@@ -54,8 +54,8 @@ def problems(backend: Backend, kind: Kind, progress: Progress) -> list[str]:
         found += [f"{count} {what}" for what, count in backend.orphans().items() if count]
         expected, wrong = _documents(backend, kind, progress)
         found += wrong
-        if expected is not None and (there := _bands(backend)) != expected:
-            found += _differing(backend, kind, there[0], expected[0])
+        if expected is not None and (stored := _bands(backend)) != expected:
+            found += _differing(backend, kind, stored[0], expected[0])
     except DamagedError as error:
         found.append(str(error))
     return found
@@ -99,7 +99,7 @@ def _documents(backend: Backend, kind: Kind, progress: Progress) -> tuple[tuple[
         rows, total = rows + len(expected), (total + _sum(expected >> 32, expected & 0xFFFFFFFF)) % 2**64
         progress.advance(len(documents))
         if len(wrong) > _SHOWN:
-            return None, [*wrong[:_SHOWN], f"and more; {len(wrong) - _SHOWN} others so far"]
+            return None, [*wrong[:_SHOWN], f"and {len(wrong) - _SHOWN} more so far"]
     return (rows, total), wrong
 
 
@@ -121,9 +121,9 @@ def _sum(keys: Int64s, documents: Int64s) -> int:
     return int(mixed.sum(dtype=np.uint64))
 
 
-def _differing(backend: Backend, kind: Kind, there: int, expected: int) -> list[str]:
+def _differing(backend: Backend, kind: Kind, stored: int, expected: int) -> list[str]:
     """Name documents that lack band rows."""
-    found = [f"the band rows are wrong: {there} are stored, {expected} are expected"]
+    found = [f"the band rows are wrong: {stored} are stored, {expected} are expected"]
     for documents, sketches in pages(backend, kind, contents=False):
         ids = {one.number: one.id for one in documents}
         some = sketches.shingles > 0

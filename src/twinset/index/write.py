@@ -23,6 +23,8 @@ from twinset.index.settings import Settings
 from twinset.system import batch_sizes
 from twinset.wording import counted
 
+_UNIQUE = "ids of an index must be unique: name a column of such ids with --id, or name rows file:row with --no-id"
+
 
 @dataclass
 class ChangeCounts:
@@ -165,16 +167,16 @@ class IndexWriter:
     def put(self, new: Entries, *, replace: bool) -> ChangeCounts:
         """Write documents; within `transaction` only."""
         _refuse_repeated_ids(new.ids)
-        there, first = self.backend.numbers(new.ids), self.backend.last_number() + 1
+        stored, first = self.backend.numbers(new.ids), self.backend.last_number() + 1
         changed = ChangeCounts(empty=int(np.count_nonzero(new.sketched.shingles == 0)))
-        if there:
-            same = self._same(new, there)
-            others = [id for id in new.ids if id in there and id not in same]
-            twice = [id for id in others if self._was_seen(there[id])]
+        if stored:
+            same = self._same(new, stored)
+            others = [id for id in new.ids if id in stored and id not in same]
+            twice = [id for id in others if self._was_seen(stored[id])]
             if twice:
                 raise DuplicateIdError(
                     f"the id {twice[0]!r} appears twice, with different {self.kind.name}s, among the documents to be "
-                    f"{'updated' if replace else 'added'}; ids must differ"
+                    f"{'updated' if replace else 'added'}; {_UNIQUE}"
                 )
             if others and not replace:
                 raise DuplicateIdError(
@@ -182,14 +184,14 @@ class IndexWriter:
                     f"{self.kind.name}; replace it with twinset index update, or give this one another id"
                 )
             if others:
-                self._delete(np.array(sorted(there[id] for id in others), np.int64))
-            for number in (there[id] for id in same if there[id] >> 3 < len(self._unchanged)):
+                self._delete(np.array(sorted(stored[id] for id in others), np.int64))
+            for number in (stored[id] for id in same if stored[id] >> 3 < len(self._unchanged)):
                 self._unchanged[number >> 3] |= 1 << (number & 7)
             changed.unchanged, changed.replaced = len(same), len(others)
             new = new.take([row for row, id in enumerate(new.ids) if id not in same])
         if first + len(new) - 1 > self.backend.most_number:
             raise StateError(
-                f"{self.backend.name}: the index has used all of its {self.backend.most_number} numbers; export it "
+                f"{self.backend.name}: the index has used all {self.backend.most_number} document numbers; export it "
                 "and import it again, which frees the numbers of removed documents"
             )
         if len(new):
@@ -211,9 +213,9 @@ class IndexWriter:
             self._bands = []
             self.backend.insert_bands(numbers, keys)
 
-    def _same(self, new: Entries, there: dict[str, int]) -> set[str]:
+    def _same(self, new: Entries, known: dict[str, int]) -> set[str]:
         """Return the ids that the index has with the same content."""
-        places = {there[id]: row for row, id in enumerate(new.ids) if id in there}
+        places = {known[id]: row for row, id in enumerate(new.ids) if id in known}
         numbers = np.array(sorted(places), np.int64)
         if new.contents is None:
             stored = self._sketches(numbers)
@@ -233,15 +235,15 @@ class IndexWriter:
         """Remove documents in one transaction, and return their number."""
         wanted = list(dict.fromkeys(ids))
         with self.transaction():
-            there = self.backend.numbers(wanted)
-            unknown = [id for id in wanted if id not in there]
+            stored = self.backend.numbers(wanted)
+            unknown = [id for id in wanted if id not in stored]
             if unknown:
-                more = f", nor {len(unknown) - 1} more of those named" if len(unknown) > 1 else ""
+                more = f" (nor {len(unknown) - 1:,} more of the given ids)" if len(unknown) > 1 else ""
                 raise UnknownIdError(
                     f"{self.backend.name}: the index holds no document with the id {unknown[0]!r}{more}; "
                     "nothing was removed"
                 )
-            self._delete(np.array(sorted(there.values()), np.int64))
+            self._delete(np.array(sorted(stored.values()), np.int64))
         return len(wanted)
 
     def _delete(self, numbers: Int64s) -> None:
@@ -287,4 +289,4 @@ def _refuse_repeated_ids(ids: Sequence[str]) -> None:
     if len(set(ids)) < len(ids):
         seen: set[str] = set()
         twice = next(id for id in ids if id in seen or seen.add(id))  # type: ignore[func-returns-value]
-        raise DuplicateIdError(f"the id {twice!r} appears twice among the documents to be added; ids must differ")
+        raise DuplicateIdError(f"the id {twice!r} appears twice among the documents to be added; {_UNIQUE}")

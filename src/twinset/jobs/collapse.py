@@ -22,6 +22,7 @@ from twinset.options.collapse import CollapseOptions
 from twinset.pairs.sets import Sets, scores
 from twinset.schema import Numbers
 from twinset.shingles.texts import shingle
+from twinset.system.arrays import offsets_of
 
 _FOLDED = pa.list_(pa.struct([pa.field("place", pa.int64()), pa.field("similarity", pa.float64())]))
 ADDED = pa.schema(
@@ -115,7 +116,7 @@ class Collapsed:
         return f"<Collapsed: {len(self._heads):,} of {len(self._leader):,} results shown, {len(self._folded):,} folded>"
 
 
-def collapse(results: Any, **words: Any) -> Collapsed:
+def collapse(results: Any, **options: Any) -> Collapsed:
     """Fold near-duplicates of a ranked list under their first appearance, and count them.
 
     A result is folded under the first result that is not folded itself and whose exact similarity reaches the
@@ -126,7 +127,7 @@ def collapse(results: Any, **words: Any) -> Collapsed:
     results
         The ranking, best first: strings, mappings, objects of any kind (with a function as `text`), or a table with
         Arrow's PyCapsule interface, as pandas and Polars have.
-    **words
+    **options
         `text`: the key or column of the text, or a function that returns the text of a result; ignored for strings.
         `threshold`: minimum similarity of folded results, 0.8. `seed`. And the options of shingling, as in other
         functions: `shingle`, `bag`, `lowercase`, `nfc`, `squeeze`, `split`.
@@ -147,12 +148,12 @@ def collapse(results: Any, **words: Any) -> Collapsed:
     >>> shown.groups[0].folded[0].place, round(shown.groups[0].folded[0].similarity, 2)
     (2, 0.9)
     """
-    options = CollapseOptions.of(**words)
-    table = _read_table(results, options)
+    checked = CollapseOptions.of(**options)
+    table = _read_table(results, checked)
     items = _read_items(results) if table is None else table
-    texts = _read_texts(items, options) if table is None else _read_column(table, options)
-    sets = _shingle_texts(texts, options)
-    leader, shared = fold(_prefix_sets(sets, options.threshold), options.threshold)
+    texts = _read_texts(items, checked) if table is None else _read_column(table, checked)
+    sets = _shingle_texts(texts, checked)
+    leader, shared = fold(_prefix_sets(sets, checked.threshold), checked.threshold)
     folded = np.flatnonzero(shared)
     similarity = np.ones(len(leader))
     similarity[folded] = scores(shared[folded], sets.sizes[folded], sets.sizes[leader[folded]])[0]
@@ -173,7 +174,7 @@ def _read_table(results: Any, options: CollapseOptions) -> pa.Table | None:
     if not (hasattr(results, "__arrow_c_stream__") or hasattr(results, "__arrow_c_array__")):
         return None
     if not isinstance(options.text, str):
-        raise OptionError("text is a function, and these results are a table; allowed: the name of a column")
+        raise OptionError("text is a function, but these results are a table; allowed: the name of a column")
     if isinstance(results, (pa.Array, pa.ChunkedArray)):
         return pa.table({options.text: results})
     try:
@@ -197,11 +198,11 @@ def _read_column(table: pa.Table, options: CollapseOptions) -> pa.Array:
         )
     for name in ADDED.names:
         if name in names:
-            raise ColumnError(f"there is a column {name!r}, which collapse adds; rename it", where="results")
+            raise ColumnError(f"collapse adds a column {name!r}, which already exists; rename it", where="results")
     texts = text_array(table.column(options.text))
     if texts.type not in _TEXTS:
         raise ColumnError(
-            f"the column {options.text!r} must hold text, it holds {table.schema.field(options.text).type}; name "
+            f"the column {options.text!r} must hold text, not {table.schema.field(options.text).type}; name "
             "another with text=",
             where="results",
         )
@@ -227,7 +228,7 @@ def _value(item: Any, place: int, key: str) -> Any:
         return item
     if not isinstance(item, Mapping):
         raise SourceError(
-            f"a {type(item).__name__} is neither a string nor a mapping; say how its text is found with a function, "
+            f"a {type(item).__name__} is neither a string nor a mapping; give a function that returns its text, "
             "such as text=lambda result: result.body",
             where=f"results[{place}]",
         )
@@ -246,14 +247,14 @@ def _encode(value: Any, place: int) -> bytes | None:
         return value
     if not isinstance(value, str):
         raise ColumnError(
-            f"the text must be a string, it is {type(value).__name__}; name another key with text=, or give a function",
+            f"the text must be a string, not {type(value).__name__}; name another key with text=, or give a function",
             where=f"results[{place}]",
         )
     try:
         return value.encode()
     except UnicodeEncodeError as error:
         raise SourceError(
-            f"the text holds half of a surrogate pair ({value[error.start]!r} at {error.start}), which UTF-8 cannot "
+            f"the text contains an unpaired surrogate ({value[error.start]!r} at {error.start}), which UTF-8 cannot "
             "encode; remove it, or decode the text another way",
             where=f"results[{place}]",
         ) from error
@@ -264,7 +265,7 @@ def _refuse_long(texts: pa.Array) -> pa.Array:
         lengths = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False)
         if lengths.max(initial=0) > MAX_ROW_BYTES:
             raise RowError(
-                f"the text is longer than {MAX_ROW_BYTES // 2**20} MiB, the most that is compared",
+                f"the text is longer than {MAX_ROW_BYTES // 2**20} MiB, the maximum",
                 where=f"results[{int(np.argmax(lengths))}]",
             )
     return texts
@@ -299,8 +300,8 @@ def _prefix_sets(sets: Sets, threshold: float) -> RankedSets:
         starts=starts,
         sizes=sizes,
         alone=alone,
-        offsets=prefix.offsets_of(counts),
+        offsets=offsets_of(counts),
         keys=keys,
-        bit_offsets=prefix.offsets_of(prefix.bitmap_words(sizes, threshold)),
+        bit_offsets=offsets_of(prefix.bitmap_words(sizes, threshold)),
         bits=prefix.bitmaps(hashes, starts, sizes, threshold),
     )

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from dataclasses import asdict, dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -14,27 +15,47 @@ from twinset.documents.formats.text_files import file_bytes
 from twinset.documents.parts import DocumentFile
 from twinset.engines.local.steps.sketch import shingle_sets
 from twinset.errors import SourceError
-from twinset.jobs.result import Comparison
 from twinset.options import CompareOptions, ReadOptions
 from twinset.pairs.sets import Sets, overlaps
 from twinset.schema import Shingles
 from twinset.sketches.minhash import estimate, sketch, standard_error
 
 
-def compare(left: str, right: str, **words: Any) -> Comparison:
+@dataclass(frozen=True)
+class Comparison:
+    """Two texts compared exactly, and the estimate from sketches."""
+
+    similarity: float
+    distance: float
+    left_in_right: float
+    right_in_left: float
+    estimate: float
+    standard_error: float
+    shared: int
+    left_shingles: int
+    right_shingles: int
+    shingle: str
+    n_hashes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as plain values."""
+        return asdict(self)
+
+
+def compare(left: str, right: str, **options: Any) -> Comparison:
     """Compare two texts exactly.
 
     Parameters
     ----------
     left, right
         The texts.
-    **words
+    **options
         The options of `twinset compare`, as keyword arguments.
 
     Returns
     -------
     Comparison
-        Exact Jaccard similarity, containment both ways, the estimate of a sketch, and shingle counts.
+        Exact Jaccard similarity, containment both ways, the estimate from sketches, and shingle counts.
 
     Examples
     --------
@@ -42,18 +63,18 @@ def compare(left: str, right: str, **words: Any) -> Comparison:
     >>> twinset.compare("Nadal", "Nadia", shingle="char:2").similarity
     0.3333333333333333
     """
-    options = CompareOptions.of(**words)
+    checked = CompareOptions.of(**options)
     try:
         texts = pa.array([left, right], pa.large_string())
     except UnicodeEncodeError as error:
-        raise SourceError.half_a_pair("a text to compare", error) from error
-    left_hashes, right_hashes = shingle_sets(texts, options, options.seed)
+        raise SourceError.unpaired_surrogate("a text to compare", error) from error
+    left_hashes, right_hashes = shingle_sets(texts, checked, checked.seed)
     hashes = np.concatenate([left_hashes, right_hashes])
     both = Shingles(np.arange(2), np.array([0, len(left_hashes), len(hashes)]), hashes)
     sets = Sets.with_room(np.diff(both.offsets))
     sets.fill(both, np.arange(2), np.arange(2))
     shared = int(overlaps(sets, np.array([0], np.uint32), np.array([1], np.uint32), 0.0)[0])
-    sketches = sketch(both, options.sketch, options.n_hashes, options.seed)
+    sketches = sketch(both, checked.sketch, checked.n_hashes, checked.seed)
     n_left, n_right = sets.sizes.tolist()
     union = n_left + n_right - shared
     similarity = shared / union if union else 0.0
@@ -63,12 +84,12 @@ def compare(left: str, right: str, **words: Any) -> Comparison:
         left_in_right=shared / n_left if n_left else 0.0,
         right_in_left=shared / n_right if n_right else 0.0,
         estimate=estimate(sketches[0], sketches[1]),
-        standard_error=standard_error(similarity, options.n_hashes),
+        standard_error=standard_error(similarity, checked.n_hashes),
         shared=shared,
         left_shingles=n_left,
         right_shingles=n_right,
-        shingle=options.shingle,
-        n_hashes=options.n_hashes,
+        shingle=checked.shingle,
+        n_hashes=checked.n_hashes,
     )
 
 
@@ -87,7 +108,7 @@ def text_of_file(path: str, encoding: str = "utf-8") -> str:
         raise SourceError(f"{why}; allowed: the path of a file that can be read", where=path) from error
     kind, codec = format_of(path)
     if reason := why_not_text(path, path, codec, ReadOptions.of(encoding=encoding)):
-        table = f"a {kind} table, and two texts are compared"
+        table = f"a {kind} table, but only texts can be compared"
         raise SourceError(f"not a text: {table if kind != 'text' and 'table' in reason else reason}", where=path)
     data = file_bytes(DocumentFile(path, path, PurePosixPath(path), 0, codec, size, 0))
     return decode(data, encoding)[0]

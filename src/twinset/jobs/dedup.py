@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import twinset
 from twinset import pipeline
 from twinset.engines.base import Job
 from twinset.engines.local.run import LocalEngine
-from twinset.engines.local.write.tables import check_output
-from twinset.engines.progress import Progress, Silent
+from twinset.engines.local.write.place import check_place
+from twinset.engines.progress import Progress, ProgressChoice, reporting
+from twinset.errors import OptionError
 from twinset.jobs.result import DedupResult
 from twinset.options import DedupOptions
+from twinset.options.place import Place
 from twinset.wording import counted
 
 if TYPE_CHECKING:
     from twinset.index.index import Index
 
 
-def dedup(*sources: object, output: Any = None, progress: Progress | None = None, **options: Any) -> DedupResult:
+def dedup(*sources: object, output: Any = None, progress: ProgressChoice = None, **options: Any) -> DedupResult:
     """Remove near-duplicates, with a reason for each.
 
     Parameters
     ----------
     *sources
-        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface; for other kinds
-        of items lists and mappings of them, and NumPy arrays of vectors and codes.
+        Paths, patterns, lists and iterators of texts or rows (dicts), mappings id → text, or tables with Arrow's
+        stream interface; for other kinds of items lists and mappings of them, and NumPy arrays of vectors and codes.
     output
-        A folder for the result; without it the tables are kept in memory.
+        A folder for the result, or a file for the kept rows, ending in .jsonl, .csv, .tsv, .parquet or .arrow, with a
+        folder of the same name and ``.details`` beside it; without it the tables are kept in memory.
     progress
-        Receives the progress of the run.
+        Bars for True, silence for False, or an object that receives the progress of the run. By default bars appear on
+        a terminal and in a notebook.
     **options
         The options of `twinset dedup`, as keyword arguments.
 
     Returns
     -------
     DedupResult
-        With `.kept`, `.removed`, `.clusters`, `.pairs` (Arrow tables), `.summary` and `.plan`.
+        With `.kept`, `.mask`, `.removed`, `.clusters`, `.pairs`, `.summary` and `.plan`.
 
     Examples
     --------
@@ -48,27 +53,43 @@ def dedup(*sources: object, output: Any = None, progress: Progress | None = None
     (['a', 'c'], ['a'])
     """
     checked = DedupOptions.of(**options)
-    path = Path(output) if output is not None else None
-    reporter = progress or Silent()
-    if checked.index is None:
-        check_output(path, checked.force)
-        job = Job(sources, checked, twinset.__version__, path, reporter, whole_rows=True)
-        with LocalEngine().open(job) as run:
-            return DedupResult.of(pipeline.dedup(run), sources, checked)
-    from twinset.index import dedup as beside  # loads a database: only where needed
+    place = Place.of(output)
+    with reporting(progress) as reporter:
+        if checked.index is None:
+            with LocalEngine().open(_job(sources, checked, place, reporter)) as run:
+                done = pipeline.dedup(run)
+                return DedupResult.of(done, sources, replace(checked, shingle=run.options.shingle))
+        from twinset.index import dedup as index_dedup  # loads a database: only where needed
 
-    with beside.open_index(checked.index) as index:
-        return _dedup_beside(index, sources, beside.dedup_options(options, index), path, reporter)
+        with index_dedup.open_index(checked.index) as index:
+            return _dedup_with_index(index, sources, index_dedup.dedup_options(options, index), place, reporter)
 
 
-def _dedup_beside(
-    index: Index, sources: tuple[object, ...], options: DedupOptions, path: Path | None, progress: Progress
+def _job(
+    sources: tuple[object, ...], options: DedupOptions, place: Place | None, progress: Progress,
+    own_files: Sequence[str] = (), needs_ids: str = "",
+) -> Job:  # fmt: skip
+    """Make the job of a run; refuse an output that must not be replaced."""
+    job = Job(
+        sources, options, twinset.__version__, progress=progress, own_files=own_files, whole_rows=True,
+        needs_ids=needs_ids,
+    )  # fmt: skip
+    if place is None:
+        return job
+    if place.file is not None and options.copy:
+        raise OptionError(f"copy cannot be used with the file {place.file}: kept files are copied into a folder")
+    check_place(place, options.force, (*sources, *options.against))
+    return replace(job, output=place.folder, rows_file=place.file)
+
+
+def _dedup_with_index(
+    index: Index, sources: tuple[object, ...], options: DedupOptions, place: Place | None, progress: Progress
 ) -> DedupResult:
     """Compare with the documents of an index, too, and add the kept documents to it."""
     from twinset.index.dedup import IndexedDedup
 
-    check_output(path, options.force)
-    job = Job(sources, options, twinset.__version__, path, progress, index.files, whole_rows=True)
+    needs = "the ids of an index must be unique"
+    job = _job(sources, options, place, progress, index.files, needs_ids=needs)
     with LocalEngine().open(job) as run, IndexedDedup(index, run) as indexed:
         progress.note(f"index {index.name}: {counted(len(index), 'document')}; plan: {run.sketching}")
         return DedupResult.of(pipeline.dedup(run, indexed), sources, options)
@@ -77,15 +98,15 @@ def _dedup_beside(
 def outline_dedup(sources: tuple[object, ...], options: DedupOptions, given: dict[str, Any]) -> dict[str, Any]:
     """Describe what `dedup` would read and plan; only headers and footers are read.
 
-    `given` are the options of the user; an index has its own for all others.
+    `given` are the options that the user gave; an index supplies all others.
     """
     if options.index is None:
         with LocalEngine().open(Job(sources, options, twinset.__version__)) as run:
             return run.outline()
-    from twinset.index import dedup as beside
+    from twinset.index import dedup as index_dedup
 
-    with beside.open_index(options.index, read_only=True) as index:
-        merged = beside.dedup_options({**given, "index": options.index}, index)
+    with index_dedup.open_index(options.index, read_only=True) as index:
+        merged = index_dedup.dedup_options({**given, "index": options.index}, index)
         about = {"name": index.name, "documents": len(index)}
         with LocalEngine().open(Job(sources, merged, twinset.__version__, own_files=index.files)) as run:
             return {"index": about, **run.outline()}

@@ -15,18 +15,18 @@ import pyarrow.parquet as pq
 from twinset.engines.local.budget import peak_bytes
 from twinset.engines.local.copies import Copies, expanded
 from twinset.engines.local.run import refuse_many_identical
-from twinset.engines.local.sketch_files.estimate import EstimateRun, check_words
+from twinset.engines.local.sketch_files.estimate import EstimateRun, check_given
 from twinset.engines.local.sort_pairs import Rows, sorted_portions
 from twinset.engines.local.steps import candidates
 from twinset.engines.local.steps.sketch import EMPTY
 from twinset.engines.local.steps.top_pairs import most_similar
-from twinset.engines.local.write.table_file import check_ending
 from twinset.engines.local.write.tables import ResultTables
 from twinset.engines.progress import Progress, Silent
 from twinset.errors import OptionError, OutputError
 from twinset.jobs.result import PairsResult
 from twinset.options import PairsOptions
 from twinset.options.checks import new_file
+from twinset.options.formats import check_output_name
 from twinset.options.sketch import holds_sketches
 from twinset.schema import HASH_SCHEME
 from twinset.system.atomic_files import replace_atomically
@@ -52,19 +52,19 @@ def are_sketches(sources: tuple[object, ...]) -> bool:
 
 
 def find_estimated(
-    sources: tuple[object, ...], words: dict[str, Any], output: Path | None, version: str, progress: Progress
+    sources: tuple[object, ...], given: dict[str, Any], output: Path | None, version: str, progress: Progress
 ) -> PairsResult:
     """Find every pair of sketches whose estimated similarity reaches the threshold."""
     started = time.perf_counter()
     are_sketches(sources)
-    options = PairsOptions.of(**words)
-    _check_options(options, words)
+    options = PairsOptions.of(**given)
+    _check_options(options, given)
     if output is not None:
-        check_ending(output)
+        check_output_name(str(output))
         new_file(output, options.force)
         for one in (*sources, *options.against):
             if isinstance(one, (str, os.PathLike)) and output.exists() and os.path.samefile(one, output):
-                raise OutputError(f"{output} is a source and the output; choose another output")
+                raise OutputError(f"{output} is both a source and the output; choose another output")
     with ExitStack() as stack:
         run = stack.enter_context(EstimateRun(sources, options, progress))
         progress.note(f"plan: {run.plan}")
@@ -106,10 +106,10 @@ def find_estimated(
     return PairsResult(summary, run.plan, output, table, "estimate")
 
 
-def outlined(sources: tuple[object, ...], options: PairsOptions, words: dict[str, Any]) -> dict[str, Any]:
+def outlined(sources: tuple[object, ...], options: PairsOptions, given: dict[str, Any]) -> dict[str, Any]:
     """Describe what would be read and planned; only footers are read."""
     are_sketches(sources)
-    _check_options(options, words)
+    _check_options(options, given)
     with EstimateRun(sources, options, Silent()) as run:
         return {
             "sketches": {source.name: source.rows for source in run.sources},
@@ -135,10 +135,10 @@ def _order_pairs(run: EstimateRun, copies: Copies, pairs: Spool) -> Iterator[Row
     return most_similar(ordered, run.options.top, run.similarity, *work, one_sided=one_sided)
 
 
-def _check_options(options: PairsOptions, words: dict[str, Any]) -> None:
-    check_words(options, words)
+def _check_options(options: PairsOptions, given: dict[str, Any]) -> None:
+    check_given(options, given)
     if not all(map(holds_sketches, options.against)):
         raise OptionError(
-            "the sources are files of sketches and --against is not; sketch those documents too (twinset sketch), with "
-            "the same options"
+            "the sources are files of sketches, but --against is not; sketch those documents too (twinset sketch), "
+            "with the same options"
         )

@@ -17,35 +17,29 @@ from twinset.engines.local.copies import expanded
 from twinset.engines.local.joins.base import SimilarityJoin
 from twinset.engines.local.run import LocalEngine, LocalRun
 from twinset.engines.local.steps.sketch import READ, UNREADABLE
+from twinset.engines.local.write.place import check_output, move_to_output
 from twinset.engines.local.write.summary import run_facts
-from twinset.engines.local.write.tables import check_output, move_to_output
-from twinset.engines.progress import Progress, Silent
+from twinset.engines.progress import ProgressChoice, reporting
 from twinset.errors import OptionError
 from twinset.evaluation import sweep
 from twinset.evaluation.read_truth import Truth, read_truth, resolved
 from twinset.evaluation.result import Evaluation, best_of, definitions, write_files
-from twinset.evaluation.true_pairs import (
-    MOST_SAMPLED,
-    ExactPairs,
-    ScoredPairs,
-    TruePairs,
-    among,
-    each_once,
-    pair_keys,
-    unpaired,
-)
+from twinset.evaluation.true_pairs import MOST_SAMPLED, ExactPairs, ScoredPairs, TruePairs, among, each_once, unpaired
 from twinset.options import DedupOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions
 from twinset.options.checks import shown_size
 from twinset.options.evaluate import EvaluateOptions
 from twinset.options.items import MEASURED
 from twinset.report.evaluation_plots import evaluation_figures
 from twinset.report.plots import check_figure
+from twinset.system.arrays import pair_words
 from twinset.system.scratch import Spool
 
 _PAIR_BYTES = 96  # memory per pair while it is sorted and measured
 
 
-def evaluate(*sources: object, output: Any = None, progress: Progress | None = None, **words: Any) -> Evaluation:
+def evaluate(
+    *sources: object, output: Any = None, progress: ProgressChoice = None, **options: Any
+) -> Evaluation:
     """Measure how well near-duplicates are found, against a truth or against the exact join.
 
     Parameters
@@ -55,8 +49,9 @@ def evaluate(*sources: object, output: Any = None, progress: Progress | None = N
     output
         A folder for the measures and their plots; without it they are only returned.
     progress
-        Receives the progress of the run.
-    **words
+        Bars for True, silence for False, or an object that receives the progress of the run. By default bars appear on
+        a terminal and in a notebook.
+    **options
         The options of `twinset evaluate`, as keyword arguments. `truth` may also be a list of pairs of ids, a mapping
         from id to cluster, or a table with Arrow's stream interface.
 
@@ -74,32 +69,34 @@ def evaluate(*sources: object, output: Any = None, progress: Progress | None = N
     >>> done.best["precision"], done.best["recall"]
     (1.0, 0.5)
     """
-    options = EvaluateOptions.of(**words)
-    if "threshold" in words and options.sweep is not None:
-        raise OptionError(f"threshold {options.threshold:g} and sweep {options.sweep} do not go together; give one")
+    checked = EvaluateOptions.of(**options)
+    if "threshold" in options and checked.sweep is not None:
+        raise OptionError(f"threshold {checked.threshold:g} and sweep {checked.sweep} cannot be combined; give one")
     path = Path(output) if output is not None else None
-    if path is not None and options.plots != "none":
-        check_figure(path / f"f1.{options.plots}")
-    check_output(path, options.force, "evaluation.json", "an earlier evaluation")
-    truth = None if options.exact else read_truth(options.truth)
-    run_options = _run_options(options)
-    with LocalEngine().open(Job(sources, run_options, twinset.__version__, path, progress or Silent())) as run:
+    if path is not None and checked.plots != "none":
+        check_figure(path / f"f1.{checked.plots}")
+    check_output(path, checked.force, "evaluation.json", "an earlier evaluation")
+    truth = None if checked.exact else read_truth(checked.truth)
+    run_options = _run_options(checked)
+    needs = "" if checked.exact else "a truth names documents by unique ids"
+    job = Job(sources, run_options, twinset.__version__, path, needs_ids=needs)
+    with reporting(progress) as reporter, LocalEngine().open(dataclasses.replace(job, progress=reporter)) as run:
         corpus = run.read()
         copies = run.collapse(corpus)
         join = run.plan(corpus, copies)
         candidates = run.candidates(join)
         pairs = run.verify(join, candidates)
         found = _score_pairs(run, join, pairs)
-        known, facts = _read_known(run, options, truth, join)
+        known, facts = _read_known(run, checked, truth, join)
         sampled = _measure_sample(run, known, join, candidates.rows or pairs)
-        summary = _summary(run, options, join, found, known, facts, sampled)
+        summary = _summary(run, checked, join, found, known, facts, sampled)
         if path is not None:
             draft = run.room_for_output("out")
             write_files(summary, draft)
-            if options.plots != "none":
+            if checked.plots != "none":
                 run.progress.stage("drawing", None, "plots")
-                curve = sweep.curves(found, known, options.thresholds[0])
-                evaluation_figures(summary, curve, join.plan, draft, options.plots, options.by_distance)
+                curve = sweep.curves(found, known, checked.thresholds[0])
+                evaluation_figures(summary, curve, join.plan, draft, checked.plots, checked.by_distance)
             move_to_output(draft, path, run.state.folder / "old")
     return Evaluation(summary, join.plan, path)
 
@@ -120,7 +117,7 @@ def _score_pairs(run: LocalRun, join: SimilarityJoin, pairs: Spool) -> ScoredPai
         count += int((copies.counts[rows[:, 0]].astype(np.int64) * copies.counts[rows[:, 1]]).sum())
     if count * _PAIR_BYTES > run.budget.total:
         raise OptionError(
-            f"{count:,} pairs take {shown_size(count * _PAIR_BYTES)} of memory to be measured, more than the "
+            f"measuring {count:,} pairs needs {shown_size(count * _PAIR_BYTES)} of memory, more than the "
             f"{shown_size(run.budget.total)} of --memory; raise the lowest threshold or the memory, or measure a sample"
         )
     rows = np.concatenate([np.empty((0, 3), np.uint32), *expanded(copies, pairs, link=False, one_sided=False)])
@@ -154,12 +151,12 @@ def _measure_sample(run: LocalRun, known: TruePairs, join: SimilarityJoin, candi
     scored = Spool(run.state.scratch / "true-pairs", "<u4", 3)
     join.measure_all(wanted, scored)
     rows = np.concatenate([np.empty((0, 3), np.uint32), *scored.chunks()])
-    ordered = np.sort(pair_keys(rows[:, 0], rows[:, 1]))
+    ordered = np.sort(pair_words(rows[:, 0], rows[:, 1]))
     is_candidate = np.zeros(len(ordered), np.bool_)
     for chunk in candidates.chunks():
-        keys = pair_keys(np.ascontiguousarray(chunk[:, 0]), np.ascontiguousarray(chunk[:, 1]))
+        keys = pair_words(chunk[:, 0], chunk[:, 1])
         is_candidate[np.searchsorted(ordered, keys[among(keys, ordered)])] = True
-    found = is_candidate[np.searchsorted(ordered, pair_keys(rows[:, 0], rows[:, 1]))]
+    found = is_candidate[np.searchsorted(ordered, pair_words(rows[:, 0], rows[:, 1]))]
     # Documents without tokens have similarity 0.
     zeros = np.zeros(int(np.count_nonzero(~read)))
     similarity = np.concatenate([join.similarity(rows), zeros])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,27 +11,36 @@ import twinset
 from twinset import pipeline
 from twinset.engines.base import Job
 from twinset.engines.local.run import LocalEngine
-from twinset.engines.local.write.table_file import check_ending
-from twinset.engines.progress import Progress, Silent
+from twinset.engines.local.write.place import check_place, refuse_sources
+from twinset.engines.local.write.result import PAIRS
+from twinset.engines.progress import ProgressChoice, reporting
+from twinset.errors import OptionError
 from twinset.jobs.result import PairsResult
 from twinset.options import PairsOptions
 from twinset.options.checks import new_file
+from twinset.options.formats import OUTPUT_ENDINGS, check_output_name, is_pairs_folder
+from twinset.options.place import Place
 from twinset.options.sketch import holds_sketches
+from twinset.wording import either
 
 
-def find_pairs(*sources: object, output: Any = None, progress: Progress | None = None, **options: Any) -> PairsResult:
+def find_pairs(
+    *sources: object, output: Any = None, progress: ProgressChoice = None, **options: Any
+) -> PairsResult:
     """Find every pair of documents at least as similar as the threshold.
 
     Parameters
     ----------
     *sources
-        Paths, patterns, lists of texts, mappings id → text, or tables with Arrow's stream interface; for other kinds
-        of items lists and mappings of them, and NumPy arrays of vectors and codes. Or sketches
-        (`twinset.sketch`), whose pairs are estimates.
+        Paths, patterns, lists and iterators of texts or rows (dicts), mappings id → text, or tables with Arrow's
+        stream interface; for other kinds of items lists and mappings of them, and NumPy arrays of vectors and codes.
+        Or sketches (`twinset.sketch`), whose pairs are estimates.
     output
-        A file for the pairs, ending in .parquet, .csv or .jsonl; without it they are kept in memory.
+        A file for the pairs, ending in .parquet, .csv or .jsonl, or a folder for pairs.parquet and summary.json;
+        without it they are kept in memory.
     progress
-        Receives the progress of the run.
+        Bars for True, silence for False, or an object that receives the progress of the run. By default bars appear on
+        a terminal and in a notebook.
     **options
         The options of `twinset pairs`, as keyword arguments.
 
@@ -47,18 +58,33 @@ def find_pairs(*sources: object, output: Any = None, progress: Progress | None =
     [{'left': '0', 'right': '1'}]
     """
     path = Path(output) if output is not None else None
+    folder = path is not None and is_pairs_folder(os.fsdecode(output))
     if any(map(holds_sketches, sources)):
         from twinset.jobs.estimate import find_estimated  # loads kernels: only where needed
 
-        return find_estimated(sources, options, path, twinset.__version__, progress or Silent())
+        if folder:
+            endings = either(OUTPUT_ENDINGS)
+            raise OptionError(f"the pairs of sketches are written to a file; its name must end in {endings}")
+        with reporting(progress) as reporter:
+            return find_estimated(sources, options, path, twinset.__version__, reporter)
     checked = PairsOptions.of(**options)
     if path is not None:
-        check_ending(path)
-        new_file(path, checked.force)
-    job = Job(sources, checked, twinset.__version__, path, progress or Silent())
-    with LocalEngine().open(job) as run:
+        _check_output(path, folder, checked, sources)
+    job = Job(sources, checked, twinset.__version__, path, pairs_folder=folder)
+    with reporting(progress) as reporter, LocalEngine().open(replace(job, progress=reporter)) as run:
         done = pipeline.find_pairs(run)
-    return PairsResult(done.summary, done.plan, path, done.tables.get("pairs"), checked.measure)
+    file = path / PAIRS if path is not None and folder else path
+    return PairsResult(done.summary, done.plan, file, done.tables.get("pairs"), checked.measure)
+
+
+def _check_output(path: Path, folder: bool, options: PairsOptions, sources: tuple[object, ...]) -> None:
+    """Refuse an output that must not be replaced, or whose format is unknown."""
+    if folder:
+        check_place(Place(path), options.force, (*sources, *options.against))
+        return
+    check_output_name(str(path))
+    refuse_sources(path, (*sources, *options.against))
+    new_file(path, options.force)
 
 
 def outline_pairs(sources: tuple[object, ...], options: PairsOptions) -> dict[str, Any]:

@@ -4,26 +4,29 @@ Modules that only some methods need are imported by these methods, so that a run
 """
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from twinset.documents.frames import one_frame, take_rows
 from twinset.engines.base import Output
-from twinset.engines.local.write.result import join_tables
-from twinset.engines.progress import Progress, Silent
-from twinset.errors import StateError
+from twinset.engines.progress import ProgressChoice, reporting
+from twinset.errors import OptionError, StateError
+from twinset.jobs.show_result import dedup_as_html, describe_dedup, describe_pairs, pairs_as_html
 from twinset.options import DedupOptions
+from twinset.options.checks import shown_value
+from twinset.options.place import Place
 from twinset.results.stored import StoredResult
 from twinset.schema import pairs_schema
-from twinset.wording import counted
 
 if TYPE_CHECKING:
     from twinset.pairs.explain.codes_and_vectors import CodeDifference as CodeDifference
@@ -69,8 +72,10 @@ class PairsResult:
         return pq.read_table(self.path)
 
     def __repr__(self) -> str:
-        pairs, documents = (counted(self.summary[f"{name}s"], name) for name in ("pair", "document"))
-        return f"<PairsResult: {pairs} of {documents}>"
+        return f"<PairsResult: {describe_pairs(self.summary)}>"
+
+    def _repr_html_(self) -> str:
+        return pairs_as_html(self.summary, self.pairs)
 
 
 def _read_json_lines(path: Path, schema: pa.Schema) -> pa.Table:
@@ -83,22 +88,26 @@ def _read_json_lines(path: Path, schema: pa.Schema) -> pa.Table:
 
 
 class DedupResult:
-    """A clean collection: `.kept`, `.removed`, `.clusters`, `.pairs` (Arrow tables), `.summary` and `.plan`."""
+    """A clean collection: `.kept`, `.mask`, `.removed`, `.clusters`, `.pairs`, `.summary` and `.plan`."""
 
     def __init__(self, summary: dict[str, Any], plan: Any, path: Path | None) -> None:
         self.summary, self.plan, self.path = summary, plan, path
         self._tables: dict[str, pa.Table] = {}
         self._recorded: StoredResult | None = None
-        self._rows: Callable[[], pa.Table] | None = None
+        self._frame: Any = None
+        self._ids_only = False
 
     @classmethod
     def of(cls, output: Output, sources: tuple[object, ...], options: DedupOptions) -> "DedupResult":
         """Make the result of a run; without a folder, a recut reads the sources again."""
         result = cls(output.summary, output.plan, output.path)
+        result._frame = one_frame(sources)
         if output.path is None:
             result._tables = dict(output.tables)
             stored = {name: table for name, table in output.tables.items() if name != "kept"}
-            result._recorded = StoredResult.held(output.summary, stored, (*sources, *options.against))
+            given = output.sources or (*sources, *options.against)
+            result._recorded = StoredResult.from_tables(output.summary, stored, given)
+            result._recorded.held = output.held
             result._recorded.earlier_texts = _read_index_texts
         return result
 
@@ -119,14 +128,16 @@ class DedupResult:
             self._recorded.earlier_texts = _read_index_texts
         return self._recorded
 
-    def rethreshold(
-        self, threshold: float | None = None, *, output: Any = None, progress: Progress | None = None, **words: Any
-    ) -> "DedupResult":
-        """Recut the scored pairs at another threshold or policy, with the result of a fresh run.
+    def recut(
+        self, threshold: float | None = None, *, output: Any = None, progress: ProgressChoice = None,
+        **options: Any,
+    ) -> "DedupResult":  # fmt: skip
+        """Recut the scored pairs at another threshold or policy; the result equals that of a fresh run.
 
         Nothing is compared again. Without `output`, the new tables are in memory, and texts are read only for
         `cluster="components"` and for policies that name a column; `.kept` has ids if this result is a folder,
-        otherwise the rows, read from the same objects or files on first use.
+        otherwise the rows, read from the same objects or files on first use. `rethreshold` is another name of this
+        method.
 
         Parameters
         ----------
@@ -134,10 +145,10 @@ class DedupResult:
             At least the floor of this result; by default its own threshold. Items with a distance take `distance`
             instead, up to the floor.
         output
-            A folder for the new result, as `dedup` would write it.
+            A folder or a file for the new result, as `dedup` would write it.
         progress
-            Receives the progress of the run.
-        **words
+            As for `dedup`.
+        **options
             The options of `twinset recut`, as keyword arguments: `keep`, `cluster`, `rows`, `source`, `force`, …
 
         Returns
@@ -149,38 +160,41 @@ class DedupResult:
         >>> import twinset
         >>> rose = "a rose is a rose is a rose in any garden of the town"
         >>> done = twinset.dedup([rose, rose + " hall", "something else"], shingle="word:3", threshold=0.7)
-        >>> done.summary["kept"], done.rethreshold(0.95).summary["kept"]
+        >>> done.summary["kept"], done.recut(0.95).summary["kept"]
         (2, 3)
         """
         from twinset.options.results import RecutOptions
-        from twinset.results.recut import Recut, kept_tables
+        from twinset.results.recut import Recut
 
-        options = RecutOptions.of(threshold=threshold, **words)
-        recorded = self.recorded.but(moved=options.source)
-        target = Path(output) if output is not None else None
-        with Recut(recorded, options, target, progress or Silent()) as recut:
+        checked = RecutOptions.of(threshold=threshold, **options)
+        recorded = self.recorded.but(moved=checked.source)
+        place = Place.of(output)
+        target = place.folder if place else None
+        with reporting(progress) as reporter, Recut(recorded, checked, place, reporter) as recut:
             clusters, reasons = recut.cut()
             made, summary = recut.write(clusters, reasons)
             result = DedupResult(summary, self.plan, target)
+            result._frame = self._frame
             if target is None:
                 tables = {name: pq.read_table(made / f"{name}.parquet") for name in ("removed", "clusters")}
                 result._recorded = recorded.but(summary=summary, tables=tables)
-                if recorded.in_memory:
-                    result._rows = lambda: join_tables(kept_tables(recorded, clusters.kept))
+                result._ids_only = not recorded.in_memory
             recut.finish(made)
         return result
 
-    def explain(self, id: str, other: str | None = None, *, source: Sequence[object] = ()) -> "Account":
+    rethreshold = recut
+
+    def explain(self, id: str | int, other: str | int | None = None, *, source: Sequence[object] = ()) -> "Account":
         """Explain why a document was removed or kept, with its cluster and the differences.
 
         Parameters
         ----------
         id
-            The document.
+            The id of the document; ids are strings, and a whole number stands for its digits.
         other
             A document to compare it with; by default the kept one of its cluster, or the least similar removed one.
         source
-            The present sources, in their order, if they have moved.
+            The current sources, in their original order, if they have moved.
 
         Returns
         -------
@@ -197,16 +211,17 @@ class DedupResult:
         """
         from twinset.results.explain import account
 
-        return account(self.recorded.but(moved=source), id, other)
+        named = _id_of("id", id), None if other is None else _id_of("other", other)
+        return account(self.recorded.but(moved=source), *named)
 
-    def report(self, path: Any, **words: Any) -> Path:
+    def report(self, path: Any, **options: Any) -> Path:
         """Write one self-contained, searchable HTML page of the result.
 
         Parameters
         ----------
         path
             A file that ends in .html.
-        **words
+        **options
             The options of `twinset report`, as keyword arguments: `clusters`, `rows`, `texts`, `source`, `force`.
 
         Returns
@@ -225,8 +240,8 @@ class DedupResult:
         from twinset.options.results import ReportOptions
         from twinset.report.page import write_report
 
-        options = ReportOptions.of(**words)
-        return write_report(self.recorded.but(moved=options.source), path, options)
+        checked = ReportOptions.of(**options)
+        return write_report(self.recorded.but(moved=checked.source), path, checked)
 
     @property
     def pairs(self) -> pa.Table:
@@ -253,18 +268,49 @@ class DedupResult:
         """Rows that could not be read, with the reason."""
         return self._table("unreadable")
 
+    @cached_property
+    def mask(self) -> npt.NDArray[np.bool_]:
+        """Which rows of the sources are kept, in input order: `frame[result.mask]` selects them."""
+        from twinset.results.kept_rows import kept_documents, kept_rows_mask
+
+        return kept_rows_mask(self.recorded, kept_documents(self.recorded))
+
     @property
-    def kept(self) -> pa.Table:
-        """The kept rows with their columns; only ids if the result is a folder, which has the rows in kept/."""
-        if "kept" not in self._tables and self._rows is not None:
-            self._tables["kept"] = self._rows()
+    def kept(self) -> Any:
+        """The kept rows with their columns: of a frame a frame, otherwise an Arrow table.
+
+        With ``flag=True`` all rows with the columns `cluster`, `duplicate_of` and `similarity`.
+        """
         if "kept" not in self._tables:
-            self._tables["kept"] = self.clusters.filter(pc.field("kept")).select(["id"])
+            self._tables["kept"] = self._read_kept()
         return self._tables["kept"]
 
+    def _read_kept(self) -> Any:
+        from twinset.results import kept_rows
+
+        recorded = self.recorded
+        flagged, grouped = recorded.options.flag, recorded.options.group is not None
+        if self._frame is not None and not flagged:
+            return take_rows(self._frame, self.mask)
+        if self._frame is not None and not grouped:
+            return take_rows(self._frame, kept_rows.readable(recorded), kept_rows.flag_columns(recorded))
+        if self._ids_only:
+            return self.clusters.filter(pc.field("kept")).select(["id"])
+        return kept_rows.read_sources(recorded) if recorded.in_memory else kept_rows.read_folder(recorded)
+
     def __repr__(self) -> str:
-        summary = self.summary
-        return f"<DedupResult: {summary['kept']:,} of {counted(summary['documents'], 'document')} kept>"
+        return f"<DedupResult: {describe_dedup(self.summary)}>"
+
+    def _repr_html_(self) -> str:
+        return dedup_as_html(self.summary, self.removed)
+
+
+def _id_of(name: str, id: object) -> str:
+    if isinstance(id, (int, np.integer)) and not isinstance(id, bool):
+        return str(id)
+    if isinstance(id, str):
+        return id
+    raise OptionError(f"{name} is {shown_value(id)}, of type {type(id).__name__}; allowed: a string or a whole number")
 
 
 def _read_index_texts(recorded: StoredResult, ids: list[str]) -> list[str | None]:
@@ -281,14 +327,14 @@ def _read_index_texts(recorded: StoredResult, ids: list[str]) -> list[str | None
 
 
 def open_result(folder: Any, source: Sequence[object] = ()) -> DedupResult:
-    """Open the result folder of an earlier `dedup` or `recut`.
+    """Open the result of an earlier `dedup` or `recut`.
 
     Parameters
     ----------
     folder
-        The folder. Its files are checked against their digests; damage raises `StateError`.
+        The folder, or the file of kept rows. Its tables are checked against their digests; damage raises `StateError`.
     source
-        The present sources, in their order, if they have moved. Methods that need texts read them.
+        The current sources, in their original order, if they have moved. Methods that need texts read them.
 
     Returns
     -------
@@ -302,29 +348,37 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> DedupResult:
     >>> twinset.open_result("OUT").removed["because_of"].to_pylist()
     ['0']
     """
-    recorded = StoredResult(Path(folder), source)
+    recorded = StoredResult(folder, source)
     recorded.earlier_texts = _read_index_texts
     result = DedupResult(recorded.summary, recorded.plan, recorded.folder)
     result._recorded = recorded
     return result
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Two texts compared exactly, and the estimate of a sketch."""
+def recut(
+    result: Any, threshold: float | None = None, *, output: Any = None, progress: ProgressChoice = None,
+    **options: Any,
+) -> DedupResult:  # fmt: skip
+    """Recut a result at another threshold or policy, without comparing documents again.
 
-    similarity: float
-    distance: float
-    left_in_right: float
-    right_in_left: float
-    estimate: float
-    standard_error: float
-    shared: int
-    left_shingles: int
-    right_shingles: int
-    shingle: str
-    n_hashes: int
+    Parameters
+    ----------
+    result
+        A `DedupResult`, or the folder of one.
+    threshold, output, progress, **options
+        As for `DedupResult.recut`.
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as plain values."""
-        return asdict(self)
+    Returns
+    -------
+    DedupResult
+
+    Examples
+    --------
+    >>> import twinset
+    >>> rose = "a rose is a rose is a rose in any garden of the town"
+    >>> done = twinset.dedup([rose, rose + " hall", "something else"], shingle="word:3", threshold=0.7)
+    >>> twinset.recut(done, 0.95)
+    <DedupResult: 3 of 3 documents kept; recall 1.0000>
+    """
+    done = result if isinstance(result, DedupResult) else open_result(result)
+    return done.recut(threshold, output=output, progress=progress, **options)

@@ -29,9 +29,9 @@ from twinset.engines.local.sketch_files.make import (
     sketched,
 )
 from twinset.engines.local.sketch_files.make_codes import count_rarities, make_codes, reading_options
-from twinset.engines.local.steps.open import refuse_to_replace, tell_unexpected, temporary_folder, total_rows
+from twinset.engines.local.steps.open import refuse_to_replace, tell_unexpected, total_rows
 from twinset.engines.local.threads import Threads
-from twinset.engines.progress import Progress, Silent
+from twinset.engines.progress import Progress, ProgressChoice, reporting
 from twinset.errors import OptionError, OutputError
 from twinset.jobs.codes import Estimate, RowsById, SimHashes
 from twinset.jobs.estimate import are_sketches
@@ -42,6 +42,7 @@ from twinset.sketches import minhash
 from twinset.sketches.bottom_k import BottomK, estimates
 from twinset.system import batch_sizes
 from twinset.system.atomic_files import replace_atomically
+from twinset.system.memory import temporary_folder
 
 _SCHEME_OPTIONS = ("sketch", "n_hashes", "seed", "shingle", "bag", "lowercase", "nfc", "squeeze", "split")
 _OTHER_OPTIONS = ("merge", "force", "threads", "memory", "scratch", "batch_bytes")
@@ -115,7 +116,7 @@ class Sketches(RowsById):
     def _rows(self, *ids: str) -> Any:
         return SketchSource(self.scheme.schema.empty_table()).batch(self._take_rows(*ids).to_batches()[0]).sketches
 
-    def merge(self, *others: Any, output: Any = None, **words: Any) -> Sketches:
+    def merge(self, *others: Any, output: Any = None, **options: Any) -> Sketches:
         """Merge with other sketches of the same options; sketches of the same id become that of the union.
 
         Parameters
@@ -124,7 +125,7 @@ class Sketches(RowsById):
             Other `Sketches`, or paths of their files.
         output
             A file for the result; without it the result is kept in memory.
-        **words
+        **options
             ``force``, ``threads``, ``memory``, ``scratch``.
 
         Returns
@@ -140,7 +141,7 @@ class Sketches(RowsById):
         >>> both.ids, both.estimate("ann", "ben").similarity
         (['ann', 'ben'], 0.3333333333333333)
         """
-        merged: Sketches = sketch(self, *others, output=output, merge=True, **words)
+        merged: Sketches = sketch(self, *others, output=output, merge=True, **options)
         return merged
 
     def __repr__(self) -> str:
@@ -150,16 +151,19 @@ class Sketches(RowsById):
 
 @overload
 def sketch(
-    *sources: object, sketch: Literal["simhash"], output: Any = None, progress: Progress | None = None, **words: Any
-) -> SimHashes: ...
+    *sources: object, sketch: Literal["simhash"], output: Any = None, progress: ProgressChoice = None,
+    **options: Any,
+) -> SimHashes: ...  # fmt: skip
 
 
 @overload
-def sketch(*sources: object, output: Any = None, progress: Progress | None = None, **words: Any) -> Sketches: ...
+def sketch(
+    *sources: object, output: Any = None, progress: ProgressChoice = None, **options: Any
+) -> Sketches: ...
 
 
 def sketch(
-    *sources: object, output: Any = None, progress: Progress | None = None, **words: Any
+    *sources: object, output: Any = None, progress: ProgressChoice = None, **options: Any
 ) -> Sketches | SimHashes:
     """Sketch documents, to compare or merge the sketches later; or make SimHash codes.
 
@@ -171,8 +175,9 @@ def sketch(
     output
         A file that ends in .parquet; without it the sketches are kept in memory.
     progress
-        Receives the progress of the run.
-    **words
+        Bars for True, silence for False, or an object that receives the progress of the run. By default bars appear on
+        a terminal and in a notebook.
+    **options
         The options of `twinset sketch`, as keyword arguments.
 
     Returns
@@ -190,18 +195,18 @@ def sketch(
     [{'left': 'a', 'right': 'b', 'estimate': True}]
     """
     started = time.perf_counter()
-    options = SketchOptions.of(**words)
+    checked = SketchOptions.of(**options)
     target = Path(output) if output is not None else None
-    _check_output(target, options, sources)
-    reporter = progress or Silent()
+    _check_output(target, checked, sources)
     with ExitStack() as stack:
-        scratch = Path(stack.enter_context(temporary_folder(options.scratch)))
+        reporter = stack.enter_context(reporting(progress))
+        scratch = Path(stack.enter_context(temporary_folder(checked.scratch)))
         scheme: Scheme | CodeScheme
         draft = scratch / "out.parquet" if target is None else stack.enter_context(replace_atomically(target))
         if are_sketches(sources):
-            scheme, report = _combine_sketches(sources, options, words, draft, scratch, reporter)
+            scheme, report = _combine_sketches(sources, checked, options, draft, scratch, reporter)
         else:
-            scheme, report = _sketch_documents(sources, options, target, draft, scratch, reporter)
+            scheme, report = _sketch_documents(sources, checked, target, draft, scratch, reporter)
         summary = {
             "documents": report.documents,
             "sketches": report.sketches,
@@ -209,7 +214,7 @@ def sketch(
             "unreadable": len(report.unreadable),
             "replaced": report.replaced,
             "named": {"unreadable": report.unreadable[: batch_sizes.NAMED], "empty": report.named_empty},
-            "options": options.to_dict(),
+            "options": checked.to_dict(),
             "timings": {"seconds": {"total": round(time.perf_counter() - started, 3)}, "peak_resident": peak_bytes()},
             "version": twinset.__version__,
             "hash_scheme": HASH_SCHEME,
@@ -229,7 +234,7 @@ def _check_output(target: Path | None, options: SketchOptions, sources: tuple[ob
     for one in sources:
         exists = isinstance(one, (str, os.PathLike)) and os.path.exists(one)
         if exists and target.exists() and os.path.samefile(str(one), target):
-            raise OutputError(f"{target} is a source and the output; choose another output")
+            raise OutputError(f"{target} is both a source and the output; choose another output")
 
 
 def _sketch_documents(
@@ -267,18 +272,18 @@ def _sketch_documents(
 
 
 def _combine_sketches(
-    sources: tuple[object, ...], options: SketchOptions, words: dict[str, Any], draft: Path, scratch: Path,
+    sources: tuple[object, ...], options: SketchOptions, given: dict[str, Any], draft: Path, scratch: Path,
     reporter: Progress,
 ) -> tuple[Scheme, SketchReport]:  # fmt: skip
     """Combine files of sketches into one."""
     opened = open_sketches(sources)
     scheme = opened[0].scheme
     own = {**{name: getattr(scheme, name) for name in ("sketch", "n_hashes", "seed")}, **scheme.items}
-    for name in words:
+    for name in given:
         if name not in _OTHER_OPTIONS and not (name in _SCHEME_OPTIONS and own.get(name) == getattr(options, name)):
-            flag = dict(options.words())[name].spellings(name)[0]
+            flag = dict(options.specs())[name].spellings(name)[0]
             raise OptionError(
-                f"{flag} cannot change sketches that were made before; leave it out, or sketch the documents again"
+                f"{flag} cannot change existing sketches; leave it out, or sketch the documents again"
             )
     budget = Budget.of(options.memory_bytes, options.thread_count, 1 << 20)
     reporter.stage("joining files", sum(one.rows for one in opened), "sketches")

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from twinset.errors import OptionError
-from twinset.options.checks import Check, Word
+from twinset.options.checks import Check, OptionSpec
 
 
 def option(default: Any, help: str, check: Check, metavar: str | None = None, **more: Any) -> Any:
     """Define an option: a dataclass field with its description."""
-    return field(default=default, metadata={"word": Word(help, check, metavar, **more)})
+    return field(default=default, metadata={"spec": OptionSpec(help, check, metavar, **more)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +27,8 @@ class Options:
     _given: ClassVar[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:
-        for name, word in self.words():
-            object.__setattr__(self, name, word.check(name, getattr(self, name)))
+        for name, spec in self.specs():
+            object.__setattr__(self, name, spec.check(name, getattr(self, name)))
         self._check_together()
 
     def _check_together(self) -> None:
@@ -47,7 +47,7 @@ class Options:
         Traceback (most recent call last):
         twinset.errors.OptionError: unknown option 'treshold'; did you mean 'threshold'?
         """
-        known = dict(cls.words())
+        known = dict(cls.specs())
         for name in values:
             if name not in known:
                 raise OptionError(_unknown(name, known))
@@ -60,10 +60,10 @@ class Options:
         return name in self._given or getattr(self, name) != self.defaults()[name]
 
     @classmethod
-    def words(cls) -> Iterator[tuple[str, Word]]:
+    def specs(cls) -> Iterator[tuple[str, OptionSpec]]:
         """Yield the name and the description of each option, in the order of the help page."""
         for one in dataclasses.fields(cls):
-            yield one.name, one.metadata["word"]
+            yield one.name, one.metadata["spec"]
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
@@ -82,14 +82,14 @@ class Options:
         `result_only` omits options that cannot change a result (threads, memory, scratch, batch, force), so that two
         runs with equal dictionaries on equal sources have equal results.
         """
-        return {name: _plain(getattr(self, name)) for name, word in self.words() if word.result or not result_only}
+        return {name: _plain(getattr(self, name)) for name, spec in self.specs() if spec.result or not result_only}
 
 
-def _unknown(name: str, known: Mapping[str, Word]) -> str:
+def _unknown(name: str, known: Mapping[str, OptionSpec]) -> str:
     """Return the message for an unknown option, with the closest known name."""
     names = {key: key for key in known}
-    for key, word in known.items():
-        names.update((flag.strip("-").replace("-", "_"), key) for flag in word.spellings(key))
+    for key, spec in known.items():
+        names.update((flag.strip("-").replace("-", "_"), key) for flag in spec.spellings(key))
     near = difflib.get_close_matches(name, names, n=1)
     guess = f"did you mean {names[near[0]]!r}?" if near else f"the options are {', '.join(known)}"
     return f"unknown option {name!r}; {guess}"

@@ -19,6 +19,8 @@ from typing import Any
 from twinset.errors import OptionError, OutputError
 from twinset.wording import either
 
+AUTO = "auto"
+"""The shingle that is chosen from the lengths of all documents."""
 SHINGLE_ALLOWED = "word:K or char:K, K consecutive words or characters, K from 1 to 10000"
 SIZE_ALLOWED = "bytes, or a number with kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (of 1024)"
 
@@ -57,17 +59,18 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Word:
+class OptionSpec:
     """The description of an option, from which its flag, help and documentation are derived."""
 
     help: str
     check: Check
     metavar: str | None = None
     flags: tuple[str, ...] = ()
-    default_words: str = ""
+    default_text: str = ""
     off_help: str = ""
     bare: str | None = None  # the value of a flag that is given without one
     result: bool = True
+    common: bool = False  # whether a help page with many options shows it
 
     @property
     def allowed(self) -> str:
@@ -140,7 +143,7 @@ def length() -> Check:
 
 
 def choice(*choices: str) -> Check:
-    """Check one of a few words."""
+    """Check one of several choices."""
 
     def run(value: Any) -> str:
         if value not in choices:
@@ -159,6 +162,19 @@ def column(none: bool = False) -> Check:
         return value
 
     return Check(_or_none(run, none), "the name of a column", in_help=False)
+
+
+def delimiter() -> Check:
+    """Check the character between two fields of CSV."""
+
+    def run(value: Any) -> str:
+        got = {"tab": "\t", "\\t": "\t"}.get(value, value)
+        if not isinstance(got, str) or len(got) != 1 or not got.isascii() or got.isalnum() or got in '"\r\n\0':
+            raise ValueError
+        return got
+
+    allowed = "one ASCII character that is no letter, digit, quote or line end, or tab"
+    return Check(_or_none(run, none=True), allowed, in_help=False)
 
 
 def items(kind: type) -> Check:
@@ -243,9 +259,9 @@ def parse_shingle(spec: str) -> tuple[str, int]:
 
 
 def new_file(path: str | os.PathLike[str], force: bool) -> None:
-    """Refuse a path that is a folder, or that exists, unless `force` allows to replace a file."""
+    """Refuse a path that is a folder, or that exists, unless `force` allows replacing it."""
     if os.path.isdir(path):
-        raise OutputError(f"{os.fspath(path)} is a folder, and the output is a file; choose another output")
+        raise OutputError(f"{os.fspath(path)} is a folder, but the output must be a file; choose another output")
     if os.path.lexists(path) and not force:
         raise OutputError(f"{os.fspath(path)} exists; choose another output, or replace it with --force")
 
@@ -278,6 +294,8 @@ def _encoding(value: Any) -> str:
 
 
 def _shingle(value: Any) -> str:
+    if value == AUTO:
+        return AUTO
     kind, count = parse_shingle(value)
     return f"{kind}:{count}"
 

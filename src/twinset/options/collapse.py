@@ -12,7 +12,7 @@ from twinset.options.steps import DEFAULT_SEED, PlanOptions, ShingleOptions
 
 __all__ = ["CollapseOptions"]
 
-_PLAN = dict(PlanOptions.words())
+_PLAN = dict(PlanOptions.specs())
 
 
 def _text(value: Any) -> Any:

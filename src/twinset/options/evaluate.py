@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import option
-from twinset.options.checks import Check, Word
+from twinset.options.checks import Check, OptionSpec
 from twinset.options.items import KINDS
 from twinset.options.jobs import DedupOptions
 from twinset.options.steps import FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions
@@ -61,33 +61,38 @@ class EvaluateOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
         "cluster).",
         Check(lambda value: value, "a file, or a table", in_help=False),
         "FILE",
+        common=True,
     )
     exact: bool = option(
-        False, "Use the exact join as the truth: every pair that reaches the threshold.", checks.switch
+        False, "Use the exact join as the truth: every pair that reaches the threshold.", checks.switch, common=True
     )
     sweep: str | None = option(
-        None, "Measure at several thresholds, with one run at the lowest.", Check(_sweep, SWEEP_ALLOWED), "A:B:STEP"
+        None,
+        "Measure at several thresholds, with one run at the lowest.",
+        Check(_sweep, SWEEP_ALLOWED),
+        "A:B:STEP",
+        common=True,
     )
     cluster: str = option(
-        "leader", *(getattr(dict(DedupOptions.words())["cluster"], name) for name in ("help", "check"))
+        "leader", *(getattr(dict(DedupOptions.specs())["cluster"], name) for name in ("help", "check")), common=True
     )
     plots: str = option(
         "svg",
         "Format of the plots in the output; none: no plots, so that matplotlib is not needed.",
         checks.choice("svg", "png", "none"),
     )
-    force: bool = option(False, *FORCE, result=False)
+    force: bool = option(False, *FORCE, result=False, common=True)
 
     @classmethod
-    def words(cls) -> Iterator[tuple[str, Word]]:
+    def specs(cls) -> Iterator[tuple[str, OptionSpec]]:
         """Yield the name and the description of each option, in the order of the help page."""
         # Clusters are measured, and a comparison against another source has none.
-        return ((name, word) for name, word in super().words() if name != "against")
+        return ((name, spec) for name, spec in super().specs() if name != "against")
 
     def _check_together(self) -> None:
         super()._check_together()
         if self.sweep is not None and self.measure in ("bits", "distance"):
-            raise OptionError("--sweep is for similarities, and these items have distances; give one --distance")
+            raise OptionError("--sweep is for similarities, but these items have distances; give one --distance")
         if (self.truth is None) != self.exact:
             given = "both are" if self.exact else "neither is"
             raise OptionError(f"the truth is either a file (--truth FILE) or the exact join (--exact); {given} given")

@@ -22,7 +22,8 @@ class Format:
     `words`: the name of such files in a sentence. `documents`: the unit that is one document. `part`: module and class
     of the reader. `binary`: not text, so such a file is not a document of a folder of texts. `compressible`: read
     sequentially, so a compressed file (``.gz``) can be read, too. `kinds`: the kinds of items it can contain. `output`:
-    result tables can be written in it.
+    result tables can be written in it. `rows`: the kept rows of a result can be written in it as one file. `named`:
+    only a file that is named itself has this format by its ending; in a folder or a pattern it is a text.
     """
 
     name: str
@@ -34,6 +35,8 @@ class Format:
     compressible: bool = False
     kinds: tuple[str, ...] = tuple(kind for kind in KINDS if kind != "images")
     output: bool = False
+    named: bool = False
+    rows: bool = False
 
 
 FORMATS = {
@@ -47,6 +50,16 @@ FORMATS = {
             "twinset.documents.formats.jsonl:JsonLinesPart",
             compressible=True,
             output=True,
+            rows=True,
+        ),
+        Format(
+            "json",
+            (".json",),
+            "JSON",
+            "one per element of an array, each a JSON object or a string; or JSON lines",
+            "twinset.documents.formats.json_arrays:JsonArrayPart",
+            compressible=True,
+            named=True,
         ),
         Format(
             "csv",
@@ -56,6 +69,7 @@ FORMATS = {
             "twinset.documents.formats.csv_files:CsvPart",
             compressible=True,
             output=True,
+            rows=True,
         ),
         Format(
             "tsv",
@@ -64,6 +78,7 @@ FORMATS = {
             "one per row, below a header row; tabs between the fields",
             "twinset.documents.formats.csv_files:TsvPart",
             compressible=True,
+            rows=True,
         ),
         Format(
             "parquet",
@@ -73,6 +88,7 @@ FORMATS = {
             "twinset.documents.parquet.read:ParquetPart",
             binary=True,
             output=True,
+            rows=True,
         ),
         Format(
             "arrow",
@@ -81,6 +97,7 @@ FORMATS = {
             "one per row; file or stream format",
             "twinset.documents.formats.arrow:ArrowPart",
             binary=True,
+            rows=True,
         ),
         Format(
             "npy",
@@ -96,6 +113,12 @@ FORMATS = {
 
 OUTPUT_ENDINGS = tuple(ending for one in FORMATS.values() if one.output for ending in one.endings)
 """The endings of result files."""
+
+ROW_ENDINGS = tuple(ending for one in FORMATS.values() if one.rows for ending in one.endings)
+"""The endings of files of kept rows; those of compressible formats may be followed by one of `CODECS`."""
+
+CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz", ".zip": "zip"}
+"""The endings of compressed files, with their codecs."""
 
 _BY_ENDING = {ending: one for one in FORMATS.values() for ending in one.endings}
 
@@ -122,7 +145,7 @@ def endings_for(kind: str) -> list[str]:
     Examples
     --------
     >>> endings_for("text")
-    ['.jsonl', '.ndjson', '.csv', '.tsv', '.parquet', '.arrow', '.feather']
+    ['.jsonl', '.ndjson', '.json', '.csv', '.tsv', '.parquet', '.arrow', '.feather']
     """
     return [ending for one in formats_for(kind) for ending in one.endings]
 
@@ -140,6 +163,41 @@ def check_output_name(value: str) -> None:
         raise OptionError(f"the output is {shown_value(value)}; its name must end in {either(OUTPUT_ENDINGS)}")
 
 
+def is_pairs_folder(name: str) -> bool:
+    """Whether the output of pairs is a folder: its name has no ending, or ends with a slash.
+
+    Examples
+    --------
+    >>> is_pairs_folder("found"), is_pairs_folder("pairs.csv"), is_pairs_folder("v1.2/")
+    (True, False, True)
+    """
+    return name.endswith(os.sep) or not os.path.splitext(name)[1]
+
+
+def row_file_format(name: str) -> tuple[Format, str | None] | None:
+    """Return the format and the codec of a file of kept rows; None if the name is that of a folder.
+
+    Examples
+    --------
+    >>> row_file_format("clean.jsonl.gz")[0].name, row_file_format("clean.jsonl.gz")[1]
+    ('jsonl', 'gzip')
+    >>> row_file_format("clean"), row_file_format("clean.parquet/")
+    (None, None)
+    """
+    if name.endswith(os.sep):
+        return None
+    stem, ending = os.path.splitext(name)
+    codec = CODECS.get(ending.lower())
+    found = format_by_ending(stem if codec else name)
+    if found is None or not found.rows:
+        return None
+    if codec is not None and not found.compressible:
+        raise OptionError(
+            f"the output is {shown_value(name)}, and {found.words} is compressed inside the file; leave out {ending}"
+        )
+    return found, codec
+
+
 def source_help() -> str:
     """Describe a SOURCE of the command line."""
     packed, plain, special = [".txt"], list[str](), list[str]()
@@ -149,5 +207,5 @@ def source_help() -> str:
         else:
             (packed if one.compressible else plain).extend(one.endings)
     files = "; ".join([f"{', '.join(packed)}, also compressed", ", ".join(plain), *special])
-    others = "a pattern such as 'news/*.jsonl', or - for JSON lines on stdin"
+    others = "a pattern such as 'news/*.jsonl', an http:// or https:// address, or - for stdin (--format)"
     return f"A SOURCE is a folder of text files, a file ({files}), {others}."

@@ -9,23 +9,23 @@ from typing import Any, ClassVar
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
-from twinset.options.checks import Word
+from twinset.options.checks import AUTO, OptionSpec
 from twinset.options.items import ItemOptions
 from twinset.options.steps import FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions
 
 __all__ = [
     "AddOptions",
-    "AskOptions",
     "ExportOptions",
     "IndexOptions",
     "IndexedOptions",
+    "QueryCommandOptions",
     "QueryOptions",
     "SourceOptions",
     "WriteOptions",
 ]
 
 _TIMEOUT = ("Seconds to wait for another writer.", checks.whole(0, 86_400), "SECONDS")
-_ITEM_WORDS = dict(ItemOptions.words())
+_ITEM_SPECS = dict(ItemOptions.specs())
 
 _TEXTS, _SETS = ("text",), ("text", "items")
 _OF_KINDS: dict[str, tuple[str, ...]] = {
@@ -49,7 +49,7 @@ _NAMES = {
 
 def _as_elsewhere(name: str, default: Any = None) -> Any:
     """Reuse the description of an option of `ItemOptions`."""
-    return field(default=default, metadata={"word": _ITEM_WORDS[name]})
+    return field(default=default, metadata={"spec": _ITEM_SPECS[name]})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +57,10 @@ class IndexOptions(PlanOptions, ShingleOptions):
     """The options of `twinset.Index.create` and ``twinset index create``, which cannot be changed later."""
 
     title: ClassVar[str] = "Index"
+    measures_texts: ClassVar[bool] = True
 
     items: str | None = option(
-        None, "The documents are sets: column of their lists.", checks.column(none=True), "COLUMN"
+        None, "Column of lists: documents are sets.", checks.column(none=True), "COLUMN", common=True
     )
     codes: str | None = _as_elsewhere("codes")
     vectors: str | None = _as_elsewhere("vectors")
@@ -69,21 +70,22 @@ class IndexOptions(PlanOptions, ShingleOptions):
         "Maximum distance of an answer (inclusive): bits for codes and pictures, Euclidean for vectors.",
         checks.length(),
         "R",
-        default_words="3 bits for --codes, 6 for --images; vectors use --threshold (cosine)",
+        default_text="3 bits for --codes, 6 for --images; vectors use --threshold (cosine)",
+        common=True,
     )
     bits: int | None = option(
         None,
         "Bits per code, also for learned codes.",
         checks.whole(8, 32768, none=True),
         "N",
-        default_words="those of the first code added; 64 for learned codes",
+        default_text="those of the first code added; 64 for learned codes",
     )
     dimensions: int | None = option(
         None,
         "Dimensions of a vector.",
         checks.whole(1, 65536, none=True),
         "D",
-        default_words="those of the first vector added",
+        default_text="those of the first vector added",
     )
     learned: str | None = option(
         None,
@@ -91,20 +93,25 @@ class IndexOptions(PlanOptions, ShingleOptions):
         checks.optional(checks.choice("itq", "spectral")),
     )
     sample: tuple[object, ...] = option(
-        (), "With --learned: vectors to fit the codes to.", checks.items(object), "SOURCE", result=False
+        (),
+        "With --learned: sample of vectors to learn the codes from. With --shingle auto: the texts to measure.",
+        checks.items(object),
+        "SOURCE",
+        result=False,
     )
     store: str = option(
         "text",
         "Content to store besides the sketch of a document. text: its text, compressed; shingles: its shingle hashes; "
         "none: nothing, so that answers are estimates.",
         checks.choice("text", "shingles", "none"),
+        common=True,
     )
     seed: int | None = option(  # type: ignore[assignment] # None until it is drawn
         None,
-        "Seed of all hash functions. Anyone who knows it can make documents that fill one bucket.",
+        "Seed of all hash functions. Anyone who knows it can craft documents that all fall into one bucket.",
         checks.optional(checks.whole(0, 2**63 - 1)),
         "N",
-        default_words="drawn at random and stored in the index",
+        default_text="drawn at random and stored in the index",
     )
 
     @property
@@ -143,17 +150,25 @@ class IndexOptions(PlanOptions, ShingleOptions):
         defaults, kind = self.defaults(), self.item_kind
         for name, kinds in _OF_KINDS.items():
             if kind not in kinds and getattr(self, name) != defaults[name]:
-                raise OptionError(f"{name} has no meaning for {_NAMES[kind]}; leave it out")
+                raise OptionError(f"{name} does not apply to {_NAMES[kind]}; leave it out")
         if kind == "vectors" and self.distance is not None and self.threshold != defaults["threshold"]:
             raise OptionError("vectors are compared by --threshold (cosine) or by --distance; leave one of them out")
         if kind == "vectors" and self.distance == 0:
-            raise OptionError("distance is 0; allowed for an index of vectors is a number above 0")
+            raise OptionError("distance is 0; allowed for an index of vectors: a number above 0")
         if self.measure == "bits" and self.reach % 1:
             raise OptionError(f"distance is {self.reach:g}; codes differ in a whole number of bits")
         if kind == "vectors" and self.bits is not None and self.learned is None:
-            raise OptionError("bits has no meaning for vectors without --learned; leave it out")
-        if self.sample and self.learned is None:
-            raise OptionError("sample has no meaning without learned codes; give --learned itq, or leave it out")
+            raise OptionError("bits does not apply to vectors without --learned; leave it out")
+        if self.sample and self.learned is None and self.shingle != AUTO:
+            raise OptionError(
+                "sample cannot be used without learned codes or shingle auto; give --learned itq or --shingle auto, or "
+                "leave it out"
+            )
+        if self.shingle == AUTO and not self.sample:
+            raise OptionError(
+                "shingle is 'auto', and a new index has no documents to measure; name some with --sample SOURCE, or "
+                "give a shingle such as word:2"
+            )
         if self.bits is not None and self.bits % 8:
             raise OptionError(f"bits is {self.bits}; allowed: a multiple of 8")
 
@@ -164,7 +179,7 @@ class WriteOptions(Options):
 
     title: ClassVar[str] = "Index"
 
-    timeout: int = option(30, *_TIMEOUT, result=False)
+    timeout: int = option(30, *_TIMEOUT, result=False, common=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,7 +198,7 @@ class SourceOptions(RunOptions, ReadOptions):
         "Folder for temporary files: a copy of stdin or of a stream.",
         checks.path,
         "FOLDER",
-        default_words="the system's temporary folder",
+        default_text="the system's temporary folder",
         result=False,
     )
     batch_bytes: int = option(
@@ -196,9 +211,9 @@ class SourceOptions(RunOptions, ReadOptions):
     )
 
     @classmethod
-    def words(cls) -> Iterator[tuple[str, Word]]:
+    def specs(cls) -> Iterator[tuple[str, OptionSpec]]:
         """Yield the name and the description of each option, in the order of the help page."""
-        return ((name, word) for name, word in super().words() if name not in cls.left_out)
+        return ((name, spec) for name, spec in super().specs() if name not in cls.left_out)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,29 +242,35 @@ class QueryOptions(Options):
         checks.whole(1, 1_000_000, none=True),
         "K",
         flags=("-k", "--top"),
-        default_words="all documents that reach the threshold",
+        default_text="all documents that reach the threshold",
+        common=True,
     )
     threshold: float | None = option(
         None,
         "Minimum similarity of an answer (inclusive).",
         checks.optional(checks.number(above=0.0, most=1.0)),
         "T",
-        default_words="that of the index",
+        default_text="that of the index",
+        common=True,
     )
     distance: float | None = option(
         None,
         "Maximum distance of an answer (inclusive), if the index uses distances.",
         checks.length(),
         "R",
-        default_words="that of the index",
+        default_text="that of the index",
+        common=True,
     )
     force: bool = option(
-        False, "Allow a lower threshold or a greater distance than planned, with a lower recall.", checks.switch
+        False,
+        "Allow a lower threshold or a greater distance than planned, with a lower recall.",
+        checks.switch,
+        common=True,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskOptions(QueryOptions, SourceOptions):
+class QueryCommandOptions(QueryOptions, SourceOptions):
     """The options of ``twinset index query``."""
 
     title: ClassVar[str] = "Query"
@@ -260,6 +281,7 @@ class AskOptions(QueryOptions, SourceOptions):
         "Allow a lower threshold or a greater distance than planned, with a lower recall. Also replace an existing "
         "output.",
         checks.switch,
+        common=True,
     )
 
     def _refuse_meaningless(self) -> None:

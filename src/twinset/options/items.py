@@ -1,6 +1,6 @@
 """Options that define an item: a text, a record of several, a set, a bit code, a vector or a picture.
 
-Options that have no meaning for the kind of item are refused, never ignored.
+Options that do not apply to the kind of item are refused, never ignored.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ _MEANING: dict[str, tuple[str, ...]] = {
     "squeeze": ("text", "records"),
     "split": ("text", "records"),
     "bag": SETS,
+    **dict.fromkeys(("format", "delimiter", "header"), tuple(kind for kind in KINDS if kind != "images")),
     "lines": ("text",),
     "sketch": SETS,
     "n_hashes": (*SETS, "weighted"),
@@ -143,6 +144,7 @@ class ItemOptions(Options):
         "Text column. Several columns make a record, each given as COLUMN[,SHINGLE[,WEIGHT]].",
         Check(_texts, _TEXTS_ALLOWED, multiple=True, in_help=False),
         "COLUMN",
+        common=True,
     )
     items: str | None = option(None, "Column of lists: items are sets.", checks.column(none=True), "COLUMN")
     group: str | None = option(
@@ -161,14 +163,15 @@ class ItemOptions(Options):
         Check(_vectors, "the name of a column, or True for .npy files or the only column of vectors", in_help=False),
         "[COLUMN]",
         bare="",
+        common=True,
     )
-    images: bool = option(False, "Items are pictures.", checks.switch)
+    images: bool = option(False, "Items are pictures.", checks.switch, common=True)
     distance: float | None = option(
         None,
         "Maximum distance of a reported pair (inclusive): bits for codes and pictures, Euclidean for vectors.",
         checks.length(),
         "R",
-        default_words="3 bits for --codes, 6 for --images; vectors use --threshold (cosine)",
+        default_text="3 bits for --codes, 6 for --images; vectors use --threshold (cosine)",
     )
 
     @cached_property
@@ -263,7 +266,7 @@ class ItemOptions(Options):
         if self.distance is not None and self.measure == "bits" and self.distance % 1:
             raise OptionError(f"distance is {self.distance:g}; codes differ in a whole number of bits")
         if self.item_kind not in self.kinds:
-            raise OptionError(f"{self.item_flag} has no meaning here: this command {self.why_not}")
+            raise OptionError(f"{self.item_flag} cannot be used here: this command {self.why_not}")
         self._refuse_meaningless()
 
     def _refuse_meaningless(self) -> None:
@@ -271,5 +274,5 @@ class ItemOptions(Options):
         kind, defaults = self.item_kind, self.defaults()
         for name, kinds in {**_MEANING, **self.meanings}.items():
             if name in defaults and kind not in kinds and getattr(self, name) != defaults[name]:
-                flag = dict(self.words())[name].spellings(name)[0]
-                raise OptionError(f"{flag} has no meaning for {_NAMES[kind]} ({self.item_flag}); leave it out")
+                flag = dict(self.specs())[name].spellings(name)[0]
+                raise OptionError(f"{flag} does not apply to {_NAMES[kind]} ({self.item_flag}); leave it out")

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
-from twinset.options.keep_rules import KEEP, RuleChain, check_kind, parse_keep
+from twinset.options.keep_rules import DATE_FORMAT, KEEP, RuleChain, check_date_format, check_kind, parse_keep
 from twinset.options.steps import (
     CLUSTER,
     DEFAULT_SEED,
+    DETAILS_FORMAT,
     ENCODING,
     FORCE,
     MOST_HASHES,
@@ -32,14 +33,18 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
     """The options of `twinset.find_pairs` and ``twinset pairs``."""
 
     title: ClassVar[str] = "Pairs"
-    # What only dedup has options for.
+    measures_texts: ClassVar[bool] = True
+    # Options that only dedup has.
     keep_rules: ClassVar[tuple[tuple[str, str | None], ...]] = ()
     flag: ClassVar[bool] = False
+    copy: ClassVar[bool] = False
+    details_format: ClassVar[str] = "parquet"
 
     exact: bool = option(
         False,
         "Find every pair: join the shingle sets exactly, without sketches. Slower if documents share many shingles.",
         checks.switch,
+        common=True,
     )
     identical: str = option(
         "all",
@@ -48,13 +53,14 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
     )
     top: int | None = option(
         None,
-        "For each item (column left), report only the N most similar ones. For vectors and pictures at any distance, "
-        "unless --threshold or --distance is given.",
+        "For each item (column left), report only the N most similar ones. Vectors and pictures are reported at any "
+        "distance unless --threshold or --distance is given.",
         checks.whole(1, 10_000, none=True),
         "N",
-        default_words="every pair, once",
+        default_text="every pair, once",
+        common=True,
     )
-    force: bool = option(False, *FORCE, result=False)
+    force: bool = option(False, *FORCE, result=False, common=True)
 
     @property
     def top_limit(self) -> float | None:
@@ -69,11 +75,11 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
         for name in ("recall", "n_hashes", "n_bands", "rows_per_band", "sketch") if self.exact else ():
             if getattr(self, name) != defaults[name]:
                 raise OptionError(
-                    f"{name} is {getattr(self, name)}, which has no meaning with exact: the sets themselves are "
+                    f"{name} is {getattr(self, name)}, which cannot be used with exact: the sets themselves are "
                     "compared, and every pair is found; leave one of them out"
                 )
         if self.exact and self.audit and self.top is not None and self.item_kind == "vectors":
-            raise OptionError("--audit has no meaning with --exact and --top: all vectors are compared; leave it out")
+            raise OptionError("--audit cannot be used with --exact and --top: all vectors are compared; leave it out")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +94,7 @@ class ArrivalOptions(Options):
         "are those of the index.",
         checks.index_place,
         "PATH|URL",
+        common=True,
     )
     timeout: int = option(
         30, "With --index: seconds to wait for another writer.", checks.whole(0, 86_400), "SECONDS", result=False
@@ -99,7 +106,8 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
     """The options of `twinset.dedup` and ``twinset dedup``."""
 
     title: ClassVar[str] = "Clusters"
-    # What only pairs has options for.
+    measures_texts: ClassVar[bool] = True
+    # Options that only pairs has.
     exact: ClassVar[bool] = False
     identical: ClassVar[str] = "link"
     top: ClassVar[int | None] = None
@@ -111,17 +119,22 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         "--threshold. For items with a --distance: pairs up to this distance.",
         replace(checks.length(), allowed=_FLOOR),
         "T",
-        default_words="the threshold, or the distance",
+        default_text="the threshold, or the distance",
     )
-    keep: str = option("first", *KEEP)
+    keep: str = option("first", *KEEP, common=True)
+    date_format: str | None = option(None, *DATE_FORMAT, default_text="found from all dates")
     cluster: str = option("leader", *CLUSTER)
     copy: bool = option(
         False, "For a folder of files: copy the kept files, too; by default they are only listed.", checks.switch
     )
     flag: bool = option(
-        False, "Remove nothing; add the columns cluster, duplicate_of and similarity instead.", checks.switch
+        False,
+        "Remove nothing; add the columns cluster, duplicate_of and similarity instead.",
+        checks.switch,
+        common=True,
     )
-    force: bool = option(False, *FORCE, result=False)
+    details_format: str = option("parquet", *DETAILS_FORMAT, result=False)
+    force: bool = option(False, *FORCE, result=False, common=True)
 
     def to_dict(self, result_only: bool = True) -> dict[str, Any]:
         """Return the options as plain values, ready for JSON, without the seed of an index, which is secret."""
@@ -135,16 +148,17 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         for name in ("against", "by") if self.index is not None else ():
             if getattr(self, name):
                 raise OptionError(
-                    f"--{name} has no meaning with --index: new documents are compared with the index and with each "
+                    f"--{name} cannot be used with --index: new documents are compared with the index and with each "
                     "other; leave one of them out"
                 )
         if self.floor is not None:
             self._check_floor(self.floor)
         check_kind(self.keep_rules, self.item_kind, self.item_flag)
+        check_date_format(self.keep_rules, self.date_format)
         if self.against and (self.keep != "first" or self.cluster != "leader"):
             given = f"--keep {self.keep}" if self.keep != "first" else f"--cluster {self.cluster}"
             raise OptionError(
-                f"{given} has no meaning with --against: documents are compared only with those of the other source, "
+                f"{given} cannot be used with --against: documents are compared only with those of the other source, "
                 "which are always kept; leave one of them out"
             )
 

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from twinset.errors import OptionError
-from twinset.options.checks import Check, shown_value
+from twinset.options.checks import Check, optional, shown_value
 from twinset.wording import either
 
 RuleChain = tuple[tuple[str, str | None], ...]
@@ -21,13 +22,15 @@ class KeepRule:
     """A rule that prefers one document of a cluster to another.
 
     `wins`: the preferred document, in one line. `column`: whether the rule needs a column, as in ``newest:date``.
-    `final`: whether it leaves no ties, so that no rule can follow. `undefined_for`: the kinds of items (a subset of
-    `items.KINDS`) that it cannot order. `reason`: why it cannot.
+    `dates`: whether the column holds dates, whose format an option can name. `final`: whether it leaves no ties, so
+    that no rule can follow. `undefined_for`: the kinds of items (a subset of `items.KINDS`) that it cannot order.
+    `reason`: why it cannot.
     """
 
     name: str
     wins: str
     column: bool = False
+    dates: bool = False
     final: bool = False
     undefined_for: tuple[str, ...] = ()
     reason: str = ""
@@ -49,8 +52,10 @@ KEEP_RULES = {
             reason="none is longer",
         ),
         KeepRule("source", "the source named earlier on the command line"),
-        KeepRule("newest", "the highest value of the column, such as a date; nulls come last", column=True),
-        KeepRule("highest", "the highest value of the column, such as a score; nulls come last", column=True),
+        KeepRule("newest", "the latest date in the column; rows without a date come last", column=True, dates=True),
+        KeepRule("oldest", "the earliest date in the column; rows without a date come last", column=True, dates=True),
+        KeepRule("highest", "the highest number in the column; rows without a number come last", column=True),
+        KeepRule("lowest", "the lowest number in the column; rows without a number come last", column=True),
     )
 }
 
@@ -101,7 +106,16 @@ def check_kind(rules: RuleChain, kind: str, flag: str) -> None:
     """Refuse rules that cannot order items of this kind; `flag` is the option that selects the kind."""
     for name, _ in rules:
         if kind in KEEP_RULES[name].undefined_for:
-            raise OptionError(f"--keep {name} has no meaning with {flag}: {KEEP_RULES[name].reason}; leave it out")
+            raise OptionError(f"--keep {name} cannot be used with {flag}: {KEEP_RULES[name].reason}; leave it out")
+
+
+def check_date_format(rules: RuleChain, date_format: str | None) -> None:
+    """Refuse a date format that no rule reads."""
+    if date_format is not None and not any(KEEP_RULES[name].dates for name, _ in rules):
+        dated = either([rule.spelling for rule in KEEP_RULES.values() if rule.dates])
+        raise OptionError(
+            f"date_format is {date_format!r}, and keep reads no dates; add {dated} to keep, or leave it out"
+        )
 
 
 def _normal_form(value: Any) -> str:
@@ -112,3 +126,27 @@ def _normal_form(value: Any) -> str:
 
 KEEP = ("Rules that choose which document of a cluster is kept.", Check(_normal_form, ALLOWED), "RULES")
 """Help, check and metavar of the option ``keep``."""
+
+
+def _date_format(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    fields = re.findall("%(.)", value.replace("%%", ""))
+    if not fields or value.replace("%%", "").count("%") > len(fields) or not set(fields) <= set(_DATE_FIELDS):
+        raise ValueError
+    return value
+
+
+_DATE_FIELDS = "YymdbBjHIMSpzsaATF"
+DATE_FORMAT = (
+    "Format of the dates of --keep newest:COLUMN and oldest:COLUMN, such as %d/%m/%Y.",
+    optional(
+        Check(
+            _date_format,
+            "a format of %Y, %m, %d, %H, %M, %S and the like, such as %d/%m/%Y",
+            in_help=False,
+        )
+    ),
+    "FORMAT",
+)
+"""Help, check and metavar of the option ``date_format``."""

@@ -8,8 +8,8 @@ from typing import ClassVar
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
-from twinset.options.keep_rules import KEEP
-from twinset.options.steps import CLUSTER, FORCE, RunOptions, ShingleOptions
+from twinset.options.keep_rules import DATE_FORMAT, KEEP
+from twinset.options.steps import CLUSTER, DETAILS_FORMAT, FORCE, RunOptions, ShingleOptions
 
 __all__ = ["ExplainOptions", "RecutOptions", "ReportOptions"]
 
@@ -44,7 +44,7 @@ class RecutOptions(RunOptions):
         "Minimum exact similarity of a removed document to the kept one (inclusive); not below the floor of OUT.",
         checks.optional(checks.number(above=0.0, most=1.0)),
         "T",
-        default_words="as in OUT",
+        default_text="as in OUT",
     )
     distance: float | None = option(
         None,
@@ -52,19 +52,21 @@ class RecutOptions(RunOptions):
         "for vectors; not beyond the floor of OUT.",
         checks.length(),
         "R",
-        default_words="as in OUT",
+        default_text="as in OUT",
     )
     rows: int | None = option(
         None, "Find the threshold or distance that leaves about N rows.", checks.whole(0, 2**32, none=True), "N"
     )
-    keep: str | None = option(None, KEEP[0], checks.optional(KEEP[1]), KEEP[2], default_words="as in OUT")
-    cluster: str | None = option(None, CLUSTER[0], checks.optional(CLUSTER[1]), default_words="as in OUT")
+    keep: str | None = option(None, KEEP[0], checks.optional(KEEP[1]), KEEP[2], default_text="as in OUT")
+    date_format: str | None = option(None, *DATE_FORMAT, default_text="as in OUT")
+    cluster: str | None = option(None, CLUSTER[0], checks.optional(CLUSTER[1]), default_text="as in OUT")
     source: tuple[object, ...] = option(
         (),
         "New path of a SOURCE of OUT that has moved; give all sources, in their original order.",
         checks.items(object),
         "PATH",
     )
+    details_format: str = option("parquet", *DETAILS_FORMAT, result=False)
     force: bool = option(False, *FORCE, result=False)
 
     def _check_together(self) -> None:
@@ -73,7 +75,9 @@ class RecutOptions(RunOptions):
             raise OptionError("items are compared by --threshold or by --distance; leave one of them out")
         for name, value in (("threshold", self.threshold), ("distance", self.distance)):
             if value is not None and self.rows is not None:
-                raise OptionError(f"{name} is {value:g} and rows is {self.rows}: each decides the other; leave one out")
+                raise OptionError(
+                    f"{name} is {value:g} and rows is {self.rows}: each determines the other; leave one of them out"
+                )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import option
-from twinset.options.checks import Check, Word
+from twinset.options.checks import Check, OptionSpec
 from twinset.options.items import SETS
 from twinset.options.steps import DEFAULT_SEED, FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions
 
@@ -22,7 +22,7 @@ METADATA = b"twinset.sketches"
 MOST_BOTTOM = 65535
 WEIGHTS = ("count", "tf-idf", "none")
 
-_SEED = dict(PlanOptions.words())["seed"]
+_SEED = dict(PlanOptions.specs())["seed"]
 _MOST_FOOTER = 64 * 2**20
 
 
@@ -68,7 +68,7 @@ class SketchRunOptions(RunOptions):
         "Folder for temporary files: sketches to merge, a copy of stdin or of a stream.",
         checks.path,
         "FOLDER",
-        default_words="the system's temporary folder",
+        default_text="the system's temporary folder",
         result=False,
     )
 
@@ -87,44 +87,52 @@ class SketchOptions(SketchRunOptions, ShingleOptions, ReadOptions):
         "Sketch method. fss: fast similarity sketching; kperm: k permutations, as in textbooks; bottom-k: the k "
         "smallest hashes; simhash: a bit code, for --codes.",
         checks.choice("fss", "kperm", "bottom-k", "simhash"),
+        common=True,
     )
     n_hashes: int = option(
-        128, "Hashes per sketch.", checks.whole(1, MOST_BOTTOM + 1), "K", flags=("--hashes", "--n-hashes")
+        128, "Hashes per sketch.", checks.whole(1, MOST_BOTTOM + 1), "K", flags=("--hashes", "--n-hashes"), common=True
     )
     bits: int | None = option(
-        None, "With --sketch simhash: bits per code.", Check(_bits, "64 or 128", int), "N", default_words="64"
+        None,
+        "With --sketch simhash: bits per code.",
+        Check(_bits, "64 or 128", int),
+        "N",
+        default_text="64",
+        common=True,
     )
     weights: str | None = option(
         None,
         "With --sketch simhash: weight of a shingle. count: its number of occurrences, or its --weight; tf-idf: count "
         "times rarity, which reads the sources twice; none: 1 for all.",
         checks.optional(checks.choice(*WEIGHTS)),
-        default_words="count",
+        default_text="count",
     )
     seed: int = option(DEFAULT_SEED, _SEED.help, _SEED.check, "N")
-    merge: bool = option(False, "Merge rows with the same id: the sketch of the union of their sets.", checks.switch)
-    force: bool = option(False, *FORCE, result=False)
+    merge: bool = option(
+        False, "Merge rows with the same id: the sketch of the union of their sets.", checks.switch, common=True
+    )
+    force: bool = option(False, *FORCE, result=False, common=True)
 
     @classmethod
-    def words(cls) -> Iterator[tuple[str, Word]]:
+    def specs(cls) -> Iterator[tuple[str, OptionSpec]]:
         """Yield the name and the description of each option, in the order of the help page."""
         # Nothing is compared here, and only sets are sketched.
         unused = ("by", "against", "codes", "vectors", "images", "distance")
-        return ((name, word) for name, word in super().words() if name not in unused)
+        return ((name, spec) for name, spec in super().specs() if name not in unused)
 
     def _check_together(self) -> None:
         super()._check_together()
         if self.sketch == "bottom-k" and self.n_hashes > MOST_BOTTOM:
-            raise OptionError(f"n_hashes is {self.n_hashes}; allowed for bottom-k is at most {MOST_BOTTOM}")
+            raise OptionError(f"n_hashes is {self.n_hashes}; allowed for bottom-k: at most {MOST_BOTTOM}")
         if self.sketch == "simhash":
             self._refuse_with_codes()
             return
         for name in ("bits", "weights"):
             if getattr(self, name) is not None:
-                raise OptionError(f"--{name} has no meaning with --sketch {self.sketch}; it needs --sketch simhash")
+                raise OptionError(f"--{name} cannot be used with --sketch {self.sketch}; it needs --sketch simhash")
         if self.weight is not None:
             raise OptionError(
-                f"--weight has no meaning with --sketch {self.sketch}, which is for unweighted sets; --sketch simhash "
+                f"--weight cannot be used with --sketch {self.sketch}, which is for unweighted sets; --sketch simhash "
                 "makes codes of weighted sets, and twinset pairs compares weighted sets directly"
             )
 
@@ -134,11 +142,11 @@ class SketchOptions(SketchRunOptions, ShingleOptions, ReadOptions):
             "bag": "--weights count counts repeats",
             "merge": "the code of a union cannot be computed from two codes",
         }
-        words, defaults = dict(self.words()), self.defaults()
+        specs, defaults = dict(self.specs()), self.defaults()
         for name, reason in reasons.items():
             if getattr(self, name) != defaults[name]:
-                flag = words[name].spellings(name)[0]
-                raise OptionError(f"{flag} has no meaning with --sketch simhash: {reason}; leave it out")
+                flag = specs[name].spellings(name)[0]
+                raise OptionError(f"{flag} cannot be used with --sketch simhash: {reason}; leave it out")
 
     @property
     def code_bits(self) -> int:
@@ -150,7 +158,7 @@ class SketchOptions(SketchRunOptions, ShingleOptions, ReadOptions):
         """How shingles are weighted in a SimHash code."""
         return self.weights or "count"
 
-    def items_meant(self) -> dict[str, Any]:
+    def describe_items(self) -> dict[str, Any]:
         """Describe the elements of the sets in plain values; only sketches with equal descriptions are comparable."""
         kind = self.item_kind
         if kind in ("items", "groups", "weighted"):

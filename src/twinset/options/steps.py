@@ -9,7 +9,8 @@ from typing import ClassVar
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
-from twinset.options.checks import parse_shingle
+from twinset.options.checks import AUTO, parse_shingle
+from twinset.options.formats import FORMATS
 from twinset.options.items import ItemOptions
 from twinset.system.memory import LEAST_MEMORY, default_memory, default_threads
 
@@ -28,6 +29,11 @@ CLUSTER = (
     checks.choice("leader", "components", "complete"),
 )
 FORCE = ("Replace an existing output.", checks.switch)
+DETAILS_FORMAT = (
+    "Format of the tables of the result. csv: a CSV file is written beside each Parquet file, which explain, recut and "
+    "report need.",
+    checks.choice("parquet", "csv"),
+)
 SEED = ("Seed of all hash functions.", checks.whole(0, 2**64 - 1), "N")
 
 
@@ -42,7 +48,30 @@ class ReadOptions(ItemOptions):
         "Id column.",
         checks.column(none=True),
         "COLUMN",
-        default_words="the column id if it exists, else file:row",
+        default_text="the column id if it exists, else file:row",
+        common=True,
+    )
+    no_id: bool = option(
+        False, "Ignore the column id: rows are named file:row, so ids in the data may repeat.", checks.switch
+    )
+    format: str | None = option(
+        None,
+        "Format of the sources, whatever their names say.",
+        checks.optional(checks.choice(*FORMATS, "text")),
+        default_text="by the ending of the name; JSON lines on stdin",
+    )
+    delimiter: str | None = option(
+        None,
+        "Character between the fields of CSV, such as ';' or '|', or the word tab.",
+        checks.delimiter(),
+        "CHARACTER",
+        default_text="a comma in CSV, a tab in TSV",
+    )
+    header: bool = option(
+        True,
+        "The first row of CSV names the columns.",
+        checks.switch,
+        off_help="CSV has no header row: columns are named 0, 1, 2 and so on.",
     )
     lines: bool = option(False, "Read each line of a text file as a document.", checks.switch)
     include: tuple[str, ...] = option(
@@ -56,7 +85,7 @@ class ReadOptions(ItemOptions):
         "replace",
         "Handling of unreadable data. replace: undecodable bytes become U+FFFD and are counted, malformed rows stop "
         "the run; stop: both stop the run; skip: malformed rows and files that cannot be read are skipped, "
-        "counted and named.",
+        "counted and named. Damaged pictures are skipped, counted and named by default too.",
         checks.choice("replace", "stop", "skip"),
     )
     by: str | None = option(
@@ -66,15 +95,27 @@ class ReadOptions(ItemOptions):
         (), "Compare the sources only with this one, not with each other.", checks.items(object), "SOURCE"
     )
 
+    def _check_together(self) -> None:
+        super()._check_together()
+        if self.no_id and self.id is not None:
+            raise OptionError("--id and --no-id exclude each other: an id is a value of a column or file:row; give one")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ShingleOptions(Options):
     """Options for making shingles."""
 
     title: ClassVar[str] = "Shingles"
+    measures_texts: ClassVar[bool] = False
+    """Whether the job can choose its shingles by measuring all documents."""
 
     shingle: str = option(
-        "word:5", "Shingles to compare: runs of K words or K characters.", checks.shingle_spec, "KIND:K"
+        "word:5",
+        "Shingles to compare: runs of K words or K characters. pairs, dedup and index create also accept auto: the "
+        "longest at which two median documents that differ in one word reach the threshold.",
+        checks.shingle_spec,
+        "KIND:K",
+        common=True,
     )
     bag: bool = option(False, "Count repeated shingles (a bag instead of a set).", checks.switch)
     lowercase: bool = option(
@@ -95,6 +136,15 @@ class ShingleOptions(Options):
         checks.switch,
         off_help="Do not treat each character of a script written without spaces as a word (word shingles).",
     )
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        if self.shingle == AUTO and not self.measures_texts:
+            raise OptionError(f"shingle is {AUTO!r}; allowed here: {checks.SHINGLE_ALLOWED}")
+        if self.shingle == AUTO and getattr(self, "item_kind", "text") == "records":
+            raise OptionError(
+                f"shingle is {AUTO!r}, which measures one text column; give each column its own, such as title,word:2"
+            )
 
     @cached_property
     def kind(self) -> str:
@@ -118,12 +168,14 @@ class PlanOptions(Options):
         "Minimum exact similarity of a reported pair (inclusive): Jaccard for texts and sets, cosine for vectors.",
         checks.number(above=0.0, most=1.0),
         "T",
+        common=True,
     )
     recall: float = option(
         0.99,
         "Minimum probability of finding a pair exactly at the threshold.",
         checks.number(above=0.0, below=1.0),
         "P",
+        common=True,
     )
     n_hashes: int | None = option(
         None,
@@ -131,7 +183,7 @@ class PlanOptions(Options):
         checks.whole(1, MOST_HASHES, none=True),
         "K",
         flags=("--hashes", "--n-hashes"),
-        default_words="chosen by the plan",
+        default_text="chosen by the plan",
     )
     n_bands: int | None = option(
         None,
@@ -139,7 +191,7 @@ class PlanOptions(Options):
         checks.whole(1, MOST_HASHES, none=True),
         "B",
         flags=("--bands", "--n-bands"),
-        default_words="chosen by the plan",
+        default_text="chosen by the plan",
     )
     rows_per_band: int | None = option(
         None,
@@ -147,7 +199,7 @@ class PlanOptions(Options):
         checks.whole(1, MOST_HASHES, none=True),
         "R",
         flags=("--rows", "--rows-per-band"),
-        default_words="chosen by the plan",
+        default_text="chosen by the plan",
     )
     sketch: str = option("fss", *SKETCH)
     seed: int = option(DEFAULT_SEED, *SEED)
@@ -175,22 +227,29 @@ class RunOptions(Options):
     title: ClassVar[str] = "Work"
 
     threads: int | None = option(
-        None, "Number of threads.", checks.whole(1, 4096, none=True), "N", default_words="all cores", result=False
+        None,
+        "Number of threads.",
+        checks.whole(1, 4096, none=True),
+        "N",
+        default_text="all cores",
+        result=False,
+        common=True,
     )
     memory: int | None = option(
         None,
-        "Memory limit, such as 2GB or 512MiB; what does not fit goes to --scratch.",
+        "Memory limit, such as 2GB or 512MiB; data that does not fit is written to --scratch.",
         checks.size(LEAST_MEMORY, 2**60, none=True),
         "SIZE",
-        default_words="half of the free memory",
+        default_text="half of the free memory",
         result=False,
+        common=True,
     )
     scratch: str | None = option(
         None,
         "Folder for temporary files.",
         checks.path,
         "FOLDER",
-        default_words="beside the output, else the system's temporary folder",
+        default_text="beside the output, else the system's temporary folder",
         result=False,
     )
     batch_bytes: int = option(
@@ -225,6 +284,6 @@ class AuditOptions(Options):
         "0 for no audit.",
         checks.whole(0, 2**32 - 1, none=True),
         "N",
-        default_words="as many as take a small part of the run time; all documents of a small corpus",
+        default_text="a number that takes a small part of the run time; all documents of a small corpus",
         result=False,
     )

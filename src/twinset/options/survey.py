@@ -21,7 +21,7 @@ def _texts(value: Any) -> tuple[str, ...]:
     return several
 
 
-_several = Check(_texts, "one word or a list of them", multiple=True, in_help=False)
+_several = Check(_texts, "a string or a list of strings", multiple=True, in_help=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +37,7 @@ class SurveyOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
         "With a SOURCE: number of pieces of about 1 MiB to read, spread over the source.",
         checks.whole(1, 4096),
         "N",
+        common=True,
     )
 
 
@@ -48,7 +49,7 @@ class CurveOptions(SurveyOptions):
     kinds: ClassVar[tuple[str, ...]] = KINDS
 
     compare: tuple[str, ...] = option(
-        (), "Also draw the S-curve of these bands and rows, such as 20x5.", _several, "BxR"
+        (), "Also draw the S-curve of these bands and rows, such as 20x5.", _several, "BxR", common=True
     )
     family: tuple[str, ...] = option(
         (), "Also draw the S-curves of L tables of K bits, each a number or a range, such as 5,1-50.", _several, "K,L"

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from twinset.pairs import sets_kernels
-from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles
+from twinset.schema import Bytes, Hashes, Numbers, Places, Shares, Shingles
 from twinset.system import batch_sizes
-from twinset.system.arrays import Room
+from twinset.system.arrays import Room, offsets_of
 
 
 class _OverlapScratch(threading.local):
@@ -45,8 +45,7 @@ class Sets:
     @classmethod
     def with_room(cls, counts: npt.NDArray[np.integer], room: "Room | None" = None) -> "Sets":
         """Allocate sets of at most `counts` shingles each; with `room`, valid until the thread's next use of it."""
-        starts = np.zeros(len(counts) + 1, np.int64)
-        np.cumsum(counts, out=starts[1:])
+        starts = offsets_of(counts)
         hashes = np.empty(starts[-1], np.uint64) if room is None else room.fit(int(starts[-1]))
         return cls(hashes, starts, np.zeros(len(counts), np.uint32))
 
@@ -90,8 +89,7 @@ class Bags:
     @classmethod
     def with_room(cls, counts: npt.NDArray[np.integer], room: Room) -> "Bags":
         """Allocate `counts` shingles for each document, valid until the thread's next use of `room`."""
-        starts = np.zeros(len(counts) + 1, np.int64)
-        np.cumsum(counts, out=starts[1:])
+        starts = offsets_of(counts)
         return cls(room.fit(int(starts[-1])), starts)
 
     def fill(self, shingles: Shingles, documents: Places) -> None:
@@ -132,16 +130,12 @@ def gathered(pieces: Sequence[tuple[Bytes, Places, Places]], room: Room) -> tupl
 
     The bytes are overwritten by the same thread's next call.
     """
-    offsets = np.zeros(sum(len(starts) for _, starts, _ in pieces) + 1, np.int64)
-    np.cumsum(np.concatenate([ends - starts for _, starts, ends in pieces]), out=offsets[1:])
+    offsets = offsets_of(np.concatenate([ends - starts for _, starts, ends in pieces]))
     out, at = room.fit_bytes(int(offsets[-1])), 0
     for data, starts, ends in pieces:
         sets_kernels.gather(data, starts, ends, out[offsets[at] :])
         at += len(starts)
     return out[: offsets[-1]], offsets
-
-
-Shares = npt.NDArray[np.float64]
 
 
 def scores(shared: Numbers, left: Numbers, right: Numbers) -> tuple[Shares, Shares, Shares]:

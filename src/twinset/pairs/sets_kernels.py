@@ -4,20 +4,10 @@ import numpy as np
 
 from twinset.compiled import inlined, kernel
 from twinset.compiled.bytes_kernels import U, load64, store64
+from twinset.compiled.set_kernels import SLACK, load, overlap, table_mask
 
 V = np.uint32
 TOGETHER = 32  # documents of one table; each has a bit
-
-
-@inlined
-def table_mask(n, places):  # type: ignore[no-untyped-def]
-    """Clear the smallest power of two of `places` that is at least 2 n, and return its mask."""
-    size = 8
-    while size < 2 * n:
-        size *= 2
-    for i in range(size):
-        places[i] = U(0)
-    return U(size - 1)
 
 
 @kernel("void(uint64[::1], int64[::1], int64[::1], uint64[::1], int64[::1], uint32[::1], uint64[::1])")
@@ -56,31 +46,12 @@ def overlaps(lefts, rights, sets, starts, sizes, threshold, places, shared):  # 
         left, right = np.int64(lefts[i]), np.int64(rights[i])
         n_left, n_right = np.int64(sizes[left]), np.int64(sizes[right])
         shared[i] = 0
-        if min(n_left, n_right) < threshold * max(n_left, n_right) * (1.0 - 1e-12):
+        if min(n_left, n_right) < threshold * max(n_left, n_right) * SLACK:
             continue
         if left != loaded:
-            mask = table_mask(n_left, places)
-            for x in sets[starts[left] : starts[left] + n_left]:
-                place = x & mask
-                while places[place] != U(0):
-                    place = (place + U(1)) & mask
-                places[place] = x
+            mask = load(sets[starts[left] : starts[left] + n_left], places)
             loaded = left
-        # J >= t means an overlap of at least t/(1+t) (|A|+|B|): at most |B| minus that may be missing from A
-        spare = n_right - np.int64(threshold / (1.0 + threshold) * (n_left + n_right) * (1.0 - 1e-12))
-        count = 0
-        for x in sets[starts[right] : starts[right] + n_right]:
-            place = x & mask
-            while places[place] != U(0) and places[place] != x:
-                place = (place + U(1)) & mask
-            if places[place] == x:
-                count += 1
-            else:
-                spare -= 1
-                if spare < 0:
-                    break
-        if spare >= 0 and count / (n_left + n_right - count) >= threshold:
-            shared[i] = count
+        shared[i] = overlap(sets[starts[right] : starts[right] + n_right], places, mask, n_left, threshold)
 
 
 @inlined

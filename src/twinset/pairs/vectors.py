@@ -7,8 +7,6 @@ itself is compared with the threshold, inclusively.
 others. A 32-bit matrix product rejects pairs that are surely too far apart; the rest is computed exactly.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import threading
@@ -20,7 +18,8 @@ import numpy.typing as npt
 
 from twinset.errors import OptionError
 from twinset.pairs import vectors_kernels as kernels
-from twinset.schema import Hashes, Numbers, Places, Vectors
+from twinset.schema import Flags, Hashes, Numbers, Places, Vectors
+from twinset.system.arrays import pair_words
 from twinset.system.vectors import squares, unit_vectors
 
 Scores = npt.NDArray[np.float64]
@@ -158,7 +157,7 @@ def _closest(queries: Vectors, vectors: Vectors, halves: Vectors, count: int, sl
             best[:, :kept] = np.partition(closeness, -kept, axis=1)[:, -kept:]
         rows, columns = _true_entries(closeness >= (best.min(axis=1) - slack)[:, None])
         values = closeness[rows, columns]
-        tiles.append((rows.astype(np.uint64) << np.uint64(32) | (columns + other).astype(np.uint64), values))
+        tiles.append((pair_words(rows, columns + other), values))
         if other and len(rows):
             best = _better(best, rows, values)
     words: Hashes
@@ -176,7 +175,7 @@ def _product(left: Vectors, right: Vectors) -> Vectors:
     return product
 
 
-def _true_entries(mask: npt.NDArray[np.bool_]) -> tuple[Places, Places]:
+def _true_entries(mask: Flags) -> tuple[Places, Places]:
     """Rows and columns of the true entries: NumPy's nonzero, but faster where few are true."""
     rows, columns = np.divmod(np.flatnonzero(mask), mask.shape[1])
     return rows, columns

@@ -5,8 +5,6 @@ divided by the set's own total. Compensated sums in hash order depend neither on
 set is the left one.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from twinset.pairs import weighted_kernels as kernels

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from twinset.plan.bands import Plan
 
-__all__ = ["Cost", "expected_cost", "supposed"]
-
 # Nanoseconds, measured on one core; docs/choosing.md has the table they come from.
 _SLOT_COST, _EMPTY_COST, _BAND_COST = 15.0, 0.15, 90.0
 _MEETING_COST, _COMPARE_COST = 7.0, 0.018

@@ -15,12 +15,9 @@ candidate is verified exactly, so the rest is a matter of time, and the cheapest
   the threshold, where too few hashes cost most.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
@@ -29,8 +26,6 @@ from twinset.errors import PlanWarning
 from twinset.options.steps import MOST_HASHES, PlanOptions
 from twinset.plan.band_costs import expected_cost
 from twinset.wording import share
-
-__all__ = ["Plan", "at_least", "band_probability", "exact_plan", "matches_needed", "plan"]
 
 LEAST_LOSS = 2.3e-4  # a candidate is dropped by its sketch only if 3.5 standard errors too low
 FEWEST_HASHES = 128  # where bands and rows are given: with fewer, comparing sketches filters poorly
@@ -214,7 +209,7 @@ def matches_needed(n_hashes: int, threshold: float, loss: float) -> int:
     smallest = math.log(loss) - _NOTHING
     first = bisect_left(range(int(n_hashes * match)), smallest, key=lambda count: _log_share(count, n_hashes, match))
     for count in range(first, n_hashes):
-        below += math.exp(_log_share(count, n_hashes, match))
+        below += binomial(count, n_hashes, match)
         if below > loss:
             return count
     return n_hashes
@@ -298,13 +293,20 @@ def at_least(count: int, n: int, p: float) -> float:
     """
     if count <= 0 or p >= 1:
         return 1.0
-    below = math.fsum(_shares(range(count), n, p))
+    below = math.fsum(binomial(i, n, p) for i in range(count))
     # The smaller tail is summed, so that small probabilities are not lost in rounding.
-    return 1 - below if below < 0.5 else math.fsum(_shares(range(count, n + 1), n, p))
+    return 1 - below if below < 0.5 else math.fsum(binomial(i, n, p) for i in range(count, n + 1))
 
 
-def _shares(counts: range, n: int, p: float) -> Iterator[float]:
-    return (math.exp(_log_share(count, n, p)) for count in counts)
+def binomial(count: int, n: int, p: float) -> float:
+    """Return the probability of exactly `count` successes in n trials.
+
+    Examples
+    --------
+    >>> round(binomial(1, 2, 0.5), 12)
+    0.5
+    """
+    return math.exp(_log_share(count, n, p))
 
 
 def _log_share(count: int, n: int, p: float) -> float:

@@ -1,7 +1,5 @@
 """Choose the plan of a run from its options."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -7,16 +7,12 @@ that is the probability that the pair of documents is found.
 Given codes (perceptual hashes, fingerprints) need no plan: the distance is an option, and no pair within it is missed.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from twinset.errors import OptionError
 from twinset.wording import share
-
-__all__ = ["CodeJoinPlan", "CodePlan", "bit_differs", "plan_codes", "within_probability"]
 
 BITS = (64, 128)
 

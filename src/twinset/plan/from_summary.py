@@ -1,7 +1,5 @@
 """Read the plan of a run from its summary."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -11,8 +9,6 @@ from twinset.plan.codes import CodeJoinPlan
 
 if TYPE_CHECKING:
     from twinset.plan.vectors import VectorPlan
-
-__all__ = ["AnyPlan", "plan_from_summary"]
 
 AnyPlan: TypeAlias = "Plan | CodeJoinPlan | VectorPlan"
 

@@ -4,8 +4,6 @@
 tables. It imports nothing heavy: a plan needs no documents.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Iterable, Sequence
@@ -15,8 +13,6 @@ from typing import Any
 from twinset.errors import OptionError, PlanWarning
 from twinset.plan.band_costs import Cost, expected_cost
 from twinset.plan.bands import Plan, band_probability, plan
-
-__all__ = ["Curve", "Ranked", "banded", "families", "ranked", "table_of"]
 
 SIMILARITIES = tuple(tenth / 10 for tenth in range(1, 11))
 MOST_CURVES = 100

@@ -5,8 +5,6 @@ pairs with that cosine or distance are drawn, in as many coordinates as the tabl
 one finds the other is recorded. The random numbers are the same every time.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 
@@ -14,16 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from twinset.compiled import vector_kernels
-
-__all__ = [
-    "Ranks",
-    "corner_agrees",
-    "most_differing",
-    "parity_differs",
-    "side_agrees",
-    "signatures_pass",
-    "strip_agrees",
-]
+from twinset.plan.bands import binomial
+from twinset.plan.codes import bit_differs
 
 SIGNATURE_BITS = (64, 128)  # the first word of a signature, and all of it
 MOST_ALTERNATIVES = 15  # corners of one cross-polytope tried besides the nearest
@@ -34,6 +24,17 @@ Counts = npt.NDArray[np.int64]
 _AT_ONCE = 2048
 
 
+def padded_size(dimensions: int) -> int:
+    """Return the number of coordinates of a rotated vector: a power of two, at least 64.
+
+    Examples
+    --------
+    >>> padded_size(2), padded_size(128), padded_size(300)
+    (64, 128, 512)
+    """
+    return max(64, 1 << (dimensions - 1).bit_length())
+
+
 def side_agrees(cosine: float) -> float:
     """Return the probability that two vectors lie on the same side of a random hyperplane: 1-θ/π.
 
@@ -42,7 +43,7 @@ def side_agrees(cosine: float) -> float:
     >>> side_agrees(0.0), round(side_agrees(0.9), 4), side_agrees(1.0)
     (0.5, 0.8564, 1.0)
     """
-    return 1.0 - math.acos(max(-1.0, min(1.0, cosine))) / math.pi
+    return 1.0 - bit_differs(cosine)
 
 
 def strip_agrees(distance: float) -> float:
@@ -113,7 +114,7 @@ def signatures_pass(most_first: int, most: int, differs: float) -> float:
     (0.9999, True)
     """
     first, rest = SIGNATURE_BITS[0], SIGNATURE_BITS[1] - SIGNATURE_BITS[0]
-    ways = (_share(i, first, differs) * _at_most(most - i, rest, differs) for i in range(min(most_first, most) + 1))
+    ways = (binomial(i, first, differs) * _at_most(most - i, rest, differs) for i in range(min(most_first, most) + 1))
     return min(1.0, math.fsum(ways))
 
 
@@ -128,7 +129,7 @@ def most_differing(bits: int, differs: float, loss: float) -> int:
     """
     below = 0.0
     for count in range(bits):
-        below += _share(count, bits, differs)
+        below += binomial(count, bits, differs)
         if below >= 1 - loss:
             return count
     return bits
@@ -136,12 +137,7 @@ def most_differing(bits: int, differs: float, loss: float) -> int:
 
 def _at_most(count: int, n: int, p: float) -> float:
     """Probability of at most `count` successes in n trials."""
-    return 1.0 if count >= n else math.fsum(_share(i, n, p) for i in range(count + 1))
-
-
-def _share(count: int, n: int, p: float) -> float:
-    ways = math.lgamma(n + 1) - math.lgamma(count + 1) - math.lgamma(n - count + 1)
-    return math.exp(ways + count * math.log(p) + (n - count) * math.log1p(-p))
+    return 1.0 if count >= n else math.fsum(binomial(i, n, p) for i in range(count + 1))
 
 
 class Ranks:

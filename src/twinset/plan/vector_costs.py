@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from twinset.plan.vector_chances import MOST_ALTERNATIVES, padded_size
+
 if TYPE_CHECKING:
     from twinset.plan.vectors import VectorPlan
-
-__all__ = ["VectorCost", "background", "expected_cost"]
 
 _SIDE, _STRIP, _STEP = 0.06, 0.13, 12.0  # per dimension of a hyperplane and of a strip; per strip
 _TURN, _SCAN = 0.165, 0.2  # per coordinate and level of a rotation; per coordinate scanned for the maximum
@@ -89,16 +89,16 @@ def _hash(plan: VectorPlan) -> float:
         return _SIDE * plan.dimensions * (-(-plan.functions // 4) * 4) + _STEP
     if plan.method == "p-stable":
         return plan.functions * (_STRIP * plan.dimensions + _STEP * (2 if plan.probes else 1))
-    size = max(64, 1 << (plan.dimensions - 1).bit_length())
+    size = padded_size(plan.dimensions)
     rotations = plan.functions * plan.width / size  # the unused coordinates of a rotation serve the next table
-    scans = plan.functions * (1 + min(plan.probes, 15, int(plan.width) - 1))
+    scans = plan.functions * (1 + min(plan.probes, MOST_ALTERNATIVES, int(plan.width) - 1))
     return rotations * _TURN * size * math.log2(size) + scans * _SCAN * plan.width
 
 
 def _tried(plan: VectorPlan) -> float:
     if not plan.probes:
         return 0.0
-    moves = {"hyperplane": 1, "p-stable": 2}.get(plan.method, min(plan.probes, 15)) * plan.functions
+    moves = {"hyperplane": 1, "p-stable": 2}.get(plan.method, min(plan.probes, MOST_ALTERNATIVES)) * plan.functions
     return _TRY * plan.probes + _SORT * moves
 
 

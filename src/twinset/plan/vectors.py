@@ -16,12 +16,10 @@ directions (2-stable distributions), which depend neither on lengths nor on an o
 distance R is the cosine 1 - R²/2.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -32,14 +30,13 @@ from twinset.plan.vector_chances import (
     Ranks,
     corner_agrees,
     most_differing,
+    padded_size,
     parity_differs,
     side_agrees,
     signatures_pass,
     strip_agrees,
 )
 from twinset.plan.vector_costs import background, expected_cost
-
-__all__ = ["VectorPlan", "vector_plan"]
 
 METHODS = {"cosine": ("hyperplane", "cross-polytope", "exact"), "distance": ("p-stable", "exact")}
 PROBES = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
@@ -216,6 +213,11 @@ def vector_plan(
     return chosen
 
 
+def exact_vector_plan(measure: str, threshold: float, recall: float, dimensions: int, sides: int = 2) -> VectorPlan:
+    """Return the plan that compares all pairs."""
+    return VectorPlan(measure, threshold, recall, dimensions, "exact", 0, 0.0, 0, 0, sides, 0, 0.0, (0, 0))
+
+
 def _limit(threshold: float, measure: str, method: str | None) -> float:
     """Validate the minimum cosine or maximum distance; comparing all pairs allows any distance."""
     if measure == "cosine":
@@ -258,7 +260,8 @@ def _possible(
     for name in [method] if method else METHODS[request.measure]:
         if name == "exact":
             if method or (functions, tables, probes) == (None, None, None):
-                plans.append(_exact(request))
+                wanted = (request.measure, request.threshold, request.recall, request.dimensions, request.sides)
+                plans.append(exact_vector_plan(*wanted))
             continue
         for count, width in _keys(request, name, functions):
             for tried in PROBES if probes is None else (probes,):
@@ -269,18 +272,11 @@ def _possible(
                 )  # fmt: skip
                 differs = _differs(plan, request.threshold)
                 loss = min(_LOSS, (1 - request.recall) / 10) / 2
-                limits = tuple(most_differing(bits, differs, loss) for bits in SIGNATURE_BITS)
-                plan = _with(plan, most_differing=limits)
-                plans.append(_with(plan, tables=tables) if tables else _with_tables(plan, _FEW))
+                first, every = (most_differing(bits, differs, loss) for bits in SIGNATURE_BITS)
+                plan = replace(plan, most_differing=(first, every))
+                plans.append(replace(plan, tables=tables) if tables else _with_tables(plan, _FEW))
     able = [plan for plan in plans if plan.tables < MOST_TABLES or tables]
     return able or plans
-
-
-def _exact(request: _Request) -> VectorPlan:
-    return VectorPlan(
-        request.measure, request.threshold, request.recall, request.dimensions, "exact", 0, 0.0, 0, 0,
-        request.sides, 0, 0.0, (0, 0),
-    )  # fmt: skip
 
 
 def _keys(request: _Request, method: str, functions: int | None) -> list[tuple[int, float]]:
@@ -292,7 +288,7 @@ def _keys(request: _Request, method: str, functions: int | None) -> list[tuple[i
         counts = [functions] if functions else range(max(2, int(enough) - 6), min(40, int(enough) + 6))
         return [(count, 0.0) for count in counts]
     if method == "cross-polytope":
-        widths = [1 << i for i in range(3, 8) if 1 << i <= _size(request.dimensions)]
+        widths = [1 << i for i in range(3, 8) if 1 << i <= padded_size(request.dimensions)]
         return [
             (count, float(width))
             for width in widths
@@ -313,15 +309,15 @@ def _with_tables(plan: VectorPlan, pairs: int) -> VectorPlan:
     chance = min(1 - 1e-12, _ranks(plan, plan.threshold, pairs).least_chance(plan.probes, plan.sides))
     wanted = min(plan.recall / kept, 1 - 1e-12)
     if chance <= 0:
-        return _with(plan, tables=MOST_TABLES)
+        return replace(plan, tables=MOST_TABLES)
     count = math.ceil(math.log1p(-wanted) / math.log1p(-chance) - 1e-9)
-    return _with(plan, tables=max(1, min(MOST_TABLES, count)))
+    return replace(plan, tables=max(1, min(MOST_TABLES, count)))
 
 
 def _ranks(plan: VectorPlan, likeness: float, pairs: int) -> Ranks:
     in_widths = likeness / plan.width if plan.method == "p-stable" else likeness
     most = max(PROBES[-1], plan.probes) if plan.probes else 0
-    width, size = (int(plan.width), _size(plan.dimensions)) if plan.method == "cross-polytope" else (0, 0)
+    width, size = (int(plan.width), padded_size(plan.dimensions)) if plan.method == "cross-polytope" else (0, 0)
     return _simulated(plan.method, in_widths, plan.functions, most, width, size, pairs)
 
 
@@ -337,7 +333,7 @@ def _chances(plan: VectorPlan, shares: Sequence[tuple[float, float]]) -> list[tu
         if plan.method == "hyperplane":
             agrees = side_agrees(likeness)
         elif plan.method == "cross-polytope":
-            agrees = corner_agrees(likeness, int(plan.width), _size(plan.dimensions))
+            agrees = corner_agrees(likeness, int(plan.width), padded_size(plan.dimensions))
         else:
             agrees = strip_agrees(likeness / plan.width)
         chances.append((share * agrees**plan.functions, _passed(plan, likeness)))
@@ -356,12 +352,3 @@ def _differs(plan: VectorPlan, likeness: float) -> float:
     else:
         differs = parity_differs(likeness / plan.signature_width)
     return min(max(1e-5, differs), 1 - 1e-5)  # rounding errors flip as many bits
-
-
-def _size(dimensions: int) -> int:
-    """Coordinates of a rotated vector."""
-    return max(64, 1 << (dimensions - 1).bit_length())
-
-
-def _with(plan: VectorPlan, **attributes: Any) -> VectorPlan:
-    return VectorPlan(**{**asdict(plan), **attributes})

@@ -15,7 +15,7 @@ _ALL = (-0.02, 1.03)  # both axes of a share, with a margin for points at the en
 
 def evaluation_figures(
     summary: dict[str, Any], curve: Sequence[dict[str, Any]], plan: Any, folder: Path, ending: str,
-    apart: bool = False,
+    by_distance: bool = False,
 ) -> list[Path]:  # fmt: skip
     """Draw precision against recall, F1 against the threshold, and the share found against similarity.
 
@@ -24,16 +24,16 @@ def evaluation_figures(
     curve: precision, recall and F1 at many thresholds.
     plan: the plan whose S-curve is drawn.
     folder, ending: of the figures; the ending is svg or png.
-    apart: whether pairs have a distance instead of a similarity; then the third figure is left out.
+    by_distance: whether pairs have a distance instead of a similarity; then the third figure is left out.
     Returns the paths of the figures.
     """
     rows = summary["measures"]
     lowest = rows[0]["threshold"]
     drawn = [
         _precision_recall(rows, curve, folder / f"precision-recall.{ending}"),
-        _by_threshold(rows, curve, folder / f"f1.{ending}", apart),
+        _by_threshold(rows, curve, folder / f"f1.{ending}", by_distance),
     ]
-    if not apart:
+    if not by_distance:
         drawn.append(_by_similarity(summary, plan, lowest, folder / f"shares.{ending}"))
     return drawn
 
@@ -60,11 +60,13 @@ def _precision_recall(rows: Sequence[dict[str, Any]], curve: Sequence[dict[str, 
     )
 
 
-def _by_threshold(rows: Sequence[dict[str, Any]], curve: Sequence[dict[str, Any]], path: Path, apart: bool) -> Path:
+def _by_threshold(
+    rows: Sequence[dict[str, Any]], curve: Sequence[dict[str, Any]], path: Path, by_distance: bool
+) -> Path:
     names = {"F1": "f1", "precision": "precision", "recall": "recall"}
     lowest = rows[0]["threshold"]
-    what = "distance" if apart else "threshold"
-    ends = (0.0, lowest) if apart else (lowest, 1.0)
+    what = "distance" if by_distance else "threshold"
+    ends = (0.0, lowest) if by_distance else (lowest, 1.0)
     margin = 0.02 * (ends[1] - ends[0]) or 0.02
     return curve_figure(
         {name: _points(curve, "threshold", column) for name, column in names.items()},

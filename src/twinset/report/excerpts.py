@@ -99,13 +99,13 @@ def _add_texts(
     """Add excerpts and differences. All texts are read at once, because each read scans the sources."""
     recorded = numbers.recorded
     compared = np.array([row for found in members.values() for row in found], np.int64)
-    beside = np.array([cluster for cluster, found in members.items() for _ in found], np.int64)
-    gone, kept = _removed_numbers(numbers, compared), _kept_numbers(numbers, beside)
+    owners = np.array([cluster for cluster, found in members.items() for _ in found], np.int64)
+    gone, kept = _removed_numbers(numbers, compared), _kept_numbers(numbers, owners)
     short = _short_enough(np.maximum(_lengths(recorded, gone), _lengths(recorded, kept)))
     compared, gone, kept = compared[short], gone[short], kept[short]
     # Excerpts go to the first removed documents and the largest clusters.
     listed = np.union1d(rows[:EXCERPTS], compared)
-    led = np.union1d(np.array(numbers.largest(EXCERPTS), np.int64), beside)
+    led = np.union1d(np.array(numbers.largest(EXCERPTS), np.int64), owners)
     led = led[np.isin(led, clusters)]
     ends = _removed_numbers(numbers, listed), _kept_numbers(numbers, led)
     wanted = np.unique(np.concatenate([gone, kept, *(_within(recorded, one) for one in ends)]))
@@ -132,22 +132,22 @@ def _differing(kind: str, left: str, right: str, recorded: StoredResult) -> dict
     if kind == "records":
         return _difference(item_differences.lines(left), item_differences.lines(right), recorded)
     if kind == "weighted":
-        return item_differences.weights_apart(left, right)
-    return item_differences.sets_apart(left, right, recorded.options.bag)
+        return item_differences.weighted_difference(left, right)
+    return item_differences.set_difference(left, right, recorded.options.bag)
 
 
 def _add_items(data: dict[str, Any], numbers: Numbers, rows: Whole, members: dict[int, list[int]]) -> None:
     """Add the differences of codes and vectors, all read at once."""
     recorded = numbers.recorded
     compared = np.array([row for difference in members.values() for row in difference], np.int64)
-    beside = np.array([cluster for cluster, difference in members.items() for _ in difference], np.int64)
-    gone, kept = _removed_numbers(numbers, compared), _kept_numbers(numbers, beside)
+    owners = np.array([cluster for cluster, difference in members.items() for _ in difference], np.int64)
+    gone, kept = _removed_numbers(numbers, compared), _kept_numbers(numbers, owners)
     wanted = np.unique(np.concatenate([gone, kept])).tolist()
     items = dict(zip(wanted, recorded.packed(wanted), strict=True))
     for place, ours, theirs in zip(np.searchsorted(rows, compared).tolist(), kept.tolist(), gone.tolist(), strict=True):
         difference = apart_of(recorded.options.item_kind, items[ours], items[theirs])
         if difference is not None:
-            data["differences"][str(place)] = item_differences.apart(difference)
+            data["differences"][str(place)] = item_differences.item_difference(difference)
 
 
 def _removed_numbers(numbers: Numbers, rows: Whole) -> Whole:

@@ -47,7 +47,7 @@ def lines(record: str) -> str:
     return "\n".join(f"{name}: {value}" for name, value in orjson.loads(record or "{}").items())
 
 
-def sets_apart(left: str, right: str, bag: bool) -> dict[str, Any]:
+def set_difference(left: str, right: str, bag: bool) -> dict[str, Any]:
     """Shared elements of two sets, then those of only one, in the form of a difference."""
     explanation = explain_sets(orjson.loads(left or "[]"), orjson.loads(right or "[]"), bag=bag)
     shared, ours, theirs = (
@@ -60,16 +60,17 @@ def sets_apart(left: str, right: str, bag: bool) -> dict[str, Any]:
         "hunks": [[0, parts if same else [*parts, [0, f" {ours[:MOST]}", f" {theirs[:MOST]}"]]]],
         "same": same,
         "equal": same,
+        "items": True,
         "cut": cut,
     }
 
 
-def weights_apart(left: str, right: str) -> dict[str, Any]:
+def weighted_difference(left: str, right: str) -> dict[str, Any]:
     """Elements of two weighted sets, group by group: name, weight in the kept one, weight in the other.
 
     Examples
     --------
-    >>> weights_apart('{"milk":1}', '{"milk":2,"salt":0.5}')["elements"]
+    >>> weighted_difference('{"milk":1}', '{"milk":2,"salt":0.5}')["elements"]
     [['in both', [['milk', '1', '2']], 0], ['in the removed one only', [['salt', '', '0.5']], 0]]
     """
     explanation = explain_weighted(orjson.loads(left or "{}"), orjson.loads(right or "{}"))
@@ -82,7 +83,7 @@ def weights_apart(left: str, right: str) -> dict[str, Any]:
     return {"elements": groups, "same": same, "equal": same, "items": True}
 
 
-def codes_apart(difference: CodeDifference) -> dict[str, Any]:
+def code_difference(difference: CodeDifference) -> dict[str, Any]:
     """Bits of two codes, with the differing ones marked."""
     parts = [[1, ours] if equal else [0, ours, theirs] for equal, ours, theirs in difference.parts(BITS, row=4)]
     same = difference.left == difference.right
@@ -91,7 +92,7 @@ def codes_apart(difference: CodeDifference) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def vectors_apart(difference: VectorDifference) -> dict[str, Any]:
+def vector_difference(difference: VectorDifference) -> dict[str, Any]:
     """Distance, angle and lengths of two vectors, in one line."""
     facts = [f"distance {difference.distance:.4g}"]
     if difference.cosine is not None and difference.angle is not None:
@@ -100,6 +101,6 @@ def vectors_apart(difference: VectorDifference) -> dict[str, Any]:
     return {"facts": " · ".join(facts)}
 
 
-def apart(difference: CodeDifference | VectorDifference) -> dict[str, Any]:
+def item_difference(difference: CodeDifference | VectorDifference) -> dict[str, Any]:
     """Difference of two codes or vectors."""
-    return codes_apart(difference) if isinstance(difference, CodeDifference) else vectors_apart(difference)
+    return code_difference(difference) if isinstance(difference, CodeDifference) else vector_difference(difference)

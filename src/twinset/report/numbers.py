@@ -25,6 +25,10 @@ SCALE = 10**DIGITS
 _WIDTHS = (0.001, 0.002, 0.005, 0.01, 0.02)
 _MOST_BINS = 40
 _BEYOND = 1.25  # distances this factor beyond the threshold are drawn as no resemblance
+_NOUNS = {
+    "records": "record", "items": "set", "groups": "set", "weighted": "set", "codes": "code", "vectors": "vector",
+    "images": "picture",
+}  # fmt: skip
 _SIZES = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001)
 
 
@@ -85,8 +89,8 @@ class Numbers:
 
     @property
     def noun(self) -> str:
-        """Noun for a document."""
-        return "picture" if self.recorded.options.images else "document"
+        """Noun for an item."""
+        return _NOUNS.get(self.recorded.options.item_kind, "document")
 
     @property
     def reach(self) -> float:
@@ -157,7 +161,7 @@ class Numbers:
 
     @cached_property
     def pair_distances(self) -> Shares:
-        """Distance of every scored pair, where pairs have one."""
+        """Distance of every scored pair, if pairs have one."""
         return np.asarray(self.recorded.pairs["distance"]).astype(np.float64)
 
     @property
@@ -173,7 +177,7 @@ class Numbers:
 
     @cached_property
     def distances(self) -> list[Bin]:
-        """Pairs by distance, including equal ones; of bits a bin each."""
+        """Pairs by distance, including equal ones; for codes, one bin per bit."""
         reach = self.ceiling
         if self.measure == "bits":
             apart = self.pair_distances.astype(np.int64)
@@ -221,7 +225,7 @@ class Numbers:
 
     @property
     def audit(self) -> dict[str, Any] | None:
-        """Result of the audit; None where it was off."""
+        """Result of the audit; None if it was off."""
         audit_result: dict[str, Any] | None = self.summary.get("audit")
         return audit_result
 

@@ -2,7 +2,7 @@
 // The lists of the page. Whatever comes from a document is put on the page as text, never as markup.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const { clusters, removed, excerpts, differences, folder, threshold, unit, pictures } = data;
+  const { clusters, removed, excerpts, differences, folder, threshold, unit, noun, pictures } = data;
   const CLUSTERS = 25, REMOVED = 50, MEMBERS = 20;
   const whole = (number) => number.toLocaleString("en");
   const share = (number) => (number / 10000).toFixed(4);
@@ -61,7 +61,7 @@
     if (!found) return null;
     if (found.facts) return make("p", "facts", found.facts);
     if (found.same) {
-      const word = found.items ? "The two are the same." : found.equal ? "The two texts are the same." : "All words are the same; case, signs or spaces differ.";
+      const word = found.items ? "The two are the same." : found.equal ? "The two texts are the same." : "All words are the same; case, punctuation or spaces differ.";
       return make("p", "facts", word);
     }
     if (found.elements) return weights(found.elements);
@@ -81,13 +81,13 @@
       }
       grid.append(left, right);
     }
-    if (found.cut) grid.append(make("div", "fold", "the rest is left out here"));
+    if (found.cut) grid.append(make("div", "fold", "the rest is not shown"));
     return grid;
   }
 
   // Elements of two weighted sets: what both have, then what one has alone, and how much each counts.
   function weights(groups) {
-    const head = make("tr", "", ...["element", "kept", "removed"].map((word) => make("th", word === "element" ? "" : "number", word)));
+    const head = make("tr", "", ...["element", "kept", "removed"].map((word) => make("th", { element: "", kept: "number kept", removed: "number gone" }[word], word)));
     for (const cell of head.children) cell.scope = "col";
     const table = make("table", "elements", head);
     for (const [title, rows, more] of groups) {
@@ -99,7 +99,7 @@
         table.append(make("tr", "", foreign("td", "", element), cell(ours, "del"), cell(theirs, "ins")));
       }
       if (more) {
-        const rest = make("td", "", `${count(more, "element", "elements")} more, which count less`);
+        const rest = make("td", "", `${count(more, "element", "elements")} more, with lower weights`);
         rest.colSpan = 3;
         table.append(make("tr", "rest", rest));
       }
@@ -114,23 +114,23 @@
     if (!sides[0][2] || !sides[1][2]) return null;
     const grid = make("div", "pair", ...sides.map(([side, word]) => make("div", `${side} h`, word)));
     for (const [side, , shown, name] of sides) {
-      const told = make("figcaption", "", `${whole(shown.width)} × ${whole(shown.height)} · ${size(shown.bytes)}`);
-      grid.append(make("div", side, make("figure", "", image(shown, name), told)));
+      const caption = make("figcaption", "", `${whole(shown.width)} × ${whole(shown.height)} · ${size(shown.bytes)}`);
+      grid.append(make("div", side, make("figure", "", image(shown, name), caption)));
     }
     return grid;
   }
-  function told(row) {
+  function caption(row) {
     if (removed.distance) return `distance ${apart(removed.distance[row])}`;
     if (!removed.in_kept) return `similarity ${share(removed.similarity[row])}`;
-    return `similarity ${share(removed.similarity[row])} · ${share(removed.in_kept[row])} of it is in the kept document · ` +
-      `${share(removed.of_kept[row])} of the kept document is in it`;
+    return `similarity ${share(removed.similarity[row])} · ${share(removed.in_kept[row])} of it is in the kept ${noun} · ` +
+      `${share(removed.of_kept[row])} of the kept ${noun} is in it`;
   }
 
   function story(row) {
     const body = make("div", "body");
-    const facts = make("p", "facts", told(row));
+    const facts = make("p", "facts", caption(row));
     if (!removed.distance && removed.similarity[row] < Math.floor(threshold * 10000 + 1e-9)) {
-      facts.append(" · below the threshold: it hangs together with the kept one through others");
+      facts.append(" · below the threshold: connected to the kept one through others");
     }
     body.append(facts);
     const shown = difference(row) ?? sideBySide(row);
@@ -138,7 +138,7 @@
       body.append(shown);
     } else {
       if (excerpts.removed[row]) body.append(foreign("p", "quote", excerpts.removed[row]));
-      body.append(make("p", "facts", "All of it: ", foreign("code", "", `twinset explain ${quoted(folder)} ${quoted(removed.id[row])}`)));
+      body.append(make("p", "facts", "Full difference: ", foreign("code", "", `twinset explain ${quoted(folder)} ${quoted(removed.id[row])}`)));
     }
     return body;
   }
@@ -159,7 +159,9 @@
   function clusterRow(c) {
     const name = named(pictures?.kept[c], foreign("span", "id", clusters.id[c]));
     if (excerpts.kept[c]) name.append(foreign("span", "text", excerpts.kept[c]));
-    const row = line("clusters", name, make("span", "size", whole(clusters.size[c])), gauge(clusters.least[c], clusters.distance?.[c]));
+    const size = make("span", "size", whole(clusters.size[c]));
+    size.dataset.noun = `${noun}s`;
+    const row = line("clusters", name, size, gauge(clusters.least[c], clusters.distance?.[c]));
     return opens(row, () => {
       const inside = make("div", "inside");
       if (excerpts.kept[c]) inside.append(foreign("p", "quote", excerpts.kept[c]));
@@ -178,7 +180,7 @@
       if (listed.firstChild) listed.firstChild.open = true;
       inside.append(listed, more);
       if (found.length < clusters.size[c] - 1) {
-        inside.append(make("p", "facts", `${whole(clusters.size[c] - 1 - found.length)} more of its documents are in removed.parquet only.`));
+        inside.append(make("p", "facts", `${whole(clusters.size[c] - 1 - found.length)} more of its ${noun}s are in removed.parquet only.`));
       }
       return inside;
     });
@@ -197,8 +199,8 @@
   }
 
   class List {
-    constructor(name, size, each, source, matches, orders, told) {
-      Object.assign(this, { name, size, each, source, matches, orders, told, page: 0 });
+    constructor(name, size, each, source, matches, orders, caption) {
+      Object.assign(this, { name, size, each, source, matches, orders, caption, page: 0 });
       const part = (end) => document.getElementById(`${name}-${end}`);
       this.rows = part("rows"); this.pager = part("pager"); this.counted = part("count"); this.search = part("search");
       document.getElementById(`${name}-list`).hidden = false;
@@ -233,13 +235,13 @@
     go(page) {
       this.page = Math.min(Math.max(page, 0), this.pages - 1);
       const first = this.page * this.size, shown = this.found.slice(first, first + this.size);
-      this.rows.replaceChildren(...(shown.length ? shown.map(this.each) : [make("p", "", "Nothing here matches.")]));
+      this.rows.replaceChildren(...(shown.length ? shown.map(this.each) : [make("p", "", "No matches.")]));
       this.previous.disabled = this.page === 0;
       this.next.disabled = this.page >= this.pages - 1;
       this.number.value = this.page + 1; this.number.max = this.pages; this.last.textContent = whole(this.pages);
       this.pager.hidden = this.pages === 1;
       const range = shown.length ? `${whole(first + 1)} to ${whole(first + shown.length)} of ${whole(this.found.length)}` : "0";
-      this.counted.textContent = this.found.length < this.source ? `${range} found, ${whole(this.source)} in all` : `${range}${this.told}`;
+      this.counted.textContent = this.found.length < this.source ? `${range} found, ${whole(this.source)} in total` : `${range}${this.caption}`;
     }
   }
 

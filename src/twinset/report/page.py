@@ -49,6 +49,7 @@ def render(recorded: StoredResult, options: ReportOptions) -> bytes:
         "folder": str(recorded.folder),
         "threshold": recorded.options.threshold,
         "unit": "bit" if numbers.measure == "bits" else "",
+        "noun": numbers.noun,
         **lists(numbers, options),
     }
     return filled(
@@ -64,6 +65,7 @@ def render(recorded: StoredResult, options: ReportOptions) -> bytes:
             "score": numbers.score,
             "Score": numbers.score.capitalize(),
             "noun": numbers.noun,
+            "sought": sections.sought(numbers, options),
             "clusters": sections.clusters(numbers, options),
             "removed_title": f"{'Flagged' if recorded.options.flag else 'Removed'} {numbers.noun}s",
             "removed": sections.removed(numbers, options),
@@ -88,7 +90,7 @@ def policy(style: str, script: str, pictures: bool = False) -> str:
 
 
 def as_json(values: Mapping[str, Any]) -> str:
-    """JSON that can neither end its element nor begin a comment there.
+    """Return JSON that can neither close its script element nor begin a comment in it.
 
     Examples
     --------

@@ -12,7 +12,8 @@ from twinset.wording import counted, share
 WIDTH, HEIGHT = 520, 272
 LEFT, RIGHT, TOP, BOTTOM = 60, 14, 28, 40
 _DOTS = 10
-_LETTER = 6  # approximate width of a letter
+_LETTER = 8  # approximate width of a letter, on a small screen
+_DIGIT = 10  # the same of a digit, with its share of a gap
 _INNER, _TALL = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
 
 
@@ -25,10 +26,7 @@ def histogram(bins: Sequence[Bin], threshold: float) -> str:
         height = _TALL * one.count / most
         title = f"{one.low:g} to {one.high:g}: {counted(one.count, 'pair')}"
         if one.count:
-            body.append(
-                f'<rect class="bar" x="{left + 0.75:.2f}" y="{TOP + _TALL - height:.2f}" '
-                f'width="{max(right - left - 1.5, 1):.2f}" height="{max(height, 1):.2f}"><title>{title}</title></rect>'
-            )
+            body.append(_bar(left, right, height, one.count, title))
     body.append(_axis(low, "pairs"))
     if threshold > low + 1e-9:
         body.append(_upright(_x(threshold, low), f"threshold {threshold:g}", TOP + 9, after=threshold < 0.8))
@@ -47,10 +45,7 @@ def distances(bins: Sequence[Bin], bits: bool) -> str:
         name = f"{one.middle:g}" if bits else f"{one.low:.3g} to {one.high:.3g}"
         title = f"{name}{' bits' if bits else ''}: {counted(one.count, 'pair')}"
         if one.count:
-            body.append(
-                f'<rect class="bar" x="{left + 0.75:.2f}" y="{TOP + _TALL - height:.2f}" '
-                f'width="{max(right - left - 1.5, 1):.2f}" height="{max(height, 1):.2f}"><title>{title}</title></rect>'
-            )
+            body.append(_bar(left, right, height, one.count, title))
         if place % every == 0:
             x, label = ((left + right) / 2, f"{one.middle:g}") if bits else (left, f"{one.low:.3g}")
             body.append(
@@ -58,6 +53,19 @@ def distances(bins: Sequence[Bin], bits: bool) -> str:
             )
     body.append(_base("distance in bits" if bits else "distance", "pairs"))
     return _svg("Pairs by distance", body)
+
+
+def _bar(left: float, right: float, height: float, count: int, title: str) -> str:
+    """A bar with its count above it where that fits, because bars of close counts look the same."""
+    top, label = TOP + _TALL - height, f"{count:,}"
+    rect = (
+        f'<rect class="bar" x="{left + 0.75:.2f}" y="{top:.2f}" width="{max(right - left - 1.5, 1):.2f}" '
+        f'height="{max(height, 1):.2f}"><title>{title}</title></rect>'
+    )
+    if _DIGIT * len(label) > right - left:
+        return rect
+    middle = (left + right) / 2
+    return f'{rect}<text class="value" x="{middle:.2f}" y="{top - 4:.2f}" text-anchor="middle">{label}</text>'
 
 
 def s_curve(plan: Plan, bins: Sequence[Bin], missed: Sequence[float], threshold: float) -> str:
@@ -100,9 +108,9 @@ def grouped(bins: Sequence[Bin], most: int) -> list[Bin]:
     return [Bin(piece[0].low, piece[-1].high, sum(one.count for one in piece)) for piece in pieces]
 
 
-def interval(low: float, high: float, value: float, asked: float) -> str:
+def interval(low: float, high: float, value: float, requested: float) -> str:
     """Draw a share with its interval on an axis that ends at 1."""
-    start = max(0.0, math.floor((min(low, asked) - (1 - min(low, asked)) * 0.25) * 100) / 100)
+    start = max(0.0, math.floor((min(low, requested) - (1 - min(low, requested)) * 0.25) * 100) / 100)
     span = (1 - start) or 1
 
     def at(place: float) -> float:
@@ -112,10 +120,11 @@ def interval(low: float, high: float, value: float, asked: float) -> str:
         '<line class="axis" x1="8" x2="392" y1="22" y2="22"/>',
         f'<line class="range" x1="{at(low):.2f}" x2="{at(high):.2f}" y1="22" y2="22"/>',
         f'<circle class="dot solid" cx="{at(value):.2f}" cy="22" r="6"/>',
-        f'<line class="mark" x1="{at(asked):.2f}" x2="{at(asked):.2f}" y1="10" y2="34"/>',
+        f'<line class="mark" x1="{at(requested):.2f}" x2="{at(requested):.2f}" y1="10" y2="34"/>',
         f'<text class="tick" x="8" y="52">{start:g}</text>',
         '<text class="tick" x="392" y="52" text-anchor="end">1</text>',
-        f'<text class="tick" x="{min(max(at(asked), 60), 340):.2f}" y="52" text-anchor="middle">asked {asked:g}</text>',
+        f'<text class="tick" x="{min(max(at(requested), 60), 340):.2f}" y="52" text-anchor="middle">'
+        f"requested {requested:g}</text>",
     ]
     return (
         f'<svg class="chart small" viewBox="0 0 400 60" role="img" aria-label="recall {share(value)}, '

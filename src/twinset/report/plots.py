@@ -105,7 +105,7 @@ def curve_figure(
         colour.
     band: named bands: (x, low, high), in order. A band with the name of a curve has its colour.
     log_x, log_y: whether an axis is logarithmic.
-    x_range, y_range: ends of the axes; chosen by the numbers unless given.
+    x_range, y_range: ends of the axes; derived from the data unless given.
     Returns the file written.
 
     Examples

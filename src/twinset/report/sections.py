@@ -11,7 +11,7 @@ from twinset.options.checks import shown_size
 from twinset.options.results import ReportOptions
 from twinset.report import page_charts
 from twinset.report.excerpts import EXCERPTS
-from twinset.report.numbers import Numbers
+from twinset.report.numbers import Bin, Numbers
 from twinset.wording import counted, share
 
 MISSED = 50
@@ -27,7 +27,7 @@ def lead(numbers: Numbers) -> str:
     """One sentence: numbers of documents read, kept and removed."""
     summary, options = numbers.summary, numbers.recorded.options
     done = "flagged" if options.flag else "removed"
-    of_index = " or was in the index before" if summary.get("index") else ""
+    of_index = " or was already in the index" if summary.get("index") else ""
     near = f"at least {options.threshold:g} similar"
     if numbers.by_distance:
         near = f"at most {numbers.format_score(numbers.reach)} apart"
@@ -50,15 +50,15 @@ def figures(numbers: Numbers) -> str:
         ("kept", summary["kept"], percent(summary["kept"] / whole)),
         (gone, summary["removed"], percent(summary["removed"] / whole)),
         ("clusters", summary["clusters"], "of two or more"),
-        ("pairs", summary["pairs"], f"{counted(summary['candidates'], 'candidate')} verified"),
+        ("pairs", summary["pairs"], _origin(numbers)),
         (_IDENTICAL.get(options.item_kind, "identical copies"), summary["identical"], "among them"),
         ("empty", summary["empty"], "kept"),
-        ("unreadable", summary["unreadable"], "left out"),
+        ("unreadable", summary["unreadable"], "skipped"),
         ("compared against", summary["against"], "of the other source"),
     ]
     if index := summary.get("index"):
         rows += [
-            ("in the index", index["documents"], "compared with too"),
+            ("in the index", index["documents"], "also compared with"),
             (f"{gone} because of these", index["matched"], percent(index["matched"] / whole)),
         ]
     always = (f"{numbers.noun}s", "kept", "removed", "flagged", "clusters", "pairs")
@@ -68,6 +68,15 @@ def figures(numbers: Numbers) -> str:
         if value or name in always
     ]
     return f'<dl class="figures">{"".join(cells)}</dl>'
+
+
+def _origin(numbers: Numbers) -> str:
+    """Where the pairs come from; identical items are compared once, so that each copy adds a pair and no candidate."""
+    summary = numbers.summary
+    verified = f"{counted(summary['candidates'], 'candidate')} verified"
+    if not summary["identical"] or summary["against"] or summary.get("index"):
+        return verified
+    return f"{verified}; {summary['identical']:,} between copies"
 
 
 def _size(numbers: Numbers) -> str:
@@ -89,16 +98,16 @@ def sure(numbers: Numbers) -> str:
     pairs = sum(one.count for one in numbers.histogram)
     promise = (
         f'<h3>Promised by the plan</h3><p class="big">{share(plan.reached)}</p><p>is the probability that a pair '
-        f"exactly at {plan.threshold:g} is found; a more similar pair is found more surely. "
+        f"exactly at {plan.threshold:g} is found; more similar pairs are found with higher probability. "
         f"{counted(plan.n_hashes, 'hash', 'hashes')} in {counted(plan.n_bands, 'band')} of "
         f"{counted(plan.rows_per_band, 'row')}.</p>"
     )
-    exactly = "Every pair that is reported was compared exactly."
+    exactly = "Every reported pair was compared exactly."
     if pairs:
         missed_pairs = f"about {expected:.1f}" if expected >= 0.05 else "fewer than 0.1"
         exactly = (
-            f"For similarities like those of the {counted(pairs, 'pair')} found here that are not identical, the plan "
-            f"expects {missed_pairs} more to have been missed. {exactly}"
+            f"Judging by the similarities of the {counted(pairs, 'pair')} found here that are not identical, the plan "
+            f"expects {missed_pairs} missed pairs. {exactly}"
         )
     promised = f'<div class="card">{promise}<p class="note">{exactly}</p></div>'
     return f'<div class="two">{promised}<div class="card">{_audit(numbers)}</div></div>{_missed(numbers)}'
@@ -108,11 +117,11 @@ def _promised(numbers: Numbers) -> str:
     """The guarantee of the plan of codes, vectors or weighted sets."""
     promise = str(numbers.plan)
     promise = promise[0].upper() + promise[1:]
-    exactly = "Every pair that is reported was compared exactly."
+    exactly = "Every reported pair was compared exactly."
     if numbers.recorded.options.images:
         exactly = (
-            "The pictures themselves were not compared, only the 64 bits that stand for each: whether two of them are "
-            "copies is for the eye to say."
+            "Only the 64-bit hashes of the pictures were compared, not the pictures themselves: look at two pictures "
+            "to decide whether they are copies."
         )
     return (
         f'<h3>Promised by the plan</h3><p class="big">{share(numbers.plan.reached)}</p><p>is the probability that a '
@@ -124,19 +133,19 @@ def _audit(numbers: Numbers) -> str:
     audit = numbers.audit
     head = "<h3>Measured by the audit</h3>"
     if audit is None:
-        return f"{head}<p>This run was not audited, so what was missed is known from the plan only.</p>"
+        return f"{head}<p>This run was not audited, so the share of missed pairs is known from the plan only.</p>"
     chosen = audit["documents"]
     were = "was" if chosen == 1 else "were"
     what = counted(chosen, f"distinct {numbers.noun}")
     sample = f"{what}, chosen at random, {were} compared exactly with all others."
     if audit["recall"] is None:
-        return f"{head}<p>{sample} There was no pair to find among them, so no share of pairs found is stated.</p>"
+        return f"{head}<p>{sample} They have no pairs, so no recall is stated.</p>"
     result = (
         f'{head}<p class="big">{share(audit["recall"])}</p><p>of the true pairs were found: {audit["found"]:,} of '
         f"{audit['pairs']:,}."
     )
     if audit["low"] == audit["high"]:  # a complete sample needs no inference
-        return f"{result} Every {numbers.noun} was compared exactly with all others, so this is no estimate.</p>"
+        return f"{result} Every {numbers.noun} was compared exactly with all others, so this is not an estimate.</p>"
     requested = getattr(numbers.plan, "recall", numbers.plan.reached)
     drawn = page_charts.interval(audit["low"], audit["high"], audit["recall"], requested)
     bounds = f"from {share(audit['low'])} to {share(audit['high'])}"
@@ -157,7 +166,7 @@ def _missed(numbers: Numbers) -> str:
         numbers_from=2,
     )
     more = f'<p class="note">The first {MISSED} of {len(rows):,}.</p>' if len(rows) > MISSED else ""
-    return f'<div class="card missed-pairs"><h3>Missed, and found by the audit</h3>{body}{more}</div>'
+    return f'<div class="card missed-pairs"><h3>Missed pairs that the audit found</h3>{body}{more}</div>'
 
 
 def similarity(numbers: Numbers) -> str:
@@ -169,24 +178,39 @@ def similarity(numbers: Numbers) -> str:
     different = sum(one.count for one in bins)
     note = f"{counted(different, 'pair')} drawn; {numbers.identical:,} more {_alike(numbers)}."
     if numbers.floor < threshold:
-        note += f" Pairs were looked for down to {numbers.floor:g}; those below {threshold:g} remove nothing."
+        note += f" The search went down to {numbers.floor:g}; pairs below {threshold:g} remove nothing."
     drawn = (
         f'<figure class="card"><h3>How similar the pairs are</h3>{page_charts.histogram(bins, threshold)}'
-        f"<figcaption>{note}</figcaption></figure>"
+        f"<figcaption>{note}</figcaption>{_counts(numbers, bins)}</figure>"
     )
     if numbers.sketched is None:
         return f'<div class="two">{drawn}</div>'
     crosses = " Crosses are pairs that the audit found and the run had missed." if missed else ""
-    dots = "The line is the plan's promise; a dot is pairs of this collection, the larger the more." + crosses
+    dots = "The line is the probability that the plan promises. Dots are pairs of this collection: larger is more."
+    dots += crosses
     curve = page_charts.s_curve(numbers.sketched, bins, missed, threshold)
     return (
-        f'<div class="two">{drawn}<figure class="card"><h3>How surely a pair is found</h3>'
+        f'<div class="two">{drawn}<figure class="card"><h3>How reliably a pair is found</h3>'
         f"{curve}<figcaption>{dots}</figcaption></figure></div>"
     )
 
 
+def _counts(numbers: Numbers, bins: Sequence[Bin]) -> str:
+    """The numbers behind the bars, for small screens and close values."""
+    bits = numbers.measure == "bits"
+    rows = [
+        [f"{one.middle:g}" if bits else f"{one.low:.4g} to {one.high:.4g}", f"{one.count:,}"]
+        for one in bins
+        if one.count
+    ]
+    if not rows:
+        return ""
+    listed = table((f"{numbers.score}{' in bits' if bits else ''}", "pairs"), rows, numbers_from=1)
+    return f'<details class="counts"><summary>The numbers</summary>{listed}</details>'
+
+
 def _alike(numbers: Numbers) -> str:
-    """What pairs of similarity 1 have in common, for this kind of item."""
+    """Describe what pairs of similarity 1 have in common, for this kind of item."""
     kind, one = numbers.recorded.options.item_kind, numbers.identical == 1
     if kind == "vectors":
         return "has the same direction" if one else "have the same direction"
@@ -198,15 +222,15 @@ def _distances(numbers: Numbers) -> str:
     """The histogram of distances."""
     chart = page_charts.distances(numbers.distances, bits=numbers.measure == "bits")
     same, every = numbers.identical, counted(len(numbers.pair_distances), "pair")
-    note = f"{every}; {same:,} of them {'is' if same == 1 else 'are'} at no distance."
+    note = f"{every}; {same:,} of them {'is' if same == 1 else 'are'} at distance 0."
     if numbers.ceiling > numbers.reach:
         note += (
-            f" Pairs were looked for up to {numbers.format_score(numbers.ceiling)} apart; those beyond "
+            f" The search went up to {numbers.format_score(numbers.ceiling)} apart; pairs beyond "
             f"{numbers.format_score(numbers.reach)} remove nothing."
         )
     return (
         f'<div class="two"><figure class="card"><h3>How far apart the pairs are</h3>{chart}'
-        f"<figcaption>{note}</figcaption></figure></div>"
+        f"<figcaption>{note}</figcaption>{_counts(numbers, numbers.distances)}</figure></div>"
     )
 
 
@@ -214,7 +238,7 @@ def clusters(numbers: Numbers, options: ReportOptions) -> str:
     """Cluster sizes, and a description of the list below."""
     classes, one = numbers.size_classes, numbers.noun
     if not classes:
-        return "<p>There is no cluster: nothing was removed.</p>"
+        return "<p>There are no clusters: nothing was removed.</p>"
     most = max(size.removed for size in classes)
     rows = "".join(
         f'<tr><th scope="row">{size.label}</th><td class="number">{size.clusters:,}</td>'
@@ -241,14 +265,21 @@ def clusters(numbers: Numbers, options: ReportOptions) -> str:
     return f'<p>{meaning} {doubt}</p><div class="card scroll"><table>{head}{rows}</table></div>'
 
 
+def sought(numbers: Numbers, options: ReportOptions) -> str:
+    """Describe what a search looks at: the id, and what the page shows of an item."""
+    kind = numbers.recorded.options.item_kind
+    shown = {_WORDS: "words", _ELEMENTS: "elements"}.get(_DIFFER.get(kind, "")) if options.texts else None
+    return f"id or {shown}" if shown else "id"
+
+
 def removed(numbers: Numbers, options: ReportOptions) -> str:
     """Description of the list of removed documents."""
     if not numbers.summary["removed"]:
         return "<p>Nothing was removed.</p>"
-    left_out = "Pictures" if numbers.recorded.options.images else "Texts"
+    left_out = {"document": "Texts", "record": "Texts"}.get(numbers.noun, f"{numbers.noun.capitalize()}s")
     more = "" if options.texts else f" {left_out} were left out of this report."
     if options.texts and numbers.recorded.options.item_kind == "text" and numbers.summary["removed"] > EXCERPTS:
-        more = f" The first {EXCERPTS:,} are listed with the beginning of their text, and found by its words too."
+        more = f" The first {EXCERPTS:,} are listed with the beginning of their text, and can be found by its words."
     return f"<p>Each with the kept {numbers.noun} it resembles.{more}</p>"
 
 
@@ -266,12 +297,12 @@ def done(numbers: Numbers) -> str:
         ("version", summary["version"]),
         ("hash scheme", summary["hash_scheme"]),
         ("threads", summary["timings"]["threads"]),
-        ("memory allowed", shown_size(summary["timings"]["memory"])),
-        ("bytes replaced in", counted(summary["replaced"], "document")),
+        ("memory limit", shown_size(summary["timings"]["memory"])),
+        ("bytes replaced in", counted(summary["replaced"], numbers.noun)),
     ]
     about = "".join(_row(name, str(value)) for name, value in run)
     skipped = table(("file", "reason"), [[str(part) for part in one] for one in summary["skipped"][:200]])
-    passed_over = f'<div class="card whole scroll"><h3>Passed over</h3>{skipped}</div>' if summary["skipped"] else ""
+    passed_over = f'<div class="card whole scroll"><h3>Skipped files</h3>{skipped}</div>' if summary["skipped"] else ""
     unchanged = "<summary>All other options, at their defaults</summary>"
     return (
         f'<div class="done"><div class="card"><h3>Options that were set</h3>{changed}</div>'
@@ -295,7 +326,7 @@ def _sources(numbers: Numbers) -> str:
     ]
     total = numbers.recorded.table("sources").num_rows
     more = f'<p class="note">The first 500 of {total:,}; sources.parquet has all.</p>' if total > 500 else ""
-    return table(("path", "role", "format", "documents", "size", "sha-256 begins with"), rows) + more
+    return table(("path", "role", "format", f"{numbers.noun}s", "size", "sha-256 begins with"), rows) + more
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers_from: int | None = None) -> str:

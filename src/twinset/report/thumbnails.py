@@ -36,7 +36,7 @@ def add_pictures(
     }
     data["pictures"] = {"removed": {}, "kept": {}}
     room = ROOM
-    # By turns, so that a removed picture appears beside the kept one.
+    # Alternately, so that a removed picture appears beside the kept one.
     turns = [(side, place) for pair in _turns(len(gone), len(kept)) for side, place in pair]
     for side, place in turns[:MOST]:
         shown = _shown(recorded, int(found[side][place]))

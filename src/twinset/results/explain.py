@@ -1,7 +1,5 @@
 """Explain why a document of a result was kept or removed, and list its cluster."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +12,6 @@ from twinset.engines.local.steps.shingle import column_options
 from twinset.engines.local.steps.sketch import EMPTY, UNREADABLE
 from twinset.errors import SourceError
 from twinset.options.items import MEASURED
-from twinset.options.results import ExplainOptions
 from twinset.pairs.explain.codes_and_vectors import CodeDifference, VectorDifference
 from twinset.pairs.explain.shared import Explanation, explain_records, explain_sets, explain_texts, explain_weighted
 from twinset.results.stored import StoredResult
@@ -73,40 +70,6 @@ class Account:
     def __repr__(self) -> str:
         with_whom = f", explained with {self.other!r}" if self.other is not None else ""
         return f"<Account: {self.id!r} is {self.state}{with_whom}>"
-
-
-def explain(left: str, right: str, **words: Any) -> Explanation:
-    """Explain the similarity of two texts: shared shingles, others, and the words that differ.
-
-    Parameters
-    ----------
-    left, right
-        The texts.
-    **words
-        The options of `twinset explain`, as keyword arguments.
-
-    Returns
-    -------
-    Explanation
-        With `.similarity`, `.left_in_right`, `.right_in_left`, the shingles `.shared`, `.left_only` and `.right_only`
-        as texts, and `.hunks(context)`, the word-level difference.
-
-    Examples
-    --------
-    >>> import twinset
-    >>> found = twinset.explain("the red house by the sea", "the blue house by the sea", shingle="word:3")
-    >>> found.shared
-    ('house by the', 'by the sea')
-    >>> [(part.left, part.right) for hunk in found.hunks() for part in hunk.parts if not part.words]
-    [('red ', 'blue ')]
-    """
-    options = ExplainOptions.of(**words)
-    for text in (left, right):
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise SourceError.half_a_pair("a text to explain", error) from error
-    return explain_texts(left, right, options)
 
 
 def account(recorded: StoredResult, id: str, other: str | None = None) -> Account:
@@ -210,3 +173,19 @@ def kept_numbers(recorded: StoredResult, ids: pa.ChunkedArray) -> Any:
     first = recorded.own if recorded.summary["against"] else 0
     numbers[of_run] = recorded.numbers_of(ids.filter(pa.array(of_run)), first)
     return numbers
+
+
+def largest_clusters(recorded: StoredResult) -> pa.Table:
+    """Return the kept document of each cluster, the number of documents removed because of it, and the first of these.
+
+    The largest clusters come first, equal ones in the order of the removed documents.
+    """
+    removed = recorded.removed
+    rows = pa.table({"kept": removed["because_of"], "row": pa.array(np.arange(removed.num_rows))})
+    grouped = rows.group_by("kept", use_threads=False).aggregate([("row", "count"), ("row", "min")])
+    ordered = grouped.sort_by([("row_count", "descending"), ("row_min", "ascending")])
+    firsts = removed.take(ordered["row_min"])
+    score = removed.column_names[2]
+    return pa.table(
+        {"kept": ordered["kept"], "removed": ordered["row_count"], "example": firsts["id"], score: firsts[score]}
+    )

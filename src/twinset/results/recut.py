@@ -4,9 +4,10 @@ The result equals that of a fresh run with the same plan. Items are read again o
 policy, and for components, whose members may not be pairs of the kept document.
 """
 
+import dataclasses
+import math
 import os
 import time
-from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Any, cast
@@ -15,33 +16,35 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from twinset.documents.own_files import STATE_ENDING
+from twinset.documents.stored_sources import FOLDER, store_all
 from twinset.engines.local.budget import Budget, batch_within, peak_bytes
 from twinset.engines.local.copies import SAME
 from twinset.engines.local.joins.base import Work
 from twinset.engines.local.joins.choose import join_for
+from twinset.engines.local.run import WITHOUT_COLUMNS
 from twinset.engines.local.state import State, fingerprint
 from twinset.engines.local.steps import cluster
 from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.steps.cluster_beside_index import IndexMatches, recall_at
-from twinset.engines.local.steps.open import refuse_to_replace, temporary_folder
+from twinset.engines.local.steps.open import refuse_to_replace
+from twinset.engines.local.steps.shingle_length import find_short_texts
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write import tables as output
-from twinset.engines.local.write.result import read_kept_rows
-from twinset.engines.local.write.summary import describe_sources, seal_summary, write_summary
-from twinset.engines.local.write.table_file import TableFile
+from twinset.engines.local.write.place import check_place, move_to_place, state_folder
+from twinset.engines.local.write.summary import describe_sources, kept_files, seal_summary, write_summary
+from twinset.engines.local.write.table_file import TableFile, copy_as_csv
 from twinset.engines.progress import Progress
-from twinset.errors import DuplicateIdError
+from twinset.errors import DuplicateIdError, OptionError
 from twinset.options import DedupOptions
+from twinset.options.keep_rules import KEEP_RULES, parse_keep
+from twinset.options.place import Place
 from twinset.options.results import RecutOptions
 from twinset.plan import Plan
 from twinset.plan.choose import plan_for
-from twinset.results import recut_options
-from twinset.results.recut_corpus import RemovalScores, StoredCorpus
-from twinset.results.recut_pairs import StoredPairs
 from twinset.results.stored import SUMMARY, StoredResult
-from twinset.schema import SOURCES, Scores, equal_scores, swap_sides
-from twinset.system.memory import default_threads
+from twinset.results.stored_corpus import RemovalScores, StoredCorpus, StoredPairs
+from twinset.schema import SOURCES, Scores, Shares, equal_scores, swap_sides
+from twinset.system.memory import temporary_folder
 
 _UNCHANGED, _OPTIONAL = ("pairs", "empty", "unreadable", "documents"), ("missed", "earlier")
 
@@ -50,22 +53,25 @@ class Recut:
     """One recut of a stored result, a context manager."""
 
     def __init__(
-        self, recorded: StoredResult, requested: RecutOptions, target: Path | None, progress: Progress
+        self, recorded: StoredResult, requested: RecutOptions, place: Place | None, progress: Progress
     ) -> None:
-        output.check_output(target, requested.force)
-        self.recorded, self.requested, self.target, self.progress = recorded, requested, target, progress
+        if place is not None:
+            check_place(place, requested.force)
+        self.recorded, self.requested, self.place, self.progress = recorded, requested, place, progress
+        self.target = place.folder if place else None
         self.started = time.perf_counter()
         self.seconds: dict[str, float] = {}
-        self.options = recut_options.options_of(recorded, requested)
+        self.options = _options_of(recorded, requested)
         self.threads = Threads(requested.thread_count)
         batch = batch_within(requested.batch_bytes, requested.memory_bytes, requested.thread_count)
         self.budget = Budget.of(requested.memory_bytes, requested.thread_count, batch)
         self.corpus = StoredCorpus(recorded, self.threads, batch)
         self.copies = self.corpus.copies()
         self.earlier: IndexMatches | None = None
+        self._rows: Path | None = None
         # Last, since the folders below need cleaning up.
         self._folder = temporary_folder(requested.scratch)
-        folder = Path(f"{target}{STATE_ENDING}") if target else Path(self._folder.name) / "state"
+        folder = state_folder(place) if place else Path(self._folder.name) / "state"
         mark = fingerprint({"kind": "recut", "from": recorded.summary.get("check"), "options": self.options.to_dict()})
         try:
             self.state = State(folder, mark, Path(requested.scratch) if requested.scratch else None)
@@ -92,7 +98,7 @@ class Recut:
         since = time.perf_counter()
         self.progress.stage("clustering", None, "documents")
         own_ids = bool(self.recorded.summary["input"]["own_ids"])
-        rank = cluster.ranks(self.corpus, self.options.keep_rules, own_ids)
+        rank = cluster.ranks(self.corpus, self.options, own_ids, self.progress)
         matches = self._read_matches()
 
         def grouped(threshold: float) -> Clusters:
@@ -104,8 +110,10 @@ class Recut:
         if self.requested.rows is not None:
             levels = np.unique([self.options.lowest, *scored.steps.tolist(), 0.0 if self.options.by_distance else 1.0])
             n_kept = lambda level: int(np.count_nonzero(grouped(level).kept))  # noqa: E731
-            limit = recut_options.limit_for_rows(self.requested.rows, levels, n_kept)
-            self.options = recut_options.at(self.options, limit)
+            limit = limit_for_rows(self.requested.rows, levels, n_kept)
+            # Distances are negated in `levels`.
+            chosen: dict[str, Any] = {"distance" if self.options.by_distance else "threshold": abs(limit)}
+            self.options = dataclasses.replace(self.options, **chosen)
         clusters = grouped(self.options.limit)
         self.earlier = matches.reaching(self.options.threshold) if matches else None
         self._refuse_repeated_ids(clusters)
@@ -176,27 +184,41 @@ class Recut:
                 self.recorded.copy(name, draft)
             self._write_sources(draft)
         self._record_time("write", since)
-        summary = self._summary(results, clusters)
+        summary = self._summary(results, clusters, draft)
         if self.target is not None:
             summary = seal_summary(draft, summary)
             write_summary(draft / SUMMARY, summary)
+            if self.requested.details_format == "csv":
+                copy_as_csv(draft)
         return draft, summary
 
     def _write_kept(self, results: output.ResultTables, clusters: Clusters, draft: Path) -> None:
-        self.recorded.sources.outputs += [self.target] if self.target is not None else []
-        corpus, options = self.corpus.open(), self.options
-        refuse_to_replace(self.target, corpus.parts)
-        for part in corpus.parts[: self.recorded.sources.own_parts]:
-            if options.flag:
+        if self.place is None:
+            return
+        self.recorded.sources.outputs += self.place.paths
+        corpus, options, file = self.corpus.open(), self.options, self.place.file
+        for path in self.place.paths:
+            refuse_to_replace(path, corpus.parts)
+        own_parts = self.recorded.sources.own_parts
+        for part in corpus.parts[:own_parts]:
+            if options.flag and (file is None or part.format not in WITHOUT_COLUMNS):
                 part.check_flag()
+        rows = None
+        if file is not None:
+            from twinset.engines.local.write.kept_file import KeptFile  # loads every format: only where needed
+
+            folder = self.state.folder / "rows"
+            folder.mkdir()
+            rows = KeptFile(corpus.parts[:own_parts], file.name, folder, options.flag)
+            self._rows = rows.path
         output.write_kept(
             results, clusters, draft, self.threads, self.progress,
-            own_parts=self.recorded.sources.own_parts, flag=options.flag, copy=options.copy,
+            own_parts=own_parts, flag=options.flag, copy=options.copy, rows=rows,
         )  # fmt: skip
 
     def _write_sources(self, draft: Path) -> None:
         sources = self.recorded.sources
-        if sources.places == tuple(sources.names) and not self.recorded.in_memory:
+        if sources.unmoved and not self.recorded.in_memory:
             self.recorded.copy("sources", draft)
             return
         rows = [{**before, "path": part.name} for before, part in zip(sources.listed, sources.parts, strict=True)]
@@ -206,11 +228,15 @@ class Recut:
         with TableFile(draft / "sources.parquet", SOURCES) as file:
             file.write(pa.Table.from_pylist(rows, schema=SOURCES))
 
-    def _summary(self, results: output.ResultTables, clusters: Clusters) -> dict[str, Any]:
+    def _summary(self, results: output.ResultTables, clusters: Clusters, draft: Path) -> dict[str, Any]:
         """Make the summary of a fresh run; the timings say which result was recut."""
-        before, recorded = self.recorded.summary, self.recorded
+        before, recorded, cut = self.recorded.summary, self.recorded, self.recorded.options
+        unranked = self.corpus.report.unranked
+        short = find_short_texts(self.corpus, self.options) if "shingle_auto" not in before else None
         summary = {
-            **before,
+            **{name: value for name, value in before.items() if name not in ("short_texts", "unranked")},
+            **({"short_texts": short} if short else {}),
+            **({"unranked": unranked} if unranked else {}),
             "kept": int(np.count_nonzero(clusters.kept)),
             "removed": int(np.count_nonzero(clusters.removed)),
             "clusters": results.clusters(clusters),
@@ -223,7 +249,7 @@ class Recut:
             summary["index"] = {**index_facts, "matched": matched, "recall": recall}
         run = {"folder": before["timings"].get("folder"), "left_out": before["timings"].get("left_out", [])}
         if self.target is not None:
-            summary["input"], run = self._input(before["input"])
+            summary["input"], run = self._input(before["input"], draft)
         self.seconds["total"] = round(time.perf_counter() - self.started, 3)
         summary["timings"] = {
             "seconds": self.seconds,
@@ -234,36 +260,120 @@ class Recut:
             **run,
             "cut_from": {
                 "folder": str(recorded.folder) if recorded.folder.name else None,
-                **recut_options.limit_by_name(recorded.options),
-                "keep": recorded.options.keep,
-                "cluster": recorded.options.cluster,
+                **({"distance": cut.reach} if cut.by_distance else {"threshold": cut.threshold}),
+                "keep": cut.keep,
+                "cluster": cut.cluster,
                 "check": before.get("check"),
                 "rows": self.requested.rows,
             },
         }
         return summary
 
-    def _input(self, before: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _input(self, before: dict[str, Any], draft: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         """Describe the present sources, and the folder of relative paths."""
         sources = self.recorded.sources
         names, folder = sources.names, sources.folder
-        if sources.places != tuple(names):
+        if not sources.unmoved:
             names, folder = describe_sources(sources.places), os.getcwd()
         described = {**before, "sources": names[: sources.against], "against": names[sources.against :]}
+        described.pop("stored", None)
+        described |= store_all(sources.parts, sources.own_parts, described, self.options, draft / FOLDER)
+        described["kept"] = kept_files(sources.parts[: sources.own_parts], draft)
         return described, {"folder": folder, "left_out": list(sources.left_out)}
 
     def finish(self, draft: Path) -> None:
         """Move the draft to the output."""
-        if self.target is not None:
-            output.move_to_output(draft, self.target, self.state.folder / "old")
+        if self.place is not None:
+            move_to_place(self.place, draft, self._rows, self.state.folder / "old")
 
     def _record_time(self, step: str, since: float) -> None:
         self.seconds[step] = round(time.perf_counter() - since, 3)
 
 
-def kept_tables(recorded: StoredResult, kept: Any) -> list[Any]:
-    """Read the kept rows from the sources, as tables."""
-    with closing(Threads(default_threads())) as threads:
-        corpus = StoredCorpus(recorded, threads, DedupOptions.defaults()["batch_bytes"]).open()
-        parts = sorted({span.part for span in corpus.spans if span.first < corpus.own})
-        return read_kept_rows(corpus, threads, parts, kept)
+def _options_of(recorded: StoredResult, requested: RecutOptions) -> DedupOptions:
+    """Return the options of a fresh run with the same result."""
+    before, name = recorded.options, _name(recorded)
+    rules = requested.keep or before.keep
+    dated = any(KEEP_RULES[rule].dates for rule, _ in parse_keep(rules))
+    chosen: dict[str, Any] = {
+        "keep": rules,
+        "date_format": requested.date_format or (before.date_format if dated else None),
+        "cluster": requested.cluster or before.cluster,
+    }
+    _refuse_other_limit(recorded, requested)
+    if before.by_distance:
+        distance = before.reach if requested.distance is None else requested.distance
+        if distance > before.farthest:
+            raise OptionError(
+                f"distance is {distance:g}, and pairs beyond {before.farthest:g}, the floor of {name}, were not "
+                f"scored; allowed: 0 up to {before.farthest:g}; run dedup again with --floor {distance:g} for more"
+            )
+        given = before.distance if requested.distance is None else requested.distance
+        return dataclasses.replace(before, floor=before.farthest, distance=given, **chosen)
+    threshold = before.threshold if requested.threshold is None else requested.threshold
+    if threshold < before.least:
+        raise OptionError(
+            f"threshold is {threshold:g}, and pairs below {before.least:g}, the floor of {name}, were not "
+            f"scored; allowed: {before.least:g} up to 1; run dedup again with --floor {threshold:g} for less"
+        )
+    return dataclasses.replace(before, floor=before.least, threshold=threshold, **chosen)
+
+
+def _refuse_other_limit(recorded: StoredResult, requested: RecutOptions) -> None:
+    """Refuse a threshold for distances, and a distance for similarities."""
+    before = recorded.options
+    if before.by_distance and requested.threshold is not None:
+        raise OptionError(
+            f"threshold is {requested.threshold:g}, and {_name(recorded)} is one of {before.item_flag}, whose pairs "
+            f"have a distance, not a similarity; give --distance, from 0 to {before.farthest:g}"
+        )
+    if not before.by_distance and requested.distance is not None:
+        raise OptionError(
+            f"distance is {requested.distance:g}, and the pairs of {_name(recorded)} have a similarity, not a "
+            f"distance; give --threshold, from {before.least:g} to 1"
+        )
+
+
+def _name(recorded: StoredResult) -> str:
+    """Return the name of a result for messages."""
+    return str(recorded.folder) if recorded.folder.name else "this result"
+
+
+def limit_for_rows(rows: int, levels: Shares, count_rows: Any) -> float:
+    """Return the threshold among `levels` that leaves the number of rows nearest to `rows`, shortened if possible.
+
+    Levels that are not positive are negated distances. A higher threshold leaves more rows, except in rare cases in
+    which the members of a split cluster join others.
+
+    Examples
+    --------
+    >>> limit_for_rows(70, np.array([0.5, 0.61, 0.7777777, 1.0]), lambda level: int(100 * level))
+    0.7
+    >>> limit_for_rows(70, np.array([-6.0, -3.5, -2.25, 0.0]), lambda level: 100 + int(10 * level))
+    -4.0
+    """
+    low, high = 0, len(levels) - 1
+    fewest, most = count_rows(float(levels[low])), count_rows(float(levels[high]))
+    if not fewest <= rows <= most:
+        distances = levels[high] <= 0
+        span = f"distances from {-levels[low]:g} down to 0" if distances else f"thresholds from {levels[low]:g} to 1"
+        raise OptionError(
+            f"rows is {rows:,}, and {span} leave {fewest:,} to {most:,}; allowed: a number between these: a "
+            f"{'greater' if distances else 'lower'} --floor of dedup leaves fewer"
+        )
+    counts = {low: fewest, high: most}
+    while high - low > 1:
+        middle = (low + high) // 2
+        counts[middle] = count_rows(float(levels[middle]))
+        low, high = (middle, high) if counts[middle] < rows else (low, middle)
+    best = min((low, high), key=lambda at: (abs(counts[at] - rows), at))
+    return _shorten(float(levels[best]), float(levels[best - 1]) if best else None)
+
+
+def _shorten(level: float, before: float | None) -> float:
+    """Return the shortest number above `before` and up to `level`: it has the same result."""
+    for digits in range(17):
+        shorter = float(math.floor(level * 10**digits) / 10**digits)
+        if before is not None and before < shorter <= level:
+            return shorter
+    return level

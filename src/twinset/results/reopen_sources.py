@@ -21,6 +21,8 @@ from twinset.documents.items.pack import record_columns
 from twinset.documents.own_files import exclude_outputs
 from twinset.documents.parts import Part
 from twinset.documents.sources import open_sources
+from twinset.documents.spooled import is_url
+from twinset.documents.stored_sources import StoredSource
 from twinset.engines.local.steps.open import sketch_pictures
 from twinset.engines.local.steps.shingle import item_lengths
 from twinset.errors import OptionError, SourceError
@@ -48,20 +50,25 @@ class ReopenedSources:
         The `input` and the `timings` of its summary.
     moved
         The present paths of the sources; empty if unchanged.
-    outputs
-        Folders of results, which are not read even if a source contains them.
+    folder
+        The result folder, which has the sources that cannot be opened again; it is not read as a source.
     ids_of
         Returns the ids of the documents of a part.
     """
 
     def __init__(
         self, options: DedupOptions, listed: pa.Table, given: dict[str, Any], run: dict[str, Any],
-        moved: Sequence[object], outputs: Sequence[Path], ids_of: Callable[[int], list[str]],
+        moved: Sequence[object], folder: Path, ids_of: Callable[[int], list[str]],
     ) -> None:  # fmt: skip
         self.options, self.listed, self.moved = options, listed.to_pylist(), tuple(moved)
         self.names: list[str | None] = [*given["sources"], *given["against"]]
         self.against = len(given["sources"])
-        self.folder, self.left_out, self.outputs = run.get("folder"), tuple(run.get("left_out", ())), list(outputs)
+        self.stored = [
+            None if one is None else StoredSource.of(folder, one)
+            for one in given.get("stored") or [None] * len(self.names)
+        ]
+        self.folder, self.left_out = run.get("folder"), tuple(run.get("left_out", ()))
+        self.outputs = [folder] if folder.name else []
         self._ids_of = ids_of
         self._trusted: set[int] = set()
 
@@ -69,27 +76,42 @@ class ReopenedSources:
     def places(self) -> tuple[object, ...]:
         """The present sources, in the order of the SOURCE arguments, those compared against last."""
         if not self.moved:
-            if None in self.names:
+            if not self.lasting:
                 raise SourceError(
                     "that run was made from objects in memory or from stdin, so its texts cannot be read again; "
                     "give the same with --source, or run dedup again"
                 )
-            return tuple(self._resolve(name) for name in self.names if name is not None)
+            return self._recorded_places(0)
         if len(self.moved) not in (self.against, len(self.names)):
             both = f" (or {len(self.names)}, with those compared against)" if len(self.names) > self.against else ""
             raise OptionError(
                 f"--source names {counted(len(self.moved), 'source')}, and that run was given {self.against}{both}; "
                 "name as many, in the same order"
             )
-        rest = self.names[len(self.moved) :]
+        rest = self._recorded_places(len(self.moved))
         if None in rest:
             raise SourceError("what that run was compared against was in memory only; give it too, after the sources")
-        return (*self.moved, *(self._resolve(name) for name in rest if name is not None))
+        return (*self.moved, *rest)
+
+    def _recorded_places(self, first: int) -> tuple[object, ...]:
+        """Return the sources from a number on, as recorded: paths, or what is stored beside the result."""
+        recorded = zip(self.names[first:], self.stored[first:], strict=True)
+        return tuple(stored if name is None else self._resolve(name) for name, stored in recorded)
+
+    @property
+    def unmoved(self) -> bool:
+        """Whether the sources are named as in that run."""
+        named = zip(self.places, self.names, strict=True)
+        return all(
+            isinstance(place, StoredSource) if name is None else isinstance(place, str) and place == name
+            for place, name in named
+        )
 
     @property
     def lasting(self) -> bool:
         """Whether the sources may be read again, which is not checked here."""
-        return bool(self.moved) or None not in self.names
+        recorded = zip(self.names, self.stored, strict=True)
+        return bool(self.moved) or all(name is not None or stored is not None for name, stored in recorded)
 
     @property
     def own_parts(self) -> int:
@@ -106,10 +128,10 @@ class ReopenedSources:
     def parts(self) -> list[Part]:
         """The parts, of the same number and formats; `trusted` checks their contents."""
         places = self.places
-        if any(place == "-" for place in places):
+        if any(isinstance(place, str) and place == "-" for place in places):
             raise SourceError("stdin (-) cannot be read again; name a file with the same rows with --source")
         paths = [place for place in places if isinstance(place, str) and not is_pattern(place)]
-        missing = [path for path in paths if not os.path.exists(path)]
+        missing = [path for path in paths if not is_url(path) and not os.path.exists(path)]
         if missing and not self.moved:
             raise SourceError("this source no longer exists; give its present path with --source", where=missing[0])
         options, left_out = exclude_outputs(self.options, self.outputs, places, self.left_out)

@@ -25,6 +25,7 @@ from twinset.engines.local.write.summary import sha256_of, summary_check
 from twinset.engines.local.write.table_file import TableFile
 from twinset.errors import OptionError, StateError, TwinsetError
 from twinset.options import DedupOptions
+from twinset.options.place import result_folder
 from twinset.plan import Plan
 from twinset.plan.from_summary import AnyPlan, plan_from_summary
 from twinset.results.reopen_sources import ReopenedSources
@@ -45,16 +46,18 @@ class StoredResult:
     Parameters
     ----------
     folder
-        The folder that `dedup` or `recut` wrote.
+        The folder that `dedup` or `recut` wrote, or the file of kept rows beside its folder of details.
     moved
         The present sources, in the order of the SOURCE arguments, those compared against last; empty if unchanged.
     """
 
     earlier_texts: Callable[["StoredResult", list[str]], list[str | None]] | None = None
     """Returns the texts of documents of an index; set by callers that can open one."""
+    held: object = None
+    """Whatever must live as long as the sources."""
 
     def __init__(self, folder: Path | str, moved: Sequence[object] = ()) -> None:
-        self.folder = Path(folder)
+        self.folder = result_folder(folder)
         self.summary = _read_summary(self.folder)
         self.moved = tuple(moved)
         self._tables: dict[str, pa.Table] = {}
@@ -62,7 +65,9 @@ class StoredResult:
         self.options, self.plan = self._read_options()
 
     @classmethod
-    def held(cls, summary: dict[str, Any], tables: dict[str, pa.Table], sources: Sequence[object]) -> "StoredResult":
+    def from_tables(
+        cls, summary: dict[str, Any], tables: dict[str, pa.Table], sources: Sequence[object]
+    ) -> "StoredResult":
         """Make a result that is in memory only, with its sources."""
         result = cls.__new__(cls)
         result.folder, result.summary, result.moved, result._tables = Path(), summary, tuple(sources), tables
@@ -236,7 +241,7 @@ class StoredResult:
         """The reopened sources."""
         return ReopenedSources(
             self.options, self.table("sources"), self.summary["input"], self.summary["timings"], self.moved,
-            [self.folder] if self.folder.name else [], self._ids_of,
+            self.folder, self._ids_of,
         )  # fmt: skip
 
     def _ids_of(self, part: int) -> list[str]:
@@ -286,7 +291,7 @@ def _read_summary(folder: Path) -> dict[str, Any]:
             raise ValueError("changed")
     except OSError as error:
         reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
-        raise StateError(f"{path}: {reason}; name a folder that dedup wrote") from error
+        raise StateError(f"{path}: {reason}; name a folder or a file that dedup wrote") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StateError(f"{path} is damaged, or of another version or command of Twinset; run dedup again") from error
     return dict(summary)

@@ -7,9 +7,6 @@ themselves. (Cohen and Kaplan: Summarizing data using bottom-k sketches, PODC 20
 distinct-value estimation under multiset operations, SIGMOD 2007.)
 """
 
-from __future__ import annotations
-
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,8 +61,7 @@ def estimates(sketches: BottomK, lefts: Numbers, rights: Numbers) -> tuple[Share
     """Estimate the Jaccard similarity of pairs of sets, and the standard error of each estimate.
 
     lefts, rights: positions of the sets, uint32.
-    Returns the share of the k smallest of the union that both have, and its `standard_error`; 0 for two empty
-    sets.
+    Returns the share of the k smallest of the union that both have, and its standard error; 0 for two empty sets.
 
     Examples
     --------
@@ -90,22 +86,6 @@ def scores(shared: Numbers, seen: Numbers, k: int) -> tuple[Shares, Shares]:
     [[0.5, 0.75], [0.05, 0.0]]
     """
     return shared / np.maximum(seen, 1), np.where(seen < k, 0.0, standard_errors(shared, k))
-
-
-def standard_error(similarity: float, k: int, union: int | None = None) -> float:
-    """Standard error of an estimate at a known similarity.
-
-    With the size of the union, it is that of sampling k elements without replacement; otherwise an upper bound.
-
-    Examples
-    --------
-    >>> standard_error(0.5, 100), standard_error(0.5, 100, union=100)
-    (0.05, 0.0)
-    """
-    if union is not None and union <= k:
-        return 0.0
-    rest = 1.0 if union is None else (union - k) / (union - 1)
-    return math.sqrt(similarity * (1.0 - similarity) / k * rest)
 
 
 def merged(sketches: BottomK, groups: Places, n_groups: int) -> BottomK:

@@ -7,15 +7,15 @@ from twinset.compiled.bytes_kernels import U
 
 
 @inlined
-def settle(held, count, k):  # type: ignore[no-untyped-def]
-    """Sort held[:count], drop repeats, and return the number left, at most k."""
-    held[:count].sort()
+def settle(smallest, count, k):  # type: ignore[no-untyped-def]
+    """Sort smallest[:count], drop repeats, and return the number left, at most k."""
+    smallest[:count].sort()
     distinct = 0
     for i in range(count):
-        if distinct == 0 or held[i] != held[distinct - 1]:
+        if distinct == 0 or smallest[i] != smallest[distinct - 1]:
             if distinct == k:
                 break
-            held[distinct] = held[i]
+            smallest[distinct] = smallest[i]
             distinct += 1
     return distinct
 
@@ -26,7 +26,7 @@ def least(hashes, offsets, k, values, starts):  # type: ignore[no-untyped-def]
 
     hashes uint64, offsets int64 (n + 1), values uint64 (hashes) and starts int64 (n + 1), written. Returns the number.
     """
-    held = np.empty(4 * k + 64, np.uint64)
+    smallest = np.empty(4 * k + 64, np.uint64)
     starts[0] = 0
     at = 0
     for row in range(len(offsets) - 1):
@@ -35,15 +35,15 @@ def least(hashes, offsets, k, values, starts):  # type: ignore[no-untyped-def]
         for i in range(offsets[row], offsets[row + 1]):
             x = hashes[i]
             if x <= bound:
-                held[count] = x
+                smallest[count] = x
                 count += 1
-                if count == len(held):
-                    count = settle(held, count, k)
+                if count == len(smallest):
+                    count = settle(smallest, count, k)
                     if count == k:
-                        bound = held[k - 1]
-        count = settle(held, count, k)
+                        bound = smallest[k - 1]
+        count = settle(smallest, count, k)
         for j in range(count):
-            values[at + j] = held[j]
+            values[at + j] = smallest[j]
         at += count
         starts[row + 1] = at
     return at

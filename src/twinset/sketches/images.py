@@ -20,6 +20,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from twinset.compiled.bytes_kernels import random_words
 from twinset.schema import Hashes
 from twinset.sketches import image_kernels as kernels
 
@@ -112,9 +113,6 @@ def _basis(side: int, count: int) -> _Whole:
 
 def _walk() -> Hashes:
     """Codes of the levels 0 to 255 of each channel: each differs from the one before in one random bit."""
-    state = (np.arange(1, 769, dtype=np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    turned = np.uint64(1) << (state >> np.uint64(58))
+    turned = np.uint64(1) << (random_words(768, 0) >> np.uint64(58))
     walk: Hashes = np.bitwise_xor.accumulate(turned.reshape(3, 256), axis=1)
     return walk

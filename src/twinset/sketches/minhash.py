@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from twinset.compiled.bytes_kernels import random_words
 from twinset.schema import Numbers, Places, Shares, Shingles, Sketches
 from twinset.sketches import minhash_kernels
 
@@ -32,11 +33,9 @@ def sketch(shingles: Shingles, method: str, n_hashes: int, seed: int, out: Sketc
 
 
 def _salts(n_hashes: int, seed: int) -> Sketches:
-    """One salt per slot, by SplitMix64 (Steele, Lea, Flood 2014) from the seed."""
-    state = (np.arange(1, n_hashes + 1, dtype=np.uint64) + np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (state >> np.uint64(32)).astype(np.uint32)
+    """One salt per slot: the upper half of a word before the last step of SplitMix64, which is undone here."""
+    words = random_words(n_hashes, seed)
+    return ((words >> np.uint64(32)) ^ (words >> np.uint64(63))).astype(np.uint32)
 
 
 def estimate(left: Sketches, right: Sketches) -> float:

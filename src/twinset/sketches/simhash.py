@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from twinset.compiled.bytes_kernels import random_words
 from twinset.errors import OptionError
 from twinset.schema import Codes, Hashes, Numbers, Places, Shingles, WeightedSets
 from twinset.sketches import simhash_kernels as kernels
@@ -125,7 +126,7 @@ def simhash(shingles: Shingles, bits: int = 64, seed: int = 1, weights: Numbers 
     if bits not in BITS:
         raise OptionError(f"bits is {bits}; allowed: 64 or 128")
     codes = np.empty((len(shingles.rows), bits // 64), np.uint64)
-    salts = _salts(bits // 64, seed)
+    salts = random_words(bits // 64, seed)
     if weights is None:
         kernels.by_count(shingles.hashes, shingles.offsets, salts, codes)
     else:
@@ -164,14 +165,5 @@ def weighted_simhash(sets: WeightedSets, bits: int = 64, seed: int = 1, weights:
     scale = _HEAVIEST - np.frexp(most)[1]
     votes = np.rint(np.ldexp(heavy, np.repeat(scale, counts))).astype(np.int64)
     codes = np.empty((len(counts), bits // 64), np.uint64)
-    kernels.by_votes(sets.hashes, sets.offsets, _salts(bits // 64, seed), votes, codes)
+    kernels.by_votes(sets.hashes, sets.offsets, random_words(bits // 64, seed), votes, codes)
     return codes
-
-
-def _salts(words: int, seed: int) -> Hashes:
-    """One salt per word, by SplitMix64 (Steele, Lea, Flood 2014) from the seed."""
-    state = (np.arange(1, words + 1, dtype=np.uint64) + np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    salts: Hashes = state ^ (state >> np.uint64(31))
-    return salts

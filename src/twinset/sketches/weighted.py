@@ -6,8 +6,6 @@ DartMinHash (Christiani 2020): its work grows with the elements plus k log k, wh
 its set.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 

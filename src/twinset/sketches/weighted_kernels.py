@@ -16,11 +16,10 @@ from numba import types
 from numba.extending import intrinsic
 
 from twinset.compiled import inlined, kernel
-from twinset.compiled.bytes_kernels import U, fmix64
+from twinset.compiled.bytes_kernels import WEYL, U, fmix64
 
 V = np.uint32
 EMPTY = V(0xFFFFFFFF)
-WEYL = U(0x9E3779B97F4A7C15)
 OCTAVE_MIX = U(0xD6E8FEB86659FD93)
 GROUP_MIX = U(0xA0761D6478BD642F)
 SEED_MIX = U(0x8EBC6AF09C88C6E3)

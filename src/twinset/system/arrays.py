@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from twinset.schema import Bytes, Hashes, Places
 
-__all__ = ["Room", "pair_words", "ranges"]
+__all__ = ["Room", "offsets_of", "pair_words", "ranges"]
 
 
 def ranges(starts: npt.NDArray[np.integer], counts: npt.NDArray[np.integer]) -> Places:
@@ -24,6 +24,20 @@ def ranges(starts: npt.NDArray[np.integer], counts: npt.NDArray[np.integer]) -> 
     before = np.cumsum(counts) - counts
     numbers: Places = np.arange(int(counts.sum())) - np.repeat(before - starts, counts)
     return numbers
+
+
+def offsets_of(counts: npt.NDArray[np.integer]) -> Places:
+    """Return the offsets of consecutive runs of these lengths, and the end of the last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> offsets_of(np.array([3, 0, 2])).tolist()
+    [0, 3, 3, 5]
+    """
+    offsets = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    return offsets
 
 
 def pair_words(high: npt.NDArray[np.integer], low: npt.NDArray[np.integer]) -> Hashes:

@@ -26,8 +26,8 @@ RECUT_PAIRS = 1 << 20
 """Rows of pairs.parquet read at a time when a result is cut at another threshold."""
 
 INDEX_COMMIT = 50_000
-"""Documents committed together when a source is added. Band keys are spread over their table: writing more of them at a
-time writes fewer pages twice."""
+"""Documents committed together when a source is added. Band keys are spread over their table: large batches write
+fewer pages twice."""
 INDEX_COMMIT_BYTES = 2**28
 """Bytes committed together: long documents are committed sooner, since an interrupt loses uncommitted ones."""
 INDEX_DOCUMENTS = 4096

@@ -19,13 +19,13 @@ from twinset.errors import OutputError, StateError
 from twinset.system.arrays import Room
 
 Array = Any
-"""A NumPy array of whichever dtype a spool has."""
+"""A NumPy array with the dtype of a spool."""
 
 
 def cannot_write(path: Path, error: OSError) -> OutputError:
     """Make the error for a failed write."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return OutputError(f"no space left to write {path}: free some, or choose another folder (--output, --scratch)")
+        return OutputError(f"no space left to write {path}: free space, or choose another folder (--output, --scratch)")
     return OutputError(f"cannot write {path}: {error.strerror or error}")
 
 
@@ -52,7 +52,7 @@ class Spool:
         self.dtype = np.dtype(dtype)
         self.columns = columns
         self.records = records or []
-        self._held: dict[int, Array] | None = {}
+        self._cached: dict[int, Array] | None = {}
         self._offsets = list(np.cumsum([0, *(size for size, _ in self.records)]))
         self._file: FileIO | None = None
 
@@ -76,8 +76,8 @@ class Spool:
                 done += self._file.write(view[done:])
         except OSError as error:
             raise cannot_write(self.path, error) from error
-        if self._held is not None:
-            self._held[len(self.records)] = array
+        if self._cached is not None:
+            self._cached[len(self.records)] = array
         self.records.append([array.nbytes, zlib.crc32(view)])
         self._offsets.append(self._offsets[-1] + array.nbytes)
         if limit is not None and self.nbytes > limit:
@@ -91,12 +91,12 @@ class Spool:
 
     def forget(self) -> None:
         """Free the records in memory; from now on they are read from the file."""
-        self._held = None
+        self._cached = None
 
     def read(self, record: int, room: Room | None = None) -> Array:
         """Read one record, flat if there is one column; in `room`, it is valid until the thread reuses that."""
-        if self._held is not None and record in self._held:
-            return self._held[record]
+        if self._cached is not None and record in self._cached:
+            return self._cached[record]
         size, checksum = self.records[record]
         raw: Any = np.empty(size, np.uint8) if room is None else room.fit_bytes(size)[:size]
         try:
@@ -137,7 +137,7 @@ class Spool:
     def remove(self) -> None:
         """Delete the file."""
         self.close()
-        self._held = None
+        self._cached = None
         if os.path.exists(self.path):
             os.remove(self.path)
 

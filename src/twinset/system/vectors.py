@@ -45,7 +45,7 @@ def check_vectors(array: npt.ArrayLike, dimensions: int | None = None, first: in
     if given.ndim != 2 or given.dtype.kind not in "fiu":
         shape = " × ".join(map(str, given.shape)) or "a single value"
         raise SourceError(
-            f"the vectors are {shape} of type {given.dtype}; allowed: an array of numbers, one vector a row"
+            f"the vectors are {shape} of type {given.dtype}; allowed: an array of numbers, one vector per row"
         )
     if not 1 <= given.shape[1] <= MOST_DIMENSIONS:
         raise SourceError(f"the vectors have {given.shape[1]} dimensions; allowed: 1 to {MOST_DIMENSIONS}")

@@ -1,7 +1,5 @@
 """Banding: split signatures into bands, so that similar ones collide and others hardly ever do."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Bit codes: integers compared by Hamming distance, and SimHash, which computes them from features."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Clusters of pairs: leaders, or connected components."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Hashable, Iterable
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """Hash functions in place of permutations: a good one, one that collides, and an unfair one."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence

@@ -4,8 +4,6 @@ By permutation, the definition; by hashing the rows, the usual implementation; a
 smallest values.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar

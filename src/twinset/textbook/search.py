@@ -1,7 +1,5 @@
 """The naive search: compare all pairs. Slow, and correct by definition."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Sets, bags and weighted sets: their similarity, and their characteristic matrix."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence

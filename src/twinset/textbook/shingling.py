@@ -1,7 +1,5 @@
 """Shingles: runs of k consecutive words or characters, as a list, as a set, or as a bag."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Vectors: cosine, angle and distance, and the bits of random hyperplanes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

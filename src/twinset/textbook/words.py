@@ -1,7 +1,5 @@
 """Text and its words: normalisation, and the definition of a word."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable
 

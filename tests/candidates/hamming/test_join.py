@@ -18,7 +18,7 @@ from twinset.candidates.hamming import blocks as hamming_choice
 from twinset.candidates.hamming import join as hamming
 from twinset.candidates.hamming import join_kernels
 from twinset.candidates.hamming.blocks import BitBlock, Side
-from twinset.candidates.hamming.join import CodePairs, Join, Table, across, within
+from twinset.candidates.hamming.join import CodePairs, Join, Table
 from twinset.errors import OptionError
 from twinset.schema import Codes
 
@@ -89,7 +89,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_pairs_within_are_those_of_brute_force() -> None:
     @given(codes(), DISTANCES)
     def check(rows: Rows, distance: int) -> None:
-        assert triples(within(array(rows), distance)) == oracles.near_codes(rows, distance)
+        assert triples(Join.within(array(rows), distance).pairs()) == oracles.near_codes(rows, distance)
 
     check()
 
@@ -100,7 +100,7 @@ def test_pairs_across_are_those_of_brute_force() -> None:
     def check(sides: tuple[Rows, Rows], distance: int) -> None:
         left, right = sides
         words = len((left or right or [[0]])[0])
-        found = triples(across(array(left, words), array(right, words), distance))
+        found = triples(Join.across(array(left, words), array(right, words), distance).pairs())
         assert found == oracles.near_codes_across(left, right, distance)
 
     check()
@@ -137,7 +137,7 @@ def test_thousands_of_codes(words: int, distance: int) -> None:
     assert all(isinstance(table, Table) for table in Join.within(found, distance).tables())
     expected = brute(found, distance)
     assert len(expected) >= 15
-    assert triples(within(found, distance)) == expected
+    assert triples(Join.within(found, distance).pairs()) == expected
 
 
 SKEWED = {
@@ -167,7 +167,7 @@ def flipped(rng: np.random.Generator, total: int, flips: int) -> npt.NDArray[np.
 def test_skewed_codes(kind: str, distance: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hamming, "_CROWD", 3000)
     found = SKEWED[kind](np.random.default_rng(11), 3000)[:, None]
-    assert triples(within(found, distance)) == brute(found, distance)
+    assert triples(Join.within(found, distance).pairs()) == brute(found, distance)
 
 
 # How the work is cut
@@ -195,7 +195,7 @@ def test_portions_are_no_larger_than_their_room(room: int, monkeypatch: pytest.M
     monkeypatch.setattr(hamming, "_ROOM", room)
     found = planted(500, 1, 3, 6)
     found[:60] &= np.uint64(7)
-    portions = list(within(found, 5))
+    portions = list(Join.within(found, 5).pairs())
     assert max(map(len, portions)) <= room
     assert triples(portions) == brute(found, 5)
 
@@ -207,7 +207,7 @@ def test_the_border_is_kept() -> None:
     every = brute(found, 3)
     wanted = {(i, j - border, bits) for i, j, bits in every if i < border <= j}
     assert 0 < len(wanted) < len(every)
-    assert triples(across(found[:border], found[border:], 3)) == wanted
+    assert triples(Join.across(found[:border], found[border:], 3).pairs()) == wanted
 
 
 def test_blocks_do_not_decide_what_is_found() -> None:
@@ -294,8 +294,8 @@ def test_sides_that_always_differ_have_no_pairs() -> None:
     right = left | np.uint64(0xFF << 56)
     join = Join.across(left, right, 7)
     assert not hamming_choice.choose(join.left, join.right, False, 7).possible
-    assert triples(across(left, right, 7)) == set()
-    assert len(triples(across(left, right, 8))) == 3000
+    assert triples(Join.across(left, right, 7).pairs()) == set()
+    assert len(triples(Join.across(left, right, 8).pairs())) == 3000
 
 
 # What is refused
@@ -303,8 +303,8 @@ def test_sides_that_always_differ_have_no_pairs() -> None:
 
 def test_wrong_codes_and_distances_are_refused() -> None:
     with pytest.raises(OptionError, match=r"codes are int64 of shape \(3,\); allowed: uint64"):
-        list(within(np.arange(3), 1))  # type: ignore[arg-type]
+        Join.within(np.arange(3), 1)  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="distance is -1; allowed: a number of bits"):
-        list(within(np.zeros(3, np.uint64), -1))
+        Join.within(np.zeros(3, np.uint64), -1)
     with pytest.raises(OptionError, match="on the left have 64 bits, on the right 128"):
-        list(across(np.zeros(3, np.uint64), np.zeros((3, 2), np.uint64), 1))
+        Join.across(np.zeros(3, np.uint64), np.zeros((3, 2), np.uint64), 1)

@@ -36,7 +36,7 @@ def test_a_run_says_what_came_of_the_index(call: Call, news: Path) -> None:
         "  2  added to news.twinset",
         "  1  empty (kept)",
     ]
-    assert "index: compared with 2 documents; one at 0.8 is found with probability 0.99" in done.out
+    assert "index: compared with 2 documents; a match at 0.8 is found with probability 0.99" in done.out
     assert done.err.splitlines()[0].startswith("index news.twinset: 2 documents; plan: 128 hashes, 16 bands × 6 rows")
     assert sum("plan:" in line for line in done.err.splitlines()) == 1
     again = call("dedup", news, "--index", "news.twinset", "-o", "OUT", "--force")
@@ -56,7 +56,7 @@ def test_a_dry_run_says_the_index_and_its_size_and_changes_nothing(call: Call, n
     before = hashlib.sha256(index.read_bytes()).hexdigest()
     done = call("dedup", news, "--index", "news.twinset", "--threshold", "0.9", "--dry-run")
     assert done.code == 0, done.err
-    assert done.out.startswith("index:\n  name: news.twinset\n  documents: 2\nsources:\n")
+    assert ["index", "news.twinset,", "2", "documents"] in [line.split() for line in done.out.splitlines()]
     found = call("dedup", news, "--index", "news.twinset", "--dry-run", "--json").json
     assert found["index"] == {"name": "news.twinset", "documents": 2}
     assert (found["plan"]["n_bands"], found["options"]["threshold"]) == (16, 0.8)
@@ -73,8 +73,8 @@ def test_a_dry_run_says_the_index_and_its_size_and_changes_nothing(call: Call, n
         ("--no-lowercase", "lowercase is False, but the index was made with True"),
         ("--bands 9", "--bands is 9, but the index was made with 16"),
         ("--threshold 0.5", "threshold is 0.5, and the index news.twinset was planned for 0.8: a document at"),
-        ("--against today.jsonl", "--against has no meaning with --index"),
-        ("--by id", "--by has no meaning with --index"),
+        ("--against today.jsonl", "--against cannot be used with --index"),
+        ("--by id", "--by cannot be used with --index"),
         ("--timeout x", "--timeout is 'x'; allowed: a whole number from 0 to 86400"),
     ],
 )
@@ -111,6 +111,6 @@ def test_arrivals_on_stdin(call: Call, news: Path) -> None:
 
 
 def test_the_help_has_a_heading_for_it(call: Call) -> None:
-    out = call("dedup", "--help").out
+    out = call("dedup", "--help-all").out
     assert "\nIndex:\n  --index PATH|URL " in out
-    assert "--index" not in call("pairs", "--help").out
+    assert "--index" not in call("pairs", "--help-all").out

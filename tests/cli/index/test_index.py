@@ -52,7 +52,7 @@ def test_the_group_lists_its_commands(call: Call) -> None:
 
 def test_no_option_is_offered_that_does_nothing(call: Call) -> None:
     for name in ("add", "update", "query"):
-        page = call("index", name, "--help").out
+        page = call("index", name, "--help-all").out
         for flag in ("--memory", "--by", "--against", "--audit"):
             assert flag not in page
         for flag in ("--threads", "--scratch", "--batch", "--on-error"):
@@ -182,7 +182,7 @@ def test_a_folder_of_odd_files(call: Call, tmp_path: Path) -> None:
     assert done.json["empty"] == 1
     assert done.json["skipped"] == [["stories/picture.png", "a binary file"]]
     assert "skipped stories/picture.png: a binary file" in done.err
-    assert "1 table among texts ('rows.csv')" in done.err
+    assert "1 table in a folder of texts (stories/rows.csv)" in done.err
     # The files that the index itself is made of are no stories, also when it is asked again with its lock beside it.
     again = call("index", "add", "stories/own.twinset", "stories", "--json").json
     assert (again["added"], again["unchanged"]) == (0, 5)
@@ -215,7 +215,7 @@ def test_remove(call: Call, news: str) -> None:
     assert done.out == "2 documents removed; news.twinset holds 4 documents\n"
     assert ids(news) == ["b", "d", "e", "f"]
     refusal = call("index", "remove", news, "b", "nowhere", "a").refusal
-    assert "no document with the id 'nowhere', nor 1 more of those named; nothing was removed" in refusal
+    assert "no document with the id 'nowhere' (nor 1 more of the given ids); nothing was removed" in refusal
     assert ids(news) == ["b", "d", "e", "f"]
     assert call("index", "verify", news).code == 0
 

@@ -55,7 +55,7 @@ def news(call: Call, corpus: Path) -> str:
         ("add news.twinset - -", "stdin (-) can be read only once"),
         ("query news.twinset", "sources, one --string TEXT or one --similar-to ID; given: none"),
         ("query news.twinset x --string y", "given: 1 source and --string"),
-        ("query news.twinset --string x --string y", "given: --string, some twice"),
+        ("query news.twinset --string x --string y", "given: --string, more than once"),
         ("query news.twinset --string x --similar-to a", "given: --string and --similar-to"),
         ("query news.twinset --string x --text body", "--text says how to read a source"),
         ("query news.twinset --similar-to a --batch 1MB", "--batch says how to read a source"),
@@ -84,9 +84,9 @@ def test_what_is_wrong_is_said_in_one_line(call: Call, news: str, words: str, me
 
 def test_hostile_words(call: Call, news: str) -> None:
     half = "half \udcff of a pair"
-    assert "half of a surrogate pair" in call("index", "remove", news, half).refusal
-    assert "half of a surrogate pair" in call("index", "query", news, "--similar-to", half).refusal
-    assert "half of a surrogate pair" in call("index", "query", news, "--string", half).refusal
+    assert "an unpaired surrogate" in call("index", "remove", news, half).refusal
+    assert "an unpaired surrogate" in call("index", "query", news, "--similar-to", half).refusal
+    assert "an unpaired surrogate" in call("index", "query", news, "--string", half).refusal
     assert "has 2000 bytes; the maximum is 1024" in call("index", "remove", news, "x" * 2000).refusal
     assert "no document with the id \"'; DROP TABLE documents; --\"" in call(
         "index", "remove", news, "'; DROP TABLE documents; --"
@@ -176,7 +176,8 @@ def waiting(news: str, tmp_path: Path) -> subprocess.Popen[str]:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     until = time.monotonic() + 120
-    while f"process {child.pid} " not in (tmp_path / f"{news}-lock").read_text():
+    lock = tmp_path / f"{news}-lock"
+    while not lock.exists() or f"process {child.pid} " not in lock.read_text():
         assert time.monotonic() < until
         assert child.poll() is None
         time.sleep(0.05)
@@ -223,7 +224,7 @@ def test_a_command_that_was_stopped_goes_on(call: Call, tmp_path: Path) -> None:
             (first if number < every - 1000 else second).write(line)
     call("index", "create", "x", "--store", "none")
     index, sources = tmp_path / "x", [tmp_path / "1.jsonl", tmp_path / "2.jsonl"]
-    done = struck("INT", 3, "2.jsonl", "index", "add", index, *sources, "--batch", "64KiB", "--threads", 1)
+    done = struck("INT", 4, "2.jsonl", "index", "add", index, *sources, "--batch", "64KiB", "--threads", 1)
     assert (done.code, done.out) == (130, "")
     kept = call("index", "stats", "x", "--json").json["documents"]
     assert 50_000 <= kept < every

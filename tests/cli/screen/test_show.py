@@ -13,9 +13,12 @@ import sys
 import termios
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from rich.cells import cell_len
 
-from twinset.cli.screen import show
+from twinset.cli.screen import pairs_table, show
 from twinset.cli.support import progress
 
 
@@ -71,13 +74,48 @@ def test_a_table_fits_a_narrow_window(
     monkeypatch.setenv("COLUMNS", "70")
     numbers = {"similarity": 0.9, "left_in_right": 1.0, "right_in_left": 0.9}
     row = {"left": "a" * 90, "right": "[b]" * 30, **numbers}
-    show.pairs_table([row] * 3, total=1234)
+    pairs_table.print_rows([row] * 3, total=1234)
     lines = capsys.readouterr().out.splitlines()
     assert all(len(line) <= 70 for line in lines)
-    assert lines[0].split() == ["left", "right", "similarity", "left", "in", "right", "right", "in", "left"]
-    assert "aaaa…aaa" in lines[1]
-    assert "[b][…b]" in lines[1] or "…" in lines[1]
-    assert lines[-1] == "… and 1,231 more; -o FILE writes all"
+    assert lines[0].split() == ["left", "right", "similarity"]
+    assert "aaaaaaaaaaaa…aaaaaaaaaaaa" in lines[1]
+    assert "[b][b][b]" in lines[1]
+    assert lines[-2:] == [
+        "the most similar 3 of 1,234 pairs; -o FILE writes all",
+        "a wider window also shows: left in right, right in left",
+    ]
+
+
+def test_the_table_shows_the_best_pairs_and_ids_that_differ(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    start, end = "https://example.org/archive/of/the/news/2024/", "/a-long-title-that-both-of-them-have.html"
+    similarities = [0.8 + (number * 37 % 100) / 1000 for number in range(100)]
+    table = pa.table(
+        {
+            "left": [f"{start}{number:03}a{end}" for number in range(100)],
+            "right": [f"{start}{number:03}b{end}" for number in range(100)],
+            "similarity": similarities,
+            "left_in_right": [1.0] * 100,
+            "right_in_left": [1.0] * 100,
+        }
+    )
+    pq.write_table(table, tmp_path / "pairs.parquet", row_group_size=7)
+    pairs_table.print_pairs(tmp_path / "pairs.parquet", 100, sort=True)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    shown = [float(line[2]) for line in lines[1:51]]
+    assert shown == pytest.approx(sorted(similarities, reverse=True)[:50], abs=1e-4)
+    assert all(left != right for left, right, _ in lines[1:51])
+    assert pq.read_table(tmp_path / "pairs.parquet")["similarity"].to_pylist() == similarities
+
+
+def test_wide_letters_align(capsys: pytest.CaptureFixture[str]) -> None:
+    show.facts([("书店", 1), ("book", 2), ("ตลาดน้ำ", 3)])
+    lines = capsys.readouterr().out.splitlines()
+    assert {cell_len(line) for line in lines} == {cell_len(lines[0])}
+    for width in (3, 7, 8, 30):
+        assert cell_len(show.shortened("映画館の上映時間は毎日変わります", width)) <= width
 
 
 @pytest.mark.parametrize("width", [60, 40, 30, 24])
@@ -86,12 +124,12 @@ def test_a_table_has_fewer_numbers_where_not_all_fit(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     row = {"left": "", "right": "b" * 90, "similarity": 0.99996, "left_in_right": 1.0, "right_in_left": 0.9}
-    show.pairs_table([row], total=1)
+    pairs_table.print_rows([row], total=1)
     head, first, *rest = capsys.readouterr().out.splitlines()
     assert all(len(line) <= width for line in (head, first, *rest))
     assert head.split() == ["left", "right", "similarity"]
     assert first.split()[::2] == ["''", "0.9999"]
-    assert " ".join(" ".join(rest).split()) == "a wider window also shows the containment of each in the other"
+    assert " ".join(" ".join(rest).split()) == "a wider window also shows: left in right, right in left"
 
 
 def in_a_terminal(command: list[str], folder: Path, width: int | None = None) -> str:
@@ -159,7 +197,7 @@ def test_similarities_are_cut_in_tables_as_everywhere(
     """What is below 1, or below a threshold, is not shown as if it were at it."""
     monkeypatch.setenv("COLUMNS", "100")
     row = {"left": "a", "right": "b", "similarity": 0.99996, "left_in_right": 0.79996, "right_in_left": 1.0}
-    show.pairs_table([row], total=1)
+    pairs_table.print_rows([row], total=1)
     assert capsys.readouterr().out.splitlines()[-1].split() == ["a", "b", "0.9999", "0.7999", "1.0000"]
     missed = {"left": "a", "right": "b", "similarity": 0.79996}
     seen = {"documents": 9, "pairs": 7, "found": 4, "recall": 0.57, "low": 0.2, "high": 0.99999, "missed": [missed] * 3}

@@ -121,7 +121,7 @@ def test_a_text_that_is_too_long_can_be_left_out(tmp_path: Path) -> None:
         file.seek(0)
         file.write(b"words " * 2000)
     (tmp_path / "b.txt").write_text("more words")
-    with pytest.raises(RowError, match="longer than 128 MiB, the maximum; --on-error skip leaves such files"):
+    with pytest.raises(RowError, match='longer than 128 MiB, the maximum; use on_error="skip" to skip such files'):
         read_all(opened(tmp_path))
     rows = read_all(opened(tmp_path, on_error="skip"))
     assert (rows.texts, [row for row, _ in rows.unreadable]) == ([None, b"more words"], [0])

@@ -9,13 +9,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.documents.reading import opened, read_all, write_all
 from twinset.documents.formats.csv_files import SeparatedScanner
-from twinset.errors import ColumnError
+from twinset.errors import ColumnError, OptionError, RowError, SourceError
 
 MESSY = st.lists(st.sampled_from(['"', '""', ",", "\n", "\r\n", "\r", "a", "é", " ", '",', ',"']), max_size=40)
 
@@ -138,3 +139,61 @@ def test_records_are_the_same_wherever_a_piece_ends() -> None:
     for first in range(len(data) + 1):
         for second in range(first, len(data) + 1):
             assert scanned(data[:first], data[first:second], data[second:]) == whole, (first, second)
+
+
+@pytest.mark.parametrize(("given", "character"), [(";", ";"), ("|", "|"), ("tab", "\t"), ("\\t", "\t"), ("\t", "\t")])
+def test_another_delimiter(tmp_path: Path, given: str, character: str) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text(f'id{character}text\na{character}"one; | \t two"\nb{character}"three, four"\n')
+    sources = opened(path, delimiter=given)
+    assert read_all(sources).ids == ["a", "b"]
+    write_all(sources, tmp_path / "out", lambda part, row: row == 1)
+    assert (tmp_path / "out/kept/in.csv").read_text() == f'id{character}text\nb{character}"three, four"\n'
+
+
+def test_a_file_with_another_delimiter_says_which(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text("id;text;n\na;one;1\n")
+    with pytest.raises(ColumnError, match=r"no column 'text'; .* or name the separator of fields: delimiter=';'"):
+        opened(path)
+
+
+def test_a_delimiter_that_cannot_be() -> None:
+    for wrong in ("", "ab", '"', "\n", "a", "é"):
+        with pytest.raises(OptionError, match=r"delimiter is .*; allowed: one ASCII character"):
+            opened("in.csv", delimiter=wrong)
+
+
+def test_files_without_a_header(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    data = f'a,"one\n{"long " * 40_000}",1\n\nb,two,2\n'
+    path.write_text(data)
+    sources = opened(path, header=False, text="1", id="0")
+    rows = read_all(sources)
+    assert (rows.ids, rows.texts[1]) == (["a", "b"], b"two")
+    assert sources.parts[0].column_names == ["0", "1", "2"]
+    write_all(sources, tmp_path / "out", lambda part, row: row == 1)
+    assert (tmp_path / "out/kept/in.csv").read_text() == "b,two,2\n"
+    flags = pa.table({"cluster": ["x", "y"], "duplicate_of": [None, "x"], "similarity": [None, 0.5]})
+    write_all(sources, tmp_path / "flagged", flags=flags, flag=True)
+    assert (tmp_path / "flagged/kept/in.csv").read_text().endswith("b,two,2,y,x,0.5\n")
+    with pytest.raises(ColumnError, match="no column 'text'; the columns are '0', '1', '2'"):
+        opened(path, header=False)
+    path.write_text("a,b\nc\n")
+    with pytest.raises(RowError, match="line 2: the row has 1 field, the first row has 2"):
+        read_all(opened(path, header=False, text="1"))
+    path.write_text("only")
+    assert read_all(opened(path, header=False, text="0")).texts == [b"only"]
+    path.write_text("\n")
+    with pytest.raises(SourceError, match="at least one row is expected"):
+        opened(path, header=False, text="0")
+
+
+def test_options_of_csv_for_other_formats_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "in.txt"
+    path.write_text("id;text\na;one\n")
+    with pytest.raises(OptionError, match=r'delimiter is for CSV, but .*in\.txt is read as text; format="csv"'):
+        opened(path, delimiter=";")
+    with pytest.raises(OptionError, match="header=False is for CSV"):
+        opened(["a text"], header=False)
+    assert read_all(opened(path, delimiter=";", format="csv")).texts == [b"one"]

@@ -77,7 +77,7 @@ def test_bytes_that_another_encoding_does_not_have(tmp_path: Path) -> None:
     path.write_bytes(b'{"text":"a\x81","id":"x"}\n{"text":"b","more":"\x81","id":"y"}\n')
     rows = read_all(opened(path, encoding="cp1252"))
     assert ([text.decode() for text in rows.texts], rows.replaced) == (["a\ufffd", "b"], 1)
-    with pytest.raises(RowError, match="line 1: bytes that are not cp1252"):
+    with pytest.raises(RowError, match="line 1: the row has bytes that are not cp1252"):
         read_all(opened(path, encoding="cp1252", on_error="stop"))
     path.write_bytes(b'{"text":"a","id":"\x81"}\n')
     with pytest.raises(RowError, match="the id 'id' is not in the encoding"):
@@ -115,3 +115,47 @@ def test_ids_are_those_of_the_column_whatever_the_first_is(tmp_path: Path, value
         read_all(opened(path))
     path.write_text('{"text":"a"}\n{"id":null,"text":"b"}\n')
     assert read_all(opened(path)).ids == [f"{path.as_posix()}:0", f"{path.as_posix()}:1"]
+
+
+HALVES = rb'{"id":"a","text":"half \ud800 a pair, whole \ud83d\ude00"}' + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (HALVES, "half \ufffd a pair, whole \U0001f600"),
+        (rb'{"id":"a","text":"\uDC00\uD800"}', "\ufffd\ufffd"),
+        (b'{"id":"a","text":"byte \xff and \\udbff"}', "byte \ufffd and \ufffd"),
+    ],
+)
+def test_half_a_surrogate_pair_is_replaced_and_counted(tmp_path: Path, line: bytes, text: str) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(line)
+    rows = read_all(opened(path))
+    assert (rows.texts, rows.ids, rows.replaced) == ([text.encode()], ["a"], 1)
+    write_all(opened(path), tmp_path / "out")
+    assert (tmp_path / "out/kept/in.jsonl").read_bytes() == line
+
+
+def test_half_a_surrogate_pair_elsewhere_is_of_no_account(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(rb'{"id":"a","text":"fine","more":[{"\ud800":"\ud800"}]}')
+    rows = read_all(opened(path))
+    assert (rows.texts, rows.replaced) == ([b"fine"], 0)
+    path.write_bytes(rb'{"name":"\ud800","city":"b"}')
+    assert read_all(opened(path, text=("name", "city"))).replaced == 1
+
+
+def test_half_a_surrogate_pair_is_refused_where_it_cannot_be_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(HALVES)
+    with pytest.raises(RowError, match=r"line 1: not JSON: .*surrogate"):
+        read_all(opened(path, on_error="stop"))
+    ((row, reason),) = read_all(opened(path, on_error="skip")).unreadable
+    assert (row, "surrogate" in reason) == (0, True)
+    path.write_bytes(rb'{"id":"\ud800","text":"b"}')
+    with pytest.raises(RowError, match="the id 'id' is not in the encoding of the file"):
+        read_all(opened(path))
+    path.write_bytes(rb'{"text":"\ud800"')
+    with pytest.raises(RowError, match="not JSON"):
+        read_all(opened(path))

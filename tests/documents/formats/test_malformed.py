@@ -26,8 +26,8 @@ BAD_ROWS = {
     "nan": (b'{"text":"a","x":NaN}\n', "not JSON"),
     "list": (b"[1]\n", "each line must hold an object"),
     "string": (b'"text"\n', "each line must hold an object"),
-    "number_text": (b'{"text":3}\n', "must be a string, this is a number"),
-    "list_text": (b'{"text":["a"]}\n', "must be a string, this is a list"),
+    "number_text": (b'{"text":3}\n', "must be a string, not a number"),
+    "list_text": (b'{"text":["a"]}\n', "must be a string, not a list"),
     "missing": (b'{"txt":"a"}\n', "no key 'text'; the keys are 'txt'"),
 }
 
@@ -46,7 +46,8 @@ def test_json_rows(tmp_path: Path, case: str, batch: int) -> None:
     line, reason = BAD_ROWS[case]
     path = tmp_path / "in.jsonl"
     path.write_bytes(GOOD + b"\n" + line + GOOD)
-    for on_error in ("replace", "stop"):
+    half = case.startswith("lone_surrogate")  # replaced as bytes that are not UTF-8 are
+    for on_error in ("stop",) if half else ("replace", "stop"):
         with pytest.raises(RowError, match=reason) as error:
             read_all(opened(path, on_error=on_error), batch)
         assert error.value.where == f"{path.as_posix()}, line 3"
@@ -234,7 +235,8 @@ def test_missing_columns(tmp_path: Path, kind: str, words: dict[str, Any]) -> No
     else:
         pa.feather.write_feather(table, path)
     ((option, name),) = words.items()
-    with pytest.raises(ColumnError, match=f"no column '{name}'; the columns are 'text', 'other'.*--{option}") as error:
+    columns = f"no column '{name}'; the columns are 'text', 'other'.*{option}=\"NAME\""
+    with pytest.raises(ColumnError, match=columns) as error:
         opened(path, **words)
     assert error.value.where == path.as_posix()
     part = opened(path).parts[0]
@@ -245,7 +247,7 @@ def test_missing_columns(tmp_path: Path, kind: str, words: dict[str, Any]) -> No
 def test_columns_of_a_wrong_type(tmp_path: Path) -> None:
     path = tmp_path / "in.parquet"
     pq.write_table(pa.table({"text": [1, 2], "x": [[1], [2]], "id": [0.5, 1.5]}), path)
-    with pytest.raises(ColumnError, match="must hold text, it holds int64"):
+    with pytest.raises(ColumnError, match="must hold text, not int64"):
         opened(path)
     pq.write_table(pa.table({"text": ["a"], "x": [[1]], "id": [0.5]}), path)
     with pytest.raises(ColumnError, match="strings or whole numbers"):
@@ -258,7 +260,7 @@ def test_columns_of_a_wrong_type(tmp_path: Path) -> None:
 def test_null_ids_in_a_table(tmp_path: Path) -> None:
     path = tmp_path / "in.parquet"
     pq.write_table(pa.table({"text": ["a", "b"], "id": [1, None]}), path)
-    with pytest.raises(RowError, match="every row needs one") as error:
+    with pytest.raises(RowError, match="every row needs an id") as error:
         read_all(opened(path))
     assert error.value.where == f"{path.as_posix()}, row 1, counted from 0"
     rows = read_all(opened(path, on_error="skip"))
@@ -294,5 +296,9 @@ def test_mixed_kinds_in_a_wanted_column(tmp_path: Path) -> None:
     for batch in (64, 2**20):
         sources = opened(path)
         sources.parts[0].wanted = frozenset(["n"])
-        with pytest.raises(ColumnError, match="a string beside a number"):
-            read_all(sources, batch)
+        assert list(map(str, read_all(sources, batch).columns["n"])) == ["1", "2"]
+    path.write_bytes(b'{"text":"a","n":1}\n{"text":"b","n":true}\n')
+    sources = opened(path)
+    sources.parts[0].wanted = frozenset(["n"])
+    with pytest.raises(ColumnError, match="'n' holds a true or false; it must hold numbers or strings"):
+        read_all(sources)

@@ -108,7 +108,7 @@ def test_flags_are_added_as_the_format_adds_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("row", "reason"),
-    [(b" \n ", "not JSON"), (b"[1]", "each row must hold an object, this is a list"), (b"{}", "there is no key")],
+    [(b" \n ", "not JSON"), (b"[1]", "each row must hold an object, not a list"), (b"{}", "there is no key")],
 )
 def test_a_malformed_row_is_named_by_its_number_and_a_blank_one_is_malformed(
     tmp_path: Path, row: bytes, reason: str

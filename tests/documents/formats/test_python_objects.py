@@ -114,9 +114,9 @@ def test_lists_to_compare_against_are_named_apart() -> None:
 
 
 def test_what_a_list_must_hold() -> None:
-    with pytest.raises(SourceError, match="must hold strings, this is int"):
+    with pytest.raises(SourceError, match="must hold strings, not int"):
         opened(["a", 3])
-    with pytest.raises(SourceError, match="must hold strings, this is list"):
+    with pytest.raises(SourceError, match="must hold strings, not list"):
         opened({"x": ["a"]})
     with pytest.raises(SourceError, match="ids in a mapping"):
         opened({1.5: "a"})
@@ -180,10 +180,10 @@ def test_texts_of_records_stay_strings() -> None:
 def test_what_holds_sketches_holds_no_documents(tmp_path: Path) -> None:
     made = twinset.sketch(["one text", "another"], output=tmp_path / "sketches.parquet")
     for source in (tmp_path / "sketches.parquet", made.table):
-        with pytest.raises(SourceError, match="it holds sketches, not the documents"):
+        with pytest.raises(SourceError, match="it contains sketches, not documents"):
             opened(source)
 
 
 def test_the_shingles_of_a_single_column_are_said_apart() -> None:
-    with pytest.raises(SourceError, match="for a single column use --text name --shingle char:2"):
+    with pytest.raises(SourceError, match='for a single column use text="name" shingle="char:2"'):
         opened(pa.table({"name": ["anna"]}), text="name,char:2")

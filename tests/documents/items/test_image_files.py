@@ -41,8 +41,8 @@ def test_a_folder_of_pictures(tmp_path: Path) -> None:
     assert (part.format, part.path, part.name) == ("images", tmp_path, tmp_path.as_posix())
     assert part.describe()["documents"] == 5
     assert [(Path(name).name, why) for name, why in sources.skipped] == [
-        ("notes.txt", "not a picture, by its ending"),
-        ("table.parquet", "not a picture, by its ending"),
+        ("notes.txt", "not a picture, judging by its extension"),
+        ("table.parquet", "not a picture, judging by its extension"),
     ]
     rows = read_all(sources)
     assert rows.ids == ["B.png", "a-1.gif", "a/b/c.JPEG", "a/z.jpg", "b.png"]
@@ -62,7 +62,7 @@ def test_include_and_exclude_patterns_and_single_files(tmp_path: Path, monkeypat
     (tmp_path / "in/d.txt").write_text("no picture")
     found = opened("in/*", images=True)
     assert read_all(found).ids == ["in/a.png", "in/b.jpg"]
-    assert found.skipped == [("in/d.txt", "not a picture, by its ending")]
+    assert found.skipped == [("in/d.txt", "not a picture, judging by its extension")]
     (tmp_path / "named").write_bytes((tmp_path / "in/a.png").read_bytes())
     several = opened("in/b.jpg", "named", "in/old", images=True)
     assert [part.name for part in several.parts] == ["in/b.jpg … named", "in/old"]
@@ -81,10 +81,10 @@ def test_what_is_no_source_of_pictures(tmp_path: Path) -> None:
         with pytest.raises(SourceError, match="pictures are read from files"):
             opened(given, images=True)
     fill(tmp_path, "a.png")
-    with pytest.raises(OptionError, match="--by name names a column"):
+    with pytest.raises(OptionError, match='by="name" names a column'):
         opened(tmp_path / "a.png", images=True, by="name")
     (part,) = opened(tmp_path / "a.png", images=True).parts
-    with pytest.raises(OptionError, match="--flag adds columns, but pictures have none"):
+    with pytest.raises(OptionError, match="flag adds columns, but pictures have none"):
         part.open_writer(tmp_path / "out", flag=True)
 
 
@@ -92,16 +92,16 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     fill(tmp_path, "a.png", "c.png")
     (tmp_path / "b.png").write_bytes((tmp_path / "a.png").read_bytes()[:300])
     (tmp_path / "d.jpg").write_text("no picture")
-    for on_error in ("replace", "stop"):
-        with pytest.raises(RowError, match=r"truncated; --on-error skip leaves such files out") as caught:
-            read_all(opened(tmp_path, images=True, on_error=on_error))
-        assert caught.value.where == str(tmp_path / "b.png")
-    rows = read_all(opened(tmp_path, images=True, on_error="skip"))
-    assert rows.ids == ["a.png", "b.png", "c.png", "d.jpg"]
-    assert [row for row, _ in rows.unreadable] == [1, 3]
-    assert "truncated" in rows.unreadable[0][1]
-    assert "of no known format" in rows.unreadable[1][1]
-    assert [text is None for text in rows.texts] == [False, True, False, True]
+    with pytest.raises(RowError, match=r'truncated; use on_error="skip" to skip such files') as caught:
+        read_all(opened(tmp_path, images=True, on_error="stop"))
+    assert caught.value.where == str(tmp_path / "b.png")
+    for on_error in ("replace", "skip"):
+        rows = read_all(opened(tmp_path, images=True, on_error=on_error))
+        assert rows.ids == ["a.png", "b.png", "c.png", "d.jpg"]
+        assert [row for row, _ in rows.unreadable] == [1, 3]
+        assert "truncated" in rows.unreadable[0][1]
+        assert "unknown format" in rows.unreadable[1][1]
+        assert [text is None for text in rows.texts] == [False, True, False, True]
 
 
 def test_sketches_do_not_depend_on_chunks_and_lengths_are_pixels(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_without_pillow_it_says_how_to_install_it(tmp_path: Path) -> None:
         "except twinset.errors.MissingError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=False)
-    told = 'this needs the package Pillow: pip install "Pillow", or install Twinset again with its extra [images]'
+    told = 'the package Pillow is required: pip install "Pillow", or reinstall Twinset with the extra [images]'
     assert done.stdout == f"{told}\n", done.stderr
 
 

@@ -146,11 +146,11 @@ def test_what_is_no_list_is_said(tmp_path: Path, line: bytes, reason: str) -> No
 
 def test_sources_that_have_no_such_column(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("milk bread")
-    with pytest.raises(SourceError, match="no tables in this folder, and --items needs one"):
+    with pytest.raises(SourceError, match="no tables in this folder, but items needs tables"):
         twinset.find_pairs(str(tmp_path), items="tags")
-    with pytest.raises(OptionError, match="--items tags names a column, but text files have none"):
+    with pytest.raises(OptionError, match='items="tags" names a column, but text files have none'):
         twinset.find_pairs(str(tmp_path / "a.txt"), items="tags")
-    with pytest.raises(ColumnError, match="must hold lists of strings or numbers, it holds int64"):
+    with pytest.raises(ColumnError, match="must hold lists of strings or numbers, not int64"):
         twinset.find_pairs(pa.table({"tags": [1, 2]}), items="tags")
     with pytest.raises(ColumnError, match="there is no column 'tags'"):
         twinset.find_pairs(pa.table({"words": [["a"]]}), items="tags")
@@ -214,7 +214,7 @@ def test_a_set_of_any_type_is_found_in_an_index_and_explained(tmp_path: Path) ->
 
 def test_what_cannot_be_written_is_no_element() -> None:
     spans = pa.table({"tags": pa.nulls(1, pa.list_(pa.month_day_nano_interval()))})
-    with pytest.raises(ColumnError, match="must hold lists of strings or numbers, it holds list<"):
+    with pytest.raises(ColumnError, match="must hold lists of strings or numbers, not list<"):
         twinset.find_pairs(spans, items="tags")
 
 

@@ -150,7 +150,7 @@ def test_few_kept_rows_do_not_keep_the_others_in_memory(tmp_path: Path) -> None:
     for chunk in part.chunks(2**14):
         keep = np.arange(chunk.first_row, chunk.first_row + chunk.rows) % 100 == 17
         writer.write(chunk.read(whole=True), keep)
-    held = sum(one.get_total_buffer_size() for one in writer._held)
+    held = sum(one.get_total_buffer_size() for one in writer._buffered)
     writer.close()
     assert 0 < held < table.nbytes / 20
     assert pq.read_table(tmp_path / "kept/in.parquet")["id"].to_pylist() == list(range(17, ROWS, 100))

@@ -14,6 +14,7 @@ import pytest
 
 from tests.documents.reading import opened, read_all, write_all
 from twinset.documents.formats import typed_columns
+from twinset.errors import SourceError
 
 WORDS = [f"word{number}" for number in range(500)]
 
@@ -167,3 +168,15 @@ def test_no_row_group_is_kept_empty(tmp_path: Path) -> None:
     kept = pq.ParquetFile(tmp_path / "out/kept/in.parquet")
     assert kept.read().column("id").to_pylist() == [3, 77]
     assert np.all([kept.metadata.row_group(at).num_rows for at in range(kept.metadata.num_row_groups)])
+
+
+def test_a_row_group_without_pages_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "in.parquet"
+    pq.write_table(corpus(40).select(["id", "text"]), path, use_dictionary=False, compression="none")
+    data = bytearray(path.read_bytes())
+    assert data[4:6] == b"\x15\x00"  # a page of data
+    data[5] = 2  # a page of an index, which readers pass over
+    path.write_bytes(data)
+    for batch in (256, 10**6):
+        with pytest.raises(SourceError, match=r"in\.parquet: the Parquet file is damaged"):
+            read_all(opened(path), batch)

@@ -13,6 +13,8 @@ import pytest
 from tests.engines.local.corpora import PLENTY, Stages, stages, texts
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.steps.cluster import grouped, ranks
+from twinset.engines.progress import Silent
+from twinset.options import DedupOptions
 
 FREE = [1000, 5000, 60_000, 400_000]
 
@@ -45,7 +47,7 @@ def same(one: Stages, other: Stages) -> None:
 def test_there_is_something_to_find(whole: Stages) -> None:
     assert len(whole.rows(whole.pairs)) > 300
     assert whole.copies.extra > 20
-    assert whole.corpus.held
+    assert whole.corpus.cached_blocks
 
 
 @pytest.mark.parametrize("free", FREE)
@@ -65,7 +67,7 @@ def test_the_ways_are_taken(tmp_path: Path, source: str, whole: Stages) -> None:
     """With little memory there are several blocks to join, several portions to verify, and no texts held."""
     little = Budget(0, 60_000)
     found = stages(tmp_path, [source], little)
-    assert not found.corpus.held
+    assert not found.corpus.cached_blocks
     assert len(found.corpus.sketch_blocks(little.sketches // 2)) > 2
     needed = np.unique(np.concatenate(list(found.candidates.chunks())))
     assert int(found.corpus.counts[needed].sum()) * 8 > 2 * little.sets
@@ -86,7 +88,7 @@ def test_against_another_source(tmp_path: Path, free: int) -> None:
 @pytest.mark.parametrize("method", ["leader", "components", "complete"])
 @pytest.mark.parametrize("free", [0, 500, 20_000])
 def test_clusters(tmp_path: Path, whole: Stages, free: int, method: str) -> None:
-    rank = ranks(whole.corpus, (("longest", None),), True)
+    rank = ranks(whole.corpus, DedupOptions(keep="longest"), True, Silent())
     right = grouped(whole.corpus, whole.copies, whole.pairs, rank, method, PLENTY)
     found = grouped(whole.corpus, whole.copies, whole.pairs, rank, method, Budget(free, free))
     for name in ("kept_by", "shared", "kept", "removed"):

@@ -150,16 +150,16 @@ def test_codes_as_they_are_written(new_index: NewIndex, tmp_path: Path) -> None:
 
 def test_what_has_no_meaning_is_refused(new_index: NewIndex) -> None:
     for words, said in (
-        ({"shingle": "char:3"}, "shingle has no meaning for bit codes"),
-        ({"store": "none"}, "store has no meaning for bit codes"),
-        ({"threshold": 0.9}, "threshold has no meaning for bit codes"),
-        ({"vectors": "v"}, "--codes and --vectors each select"),
+        ({"shingle": "char:3"}, "shingle does not apply to bit codes"),
+        ({"store": "none"}, "store does not apply to bit codes"),
+        ({"threshold": 0.9}, "threshold does not apply to bit codes"),
+        ({"vectors": "v"}, "codes= and vectors=True each select"),
         ({"distance": 2.5}, "whole number of bits"),
         ({"bits": 12}, "multiple of 8"),
     ):
         with pytest.raises(OptionError, match=said):
             new_index(codes="hash", **words)
-    with pytest.raises(OptionError, match="distance has no meaning for texts"):
+    with pytest.raises(OptionError, match="distance does not apply to texts"):
         new_index(distance=3)
     index = new_index(codes="hash", bits=64)
     with pytest.raises(SourceError, match="the code has 16 bits, and those of the index have 64"):
@@ -170,12 +170,12 @@ def test_what_has_no_meaning_is_refused(new_index: NewIndex) -> None:
         index.add(["a", "b"], [1])
     index.add(["a"], [1])
     for ask, said in (
-        (lambda: index.query(1, threshold=0.5), "threshold is not for an index of codes"),
+        (lambda: index.query(1, threshold=0.5), "threshold does not apply to an index of codes"),
         (lambda: index.query(1, distance=0.5), "whole number of bits"),
         (lambda: index.texts(["a"]), "it holds no texts"),
-        (lambda: index.add({"b": 2}, vectors="v"), "--vectors does not fit: the index holds codes"),
+        (lambda: index.add({"b": 2}, vectors="v"), "vectors does not fit: the index holds codes"),
         (lambda: index.query(1, codes="hash"), "codes is for sources; leave it out with a single code"),
-        (lambda: twinset.dedup({"b": 2}, codes="hash", index=index), "--index has no meaning|holds codes"),
+        (lambda: twinset.dedup({"b": 2}, codes="hash", index=index), "index does not apply|holds codes"),
     ):
         with pytest.raises(OptionError, match=said):
             ask()

@@ -49,7 +49,7 @@ def test_a_family_of_one_template(new_index: NewIndex) -> None:
     for id in list(texts)[::10]:
         candidates = model.candidates(texts[id])
         assert same(above[id], model.answers(texts[id], 0.5, among=candidates))
-        assert same(five[id], model.answers(texts[id], k=5, among=candidates))
+        assert same(five[id], model.nearest(texts[id], 5))
         answers, nearest = answers + len(above[id]), nearest + len(candidates)
     assert nearest > 1.5 * answers > 100
 
@@ -79,9 +79,9 @@ def test_memory_does_not_grow_with_what_queries_meet(place: Place, where: str) -
 
 
 def test_nothing_is_left_open(tmp_path: Path) -> None:
-    """An index that was closed leaves one file, and the lock that the next writer takes."""
+    """An index that was closed leaves one file."""
     import twinset
 
     with twinset.Index.create(tmp_path / "a.twinset") as index:
         index.add({str(number): f"text number {number}" for number in range(100)})
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.twinset", "a.twinset-lock"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.twinset"]

@@ -97,10 +97,10 @@ def test_a_code_that_is_not_that_of_its_vector(new_index: NewIndex) -> None:
 
 def test_what_has_no_meaning_is_refused(new_index: NewIndex) -> None:
     for words, said in (
-        ({"vectors": "v", "learned": "itq"}, "fitted on a sample; name one with --sample"),
-        ({"vectors": "v", "sample": VECTORS}, "sample has no meaning without learned codes"),
-        ({"codes": "c", "learned": "itq"}, "learned has no meaning for bit codes"),
-        ({"vectors": "v", "bits": 64}, "bits has no meaning for vectors without --learned"),
+        ({"vectors": "v", "learned": "itq"}, "fitted on a sample; name one with sample="),
+        ({"vectors": "v", "sample": VECTORS}, "sample cannot be used without learned codes"),
+        ({"codes": "c", "learned": "itq"}, "learned does not apply to bit codes"),
+        ({"vectors": "v", "bits": 64}, "bits does not apply to vectors without learned="),
         ({"vectors": "v", "learned": "itq", "sample": VECTORS[:1]}, "the sample has 1 vectors"),
         ({"vectors": "v", "learned": "pca", "sample": VECTORS}, "allowed: itq or spectral"),
     ):

@@ -129,7 +129,7 @@ DAMAGE = {
     "DELETE FROM bands WHERE document = 3": "missing: 'd2'",
     "DELETE FROM sketches WHERE document = 3": "1 documents without a sketch",
     "UPDATE sketches SET slots = (SELECT slots FROM sketches WHERE document = 9) WHERE document = 3": "missing: 'd2'",
-    "UPDATE sketches SET slots = substr(slots, 1, 7) WHERE document = 3": "not as they were written",
+    "UPDATE sketches SET slots = substr(slots, 1, 7) WHERE document = 3": "stored sketches are not valid",
     "UPDATE sketches SET slots = substr(slots, 1, 4)": "sketches do not have the",
     "UPDATE sketches SET shingles = 2 WHERE document = 3": "its sketch is not a (code|vector): 'd2'",
     "UPDATE sketches SET shingles = 0 WHERE document = 3": "its sketch is not a (code|vector): 'd2'",

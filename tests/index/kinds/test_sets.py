@@ -45,7 +45,7 @@ def test_sets_are_added_asked_for_and_kept(where: str, tmp_path: Path, store: st
 
 
 def test_texts_and_sets_are_not_mixed(where: str, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="shingle has no meaning for sets"):
+    with pytest.raises(OptionError, match="shingle does not apply to sets"):
         twinset.Index.create(where, items="tags", shingle="char:3")
     with twinset.Index.create(where, threshold=0.6) as index, pytest.raises(OptionError, match="the index holds texts"):
         index.add({"a": ["x"]}, items="tags")
@@ -63,9 +63,9 @@ def test_a_list_that_cannot_be_read(where: str) -> None:
 def test_arrivals_are_texts(tmp_path: Path) -> None:
     place = tmp_path / "sets.twinset"
     twinset.Index.create(place, items="tags", threshold=0.6).close()
-    with pytest.raises(OptionError, match="--index has no meaning for sets"):
+    with pytest.raises(OptionError, match="index does not apply to sets"):
         twinset.dedup({"a": ["x"]}, items="tags", index=place)
-    with pytest.raises(OptionError, match="the index holds sets; dedup --index needs an index of texts"):
+    with pytest.raises(OptionError, match="the index holds sets; dedup index needs an index of texts"):
         twinset.dedup({"a": "x"}, index=place)
 
 
@@ -107,5 +107,5 @@ def test_long_tables_elsewhere_are_refused(where: str) -> None:
 
 def test_long_tables_and_texts(where: str) -> None:
     long, words = pa.table({"user": ["a"], "movie": ["x"]}), {"group": "user", "item": "movie"}
-    with twinset.Index.create(where) as index, pytest.raises(OptionError, match="--group user is for sets"):
+    with twinset.Index.create(where) as index, pytest.raises(OptionError, match='group="user" is for sets'):
         index.add(long, **words)

@@ -121,7 +121,8 @@ def test_recall_of_answers_is_the_s_curve(new_index: NewIndex) -> None:
     nearest = index.query(query, k=1000)
     for id, recall in zip(nearest.column("id").to_pylist(), nearest.column("recall").to_pylist(), strict=True):
         similarity = min(int(id), 40) / max(int(id), 40)
-        assert recall == pytest.approx(twinset.textbook.band_probability(similarity, bands, per_band), abs=1e-9)
+        assert recall == 1, "all documents are compared where bands find fewer than k"
+        assert recall >= twinset.textbook.band_probability(similarity, bands, per_band)
     above = index.query(query)
     for similarity, recall in zip(
         above.column("similarity").to_pylist(), above.column("recall").to_pylist(), strict=True
@@ -173,4 +174,4 @@ def test_the_nearest_are_the_nearest_however_their_estimates_fall(tmp_path: Path
         model = Model(texts, index.settings.options)
         for k in (1, 3, 10):
             asked = " ".join(query)
-            assert same(rows(index.query(asked, k=k)), model.answers(asked, k=k, among=model.candidates(asked)))
+            assert same(rows(index.query(asked, k=k)), model.nearest(asked, k))

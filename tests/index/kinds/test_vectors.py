@@ -108,7 +108,7 @@ def test_vectors_that_rounding_would_move_are_refused_by_distance(new_index: New
     index = new_index(vectors="v", distance=0.1)
     far = [[5432101.37, 381200.12]]
     for given in (far, np.array(far), pa.array(far)):
-        with pytest.raises(SourceError, match=r"vector number 0 cannot be read: .* moves this one by 0\.13"):
+        with pytest.raises(SourceError, match=r"vector number 0 cannot be read: .* moves this vector by 0\.13"):
             index.add(["a"], given)
     index.add(["a"], np.array(far, np.float32))
     assert len(index) == 1
@@ -134,10 +134,10 @@ def test_vectors_as_they_come(new_index: NewIndex, tmp_path: Path) -> None:
 
 def test_what_has_no_meaning_is_refused(new_index: NewIndex) -> None:
     for words, said in (
-        ({"n_hashes": 64}, "n_hashes has no meaning for vectors"),
+        ({"n_hashes": 64}, "n_hashes does not apply to vectors"),
         ({"threshold": 0.9, "distance": 1}, "leave one of them out"),
-        ({"distance": 0}, "allowed for an index of vectors is a number above 0"),
-        ({"bits": 64}, "bits has no meaning for vectors"),
+        ({"distance": 0}, "allowed for an index of vectors: a number above 0"),
+        ({"bits": 64}, "bits does not apply to vectors"),
     ):
         with pytest.raises(OptionError, match=said):
             new_index(vectors="v", **words)
@@ -147,7 +147,7 @@ def test_what_has_no_meaning_is_refused(new_index: NewIndex) -> None:
         ([[math.nan] * 24], "nan; allowed: finite numbers"),
         (["text"], "allowed: numbers"),
         ([[[1.0]]], "a vector must be a list of numbers"),
-        (np.ones(24), "one vector a row"),
+        (np.ones(24), "one vector per row"),
     ):
         with pytest.raises(SourceError, match=said):
             index.add(["a"], wrong)
@@ -155,8 +155,8 @@ def test_what_has_no_meaning_is_refused(new_index: NewIndex) -> None:
     assert index.plan is None
     index.add(["a"], VECTORS[:1])
     for words, said in (
-        ({"threshold": 0.5}, "planned for 0.9: a vector at 0.5 would be found with probability 0"),
-        ({"distance": 1.0}, "distance is not for this index, which is searched by threshold"),
+        ({"threshold": 0.5}, "planned for 0.9: a vector at 0.5 would be found only with probability 0"),
+        ({"distance": 1.0}, "distance does not apply to this index, which is searched by threshold"),
     ):
         with pytest.raises(OptionError, match=said):
             index.query(VECTORS[0], **words)

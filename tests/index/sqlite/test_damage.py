@@ -42,26 +42,27 @@ DAMAGE: dict[str, tuple[str, tuple[str, ...], str]] = {
     "a sketch is another's": ("UPDATE sketches SET slots = (SELECT slots FROM sketches WHERE document = 9) WHERE "
                               "document = 3", STORES, "are stored, 480 are expected"),
     "a count is wrong": ("UPDATE sketches SET shingles = shingles + 1 WHERE document = 3", ("text", "shingles"),
-                         "the number of shingles does not fit the stored .*: 'd2'"),
+                         "the number of shingles does not match the stored .*: 'd2'"),
     "a count says empty": ("UPDATE sketches SET shingles = 0 WHERE document = 3", STORES, "464 are expected"),
-    "a count is no count": ("UPDATE sketches SET shingles = -1 WHERE document = 3", STORES, "not as they were written"),
+    "a count is no count": ("UPDATE sketches SET shingles = -1 WHERE document = 3", STORES,
+                            "stored sketches are not valid"),
     "a sketch is too short": ("UPDATE sketches SET slots = substr(slots, 1, 500) WHERE document = 3", STORES,
-                              "not as they were written"),
+                              "stored sketches are not valid"),
     "a sketch is no sketch": ("UPDATE sketches SET slots = substr(slots, 1, 501) WHERE document = 3", STORES,
-                              "not as they were written"),
+                              "stored sketches are not valid"),
     "all sketches are too short": ("UPDATE sketches SET slots = substr(slots, 1, 256)", STORES, "the 128 slots of"),
     "a document is gone": ("DELETE FROM documents WHERE id = 'd2'", STORES, "1 sketches without a document"),
     "hashes without a document": ("DELETE FROM documents WHERE id = 'd2'", ("shingles",), "1 shingles without a doc"),
     "hashes are gone": ("DELETE FROM shingles WHERE document = 3", ("shingles",), "documents lack contents, or"),
     "some hashes are gone": ("UPDATE shingles SET hashes = substr(hashes, 9) WHERE document = 3", ("shingles",),
-                             "the number of shingles does not fit the stored shingles: 'd2'"),
+                             "the number of shingles does not match the stored shingles: 'd2'"),
     "hashes are cut": ("UPDATE shingles SET hashes = substr(hashes, 1, 20) WHERE document = 3", ("shingles",),
                        "its stored shingles cannot be read: 'd2'"),
     "hashes are another's": ("UPDATE shingles SET hashes = (SELECT hashes FROM shingles WHERE document = 9) WHERE "
-                             "document = 3", ("shingles",), "the sketch does not fit the stored shingles: 'd2'"),
+                             "document = 3", ("shingles",), "the sketch does not match the stored shingles: 'd2'"),
     "a text is gone": ("UPDATE documents SET text = NULL WHERE id = 'd2'", ("text",), "cannot be read: 'd2'"),
     "a text is another's": ("UPDATE documents SET text = (SELECT text FROM documents WHERE id = 'd9') WHERE id = 'd2'",
-                            ("text",), "the sketch does not fit the stored text: 'd2'"),
+                            ("text",), "the sketch does not match the stored text: 'd2'"),
     "a text is cut": ("UPDATE documents SET text = substr(text, 1, 40) WHERE id = 'd2'", ("text",),
                       "its stored text cannot be read: 'd2'"),
     "a text is there that is not kept": ("UPDATE documents SET text = (SELECT slots FROM sketches WHERE document = 3) "
@@ -136,7 +137,7 @@ def test_changing_what_is_damaged(place: Place, store: str) -> None:
         place.run(where, statement)
         with twinset.Index.open(where) as index:
             for change in (lambda index=index: index.update({"d2": "other"}), lambda index=index: index.remove("d2")):
-                with pytest.raises(DamagedError, match=r"run twinset index verify|not as they were written"):
+                with pytest.raises(DamagedError, match=r"run twinset index verify|stored sketches are not valid"):
                     change()
             assert list(index) == list(TEXTS)
             assert index.add(["new"], ["text"]).added == 1
@@ -152,7 +153,7 @@ def test_a_slot_that_no_band_has_is_checked_too(place: Place, store: str) -> Non
         twinset.Index.open(where) as index,
         damaged(index, "UPDATE sketches SET slots = ? WHERE document = 3", bytes(changed)),
     ):
-        assert found(index) == [f"the sketch does not fit the stored {store}: 'd2'"]
+        assert found(index) == [f"the sketch does not match the stored {store}: 'd2'"]
 
 
 def test_texts_that_are_no_texts(place: Place) -> None:
@@ -176,7 +177,7 @@ def test_much_damage_is_told_in_few_lines(place: Place) -> None:
         with damaged(index, "UPDATE sketches SET shingles = shingles + 1"):
             said = found(index)
         assert len(said) == 21
-        assert said[-1] == "and more; 11 others so far"
+        assert said[-1] == "and 11 more so far"
         with damaged(index, "DELETE FROM bands"):
             assert 1 < len(found(index)) <= 20
 

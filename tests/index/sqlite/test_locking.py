@@ -54,7 +54,7 @@ def test_the_second_writer_is_told_who_the_first_is(where: str) -> None:
             with pytest.raises(BusyError, match="another writer holds the index") as raised:
                 change()
             said = str(raised.value)
-            for part in (f"process {holder.pid} on {socket.gethostname()[:20]}", "thinking", "--timeout"):
+            for part in (f"process {holder.pid} on {socket.gethostname()[:20]}", "thinking", "timeout="):
                 assert part in said, (name, said)
         assert "waited 0 s" in said
         # Whoever reads does not wait.

@@ -215,3 +215,32 @@ def test_what_is_changed_under_a_reader_that_cannot_say_that_it_reads(locked: Pa
         said, errors = program.communicate("go on\n", timeout=300)
     assert first == "['a'] ['a'] []\n", errors
     assert said.splitlines()[0] == f"StateError {locked} was changed by another process; open it again"
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_one_file_is_left(tmp_path: Path, read_only: bool) -> None:
+    path = tmp_path / "one.twinset"
+    with twinset.Index.create(path) as index:
+        index.add({"a": "some text of the first document"})
+        assert {one.name for one in tmp_path.iterdir()} > {path.name}
+    assert list(tmp_path.iterdir()) == [path]
+    with twinset.Index.open(path, read_only=read_only) as index:
+        assert len(index) == 1
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_last_of_several_leaves_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "one.twinset"
+    first = twinset.Index.create(path)
+    readers = [twinset.Index.open(path, read_only=True) for _ in range(2)]
+    first.add({"a": "some text of the first document"})
+    for one in readers:
+        assert len(one) == 1
+    first.close()
+    assert readers[0].query("some text of the first document").num_rows == 1
+    readers[0].close()
+    assert readers[1].query("some text of the first document").num_rows == 1
+    readers[1].close()
+    assert list(tmp_path.iterdir()) == [path]
+    with twinset.Index.open(path) as index:
+        assert index.verify() == []

@@ -20,7 +20,8 @@ from scipy.stats import t as student
 import twinset
 from tests import oracles
 from tests.engines.local.corpora import PLENTY, Stages, stages, texts
-from twinset.engines.local.audit.run import AuditResult, SetAudit
+from twinset.engines.local.audit.result import AuditResult
+from twinset.engines.local.audit.sets import SetAudit
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Silent

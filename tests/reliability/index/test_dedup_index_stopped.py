@@ -206,7 +206,7 @@ def no_file_larger_than(limit: int, source: Path, folder: Path, whole: Undisturb
     assert done.stderr.count("\n") == 1, done.stderr
     assert len(ids_in(place.index)) == OLD
     if place.out.exists():
-        assert "result is in place, but its kept documents are not in the index; run again with --force" in done.stderr
+        assert "result is complete, but its kept documents are not in the index; run again with --force" in done.stderr
         assert bytes_of(place.out) == whole.bytes
     repaired(place, whole, *(["--force"] if "in place" in done.stderr else []))
     assert bytes_of(place.out) == whole.bytes

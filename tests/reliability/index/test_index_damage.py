@@ -27,7 +27,7 @@ def made(folder: Path, store: str) -> Path:
         index.add(["gone"], [" ".join(f"{number}nd" for number in range(6000))])
         index.remove(["gone"])
         index.update(["5-1"], [text_of(5, 1, version=3)])
-    assert sorted(path.name for path in folder.iterdir()) == ["documents.twinset", "documents.twinset-lock"]
+    assert sorted(path.name for path in folder.iterdir()) == ["documents.twinset"]
     return folder
 
 

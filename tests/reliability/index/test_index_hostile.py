@@ -32,7 +32,6 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with twinset.Index.create(folder / f"{store}.twinset", store=store, **OPTIONS) as index:
             ids = {f"{family}-{member}": text_of(family, member) for family in range(16) for member in range(4)}
             index.add(list(ids), list(ids.values()))
-        (folder / f"{store}.twinset-lock").unlink()
     return folder
 
 

@@ -137,8 +137,11 @@ def test_a_log_that_is_gone(nursery: Nursery, tmp_path: Path, left: Callable[[Nu
             assert len(index) == 4 * FAMILIES
             assert index.verify() == []
         return
+    # A file into which half a log was copied may be malformed itself, and then SQLite says so first.
+    log_lost = f"{NAME}-wal, the log of the index, is damaged or missing.*run twinset"
+    message = f"({log_lost}|{NAME} is damaged, or not an index: .*restore a backup)" if left is moving else log_lost
     for read_only in (False, True):
-        with pytest.raises(DamagedError, match=f"{NAME}-wal, the log of the index, is damaged or missing.*run twinset"):
+        with pytest.raises(DamagedError, match=message):
             twinset.Index.open(folder / NAME, read_only=read_only)
 
 
@@ -195,7 +198,7 @@ def test_another_program_that_writes_is_noticed(nursery: Nursery, tmp_path: Path
     db = sqlite3.connect(folder / NAME)
     assert db.execute("SELECT count(*) FROM documents").fetchone() == (4 * FAMILIES,)
     db.close()
-    with pytest.raises(DamagedError, match="is not as it was written"):
+    with pytest.raises(DamagedError, match="checksum of a page is wrong"):
         twinset.Index.open(folder / NAME)
 
 

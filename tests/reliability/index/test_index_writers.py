@@ -53,7 +53,7 @@ def test_a_second_writer_waits_and_is_told_who_holds_it(nursery: Nursery, index_
             with pytest.raises(twinset.BusyError) as raised:
                 change()
             assert time.monotonic() - began >= 0.4
-            for word in (f"process {first.pid} on {socket.gethostname()}", "adding", "waited 0.4 s", "--timeout"):
+            for word in (f"process {first.pid} on {socket.gethostname()}", "adding", "waited 0.4 s", "timeout="):
                 assert word in str(raised.value)
         assert first.kill() == KILLED
         index.add(["a"], ["some text"], timeout=300)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.kinds import KINDS
-from tests.reliability.command import STATE, acts, at_once, bytes_of, nothing_left, struck, twinset
+from tests.reliability.command import STATE, acts, at_once, bytes_of, struck, twinset
 from tests.reliability.test_no_space import at_most
 from tests.reliability.test_resume import KILLED
 
@@ -66,17 +66,25 @@ def test_every_kind_goes_on_after_a_kill(tmp_path: Path, runs: dict[str, Run]) -
     at_once([lambda one=one: check(*one) for one in every])
 
 
-def test_a_kind_leaves_nothing_when_it_is_stopped(tmp_path: Path, runs: dict[str, Run]) -> None:
+def test_a_kind_that_is_stopped_leaves_no_output(tmp_path: Path, runs: dict[str, Run]) -> None:
     """One moment a kind, each another: while it reads, when it has read, while it compares, while it writes."""
     words = (f"result{STATE}/counts", "manifest.json", "/out/pairs.parquet", "/out/summary.json")
 
     def check(run: Run, word: str) -> None:
         folder = tmp_path / run.name
         folder.mkdir()
-        done = struck("INT", 1, word, *run.words, "-o", folder / "result", scratch=folder / "scratch")
+        out, scratch = folder / "result", folder / "scratch"
+        done = struck("INT", 1, word, *run.words, "-o", out, scratch=scratch)
         assert (done.code, done.out) == (130, ""), (run.name, done.err)
-        assert done.lines == ["twinset: stopped; no partial output is left"], done.err
-        nothing_left(folder / "result", folder / "scratch")
+        assert not out.exists()
+        assert list(scratch.iterdir()) == []
+        if word.startswith("/out/"):
+            assert "run the same command again to resume" in done.lines[0], done.err
+            assert twinset(*run.words, "-o", out, "--json").summary["timings"]["resumed"]
+            assert bytes_of(out) == run.bytes
+        else:
+            assert done.lines == ["twinset: stopped; no partial output is left"], done.err
+        assert not Path(f"{out}{STATE}").exists()
 
     some = [runs[name] for name in ("groups", "weighted sets", "codes", "vectors", "images")]
     at_once([lambda one=one: check(*one) for one in zip(some, itertools.cycle(words), strict=False)])

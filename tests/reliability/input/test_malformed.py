@@ -69,7 +69,7 @@ KINDS = {
         lines(b'{"id":"x","text":"some \xff\xfe bytes"}'), "", "in.jsonl, row 1, counted from 0: the text holds", "", 0
     ),
     "an id not UTF-8": Kind(lines(b'{"id":"\xff","text":"some"}'), SECOND, SECOND, ""),
-    "a lone surrogate": Kind(lines(b'{"id":"x","text":"half \\ud800 a pair"}'), SECOND, SECOND, ""),
+    "a lone surrogate": Kind(lines(b'{"id":"x","text":"half \\ud800 a pair"}'), "", SECOND, ""),
     "a NUL escaped": Kind(lines(b'{"id":"x","text":"a NUL \\u0000 in the text"}'), "", "", "", 0),
     "a NUL byte": Kind(lines(b'{"id":"x","text":"a NUL \0 in the text"}'), SECOND, SECOND, ""),
     "very deep": Kind(
@@ -80,7 +80,7 @@ KINDS = {
     "no object": Kind(lines(b'["x"]'), SECOND, SECOND, ""),
     "wrong type of text": Kind(lines(b'{"id":"x","text":{"a":1}}'), SECOND, SECOND, ""),
     "no text in a row": Kind(lines(b'{"id":"x","body":"words"}'), SECOND, SECOND, ""),
-    "an id twice": Kind(lines(GOOD[:-1] % b"first"), "'first' appears twice", "twice", "twice"),
+    "an id twice": Kind(lines(GOOD[:-1] % b"first"), "", "", "", 0),
     "wrong column": Kind(table("in.parquet", {"body": ["a"]}), "no column 'text'", "no column", "no column"),
     "wrong type": Kind(table("in.parquet", {"text": [1]}), "must hold text", "must hold text", "must hold text"),
     "mixed schemas": Kind(mixed, "b.parquet", "b.parquet", "b.parquet"),
@@ -99,7 +99,7 @@ KINDS = {
     "no such file": Kind(lambda folder: folder / "none.jsonl", "no such file", "no such file", "no such file"),
 }  # fmt: skip
 
-STOPPED = ("not UTF-8", "a NUL escaped", "very deep", "not JSON")
+STOPPED = ("not UTF-8", "a lone surrogate", "a NUL escaped", "very deep", "not JSON")
 CASES = [(name, on_error) for name in KINDS for on_error in ("default", "skip")] + [(name, "stop") for name in STOPPED]
 Outcome = tuple[Done, Path]
 
@@ -141,6 +141,12 @@ def test_bytes_that_are_not_utf8_are_counted_and_kept_as_they_are(outcomes: dict
     done, out = outcomes["not UTF-8", "default"]
     assert done.summary["replaced"] == 1
     assert b"some \xff\xfe bytes" in (out / "kept/in.jsonl").read_bytes()
+
+
+def test_half_a_surrogate_pair_is_counted_and_kept_as_it_is(outcomes: dict[tuple[str, str], Outcome]) -> None:
+    done, out = outcomes["a lone surrogate", "default"]
+    assert done.summary["replaced"] == 1
+    assert b"half \\ud800 a pair" in (out / "kept/in.jsonl").read_bytes()
 
 
 def test_rows_left_out_are_not_among_the_kept(outcomes: dict[tuple[str, str], Outcome]) -> None:

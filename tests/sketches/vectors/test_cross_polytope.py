@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from tests import oracles
 from tests.directions import beside, differing, directions
 from twinset.errors import OptionError
-from twinset.plan.vector_chances import MOST_ALTERNATIVES, Ranks, side_agrees
+from twinset.plan.vector_chances import MOST_ALTERNATIVES, Ranks, padded_size, side_agrees
 from twinset.schema import HASH_SCHEME, Vectors
 from twinset.sketches.vectors import rotation_kernels as kernels
-from twinset.sketches.vectors.cross_polytope import Rotations, cross_polytopes, moves, padded_size, random_rotations
-from twinset.sketches.vectors.signatures import signatures
+from twinset.sketches.vectors.cross_polytope import Rotations, cross_polytopes, moves, random_rotations
+from twinset.sketches.vectors.keys import signatures
 
 SIGNS = {1: [0xC1611522156C4C46, 0x7D96A37032325B2E]}
 ORDER = {1: [57, 59, 26, 46]}

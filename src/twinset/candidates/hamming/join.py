@@ -60,47 +60,19 @@ def as_codes(codes: npt.NDArray[np.uint64]) -> Codes:
     return codes if codes.ndim == 2 else codes[:, None]
 
 
-def within(codes: Codes, distance: int) -> Iterator[CodePairs]:
-    """Yield all pairs of codes that differ in at most `distance` bits, in batches, unordered.
-
-    Equal codes are pairs too: where there are many, collapse them first, as `twinset.find_pairs` does.
-
-    codes: uint64 (n,) or (n, words).
-    distance: maximum number of differing bits; 0 or more.
-    Yields pairs by position in `codes`, the smaller first.
-
-    Examples
-    --------
-    >>> codes = np.array([0b0000, 0b0111, 0b1111], np.uint64)
-    >>> for portion in within(codes, 3):
-    ...     print(portion.numbers.tolist(), portion.distances.tolist())
-    [[0, 1], [1, 2]] [3, 1]
-    """
-    for table in Join.within(codes, distance).tables():
-        for span in table.spans(1):
-            yield from table.pairs(span)
-
-
-def across(left: Codes, right: Codes, distance: int) -> Iterator[CodePairs]:
-    """Yield all pairs of a left code and a right code that differ in at most `distance` bits.
-
-    Examples
-    --------
-    >>> [portion] = across(np.array([0, 255], np.uint64), np.array([7, 8], np.uint64), 1)
-    >>> portion.numbers.tolist(), portion.distances.tolist()
-    ([[0, 1]], [1])
-    """
-    for table in Join.across(left, right, distance).tables():
-        for span in table.spans(1):
-            yield from table.pairs(span)
-
-
 @dataclass(frozen=True)
 class Join:
     """A join of two sides, or of one with itself, within a distance.
 
     `tables` gives the work table by table, `spans` splits a table for several threads, and `pairs` joins a span. The
     pairs do not depend on the split. `earlier` and `allowed` are blocks and radii whose pairs are known already.
+
+    Examples
+    --------
+    >>> codes = np.array([0b0000, 0b0111, 0b1111], np.uint64)
+    >>> for portion in Join.within(codes, 3).pairs():
+    ...     print(portion.numbers.tolist(), portion.distances.tolist())
+    [[0, 1], [1, 2]] [3, 1]
     """
 
     left: Side
@@ -112,9 +84,12 @@ class Join:
 
     @classmethod
     def within(cls, codes: Codes, distance: int) -> "Join":
-        """Join some codes with themselves."""
+        """Join some codes with themselves.
+
+        Equal codes are pairs too: where there are many, collapse them first, as `twinset.find_pairs` does.
+        """
         side = _sides(as_codes(codes))[0]
-        return cls(side, side, True, _checked(distance, side), *_nothing(side))
+        return cls(side, side, True, checked_distance(distance, len(side.codes)), *_nothing(side))
 
     @classmethod
     def across(cls, left: Codes, right: Codes, distance: int) -> "Join":
@@ -126,7 +101,7 @@ class Join:
                 " pad the shorter codes with zeros"
             )
         one, other = _sides(ours, theirs)
-        return cls(one, other, False, _checked(distance, one), *_nothing(one))
+        return cls(one, other, False, checked_distance(distance, len(one.codes)), *_nothing(one))
 
     def tables(self) -> Iterator["Table | Whole"]:
         """Yield the work: a table for each block, or all pairs where blocks do not pay."""
@@ -140,6 +115,12 @@ class Join:
             yield Table.of(self, block, earlier, allowed)
             earlier = np.concatenate([earlier, block.masks[None]])
             allowed = np.append(allowed, block.radius)
+
+    def pairs(self) -> Iterator[CodePairs]:
+        """Yield all pairs by position, in batches, unordered; in a join of codes with themselves the smaller first."""
+        for table in self.tables():
+            for span in table.spans(1):
+                yield from table.pairs(span)
 
     def _run(
         self, left: Side, right: Side, starts: tuple[Numbers, Numbers], same: bool, table: "Table | None",
@@ -165,10 +146,8 @@ class Join:
                 ours = left.part(start, end)
                 theirs = ours if twin else right.part(first, last)
                 inner = Join(ours, theirs, twin, self.distance, earlier, allowed)
-                for smaller in inner.tables():
-                    for whole in smaller.spans(1):
-                        for portion in smaller.pairs(whole):
-                            yield self._ordered(portion) if same and not twin else portion
+                for portion in inner.pairs():
+                    yield self._ordered(portion) if same and not twin else portion
 
     def _packed(self, lefts: Numbers, rights: Numbers, distances: npt.NDArray[np.uint16]) -> CodePairs:
         return self._ordered(CodePairs(np.stack([lefts, rights], axis=1), distances.copy()))
@@ -269,10 +248,11 @@ def _sides(*codes: Codes) -> list[Side]:
     return [Side.of(side[:, order], np.arange(len(side), dtype=np.uint32)) for side in codes]
 
 
-def _checked(distance: int, side: Side) -> int:
+def checked_distance(distance: int, words: int) -> int:
+    """Return the distance, at most all bits of a code; refuse a negative one."""
     if distance < 0:
         raise OptionError(f"distance is {distance}; allowed: a number of bits, 0 or more")
-    return min(distance, 64 * len(side.codes))
+    return min(distance, 64 * words)
 
 
 def _nothing(side: Side) -> tuple[Hashes, Places]:

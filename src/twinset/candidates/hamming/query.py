@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from twinset.candidates.hamming import join_kernels, query_kernels
 from twinset.candidates.hamming.blocks import Side, choose_for_queries
-from twinset.candidates.hamming.join import CodePairs, as_codes, grouped
+from twinset.candidates.hamming.join import CodePairs, as_codes, checked_distance, grouped
 from twinset.errors import OptionError
 from twinset.schema import Codes, Hashes, Numbers, Places
 
@@ -53,7 +53,7 @@ class CodeTables:
         """Build tables. They answer queries for any distance, fastest for the one given."""
         rows = as_codes(codes)
         side = Side.of(rows, np.arange(len(rows), dtype=np.uint32))
-        blocks = choose_for_queries(side, _distance(distance, rows.shape[1]))
+        blocks = choose_for_queries(side, checked_distance(distance, rows.shape[1]))
         words = np.empty((len(blocks), *side.codes.shape), np.uint64)
         members, starts = np.empty((len(blocks), len(side)), np.uint32), []
         for number, block in enumerate(blocks):
@@ -71,7 +71,7 @@ class CodeTables:
         The nearest codes of a query come first, ties by position.
         """
         query_side = self._as_side(queries)
-        distance = _distance(distance, self.masks.shape[1])
+        distance = checked_distance(distance, self.masks.shape[1])
         at_once = max(1, min(1024, _ANSWERS // max(1, len(self))))
         for begin in range(0, len(query_side), at_once):
             answers = list(self._answers(query_side, distance, begin, min(len(query_side), begin + at_once)))
@@ -172,9 +172,3 @@ def _offsets(widths: Places) -> Places:
 
 def _subsets(width: int, radius: int) -> int:
     return sum(comb(width, size) for size in range(min(width, radius) + 1))
-
-
-def _distance(distance: int, words: int) -> int:
-    if distance < 0:
-        raise OptionError(f"distance is {distance}; allowed: a number of bits, 0 or more")
-    return min(distance, 64 * words)

@@ -26,16 +26,16 @@ def key_of(queries, query, masks, steps):  # type: ignore[no-untyped-def]
     "uint32[:, ::1], int64[::1], int64, int64[::1], uint32[::1], uint32[::1], uint16[::1])"
 )
 def ask_within(
-    queries, masks, steps, widths, at, starts, codes, members, radii, distance, state, asked, numbers, distances
+    queries, masks, steps, widths, at, starts, codes, members, radii, distance, state, query_rows, numbers, distances
 ):  # type: ignore[no-untyped-def]
     """Find the codes within `distance` of each query, each once.
 
     radii int64 (blocks): maximum number of differing key bits; negative skips the block. state int64 (5): query, end of
-    the queries, block, flip, position. Fills asked, numbers and distances, and returns the number of results; state[0]
+    the queries, block, flip, position. Fills query_rows, numbers, distances; returns the number of results; state[0]
     < state[1] if more follow.
     """
     query, stop, block, flip, base = state[0], state[1], state[2], U(state[3]), state[4]
-    count, room = 0, len(asked) - LANES
+    count, room = 0, len(query_rows) - LANES
     while query < stop:
         while block < len(radii):
             theirs, width = codes[block], widths[block]
@@ -57,7 +57,7 @@ def ask_within(
                         bits = differing(queries, query, theirs, j)
                         if bits > distance or met_before(queries, query, theirs, j, masks[:block], radii[:block]):
                             continue
-                        asked[count] = query
+                        query_rows[count] = query
                         numbers[count] = members[block, j]
                         distances[count] = bits
                         count += 1

@@ -45,17 +45,17 @@ def change(
             work = opened.update if replace else opened.add
             changed = work(sources, progress=progress, **given)
             name, documents, kind = opened.name, len(opened), opened.settings.options.item_kind
-    found = dataclasses.asdict(changed)
+    counts = dataclasses.asdict(changed)
     if as_json:
-        show.as_json({"index": name, "documents": documents, **found})
+        show.as_json({"index": name, "documents": documents, **counts})
     elif not quiet:
-        _print_counts(name, documents, kind, found)
+        _print_counts(name, documents, kind, counts)
 
 
-def _print_counts(name: str, documents: int, kind: str, found: dict[str, Any]) -> None:
+def _print_counts(name: str, documents: int, kind: str, counts: dict[str, Any]) -> None:
     rows = [
-        (found[key], words)
-        for key, words in (
+        (counts[key], label)
+        for key, label in (
             ("added", "added"),
             ("replaced", f"replaced: their {KINDS.get(kind, 'text')}s have changed"),
             ("unchanged", "unchanged"),
@@ -63,18 +63,18 @@ def _print_counts(name: str, documents: int, kind: str, found: dict[str, Any]) -
             ("undecoded", "of these with invalid UTF-8 (replaced)"),
             ("unreadable", "unreadable, skipped"),
         )
-        if found[key] or key == "added"
+        if counts[key] or key == "added"
     ]
     width = max(len(f"{count:,}") for count, _ in rows)
-    for count, words in rows:
-        click.echo(f"  {count:>{width},}  {words}")
-    tell_unreadable(found)
+    for count, label in rows:
+        click.echo(f"  {count:>{width},}  {label}")
+    print_unreadable(counts)
     click.echo(f"{name} holds {show.count(documents, 'document')}")
 
 
-def tell_unreadable(found: dict[str, Any], err: bool = False) -> None:
+def print_unreadable(counts: dict[str, Any], err: bool = False) -> None:
     """Print the first unreadable rows, each with the reason."""
-    for where, reason in found["named"][:_NAMED]:
+    for where, reason in counts["named"][:_NAMED]:
         click.echo(f"  skipped {show.shortened(where, 60)}: {reason}", err=err)
-    if found["unreadable"] > _NAMED:
-        click.echo(f"  … and {found['unreadable'] - _NAMED:,} more; --json names the first thousand", err=err)
+    if counts["unreadable"] > _NAMED:
+        click.echo(f"  … and {counts['unreadable'] - _NAMED:,} more; --json names the first thousand", err=err)

@@ -31,5 +31,7 @@ def command(index: str, as_json: bool, **values: Any) -> None:
             show.as_json(created.stats())
             return
         click.echo(f"{created.name}: an empty index")
+        if created.settings.options.shingle != given.get("shingle", created.settings.options.shingle):
+            click.echo(f"shingles: {created.settings.options.shingle}, chosen from the lengths of the sample")
         click.echo(f"plan: {created.plan or 'made when the first documents are added'}")
         click.echo(f"next: twinset index add {shlex.quote(created.name)} SOURCE...")

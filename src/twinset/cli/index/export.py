@@ -24,7 +24,7 @@ def command(index: str, file: str, quiet: bool, as_json: bool, **values: Any) ->
 
     The file has ids, texts (or what is stored instead) and sketches, in the order of adding. Any program that reads
     Parquet can read it, and import makes an equal index from it, also in another back end. The file contains the seed
-    of the index: anyone who knows it can make documents that fill one bucket.
+    of the index: anyone who knows it can craft documents that all fall into one bucket.
     """
     given = flags.given(ExportOptions, values)
     ExportOptions.of(**given)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from twinset.cli.index.add import tell_unreadable
+from twinset.cli.index.add import print_unreadable
 from twinset.cli.index.shared import LACKING, READING
 from twinset.cli.screen import answers, show
 from twinset.cli.support import flags, run
 from twinset.errors import OptionError
 from twinset.options.formats import OUTPUT_ENDINGS, check_output_name
-from twinset.options.index import AskOptions, SourceOptions
+from twinset.options.index import QueryCommandOptions, SourceOptions
 from twinset.system.memory import temporary_folder
 from twinset.wording import either
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 @click.argument("sources", nargs=-1, metavar="[SOURCE...]")
 @click.option(
     "--string", "strings", multiple=True, metavar="TEXT", cls=flags.Flag, group="Query",
-    help="Find documents similar to this text, this code (hexadecimal digits) or this vector (numbers with commas).",
+    help="Find documents similar to this text, code (hexadecimal digits) or vector (comma-separated numbers).",
 )  # fmt: skip
 @click.option(
     "--similar-to", "similar", multiple=True, metavar="ID", cls=flags.Flag, group="Query",
     help="Find documents similar to this document of the index.",
 )  # fmt: skip
-@flags.flags_of(AskOptions)
+@flags.flags_of(QueryCommandOptions)
 @flags.output(f"File for the answers: {either(OUTPUT_ENDINGS)}.")
 @flags.watched
 def command(
@@ -53,12 +53,12 @@ def command(
 
     {sources}
 
-    Answers are all documents that reach the threshold of the index, or are within its distance, or with -k the K most
-    similar ones, best first. Without -o they are printed as a table on a terminal, and as CSV otherwise; with --json
-    they are part of the summary.
+    The answers are all documents that reach the threshold of the index, or are within its distance; with -k, the K most
+    similar documents. The best come first. Without -o they are printed as a table on a terminal, and as CSV otherwise;
+    with --json they are part of the summary.
     """
-    given = flags.given(AskOptions, values)
-    options = AskOptions.of(**given)
+    given = flags.given(QueryCommandOptions, values)
+    options = QueryCommandOptions.of(**given)
     _refuse_mixed(sources, strings, similar, given)
     if output:
         check_output_name(output)
@@ -73,7 +73,7 @@ def command(
             import twinset
 
             with twinset.Index.open(index, read_only=True) as opened:
-                found = _ask(opened, sources, strings, similar, file, options, progress)
+                found = _run_query(opened, sources, strings, similar, file, options, progress)
                 summary = _summary(opened, options, found, output)
                 nothing = not summary["found"] and next(iter(opened), None) is None
                 kind = opened.settings.options.item_kind
@@ -96,26 +96,26 @@ def _refuse_mixed(
 ) -> None:
     """Refuse several kinds of queries, and source options without a source."""
     if bool(sources) + len(strings) + len(similar) != 1:
-        came = [f"{show.count(len(sources), 'source')}" if sources else "", "--string" if strings else ""]
-        came = [one for one in [*came, "--similar-to" if similar else ""] if one]
+        kinds = [f"{show.count(len(sources), 'source')}" if sources else "", "--string" if strings else ""]
+        kinds = [one for one in [*kinds, "--similar-to" if similar else ""] if one]
         raise OptionError(
-            f"give sources, one --string TEXT or one --similar-to ID; given: {' and '.join(came) or 'none'}"
-            + (", some twice" if len(strings) > 1 or len(similar) > 1 else "")
+            f"give sources, one --string TEXT or one --similar-to ID; given: {' and '.join(kinds) or 'none'}"
+            + (", more than once" if len(strings) > 1 or len(similar) > 1 else "")
         )
-    known = dict(SourceOptions.words())
+    known = dict(SourceOptions.specs())
     wrong = next((name for name in given if name in known), None)
     if wrong and not sources:
         query, flag = "--string" if strings else "--similar-to", known[wrong].spellings(wrong)[0]
         raise OptionError(f"{flag} says how to read a source, and {query} is not a source; leave one of them out")
 
 
-def _ask(
+def _run_query(
     opened: twinset.Index,
     sources: tuple[str, ...],
     strings: tuple[str, ...],
     similar: tuple[str, ...],
     file: Path,
-    options: AskOptions,
+    options: QueryCommandOptions,
     progress: Display,
 ) -> dict[str, Any]:
     from twinset.jobs import query_files
@@ -126,7 +126,9 @@ def _ask(
     return dataclasses.asdict(query_files.query_one_to_file(opened, file, options, text=text, id=id))
 
 
-def _summary(opened: twinset.Index, options: AskOptions, found: dict[str, Any], output: str | None) -> dict[str, Any]:
+def _summary(
+    opened: twinset.Index, options: QueryCommandOptions, found: dict[str, Any], output: str | None
+) -> dict[str, Any]:
     ours = opened.settings.options
     far = ours.measure in ("bits", "distance")
     name, other = ("distance", "least_similarity") if far else ("threshold", "greatest_distance")
@@ -136,6 +138,7 @@ def _summary(opened: twinset.Index, options: AskOptions, found: dict[str, Any], 
         "index": opened.name,
         name: planned if limit is None and options.k is None else limit,
         "k": options.k,
+        **({} if options.k is None or limit is not None else {"nearest_by": opened.nearest_by()}),
         f"planned_{name}": planned,
         "estimates": ours.store == "none",
         "output": output,
@@ -157,6 +160,19 @@ def _print_json(summary: dict[str, Any], file: Path | None) -> None:
     click.echo("\n  ]\n}" if summary["found"] else "]\n}")
 
 
+def _nothing_near(summary: dict[str, Any]) -> str:
+    """Say why there is no nearest document."""
+    shared = {"all": "a shingle", "sketches": "a slot of its sketch", "bands": "a band of its sketch"}
+    by = summary.get("nearest_by")
+    if by not in shared:
+        return "no document can be compared with the query"
+    note = f"no document shares {shared[by]} with the query"
+    if by == "all":
+        return f"{note}: nothing is near"
+    planned = f"the index was planned for {summary['planned_threshold']:g}"
+    return f"{note}: less similar documents cannot be seen ({planned}, and is too large to compare every document)"
+
+
 def _counted(summary: dict[str, Any]) -> str:
     answers = show.count(summary["found"], "answer")
     if summary["queries"] == 1:
@@ -174,10 +190,12 @@ def _print_notes(summary: dict[str, Any], kind: str, *, counted: bool, nothing: 
         far, limit = "distance" in summary, summary.get("distance", summary.get("threshold"))
         limit = f"within a distance of {limit:g}" if far else f"with a similarity of {limit:g} or more"
         click.echo(f"no document {limit}; -k N finds the nearest", err=True)
+    elif not summary["found"] and not summary["empty"]:
+        click.echo(_nothing_near(summary), err=True)
     if summary["empty"]:
         queries, verb = show.count(summary["empty"], "query", "queries"), "has" if summary["empty"] == 1 else "have"
-        click.echo(f"{queries} {verb} no {LACKING.get(kind, 'words')} and no answers", err=True)
-    tell_unreadable(summary, err=True)
+        click.echo(f"{queries} {verb} no {LACKING.get(kind, 'words')}, so no answers", err=True)
+    print_unreadable(summary, err=True)
     if summary["found"]:
         for line in answers.notes(summary):
             click.echo(line, err=True)

@@ -34,7 +34,7 @@ def _print_stats(found: dict[str, Any], plan: str) -> None:
     click.echo(f"{found['index']}")
     rows: list[tuple[str, object]] = [
         ("documents", found["documents"]),
-        ("on disk", shown_size(sizes["total"]) + (f", {each:,.0f} bytes a document" if each else "")),
+        ("on disk", shown_size(sizes["total"]) + (f", {each:,.0f} bytes per document" if each else "")),
     ]
     rows += [(f"  {name}", shown_size(sizes[name])) for name in _TABLES if sizes.get(name)]
     for name, words in (("free", "unused (see compact)"), ("log", "log")):

@@ -62,8 +62,8 @@ def print_table(file: Path, summary: dict[str, Any]) -> None:
 
     console = show.console()
     ids = [name for name in ("query", "id") if name in rows[0]]
-    longest = [max(len(name), *(len(show.shortened(row[name], 1024)) for row in rows)) for name in ids]
-    numbers, width = fitting(console.width, longest, _less_sure(summary), list(rows[0]))
+    longest = [max(len(name), *(show.columns_of(show.printable(row[name])) for row in rows)) for name in ids]
+    numbers, width = fitting(console.width, longest, _below_plan(summary), list(rows[0]))
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
     for name in ids:
         table.add_column(name, no_wrap=True, max_width=width, vertical="bottom")
@@ -84,9 +84,9 @@ def _shown(name: str, value: float) -> str:
     return f"{value:g}" if name == "distance" else show.share(value)
 
 
-def _less_sure(summary: dict[str, Any]) -> bool:
+def _below_plan(summary: dict[str, Any]) -> bool:
     """Whether the query went beyond the plan of the index, so that answers may be missing."""
-    if summary.get("exact"):
+    if summary.get("exact") or summary.get("nearest_by") == "all":
         return False
     if "planned_distance" in summary:
         distance, planned = summary["distance"], summary["planned_distance"]
@@ -104,7 +104,7 @@ def notes(summary: dict[str, Any]) -> Iterator[str]:
     width = curves.window()
     if summary["estimates"]:
         yield curves.wrapped("these are estimates: the index stores sketches only (--store none)", width)
-    if _less_sure(summary):
+    if _below_plan(summary):
         planned = f"{summary.get('planned_threshold', summary.get('planned_distance')):g}"
         text = f"the index was planned for {planned}: some less similar documents may be missing; recall is the "
         yield curves.wrapped(f"{text}probability of finding one", width)

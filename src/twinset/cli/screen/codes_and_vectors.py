@@ -16,7 +16,7 @@ _ROW = 8  # bytes of a code on a line
 _NAME, _LISTED = 24, 16
 
 
-def print_apart(difference: CodeDifference | VectorDifference, left: str, right: str) -> None:
+def print_item_difference(difference: CodeDifference | VectorDifference, left: str, right: str) -> None:
     """Print the differences of two codes or two vectors."""
     from twinset.jobs.result import CodeDifference
 
@@ -47,14 +47,14 @@ def _print_codes(difference: CodeDifference, left: str, right: str) -> None:
     listed = ", ".join(map(str, differing[:_LISTED])) + (", …" if len(differing) > _LISTED else "")
     which = f": {listed} (0 is the highest bit)" if differing else ""
     show.facts((("distance", f"{len(differing):,} of {show.count(difference.bits, 'bit')} differ{which}"),))
-    width = max(len(left), len(right))
+    width = max(show.columns_of(left), show.columns_of(right))
     for row in _rows(difference):
         click.echo()
         if isinstance(row, int):
             click.echo(f"  … {show.count(row, 'equal bit')} …")
             continue
         for name, text in zip((left, right, ""), row, strict=True):
-            click.echo(f"  {name:{width}}  {text}".rstrip())
+            click.echo(f"  {show.padded(name, width)}  {text}".rstrip())
 
 
 def _rows(difference: CodeDifference) -> Iterator[tuple[str, str, str] | int]:

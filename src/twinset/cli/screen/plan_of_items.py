@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from twinset.evaluation.plan_of_items import ItemPlan, Rival
     from twinset.plan.vectors import VectorPlan
 
-_SUPPOSED: dict[str, Any] = {"dimensions": 128, "vectors": 100_000}
+_HYPOTHETICAL: dict[str, Any] = {"dimensions": 128, "vectors": 100_000}
 _POINTS = 200
 
 
@@ -27,11 +27,11 @@ def command(sources: Sequence[str], given: dict[str, Any], options: CurveOptions
     """Plan for items with a measure of their own."""
     for name in ("compare", "family"):
         if getattr(options, name):
-            raise OptionError(f"--{name} has no meaning with {options.item_flag}: it draws curves of Jaccard")
+            raise OptionError(f"--{name} cannot be used with {options.item_flag}: it draws Jaccard curves")
     if plot and options.measure not in ("cosine", "distance"):
-        raise OptionError(f"--plot has no meaning with {options.item_flag}: it draws curves of vectors")
+        raise OptionError(f"--plot cannot be used with {options.item_flag}: it draws curves of vectors")
     found = _survey(sources, given, json) if sources else None
-    chosen: Any = found.plan if found else _supposed(options)
+    chosen: Any = found.plan if found else _hypothetical_plan(options)
     vectors = chosen if options.measure in ("cosine", "distance") else None
     if plot and vectors:
         _plot(plot, vectors)
@@ -50,7 +50,7 @@ def command(sources: Sequence[str], given: dict[str, Any], options: CurveOptions
         click.echo(f"\n1 curve in {plot}")
 
 
-def _supposed(options: CurveOptions) -> Any:
+def _hypothetical_plan(options: CurveOptions) -> Any:
     if options.measure == "bits":
         return CodeJoinPlan(64, int(options.reach), int(options.reach) + 1)
     if options.measure == "jaccard":
@@ -58,11 +58,11 @@ def _supposed(options: CurveOptions) -> Any:
     from twinset.plan.vectors import vector_plan  # loads NumPy and kernels, which only vectors need
 
     limit = options.threshold if options.measure == "cosine" else options.reach
-    return vector_plan(limit, options.recall, measure=options.measure, **_SUPPOSED)
+    return vector_plan(limit, options.recall, measure=options.measure, **_HYPOTHETICAL)
 
 
 def _survey(sources: Sequence[str], given: dict[str, Any], quiet: bool) -> ItemPlan:
-    known = {name for name, _ in PairsOptions.words()}
+    known = {name for name, _ in PairsOptions.specs()}
     with run.watched(quiet) as shown:
         from twinset.evaluation.plan_of_items import plan_items
 
@@ -81,7 +81,7 @@ def _print_vectors(chosen: VectorPlan, found: ItemPlan | None, width: int) -> No
         for row in (names, shares):
             click.echo("  " + "".join(f"{cell:>{column}}" for cell in row[start : start + per_line]))
     if found is None:
-        text = f"for {_SUPPOSED['vectors']:,} hypothetical vectors of {_SUPPOSED['dimensions']} dimensions; "
+        text = f"for {_HYPOTHETICAL['vectors']:,} hypothetical vectors of {_HYPOTHETICAL['dimensions']} dimensions; "
         click.echo("\n" + curves.wrapped(text + "with a SOURCE the plan is made for its vectors", width))
         return
     low, _, middle, _, high = (round(one, 2) + 0.0 for one in found.quantiles() or [0.0] * 5)
@@ -116,6 +116,6 @@ def _plot(file: str, chosen: VectorPlan) -> None:
         file,
         x=chosen.measure,
         y="probability of being found",
-        title="How surely pairs are found",
+        title="How reliably pairs are found",
         vline={f"threshold {chosen.threshold:g}": chosen.threshold},
     )

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 count, share = wording.counted, wording.share
 
-_WIDE = 66  # minimum width of a table of pairs with all its numbers
-
-
 def need_stdout() -> None:
     """Refuse to print a result if stdout is closed."""
     if sys.stdout is None:
@@ -103,11 +100,48 @@ def shortened(text: str, width: int) -> str:
     >>> shortened("news/2024/07/the-river-rose.txt", 15)
     'news/20…ose.txt'
     """
-    text = "".join(character if character.isprintable() else "·" for character in text)
-    if len(text) <= width:
+    text = printable(text)
+    if columns_of(text) <= width:
         return text
-    head = width // 2
-    return f"{text[:head]}…{text[len(text) - (width - head - 1) :]}"
+    head, tail = 0, len(text)
+    room = width // 2
+    while (room := room - columns_of(text[head])) >= 0:
+        head += 1
+    room = width - width // 2 - 1
+    while (room := room - columns_of(text[tail - 1])) >= 0:
+        tail -= 1
+    return f"{text[:head]}…{text[tail:]}"
+
+
+def columns_of(text: str) -> int:
+    """Return the columns that a text takes on the screen: letters of some scripts take two, combining marks none.
+
+    Examples
+    --------
+    >>> columns_of("book"), columns_of("书店")
+    (4, 4)
+    """
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def printable(text: str) -> str:
+    """Replace control characters, which could move the cursor."""
+    return "".join(character if character.isprintable() else "·" for character in text)
+
+
+def padded(text: str, width: int) -> str:
+    """Pad a text with spaces to a width on the screen, where a letter of some scripts takes two columns.
+
+    Examples
+    --------
+    >>> padded("书店", 6), padded("book", 6)
+    ('书店  ', 'book  ')
+    """
+    return text + " " * (width - columns_of(text))
 
 
 def named(id: str, width: int) -> str:
@@ -136,9 +170,9 @@ def bar(share: float, width: int = 30) -> str:
 def facts(rows: Iterable[tuple[str, object]]) -> None:
     """Print names and values in two columns."""
     listed = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in rows]
-    width = max((len(name) for name, _ in listed), default=0)
+    width = max((columns_of(name) for name, _ in listed), default=0)
     for name, value in listed:
-        click.echo(f"  {name:<{width}}  {value}")
+        click.echo(f"  {padded(name, width)}  {value}")
 
 
 def columns(first: Sequence[str], groups: Sequence[Sequence[Sequence[str]]], width: int) -> list[str]:
@@ -177,25 +211,10 @@ def _wide(block: Sequence[Sequence[str]]) -> int:
     return sum(max(map(len, column)) for column in block) + 2 * (len(block) - 1)
 
 
-def outline(values: Mapping[str, Any], depth: int = 1) -> None:
-    """Print nested values as an outline."""
-    for name, value in values.items():
-        label = "  " * depth + str(name).replace("_", " ")
-        if isinstance(value, Mapping):
-            click.echo(f"{label}:")
-            outline(value, depth + 1)
-        elif isinstance(value, (list, tuple)) and value:
-            click.echo(f"{label}:")
-            for one in value:
-                shown = ", ".join(f"{k} {v}" for k, v in one.items()) if isinstance(one, Mapping) else one
-                click.echo("  " * (depth + 1) + str(shown))
-        else:
-            nothing = value is None or value == [] or value == ()
-            click.echo(f"{label}: {'-' if nothing else f'{value:,}' if type(value) is int else value}")
-
-
-def audit(result: Mapping[str, Any] | None, missed_in: str | None = None) -> list[str]:
-    """Return the result of an audit, in up to two lines.
+def audit(
+    result: Mapping[str, Any] | None, missed_in: str | None = None, short: Mapping[str, Any] | None = None
+) -> list[str]:
+    """Return the result of an audit, in up to two lines; `short` are the texts that are short for the shingles.
 
     Examples
     --------
@@ -209,7 +228,11 @@ def audit(result: Mapping[str, Any] | None, missed_in: str | None = None) -> lis
         return []
     first = f"audit: {count(result['documents'], 'distinct document')} compared exactly with all others; "
     if result["recall"] is None:
-        return [first + "no pairs to find (identical copies excluded)"]
+        lines = [first + "no pairs to find (identical copies excluded)"]
+        if short:
+            texts = "short texts that differ in one word are no pair"
+            lines.append(f"audit: with {short['shingle']} {texts}; try {short['try']}")
+        return lines
     recall, low, high = (_short(result[name]) for name in ("recall", "low", "high"))
     within = f"95 %: {low} to {high}" if result["low"] < result["high"] else "all documents were compared"
     lines = [f"{first}{result['found']:,} of their {count(result['pairs'], 'pair')} found, recall {recall} ({within})"]
@@ -227,31 +250,3 @@ def audit(result: Mapping[str, Any] | None, missed_in: str | None = None) -> lis
 def _short(value: float) -> str:
     """Write a share without trailing zeros."""
     return f"{float(share(value)):g}"
-
-
-def pairs_table(rows: Sequence[Mapping[str, Any]], total: int) -> None:
-    """Print pairs as a table that fits the window."""
-    from rich.table import Table
-    from rich.text import Text
-
-    shown = console()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    numbers = [name.replace("_", " ") for name in rows[0] if name not in ("left", "right")]
-    narrow = shown.width < _WIDE and len(numbers) > 2
-    if narrow:
-        del numbers[1:]
-    # The two ids share the space that the numbers and gaps leave.
-    width = max(4, (shown.width - 2 - sum(len(name) + 2 for name in numbers)) // 2)
-    for name in ("left", "right"):
-        table.add_column(name, no_wrap=True, max_width=width)
-    for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
-        ids = (Text(named(str(row[name]), width)) for name in ("left", "right"))
-        scores = ((name, row[name.replace(" ", "_")]) for name in numbers)
-        table.add_row(*ids, *(f"{value:.6g}" if name == "distance" else share(value) for name, value in scores))
-    shown.print(table)
-    if total > len(rows):
-        shown.print(f"… and {total - len(rows):,} more; -o FILE writes all")
-    if narrow:
-        shown.print("a wider window also shows the containment of each in the other")

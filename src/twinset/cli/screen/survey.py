@@ -25,7 +25,7 @@ def print_survey(survey: Survey, chosen: Plan, shingle: str | None) -> None:
     size = shown_size(survey.text_bytes)
     share = survey.sampled / max(1, survey.documents)
     if survey.stands_for <= 1:
-        basis = "All of them were compared, so that pairs are counted, not estimated."
+        basis = "All of them were compared, so pairs are counted, not estimated."
     else:
         basis = f"A sample of {survey.sampled:,} ({share:.2g} of all) was read, {survey.contents:,} of them distinct, "
         basis += f"and the near pairs among {survey.compared:,} were counted exactly: {survey.seen:,} at or above "
@@ -34,7 +34,7 @@ def print_survey(survey: Survey, chosen: Plan, shingle: str | None) -> None:
     each = f"{show.count(round(survey.shingles), unit)}{' each' if survey.documents > 1 else ''}"
     text = f"{show.count(survey.documents, 'document')}, {much}{each}. "
     click.echo(curves.wrapped(f"{text}{basis} Identical copies are counted once.", width))
-    click.echo("\nExpected of a run with the chosen plan:")
+    click.echo("\nExpected results of a run with the chosen plan:")
     show.facts(_expected(survey, survey.estimate(chosen)))
     if doubt := _doubt(survey):
         click.echo(curves.wrapped(doubt, width))
@@ -85,7 +85,7 @@ def _lengths(lengths: list[Length], shingle: str, width: int) -> None:
     kind, size = shingle.split(":")
     rule = f"the shortest {kind} shingle with {ENOUGH:.0%} or less in common by chance"
     if least is None:
-        text = f"{rule} is longer than {lengths[-1].shingle}: these texts repeat themselves."
+        text = f"{rule} is longer than {lengths[-1].shingle}: these texts are repetitive."
         text = text[0].upper() + text[1:]
     elif int(size) < int(least.shingle.split(":")[1]):
         text = f"{least.shingle} is {rule}; {shingle} is too short."

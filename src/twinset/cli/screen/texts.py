@@ -17,11 +17,21 @@ if TYPE_CHECKING:
 NARROW = 56
 """In a narrower window the texts are printed one below the other."""
 
-_LEFT, _RIGHT = "bold red", "bold green"
+KEPT, OTHER = "underline bright_blue", "bold dark_goldenrod"
+"""Styles of what only the kept text has, and of what only the other one has, as in the report. Most colour-blind people
+can tell blue and orange apart, and a line or bold letters say the same."""
+
 _JOINERS = "\u200c\u200d"
 
 
-def print_difference(explanation: Explanation, left: str, right: str, context: int | None) -> None:
+def styles(kept_right: bool) -> tuple[str, str]:
+    """Return the styles of the left and the right text; without a kept one, the first is styled like it."""
+    return (OTHER, KEPT) if kept_right else (KEPT, OTHER)
+
+
+def print_difference(
+    explanation: Explanation, left: str, right: str, context: int | None, kept_right: bool = False
+) -> None:
     """Print the words that differ with some equal words around them; long equal runs are folded."""
     from rich.text import Text
 
@@ -34,16 +44,20 @@ def print_difference(explanation: Explanation, left: str, right: str, context: i
         words = few.get(explanation.left_words, f"all {explanation.left_words:,} words are the same")
         console.print(Text("the texts are the same" if exactly else f"{words}; case, punctuation or spaces differ"))
         return
-    _columns(console, Text(left, style="bold"), Text(right, style="bold"))
+    both = styles(kept_right)
+    _columns(console, Text.assemble((left, both[0])), Text.assemble((right, both[1])), both)
     for hunk in hunks:
         if hunk.folded:
             folded = f"… {show.count(hunk.folded, 'equal word')} …"
             console.print(Text(folded, style="dim", justify="center"))
         if hunk.parts:
-            _columns(console, _side(hunk.parts, 0, console), _side(hunk.parts, 1, console))
+            ours, theirs = (_side(hunk.parts, side, console, style) for side, style in enumerate(both))
+            _columns(console, ours, theirs, both)
 
 
-def print_shingles(groups: Iterable[tuple[str, Sequence[str], str]], most: int | None, unit: str = "shingle") -> None:
+def print_shingles(
+    groups: Iterable[tuple[str, Sequence[str], str]], most: int | None, unit: str = "shingle", kept_right: bool = False
+) -> None:
     """Print shingles or elements of sets by group, up to `most` of each."""
     from rich.text import Text
 
@@ -52,11 +66,9 @@ def print_shingles(groups: Iterable[tuple[str, Sequence[str], str]], most: int |
         shown = shingles if most is None else shingles[:most]
         console.print()
         console.print(Text(f"{title}: {show.count(len(shingles), unit)}", style="bold"))
-        style = {"-": _LEFT, "+": _RIGHT}.get(mark, "")
+        style = dict(zip("-+", styles(kept_right), strict=True)).get(mark, "")
         for one in shown:
-            line = Text(f"  {mark} ", style=style)
-            line.append(clean(one))
-            console.print(line)
+            console.print(Text.assemble("  ", (mark, style), " ", clean(one)))
         if len(shingles) > len(shown):
             console.print(Text(f"    … and {len(shingles) - len(shown):,} more; --full shows all", style="dim"))
 
@@ -73,7 +85,7 @@ def clean(text: str) -> str:
     return "".join(one if one.isprintable() or one in _JOINERS else "·" for one in line)
 
 
-def _side(parts: Sequence[Part], side: int, console: Console) -> Text:
+def _side(parts: Sequence[Part], side: int, console: Console, style: str) -> Text:
     """Return one side of a hunk, with changed words in colour or between marks."""
     from rich.text import Text
 
@@ -87,20 +99,20 @@ def _side(parts: Sequence[Part], side: int, console: Console) -> Text:
         elif words.strip():
             body = words.rstrip()
             marked = f"{opening}{body}{closing}" if plain else body
-            line.append(marked, style=_RIGHT if side else _LEFT)
+            line.append(marked, style=style)
             line.append(words[len(body) :])
     line.rstrip()
     return line
 
 
-def _columns(console: Console, left: Text, right: Text) -> None:
+def _columns(console: Console, left: Text, right: Text, both: tuple[str, str]) -> None:
     """Print two texts side by side, or one below the other in a narrow window."""
     from rich.box import MINIMAL
     from rich.table import Table
     from rich.text import Text
 
     if console.width < NARROW:
-        for mark, style, text in (("- ", _LEFT, left), ("+ ", _RIGHT, right)):
+        for mark, style, text in (("- ", both[0], left), ("+ ", both[1], right)):
             for number, line in enumerate(text.wrap(console, console.width - len(mark), overflow="fold")):
                 line.rstrip()
                 console.print(Text.assemble(("  " if number else mark, style), line), overflow="fold")

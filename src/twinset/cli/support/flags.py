@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
+from twinset.cli.support import help_pages, settings
+from twinset.errors import OptionError
 from twinset.options import Options
-from twinset.options.checks import Check, Word, shown_size
+from twinset.options.checks import Check, OptionSpec, shown_size
 from twinset.options.formats import source_help
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 SHOW = "Output"
+FILES = ("FILE", "FOLDER", "PATH", "PATH|URL", "SOURCE")
+"""Placeholders of values that are files."""
 
+FEW = 18
+"""Up to this number of flags, all are shown by ``--help``; of more, the common ones."""
 
 if TYPE_CHECKING:
     Kind = click.ParamType[Any]
@@ -32,20 +42,46 @@ class Value(Kind):
         self.flag = flag
         self.check = check
 
+    def split_envvar_value(self, rv: str) -> list[str]:
+        """Split the values of an environment variable as a shell does."""
+        return shlex.split(rv)
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Parse and check the value."""
         if isinstance(value, str) and self.check.multiple:
             return value
         return self.check.parse(self.flag, value) if isinstance(value, str) else value
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Offer the choices of an option, or files."""
+        if param.metavar in FILES:
+            return [CompletionItem(incomplete, type="file")]
+        return [CompletionItem(one) for one in self.check.choices if one.startswith(incomplete)]
+
+
+class FileName(click.types.StringParamType):
+    """The name of a file or a folder, which a shell completes."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Leave the completion to the shell."""
+        return [CompletionItem(incomplete, type="file")]
+
 
 class Flag(click.Option):
     """A flag with the heading under which the help page shows it."""
 
-    def __init__(self, *parameters: Any, group: str = SHOW, bare: bool = False, **more: Any) -> None:
+    def __init__(
+        self, *parameters: Any, group: str = SHOW, bare: bool = False, common: bool = True, **more: Any
+    ) -> None:
         super().__init__(*parameters, **more)
         self.group = group
         self.bare = bare  # whether its value is optional
+        self.common = common  # whether the short help page shows it
+
+    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
+        """Return the value of the environment variable that is named after this flag."""
+        name = settings.find_variable(ctx, self)
+        return os.environ[name] if name else None
 
     def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
         """Parse the value; refuse the name of another flag, except as a text or id."""
@@ -64,6 +100,23 @@ class Command(click.Command):
     def __init__(self, name: str | None, help: str | None = None, **more: Any) -> None:
         text = None if help is None else help.replace("{sources}", source_help())
         super().__init__(name, help=text, **more)
+        self.params.append(_config_flag())
+        for one in self.params:
+            if one.type is click.STRING and (isinstance(one, click.Argument) or one.metavar in FILES):
+                one.type = FileName()
+        if sum(isinstance(one, click.Option) for one in self.params) > FEW:
+            self.params.append(help_pages.help_all_flag(Flag))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; say which settings are not from the command line."""
+        try:
+            if not any(ctx.params.get(name) for name in ("quiet", "as_json", "dry_run")):
+                for line in help_pages.settings_lines(settings.given_settings(ctx)):
+                    click.echo(line, err=True)
+            return super().invoke(ctx)
+        except OptionError as error:
+            settings.add_origins(error, ctx)
+            raise
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; if the source is missing, name the flag that took it as its value."""
@@ -82,16 +135,24 @@ class Command(click.Command):
             ) from error
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the flags, grouped by heading."""
-        groups: dict[str, list[tuple[str, str]]] = {}
-        for param in self.get_params(ctx):
-            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
-            if record is not None:
-                groups.setdefault(getattr(param, "group", SHOW), []).append(record)
-        groups[SHOW] = groups.pop(SHOW, [])
-        for title, records in groups.items():
-            with formatter.section(title):
-                formatter.write_dl(records, col_max=26)
+        """Write the flags, grouped by heading: all of them, or the common ones and the names of the others."""
+        help_pages.write_flags(self.get_params(ctx), ctx, formatter, SHOW)
+
+
+def _config_flag() -> Flag:
+    def read(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+        if not ctx.resilient_parsing:
+            settings.read_settings(ctx, value)
+
+    help = (
+        f"File of settings: tables of flags and their values. [default: {settings.FILE} in this folder, if it exists]"
+    )
+    return Flag(["--config"], metavar="FILE", help=help, is_eager=True, expose_value=False, callback=read, common=False)
+
+
+def typed(name: str) -> bool:
+    """Whether an option was given on the command line, not by a setting."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def _taken(command: click.Command, words: list[str]) -> tuple[str, str] | None:
@@ -107,55 +168,57 @@ def flags_of(options: type[Options]) -> Callable[[Decorated], Decorated]:
     """Add a flag for each option to a command."""
 
     def decorate(function: Decorated) -> Decorated:
-        for name, word in reversed(list(options.words())):
-            function = _flag(options, name, word)(function)
+        for name, spec in reversed(list(options.specs())):
+            function = _flag(options, name, spec)(function)
         return function
 
     return decorate
 
 
-def _flag(options: type[Options], name: str, word: Word) -> Callable[[Decorated], Decorated]:
-    spellings = word.spellings(name)
-    more: dict[str, Any] = {"group": options.group_of(name), "help": help_of(options, name, word)}
-    if word.check.type is bool:
+def _flag(options: type[Options], name: str, spec: OptionSpec) -> Callable[[Decorated], Decorated]:
+    spellings = spec.spellings(name)
+    more: dict[str, Any] = {
+        "group": options.group_of(name), "help": help_of(options, name, spec), "common": spec.common
+    }  # fmt: skip
+    if spec.check.type is bool:
         more["is_flag"] = True
     else:
-        more["type"] = Value(spellings[0], word.check)
-        more["metavar"] = metavar_of(word)
-        more["multiple"] = word.check.multiple
-        if word.bare is not None:
-            more.update(is_flag=False, flag_value=word.bare, bare=True)
+        more["type"] = Value(spellings[0], spec.check)
+        more["metavar"] = metavar_of(spec)
+        more["multiple"] = spec.check.multiple
+        if spec.bare is not None:
+            more.update(is_flag=False, flag_value=spec.bare, bare=True)
     return click.option(*spellings, name, cls=Flag, **more)
 
 
-def metavar_of(word: Word) -> str | None:
+def metavar_of(spec: OptionSpec) -> str | None:
     """Return the placeholder of the value for the help page."""
-    return f"[{'|'.join(word.check.choices)}]" if word.check.choices else word.metavar
+    return f"[{'|'.join(spec.check.choices)}]" if spec.check.choices else spec.metavar
 
 
-def help_of(options: type[Options], name: str, word: Word) -> str:
+def help_of(options: type[Options], name: str, spec: OptionSpec) -> str:
     """Return the help of an option: its purpose, what is allowed, and its default."""
-    text = word.off_help or word.help
-    if word.check.in_help and not word.check.choices:
-        text += f" Allowed: {word.check.brief or word.allowed}."
-    if word.check.multiple:
+    text = spec.off_help or spec.help
+    if spec.check.in_help and not spec.check.choices:
+        text += f" Allowed: {spec.check.brief or spec.allowed}."
+    if spec.check.multiple:
         text += " May be repeated."
-    default = default_of(options, name, word)
+    default = default_of(options, name, spec)
     return f"{text} [default: {default}]" if default else text
 
 
-def default_of(options: type[Options], name: str, word: Word) -> str:
+def default_of(options: type[Options], name: str, spec: OptionSpec) -> str:
     """Return the default of an option as text; empty for switches and lists."""
     default = options.defaults()[name]
-    if word.default_words or default is None or isinstance(default, (bool, tuple)):
-        return word.default_words
-    return shown_size(default) if word.metavar == "SIZE" else str(default)
+    if spec.default_text or default is None or isinstance(default, (bool, tuple)):
+        return spec.default_text
+    return shown_size(default) if spec.metavar == "SIZE" else str(default)
 
 
 def as_flags(message: str) -> str:
     """Replace the keyword arguments in a message of the library by flags.
 
-    Words with an underscore are replaced everywhere, others only at the beginning of the message.
+    Names with an underscore are replaced everywhere, others only at the beginning of the message.
 
     Examples
     --------
@@ -164,10 +227,10 @@ def as_flags(message: str) -> str:
     "--keep is 'odd'; --bands × --rows is too much"
     """
     flags = {
-        name: word.spellings(name)[0]
-        for options in _every(Options) for name, word in options.words() if not word.off_help
+        name: spec.spellings(name)[0]
+        for options in _every(Options) for name, spec in options.specs() if not spec.off_help
     }  # fmt: skip
-    message = re.sub(r"^(\w+)(?= (?:is|has|names) )", lambda found: flags.get(found[1], found[1]), message)
+    message = re.sub(r"^(\w+)(?= (?:is|has|names|does|cannot) )", lambda found: flags.get(found[1], found[1]), message)
     return re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", lambda found: flags.get(found[0], found[0]), message)
 
 
@@ -180,11 +243,11 @@ def _every(options: type[Options]) -> Iterator[type[Options]]:
 def given(options: type[Options], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that were given on the command line, without defaults."""
     arguments: dict[str, Any] = {}
-    for name, word in options.words():
+    for name, spec in options.specs():
         value = values.get(name)
         if value is None or value is False or value == ():
             continue
-        arguments[name] = False if word.off_help else value
+        arguments[name] = False if spec.off_help else value
     return arguments
 
 
@@ -196,7 +259,7 @@ def output(help: str, required: bool = False) -> Callable[[Decorated], Decorated
 def shown(function: Decorated) -> Decorated:
     """Add the flags for JSON and tracebacks."""
     for names, more in (
-        (("--debug",), {"expose_value": False, "help": "Show the traceback of an error."}),
+        (("--debug",), {"expose_value": False, "common": False, "help": "Show the traceback of an error."}),
         (("--json", "as_json"), {"help": "Print only the summary, as JSON."}),
     ):
         function = click.option(*names, is_flag=True, cls=Flag, **more)(function)

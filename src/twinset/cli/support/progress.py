@@ -11,6 +11,7 @@ import click
 
 from twinset.cli.screen import show
 from twinset.options.checks import shown_size
+from twinset.system.compile_time import compile_seconds
 from twinset.wording import counted
 
 if TYPE_CHECKING:
@@ -78,12 +79,12 @@ class Lines:
     """Prints one line per stage, at its end."""
 
     def __init__(self) -> None:
-        self._name, self._unit, self._done, self._begun = "", "", 0, 0.0
+        self._name, self._unit, self._done, self._begun = "", "", 0, time.perf_counter()
 
     def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
         """Print the previous stage and begin a new one."""
         self._finish()
-        self._name, self._unit, self._done, self._begun = name, unit, 0, time.monotonic()
+        self._name, self._unit, self._done, self._begun = name, unit, 0, time.perf_counter()
 
     def advance(self, n: int = 1) -> None:
         """Count."""
@@ -98,10 +99,14 @@ class Lines:
         self._finish()
 
     def _finish(self) -> None:
+        now, compiling = time.perf_counter(), compile_seconds(self._begun)
+        own = self._name == "compiling"
+        if compiling and not own:
+            click.echo(f"compiling: {compiling:.1f} s", err=True)
         if self._name:
             count = f"{amount(self._done, self._unit)}, " if self._done else ""
-            click.echo(f"{self._name}: {count}{time.monotonic() - self._begun:.1f} s", err=True)
-        self._name = ""
+            click.echo(f"{self._name}: {count}{now - self._begun - (0 if own else compiling):.1f} s", err=True)
+        self._name, self._begun = "", now
 
 
 class Terminal:
@@ -110,6 +115,7 @@ class Terminal:
     def __init__(self) -> None:
         self._bars = _bars()
         self._task: TaskID | None = None
+        self._begun = time.perf_counter()
         self._bars.start()
 
     def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
@@ -133,11 +139,24 @@ class Terminal:
         self._bars.stop()
 
     def _finish(self) -> None:
-        if self._task is None:
-            return
-        task = next(one for one in self._bars.tasks if one.id == self._task)
-        self._bars.update(self._task, total=task.completed or 1, completed=task.completed or 1)
+        compiling, self._begun = compile_seconds(self._begun), time.perf_counter()
+        task = next((one for one in self._bars.tasks if one.id == self._task), None)
+        if compiling and (task is None or task.description != "compiling"):
+            if task is not None and task.start_time is not None:
+                task.start_time += compiling  # leaves the time of the stage itself
+                if task.finished_time is not None:
+                    task.finished_time -= compiling
+            self._fill(self._bars.add_task("compiling", unit=""), compiling)
+        if task is not None:
+            self._fill(task.id)
         self._task = None
+
+    def _fill(self, number: TaskID, seconds: float = 0.0) -> None:
+        """Fill a bar, and add to its time."""
+        task = next(one for one in self._bars.tasks if one.id == number)
+        if task.start_time is not None:
+            task.start_time -= seconds
+        self._bars.update(number, total=task.completed or 1, completed=task.completed or 1)
 
 
 def fitting(width: int, name: int, parts: Sequence[int]) -> tuple[int, int]:

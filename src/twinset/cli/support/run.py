@@ -9,14 +9,17 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+import click
+
 from twinset.cli.screen import show
 from twinset.cli.support.interrupt import raise_pending_interrupt
 from twinset.cli.support.progress import Display, progress
+from twinset.cli.support.settings import given_settings
 from twinset.options import DedupOptions, PlanOptions
 from twinset.plan.choose import plan_for
 
 
-def load(note: Callable[[str], None], module: str = "jobs.dedup") -> None:
+def load(note: Callable[[str], None], module: str = "jobs.dedup", seconds: str = "10 to 20") -> None:
     """Import a module of the library, with a note if its kernels are compiled, which takes a while."""
     # Twinset has its own threads, so a matrix product gets one. NumPy reads this variable when it is imported.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -24,7 +27,7 @@ def load(note: Callable[[str], None], module: str = "jobs.dedup") -> None:
     try:
         from twinset.compiled import on_compile
 
-        on_compile(lambda: note("compiling for this machine (once, 10 to 20 seconds)"))
+        on_compile(lambda: note(f"compiling for this machine (once, {seconds} seconds)"))
         import_module(f"twinset.{module}")
     finally:
         gc.freeze()
@@ -55,20 +58,27 @@ def followed(options: PlanOptions, quiet: bool, planned: bool = True) -> Iterato
 
 
 @contextmanager
-def watched(quiet: bool, module: str = "jobs.dedup") -> Iterator[Display]:
+def watched(quiet: bool, module: str = "jobs.dedup", compiling: str = "10 to 20") -> Iterator[Display]:
     """Show the progress of a job without a plan."""
     shown = progress(quiet)
     try:
-        load(shown.note, module)
+        load(shown.note, module, compiling)
         yield shown
     finally:
         shown.close()
 
 
 def dry_run(
-    sources: Sequence[str], options: Any, as_json: bool, given: dict[str, Any] | None = None, sketches: bool = False
+    sources: Sequence[str],
+    options: Any,
+    as_json: bool,
+    given: dict[str, Any] | None = None,
+    sketches: bool = False,
+    output: str | None = None,
 ) -> None:
-    """Print what would be read and planned; `given` are the options given on the command line."""
+    """Print what would be read, planned and written; `given` are the options that have been given."""
+    from twinset.cli.screen.dry_run import print_dry_run
+
     if sketches:
         from twinset.jobs.estimate import outlined
 
@@ -81,7 +91,9 @@ def dry_run(
         from twinset.jobs.pairs import outline_pairs
 
         plan = outline_pairs(tuple(sources), options)
+    context = click.get_current_context()
     if as_json:
-        show.as_json(plan)
+        origins = {one.name: one.origin for one in given_settings(context)}
+        show.as_json({**plan, **({"settings": origins} if origins else {})})
     else:
-        show.outline(plan, depth=0)
+        print_dry_run(plan, options, output, given_settings(context, flags=True))

@@ -121,7 +121,7 @@ class ArrowChunk(Chunk):
         part = self._part
         if isinstance(self._piece, tuple):
             number, start = self._piece
-            columns = part.column_names if whole else part.needed(texts_only)
+            columns = part.column_names if whole else part.whole_columns(part.needed(texts_only))
             table = part.rows_at(number, start, self.rows, columns)
         else:
             table = pa.Table.from_batches([self._piece])

@@ -235,19 +235,29 @@ class RecordWriter(KeptWriter):
     def __init__(self, path: Path, codec: str | None, head: bytes, flagged: FlagEncoder | None) -> None:
         self._file = ByteWriter(path, codec)
         self._flagged = flagged
-        self._file.write(head)
+        self._last = b""
+        RecordWriter.put(self, head)
+
+    def put(self, data: bytes | memoryview) -> None:
+        """Append rows."""
+        if len(data):
+            self._last = bytes(data[-1:])
+            self._file.write(data)
 
     def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
         """Write the kept rows, each with its flags if there are any."""
         records: Records = block.payload
         if flags is None or self._flagged is None:
-            self._file.write(records.gather(np.ascontiguousarray(chosen, np.bool_)))
+            self.put(records.gather(np.ascontiguousarray(chosen, np.bool_)))
             return
         columns = [flags.column(at).to_pylist() for at in range(flags.num_columns)]
         rows = zip(records.rows(), chosen.tolist(), zip(*columns, strict=True), strict=True)
-        for line, is_chosen, values in rows:
-            if is_chosen:
-                self._file.write(self._flagged(bytes(line), values))
+        self.put(b"".join(self._flagged(bytes(line), values) for line, is_chosen, values in rows if is_chosen))
+
+    def end_line(self) -> None:
+        """End the last line, so that rows of another file can follow."""
+        if self._last not in (b"", b"\n", b"\r"):
+            self.put(b"\n")
 
     def close(self) -> None:
         """Finish the file."""

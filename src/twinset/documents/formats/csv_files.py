@@ -32,6 +32,7 @@ from twinset.options import ReadOptions
 from twinset.wording import counted
 
 _CAPACITY = 2**16
+_DELIMITERS = (";", "\t", "|", ",")
 
 
 class SeparatedScanner:
@@ -43,7 +44,7 @@ class SeparatedScanner:
         self._ends = np.empty(_CAPACITY, np.int64)
         self._fields = np.empty(_CAPACITY, np.int64)
 
-    def feed(self, piece: bytes) -> tuple[Numbers, Numbers | None]:
+    def feed(self, piece: bytes) -> tuple[Numbers, Numbers]:
         """Scan the next piece."""
         data = np.frombuffer(piece, np.uint8)
         ends, fields = [], []
@@ -61,21 +62,23 @@ class SeparatedScanner:
 
 
 class SeparatedPart(Part):
-    """A file of values with a delimiter between them, and a header row."""
+    """A file of values with a delimiter between them, below a header row unless ``--no-header`` is given."""
 
     delimiter: str
 
     def __init__(self, name: str, source: int, options: ReadOptions, path: Path, codec: str | None = None) -> None:
         super().__init__(name, source, options, path)
         self.codec = codec
+        self.delimiter = options.delimiter or self.delimiter
         self.encoding = "utf-8" if is_utf8(options.encoding) else options.encoding
         check_splittable(options.encoding, name)
         with open_reader(path, codec, name) as stream:
-            self.mark, self.header, _ = self._open_header(stream)
+            self.mark, first, _ = self._open_header(stream)
         if is_utf8(options.encoding):
-            refuse_utf16(self.header, name)
-        self._names = self._parse_header()
-        self.id_name = options.id or ("id" if "id" in self._names else None)
+            refuse_utf16(first, name)
+        self.header = first if options.header else b""
+        self._names = self._parse_header(first)
+        self.id_name = options.id or ("id" if "id" in self._names and not options.no_id else None)
         need_column(options, name)
         for column in options.item_columns:
             self.check_column(column, f"{options.flag_of(column)} NAME")
@@ -90,23 +93,30 @@ class SeparatedPart(Part):
         head = bytearray()
         while piece := rest.read(2**16):
             ends, fields = scanner.feed(piece)
-            full = np.flatnonzero(fields if fields is not None else ends)
+            full = np.flatnonzero(fields)
             if len(full):
                 end = int(ends[full[0]])
                 return mark, bytes(head + piece[:end]), Prefixed(piece[end:], rest)
             head += piece
             if len(head) > MAX_ROW_BYTES:
-                raise SourceError("the header row has no end; is a quote never closed?", where=self.name)
+                raise SourceError("the header row has no end; is a quote unclosed?", where=self.name)
         if not head.strip():
-            raise SourceError("the file is empty: a header row is expected", where=self.name)
+            expected = "a header row is expected" if self.options.header else "at least one row is expected"
+            raise SourceError(f"the file is empty: {expected}", where=self.name)
         if scanner.finish()[0] < 0:
             raise SourceError("a quote in the header row is never closed", where=self.name)
         return mark, bytes(head), Prefixed(b"", rest)
 
-    def _parse_header(self) -> list[str]:
-        text = self.header.decode(self.encoding, "replace").lstrip("\r\n")
+    def _parse_header(self, first: bytes) -> list[str]:
+        """The names of the columns, from the first row."""
+        if not self.options.header:
+            scanner = SeparatedScanner(self.delimiter)
+            counts = [*scanner.feed(first)[1], *scanner.finish()]
+            return [str(number) for number in range(next(int(count) for count in counts if count))]
+        text = first.decode(self.encoding, "replace").lstrip("\r\n")
         names = next(csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter), [])
-        used = [*self.options.item_columns, self.options.by, *([self.options.id] if self.options.id else ["id"])]
+        ids = None if self.options.no_id else self.options.id or "id"
+        used = [*self.options.item_columns, self.options.by, ids]
         for name in used:
             if name is not None and names.count(name) > 1:
                 raise ColumnError(f"the header names the column {name!r} more than once", where=self.name)
@@ -117,18 +127,28 @@ class SeparatedPart(Part):
         """The names in the header."""
         return self._names
 
+    def no_column(self, name: str, option: str) -> ColumnError:
+        """Make the error for a missing column; a header of one odd name suggests another delimiter."""
+        error = super().no_column(name, option)
+        likely = max(_DELIMITERS, key=self._names[0].count) if len(self._names) == 1 else ""
+        if not likely or likely not in self._names[0] or not self.options.header:
+            return error
+        shown = "tab" if likely == "\t" else f"'{likely}'"
+        return ColumnError(f"{error.message}, or name the separator of fields: --delimiter {shown}", where=error.where)
+
     def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
         """Split into records."""
         with open_reader(self.path or "", self.codec, self.name) as stream:
-            _, header, rest = self._open_header(stream)
-            line = 1 + header.count(b"\n")
+            _, first, rest = self._open_header(stream)
+            rest = rest if self.header else Prefixed(first, rest)
+            line = 1 + self.header.count(b"\n")
             scanner = SeparatedScanner(self.delimiter)
             for records in split_records(rest, scanner, batch_bytes, drop_blank=True, line=line):
                 yield SeparatedChunk(self, records)
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
         """Open the file of kept records; it always has the header."""
-        head = self.mark + (self._flagged(self.header, self.flag_names) if flag else self.header)
+        head = self.mark + (self._flagged(self.header, self.flag_names) if flag and self.header else self.header)
         path = out / "kept" / self.kept_name
         return RecordWriter(path, self.codec, head, self._flagged if flag else None)
 
@@ -198,7 +218,7 @@ class SeparatedChunk(Chunk):
         texts, replaced = self._items(rows, bad)
         for row in replaced:
             if part.options.on_error == "stop":
-                part.bad_row(bad, row, records.line_of(row), f"bytes that are not {part.encoding}")
+                part.bad_row(bad, row, records.line_of(row), f"the row has bytes that are not {part.encoding}")
         block = Block(self.rows, self.first_row, texts, unreadable=bad, replaced=replaced)
         if not texts_only:
             if part.id_name is not None:
@@ -209,7 +229,7 @@ class SeparatedChunk(Chunk):
         late = [row for row, _ in bad[len(rows) :]]
         block.texts = null_where(block.texts, late)
         block.payload = records if whole else None
-        return block
+        return block if texts_only else part.add_partition(block)
 
     def _items(self, rows: list[int], bad: Unreadable) -> tuple[Any, list[int]]:
         """Return the texts or packed items, and the rows with replaced bytes."""
@@ -232,7 +252,7 @@ class SeparatedChunk(Chunk):
         """Refuse records that do not have the header's number of fields."""
         part, records = self._part, self._records
         if records.too_long:
-            most = f"{MAX_ROW_BYTES // 2**20} MiB, the maximum; is a quote never closed?"
+            most = f"{MAX_ROW_BYTES // 2**20} MiB, the maximum; is a quote unclosed?"
             part.bad_row(bad, 0, records.first_line, f"the row is longer than {most}")
             return
         fields = records.fields if records.fields is not None else np.empty(0, np.int64)
@@ -241,7 +261,8 @@ class SeparatedChunk(Chunk):
             if fields[row] < 0:
                 reason = "a quote is opened and never closed"
             else:
-                reason = f"the row has {counted(int(fields[row]), 'field')}, the header has {expected}"
+                others = "the header has" if part.header else "the first row has"
+                reason = f"the row has {counted(int(fields[row]), 'field')}, {others} {expected}"
             part.bad_row(bad, row, records.line_of(row), reason)
 
     def _ids(self, name: str, rows: list[int], bad: Unreadable) -> Any:

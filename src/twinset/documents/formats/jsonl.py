@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,15 @@ from twinset.options import ReadOptions
 
 
 class JsonLinesPart(ObjectsPart):
-    """A file of JSON objects, one a line; blank lines are no rows."""
+    """A file of JSON objects, one per line; blank lines are skipped."""
 
     format = "jsonl"
     row_noun = "line"
 
     def __init__(self, name: str, source: int, options: ReadOptions, path: Path, codec: str | None = None) -> None:
         self.encoding = None if is_utf8(options.encoding) else options.encoding
+        texts = options.item_kind in ("text", "records")  # an element of a set must not be changed
+        self._replacing = texts and options.on_error == "replace"
         check_splittable(options.encoding, name)
         super().__init__(name, source, options, path, codec)
 
@@ -42,9 +45,9 @@ class JsonLinesPart(ObjectsPart):
     def parse(self, row: memoryview) -> Any:
         """Return the value of a line, or the exception that explains why it has none."""
         if self.encoding is None:
-            return _parsed(row)
+            return _parsed(row, self._replacing)
         text, odd = decode(bytes(row), self.encoding)
-        values = _parsed(text.encode())
+        values = _parsed(text.encode(), self._replacing)
         return ReplacedRow(values) if odd and isinstance(values, dict) else values
 
     def add_flags(self, row: bytes, values: tuple[Any, ...]) -> bytes:
@@ -57,23 +60,52 @@ class JsonLinesPart(ObjectsPart):
         return body[:-1].rstrip() + comma + added[1:] + ending_of(row)
 
 
-def _parsed(line: memoryview | bytes) -> Any:
-    """Return the value of a line of UTF-8, or the `MalformedRow` that explains why it has none."""
+def _parsed(line: memoryview | bytes, replacing: bool) -> Any:
+    """Return the value of a line of UTF-8, or the `MalformedRow` that explains why it has none.
+
+    `replacing`: whether an escape of half a surrogate pair becomes U+FFFD.
+    """
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError as error:
         reason = MalformedRow(f"not JSON: {error.msg} at column {error.colno}")
     data = bytes(line)
     try:
-        data.decode()
-    except UnicodeDecodeError:
+        if replacing and _HALF.search(data):
+            row = json.loads(data.decode("utf-8", "replace"), parse_constant=_no_constant)
+            whole = _without_halves(row)
+            if whole != row:
+                return ReplacedRow(whole) if isinstance(whole, dict) else whole
         # Invalid UTF-8 does not make a row malformed: its bytes are carried through, to be replaced.
-        try:
-            row = json.loads(data.decode("utf-8", "surrogateescape"), parse_constant=_no_constant)
-        except (ValueError, RecursionError):
-            return reason
-        return EscapedRow(row) if isinstance(row, dict) else row
+        text = data.decode("utf-8", "surrogateescape")
+        if not _encodes(text):
+            row = json.loads(text, parse_constant=_no_constant)
+            return EscapedRow(row) if isinstance(row, dict) else row
+    except (ValueError, RecursionError):
+        pass
     return reason
+
+
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def _without_halves(value: Any) -> Any:
+    """The value with U+FFFD for each unpaired surrogate of its strings."""
+    if isinstance(value, str) and not _encodes(value):
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, list):
+        return [_without_halves(one) for one in value]
+    if isinstance(value, dict):
+        return {_without_halves(key): _without_halves(one) for key, one in value.items()}
+    return value
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _no_constant(word: str) -> None:

@@ -1,4 +1,4 @@
-"""Text files with one document a line."""
+"""Text files with one document per line."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class LinesChunk(Chunk):
             texts, replaced = decode_array(texts, part.options.encoding)
             if replaced and part.options.on_error == "stop":
                 line = records.line_of(replaced[0])
-                part.bad_row(bad, replaced[0], line, f"bytes that are not {part.options.encoding}")
+                part.bad_row(bad, replaced[0], line, f"the line has bytes that are not {part.options.encoding}")
         texts = null_where(texts, [row for row, _ in bad])
         block = Block(self.rows, self.first_row, texts, unreadable=bad, replaced=replaced)
         block.payload = records if whole else None
@@ -106,9 +106,9 @@ def no_columns(part: Part, options: ReadOptions) -> None:
                 "give a table, or leave it out"
             )
     if options.item_kind == "vectors":
-        raise OptionError(f"{part.name}: --vectors reads .npy files and columns of tables, and this is a text file")
+        raise OptionError(f"{part.name}: --vectors reads .npy files and columns of tables, but this is a text file")
 
 
-def no_flags(name: str) -> OptionError:
+def no_flags(name: str, what: str = "text files") -> OptionError:
     """Make the error for ``--flag`` on text files."""
-    return OptionError(f"{name}: --flag adds columns, but text files have none; leave it out and see clusters.parquet")
+    return OptionError(f"{name}: --flag adds columns, but {what} have none; leave it out and see clusters.parquet")

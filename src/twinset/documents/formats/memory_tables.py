@@ -128,7 +128,7 @@ def table_part(given: Any, name: str, source: int, options: ReadOptions, spool: 
     if isinstance(given, pa.Table):
         return TablePart(name, source, options, given)
     with reading(name, "Arrow stream"):
-        reader = _stream_of(given, options)
+        reader = stream_of(given, options)
         if type(given).__module__.split(".")[0] in _IN_MEMORY:
             return TablePart(name, source, options, reader.read_all())
         with writing(spool):
@@ -141,7 +141,8 @@ def table_part(given: Any, name: str, source: int, options: ReadOptions, spool: 
     return SpooledPart(name, source, options, spool)
 
 
-def _stream_of(given: Any, options: ReadOptions) -> Any:
+def stream_of(given: Any, options: ReadOptions) -> Any:
+    """Read an object with Arrow's stream interface batch by batch; a series has one column."""
     if isinstance(given, pa.RecordBatchReader):
         return given
     try:

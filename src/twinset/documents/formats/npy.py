@@ -1,4 +1,4 @@
-"""NumPy files (.npy): one vector a row.
+"""NumPy files (.npy): one vector per row.
 
 Nothing in such a file is executed: only plain numbers are read, and Python objects are refused.
 """
@@ -40,8 +40,8 @@ class NpyPart(Part):
         needed = self.start + self.shape[0] * self.row_bytes
         if self.size < needed:
             raise SourceError(
-                f"the file is cut short: {self.shape[0]:,} vectors of {self.shape[1]:,} dimensions are {needed:,} "
-                f"bytes, and it has {self.size:,}",
+                f"the file is truncated: {self.shape[0]:,} vectors of {self.shape[1]:,} dimensions need {needed:,} "
+                f"bytes, but it has {self.size:,}",
                 where=name,
             )
 
@@ -67,7 +67,7 @@ class NpyPart(Part):
         except (OSError, ValueError) as error:
             raise SourceError(f"cannot be read: {error}", where=self.name) from error
         if len(values) < count * self.shape[1]:
-            raise SourceError("the file was cut short while it was being read; run again", where=self.name)
+            raise SourceError("the file was truncated while it was being read; run again", where=self.name)
         return values.reshape(count, self.shape[1])
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
@@ -115,7 +115,7 @@ def _header(path: Path, name: str) -> tuple[tuple[int, int], bool, np.dtype[Any]
     if len(shape) != 2 or not 1 <= shape[1] <= MOST_DIMENSIONS or shape[0] < 0:
         shown = " × ".join(map(str, shape)) or "a single value"
         raise SourceError(
-            f"the array is {shown}; allowed: arrays of two dimensions, one vector a row, to {MOST_DIMENSIONS} wide",
+            f"the array is {shown}; allowed: two dimensions, one vector per row, up to {MOST_DIMENSIONS} wide",
             where=name,
         )
     return (int(shape[0]), int(shape[1])), bool(fortran), dtype, start

@@ -10,10 +10,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from twinset.documents.fields import MISSING, value_at
+from twinset.documents.items.chat import chat_text
 from twinset.documents.items.pack import json_type, json_value, packed
 from twinset.options import ReadOptions
 
-_MISSING = object()
+_REPLACED = "\ufffd".encode()
 
 
 class MalformedRow(Exception):
@@ -25,7 +27,7 @@ class EscapedRow(dict[str, Any]):
 
 
 class ReplacedRow(dict[str, Any]):
-    """A row with bytes that its encoding does not have, replaced by U+FFFD."""
+    """A row with bytes that its encoding does not have, or halves of surrogate pairs, replaced by U+FFFD."""
 
 
 def was_replaced(values: dict[str, Any]) -> bool:
@@ -35,7 +37,9 @@ def was_replaced(values: dict[str, Any]) -> bool:
 
 def holds_replaced(item: Any) -> bool:
     """Whether the compared values of such a row hold replaced bytes, not only its other keys."""
-    return item is not None and "\ufffd" in (item if isinstance(item, str) else repr(item))
+    if item is None or isinstance(item, str):
+        return item is not None and "\ufffd" in item
+    return any(_REPLACED in one if isinstance(one, bytes) else "\ufffd" in repr(one) for one in item)
 
 
 def item_value(values: dict[str, Any], options: ReadOptions) -> Any:
@@ -44,14 +48,15 @@ def item_value(values: dict[str, Any], options: ReadOptions) -> Any:
         return _text(values, options.text)
     columns = []
     for name in options.item_columns:
-        if name not in values:
+        value = value_at(values, name)
+        if value is MISSING:
             keys = ", ".join(map(repr, list(values)[:20])) or "none"
             raise MalformedRow(f"there is no key {name!r}, which {options.flag_of(name)} names; the keys are {keys}")
         try:
-            columns.append(json_value(options, name, values[name]))
+            columns.append(json_value(options, name, value))
         except ValueError as error:
-            of_kind = _is_of_kind(options, name, values[name])
-            raise MalformedRow(f"{error}{'' if of_kind else f', this is a {kind_of_value(values[name])}'}") from error
+            of_kind = _is_of_kind(options, name, value)
+            raise MalformedRow(f"{error}{'' if of_kind else f', not a {kind_of_value(value)}'}") from error
     return columns
 
 
@@ -68,21 +73,23 @@ def item_array(items: list[Any], options: ReadOptions) -> tuple[Any, list[tuple[
 
 def id_value(values: dict[str, Any], key: str) -> str:
     """The id of a row, as a string."""
-    value = values.get(key, _MISSING)
+    value = values.get(key, MISSING)
+    if value is MISSING:
+        value = value_at(values, key)
     if type(value) is int:
         return str(value)
     if isinstance(value, str):
         if _undecoded(values, value):
             raise MalformedRow(f"the id {key!r} is not {_encoding_of(values)}")
         return value
-    came = "there is none" if value is _MISSING else f"this is a {kind_of_value(value)}"
-    raise MalformedRow(f"the id {key!r} must be a string or a whole number, {came}; --id NAME names another column")
+    problem = "but is missing" if value is MISSING else f"not a {kind_of_value(value)}"
+    raise MalformedRow(f"the id {key!r} must be a string or a whole number, {problem}; --id NAME names another column")
 
 
 def partition_value(values: dict[str, Any], key: str) -> str | None:
     """The value of ``--by`` of a row, as a string."""
-    value = values.get(key, _MISSING)
-    if value is _MISSING:
+    value = value_at(values, key)
+    if value is MISSING:
         raise MalformedRow(f"there is no key {key!r}, which --by names")
     if value is None:
         return None
@@ -92,11 +99,14 @@ def partition_value(values: dict[str, Any], key: str) -> str | None:
         return value
     if isinstance(value, (bool, int, float)):
         return str(pa.scalar(value).cast(pa.string()).as_py()) if type(value) is not int else str(value)
-    raise MalformedRow(f"--by needs a string or a number in {key!r}, this is a {kind_of_value(value)}")
+    raise MalformedRow(f"--by needs a string or a number in {key!r}, not a {kind_of_value(value)}")
 
 
-def clean_value(values: dict[str, Any], value: Any) -> Any:
-    """A value with U+FFFD for invalid bytes."""
+def clean_value(values: dict[str, Any], key: str) -> Any:
+    """The value of a key with U+FFFD for invalid bytes; None where there is none."""
+    value = value_at(values, key)
+    if value is MISSING:
+        return None
     if isinstance(values, EscapedRow) and isinstance(value, str):
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return value
@@ -114,20 +124,33 @@ def kind_of_value(value: Any) -> str:
 
 
 def _text(values: dict[str, Any], key: str) -> str | bytes | None:
-    text = values.get(key, _MISSING)
+    text = values.get(key, MISSING)
+    if not isinstance(text, str) and text is not None:
+        text = _other_text(values, key)
+    return _bytes(text) if text is not None and isinstance(values, EscapedRow) else text
+
+
+def _other_text(values: dict[str, Any], key: str) -> str | None:
+    """The text of a path, or of a chat."""
+    text = value_at(values, key)
     if text is None or isinstance(text, str):
-        return _bytes(text) if text is not None and isinstance(values, EscapedRow) else text
-    if text is _MISSING:
+        return text
+    if isinstance(text, (list, dict)):
+        try:
+            return chat_text(text)
+        except ValueError as error:
+            raise MalformedRow(f"the text {key!r} must be a string, not a {kind_of_value(text)}: {error}") from error
+    if text is MISSING:
         keys = ", ".join(map(repr, list(values)[:20])) or "none"
-        raise MalformedRow(f"there is no key {key!r}; the keys are {keys}: name the text's with --text NAME")
-    raise MalformedRow(f"the text {key!r} must be a string, this is a {kind_of_value(text)}")
+        raise MalformedRow(f"there is no key {key!r}; the keys are {keys}: name the key of the text with --text NAME")
+    raise MalformedRow(f"the text {key!r} must be a string, not a {kind_of_value(text)}")
 
 
 def _bytes(text: str) -> bytes:
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise MalformedRow("not JSON: half of a surrogate pair") from None
+        raise MalformedRow("not JSON: an unpaired surrogate") from None
 
 
 def _text_array(texts: list[Any]) -> Any:
@@ -160,4 +183,4 @@ def _encodes(text: str) -> bool:
 
 
 def _encoding_of(values: dict[str, Any]) -> str:
-    return "UTF-8" if isinstance(values, EscapedRow) else "in the encoding that --encoding names"
+    return "UTF-8" if isinstance(values, EscapedRow) else "in the encoding of the file"

@@ -14,7 +14,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from twinset.documents.fields import paths_in
 from twinset.documents.formats.byte_rows import Records, RecordWriter
+from twinset.documents.formats.object_tables import ObjectCollector
 from twinset.documents.formats.object_values import (
     MalformedRow,
     clean_value,
@@ -27,8 +29,7 @@ from twinset.documents.formats.object_values import (
     was_replaced,
 )
 from twinset.documents.items.vectors import need_column
-from twinset.documents.long_tables.columns import row_type, row_value
-from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
+from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, RowCollector, Unreadable
 from twinset.errors import ColumnError, OptionError
 from twinset.options import ReadOptions
 
@@ -52,10 +53,10 @@ class ObjectsPart(Part):
         super().__init__(name, source, options, path)
         self.codec = codec
         self._keys: list[str] = []
-        self._kinds: dict[str, str] = {}
+        self._paths: dict[str, None] = {}
         self.id_name = options.id
         first = self._peek()
-        if self.id_name is None and first is not None and "id" in first:
+        if self.id_name is None and not options.no_id and first is not None and "id" in first:
             self.id_name = "id"
         if first is not None:
             self._check_keys()
@@ -79,7 +80,7 @@ class ObjectsPart(Part):
         """Refuse a file whose first rows, as bytes, do not fit the format."""
 
     def _peek(self) -> dict[str, Any] | None:
-        """Learn the keys of the first rows; return the first object."""
+        """Read the keys of the first rows; return the first object."""
         first = None
         keys: dict[str, None] = {}
         with closing(self.split(_PEEKED_BYTES)) as batches:
@@ -91,9 +92,7 @@ class ObjectsPart(Part):
             if isinstance(values, dict):
                 first = values if first is None else first
                 keys.update(dict.fromkeys(values))
-                for key, value in values.items():
-                    if value is not None:
-                        self._kinds.setdefault(key, kind_of_value(value))
+                self._paths.update(dict.fromkeys(name for name, _ in paths_in(values)))
         self._keys = list(keys)
         return first
 
@@ -112,9 +111,14 @@ class ObjectsPart(Part):
         """Keys of the first rows."""
         return self._keys
 
+    @property
+    def nested_names(self) -> list[str]:
+        """Paths into the objects of the first rows."""
+        return list(self._paths)
+
     def check_column(self, name: str, option: str) -> None:
-        """Raise when none of the first rows has such a key; a file without rows passes."""
-        if self._keys and name not in self._keys:
+        """Raise when none of the first rows has such a key or path; a file without rows passes."""
+        if self._keys and name not in self._keys and name not in self._paths:
             raise self.no_column(name, option)
 
     def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
@@ -127,18 +131,14 @@ class ObjectsPart(Part):
         return RecordWriter(out / "kept" / self.kept_name, self.codec, self.head, self.add_flags if flag else None)
 
     def take_rows(self, block: Block, chosen: Mask) -> Any:
-        """Ids and texts: objects need not have the same keys."""
-        return self.id_and_text(block, chosen)
+        """The chosen objects, with a column for each key."""
+        collector = self.collector()
+        collector.write(block, chosen)
+        return collector.tables()[0]
 
-    def take_long_rows(self, block: Block, chosen: Mask) -> Any:
-        """The chosen rows of a long table, with the keys that every row has."""
-        rows = [self.parse(row) for row in itertools.compress(block.payload.rows(), chosen.tolist())]
-        return pa.table(
-            {
-                name: pa.array([row_value(self.options, name, row[name]) for row in rows], row_type(self.options, name))
-                for name in self.options.item_columns
-            }
-        )
+    def collector(self) -> RowCollector:
+        """Make the collector of kept objects."""
+        return ObjectCollector(self)
 
     def refuse_row(self, bad: Unreadable, records: Records, row: int, reason: str) -> None:
         """Refuse a malformed row by its line or row number."""
@@ -147,23 +147,19 @@ class ObjectsPart(Part):
         self.bad_row(bad, row, place, reason, lines=by_line)
 
     def ordered_column(self, name: str, values: list[Any]) -> Any:
-        """The values of a column that a keep policy orders: numbers, or strings."""
+        """The values of a column that a keep policy orders: numbers, or strings if one of them is a string."""
         kinds = {kind_of_value(value) for value in values if value is not None}
-        expected = self._kinds.get(name) or next(iter(kinds), "null")
-        if kinds - {expected} or expected not in ("number", "string", "null"):
-            other = next(iter(sorted(kinds - {expected})), expected)
-            raise ColumnError(
-                f"the column {name!r} holds a {other}"
-                + (f" beside a {expected}" if other != expected else "")
-                + "; it must hold numbers only or strings only",
-                where=self.name,
-            )
-        if expected == "number":
+        other = next(iter(sorted(kinds - {"number", "string"})), None)
+        if other is not None:
+            raise ColumnError(f"the column {name!r} holds a {other}; it must hold numbers or strings", where=self.name)
+        if "string" in kinds:
+            return pa.array([value if value is None else str(value) for value in values], pa.string())
+        if "number" in kinds:
             try:
                 return pa.array(values, pa.int64() if all(type(v) is not float for v in values) else pa.float64())
             except (pa.ArrowInvalid, OverflowError):
                 return pa.array([None if v is None else float(v) for v in values], pa.float64())
-        return pa.array(values, pa.string() if expected == "string" else pa.null())
+        return pa.nulls(len(values))
 
 
 class ObjectsChunk(Chunk):
@@ -204,14 +200,14 @@ class ObjectsChunk(Chunk):
             ids.append(id_)
             partitions.append(partition)
             for name, column in columns.items():
-                column.append(clean_value(values, values.get(name)))
+                column.append(clean_value(values, name))
         block = Block(self.rows, self.first_row, self._texts(items, replaced, bad), unreadable=bad, replaced=replaced)
         if not texts_only:
             block.ids = None if part.id_name is None else pa.array(ids, pa.string())
             block.by = None if options.by is None else pa.array(partitions, pa.string())
             block.columns = {name: part.ordered_column(name, column) for name, column in columns.items()}
         block.payload = self._records if whole else None
-        return block
+        return block if texts_only else part.add_partition(block)
 
     def _texts(self, items: list[Any], replaced: list[int], bad: Unreadable) -> Any:
         """The items as an array; invalid ones are noted in `bad`."""
@@ -222,7 +218,7 @@ class ObjectsChunk(Chunk):
             if row not in known:
                 part.refuse_row(bad, self._records, row, reason)
         for row in replaced if part.options.on_error == "stop" else ():
-            part.refuse_row(bad, self._records, row, f"bytes that are not {part.encoding}")
+            part.refuse_row(bad, self._records, row, f"the row has bytes that are not {part.encoding}")
         return texts
 
     def _object(self, data: memoryview) -> dict[str, Any]:
@@ -234,7 +230,7 @@ class ObjectsChunk(Chunk):
         if isinstance(row, MalformedRow):
             raise row
         if not isinstance(row, dict):
-            raise MalformedRow(f"each {part.row_noun} must hold an object, this is a {kind_of_value(row)}")
+            raise MalformedRow(f"each {part.row_noun} must hold an object, not a {kind_of_value(row)}")
         if part.flagged:
             for name in part.flag_names:
                 if name in row:

@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from twinset.documents.formats.memory_tables import TablePart
+from twinset.documents.items.chat import chat_text
 from twinset.documents.items.codes import code_of
-from twinset.documents.items.pack import held_values, json_type
+from twinset.documents.items.pack import column_values, json_type
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
 from twinset.schema import MOST_DIMENSIONS
@@ -26,7 +27,7 @@ def items_part(
 ) -> TablePart:
     """Make a part of items in memory; without `ids` they are ``name:row``."""
     known = list(ids) if ids is not None else [f"{name}:{row}" for row in range(len(items))]
-    columns = {"id": "id"}
+    columns: dict[str, Any] = {"id": "id", "no_id": False}
     unreadable: dict[int, str] = {}
     if options.item_kind in ("vectors", "codes"):
         column = _column_name(name, options)
@@ -40,7 +41,7 @@ def items_part(
     else:
         values = set_columns(items, known, name, options)
     table = pa.table({"id": pa.array(known, pa.string()), **values})
-    given = {word: getattr(options, word) for word, _ in options.words()}
+    given = {word: getattr(options, word) for word, _ in options.specs()}
     return TablePart(name, source, type(options).of(**{**given, **columns}), table, unreadable)
 
 
@@ -61,22 +62,30 @@ def _texts(texts: Sequence[Any], places: Sequence[object], name: str) -> tuple[A
     values: list[str | bytes | None] = []
     unreadable: dict[int, str] = {}
     for row, text in enumerate(texts):
-        if text is not None and not isinstance(text, (str, bytes)):
-            raise SourceError(
-                f"a list or mapping of texts must hold strings, this is {type(text).__name__}",
-                where=f"{name}[{places[row]!r}]",
-            )
+        text = plain_text(text, f"{name}[{places[row]!r}]")
         values.append(text)
         if isinstance(text, str) and not text.isascii():
             try:
                 text.encode()
             except UnicodeEncodeError:
-                unreadable[row] = "half of a surrogate pair, which UTF-8 cannot encode"
+                unreadable[row] = "an unpaired surrogate, which UTF-8 cannot encode"
                 values[row] = None
     if any(isinstance(text, bytes) for text in values):
         encoded = [text.encode() if isinstance(text, str) else text for text in values]
         return pa.array(encoded, pa.large_binary()), unreadable
     return pa.array(values, pa.large_string()), unreadable
+
+
+def plain_text(text: Any, where: str) -> str | bytes | None:
+    """Return a text of a list or iterator; a list of messages is the text of a chat."""
+    if text is None or isinstance(text, (str, bytes)):
+        return text
+    try:
+        if isinstance(text, list):
+            return chat_text(text)
+    except ValueError:
+        pass  # reported below
+    raise SourceError(f"a list or mapping of texts must hold strings, not {type(text).__name__}", where=where)
 
 
 def set_columns(items: Sequence[Any], ids: Sequence[str], name: str, options: ReadOptions) -> dict[str, Any]:
@@ -91,7 +100,7 @@ def set_columns(items: Sequence[Any], ids: Sequence[str], name: str, options: Re
     names = options.item_columns
     values: list[list[Any]] = [[] for _ in names]
     for row, item in enumerate(items):
-        row_values = held_values(options, item)
+        row_values = column_values(options, item)
         if isinstance(row_values, str):
             raise SourceError(row_values, where=f"{name}[{ids[row]!r}]")
         for column, value in zip(values, row_values, strict=True):
@@ -129,7 +138,7 @@ def _plain(one: Any) -> Any:
 
 
 def check_array(array: Any, name: str, options: ReadOptions) -> None:
-    """Refuse an array that holds neither vectors nor codes."""
+    """Refuse an array that holds neither vectors nor codes; one of texts is read as a list."""
     if options.item_kind == "vectors":
         dimensions = array.ndim == 2 and 1 <= array.shape[1] <= MOST_DIMENSIONS
         if not dimensions or array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
@@ -142,7 +151,7 @@ def check_array(array: Any, name: str, options: ReadOptions) -> None:
     elif options.item_kind != "codes" or array.ndim != 1 or array.dtype.kind not in "iu":
         raise SourceError(
             f"an array of {array.ndim} dimensions of type {array.dtype} is not a list of {options.item_kind}; an array "
-            "can hold vectors (vectors=True), one a row, or codes (codes=...), one whole number each",
+            "can hold vectors (vectors=True), one per row, codes (codes=...), one whole number each, or a row of texts",
             where=name,
         )
 
@@ -166,7 +175,7 @@ def _vectors(items: Sequence[Any], ids: list[str], name: str) -> Any:
             vector = np.zeros((0, 0))
         if vector is not None and (vector.ndim != 1 or isinstance(item, (str, bytes))):
             shown = type(item).__name__
-            raise SourceError(f"a vector must be a list of numbers, this is {shown}", where=f"{name}[{id!r}]")
+            raise SourceError(f"a vector must be a list of numbers, not {shown}", where=f"{name}[{id!r}]")
         lists.append(vector)
     return pa.array(lists, pa.large_list(pa.float64()))
 

@@ -22,7 +22,7 @@ from twinset.errors import RowError, SourceError
 from twinset.options import ReadOptions
 from twinset.system.digests import file_digest
 
-SKIP = "--on-error skip leaves such files out"
+SKIP = "use --on-error skip to skip such files"
 
 _PIECE = 2**20
 _MARK = b"\xef\xbb\xbf"
@@ -133,7 +133,7 @@ class TextChunk(Chunk):
             text, odd = decode(data, part.options.encoding)
             replaced += [row] if odd else []
             if odd and part.options.on_error == "stop":
-                raise RowError(f"bytes that are not {part.options.encoding}", where=file.path)
+                raise RowError(f"the file has bytes that are not {part.options.encoding}", where=file.path)
             texts.append(text)
         block = Block(self.rows, self.first_row, _array(texts, utf8), unreadable=bad, replaced=replaced)
         return self._described(block, whole, texts_only)

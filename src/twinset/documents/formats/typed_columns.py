@@ -11,7 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from twinset.documents.fields import column_at, paths_of, place_of, type_at
 from twinset.documents.formats.byte_rows import null_where
+from twinset.documents.items.chat import chat_texts, holds_chats
 from twinset.documents.items.pack import check_type, is_text, packed, value_type
 from twinset.documents.items.vectors import of_one_column
 from twinset.documents.parts import MAX_ROW_BYTES, Block, KeptWriter, Mask, Part, Unreadable
@@ -35,35 +37,35 @@ class ColumnsPart(Part):
         self.schema = schema
         for column in options.item_columns:
             self.check_column(column, f"{options.flag_of(column)} NAME")
-            check_type(options, column, schema.field(column).type, name)
+            check_type(options, column, self.type_of(column), name)
         self.id_name = self._find_id()
         if options.by is not None:
             self.check_column(options.by, "--by NAME")
-            if pa.types.is_nested(value_type(schema.field(options.by).type)):
-                raise ColumnError(f"--by needs strings or numbers, {options.by!r} is nested", where=name)
+            if pa.types.is_nested(value_type(self.type_of(options.by))):
+                raise ColumnError(f"--by needs strings or numbers, but {options.by!r} is nested", where=name)
 
     def no_column(self, name: str, option: str) -> ColumnError:
         """Make the error for a missing column."""
         if METADATA in self.schema_metadata:
             return ColumnError(
-                "it holds sketches, not the documents of which they were made; twinset pairs compares them, all else "
-                "needs the documents",
+                "it contains sketches, not documents; twinset pairs can compare sketches, other commands need the "
+                "documents",
                 where=self.name,
             )
         return super().no_column(name, option)
 
     def _find_id(self) -> str | None:
         name = self.options.id or "id"
-        if name not in self.column_names and self.options.id is None:
+        if self.options.no_id or (self.options.id is None and name not in self.column_names):
             return None
         self.check_column(name, "--id NAME")
-        kind = value_type(self.schema.field(name).type)
+        kind = value_type(self.type_of(name))
         if is_text(kind) or pa.types.is_integer(kind):
             return name
         if self.options.id is None:
             return None
         raise ColumnError(
-            f"ids must be strings or whole numbers, {name!r} holds {self.schema.field(name).type}; "
+            f"ids must be strings or whole numbers, but {name!r} holds {self.type_of(name)}; "
             "name another with --id NAME",
             where=self.name,
         )
@@ -80,13 +82,30 @@ class ColumnsPart(Part):
         return dict(self.schema.metadata or {})
 
     def check_column(self, name: str, option: str) -> None:
-        """Raise when there is no such column, or more than one."""
-        super().check_column(name, option)
-        if self.column_names.count(name) > 1:
-            raise ColumnError(f"there is more than one column {name!r}; rename one", where=self.name)
+        """Raise when there is no such column or field, or more than one."""
+        place = place_of(self.schema, name)
+        if place is None:
+            raise self.no_column(name, option)
+        column = self.column_names[place[0]]
+        if self.column_names.count(column) > 1:
+            raise ColumnError(f"there is more than one column {column!r}; rename one", where=self.name)
+
+    @property
+    def nested_names(self) -> list[str]:
+        """The paths into structs."""
+        return list(paths_of(self.schema))
+
+    def type_of(self, name: str) -> Any:
+        """The type of a column or field that exists."""
+        return type_at(self.schema, place_of(self.schema, name) or [])
+
+    def whole_columns(self, names: list[str]) -> list[str]:
+        """The columns that have these names, or fields of these names."""
+        places = [place_of(self.schema, name) or [] for name in names]
+        return list(dict.fromkeys(self.column_names[place[0]] for place in places))
 
     def needed(self, texts_only: bool) -> list[str]:
-        """The columns to read when not all are."""
+        """The columns and fields to read when not all are."""
         more = () if texts_only else (self.id_name, self.options.by, *sorted(self.wanted))
         return list(dict.fromkeys([*self.options.item_columns, *(name for name in more if name is not None)]))
 
@@ -103,24 +122,26 @@ class ColumnsPart(Part):
         block = Block(rows, first_row, texts, unreadable=bad)
         if not texts_only:
             if self.id_name is not None:
-                block.ids = self._ids(table.column(self.id_name), first_row, bad)
+                block.ids = self._ids(column_at(table, self.id_name), first_row, bad)
             if self.options.by is not None:
-                block.by = _replaced(table.column(self.options.by))
+                block.by = _replaced(column_at(table, self.options.by))
             for name in sorted(self.wanted):
-                column = one_array(table.column(name))
+                column = one_array(column_at(table, name))
                 block.columns[name] = _replaced(column) if is_text(value_type(column.type)) else column
         block.texts = null_where(texts, [row for row, _ in bad])
         block.payload = table if whole else None
-        return block
+        return block if texts_only else self.add_partition(block)
 
     def _items(self, table: Any, first_row: int, bad: Unreadable) -> Any:
         """The texts or packed items."""
-        columns = [table.column(name) for name in self.options.item_columns]
+        columns = [column_at(table, name) for name in self.options.item_columns]
         if self.options.item_kind == "text":
             return text_array(columns[0])
         if self.options.group is not None:
             # Codes of a dictionary are cheaper than its values.
             arrays = [one_array(column) for column in columns]
+        elif self.options.item_kind == "records":
+            arrays = [text_array(column) for column in columns]
         else:
             arrays = [one_array(_plain(column)) for column in columns]
         texts, refused = packed(self.options, arrays)
@@ -137,7 +158,7 @@ class ColumnsPart(Part):
             known = {row for row, _ in bad}
             for row in np.flatnonzero(ids.is_null().to_numpy(zero_copy_only=False)).tolist():
                 if row not in known:
-                    reason = f"the id {self.id_name!r} is null or not UTF-8; every row needs one"
+                    reason = f"the id {self.id_name!r} is null or not UTF-8; every row needs an id"
                     self.bad_row(bad, row, first_row + row, reason, lines=False)
         return ids
 
@@ -220,7 +241,8 @@ def text_array(column: Any) -> Any:
     column = _plain(column)
     if pa.types.is_null(column.type):
         column = column.cast(pa.string())
-    return one_array(column)
+    array = one_array(column)
+    return chat_texts(array) if holds_chats(array.type) else array
 
 
 def string_array(column: Any) -> Any:
@@ -309,8 +331,8 @@ class GroupWriter(KeptWriter):
         self.path = path
         self.schema = schema
         self._flag = flag
-        self._held: list[Any] = []
-        self._held_bytes = 0
+        self._buffered: list[Any] = []
+        self._buffered_bytes = 0
         if flag:
             for one in flag:
                 self.schema = self.schema.append(one)
@@ -327,9 +349,9 @@ class GroupWriter(KeptWriter):
                 table = table.append_column(one, flags.column(one.name).cast(one.type))
         if chosen.any():
             sizes = row_sizes(table)
-            self._add(self.held(table, chosen, sizes), sizes[chosen])
+            self._add(self.select_rows(table, chosen, sizes), sizes[chosen])
 
-    def held(self, table: Any, chosen: Mask, sizes: npt.NDArray[np.int64]) -> Any:
+    def select_rows(self, table: Any, chosen: Mask, sizes: npt.NDArray[np.int64]) -> Any:
         """Buffered form of the kept rows until their group is written."""
         return table if chosen.all() else table.filter(pa.array(chosen))
 
@@ -337,30 +359,30 @@ class GroupWriter(KeptWriter):
         upto = np.cumsum(sizes)
         start = before = 0
         while True:
-            need = before + GROUP_BYTES - self._held_bytes
+            need = before + GROUP_BYTES - self._buffered_bytes
             stop = int(np.searchsorted(upto, need)) + 1
             if stop > table.num_rows:
                 break
-            self._held.append(table.slice(start, stop - start))
-            self._write_held()
+            self._buffered.append(table.slice(start, stop - start))
+            self._write_buffered()
             start, before = stop, int(upto[stop - 1])
         if start < table.num_rows:
-            self._held.append(table.slice(start))
-            self._held_bytes += int(upto[-1]) - before
+            self._buffered.append(table.slice(start))
+            self._buffered_bytes += int(upto[-1]) - before
 
-    def _write_held(self) -> None:
-        if self._held:
-            table = pa.concat_tables(self._held)
+    def _write_buffered(self) -> None:
+        if self._buffered:
+            table = pa.concat_tables(self._buffered)
             if any(pa.types.is_dictionary(one.type) for one in table.schema):
                 table = table.unify_dictionaries()
             self.write_group(table.combine_chunks())
-        self._held, self._held_bytes = [], 0
+        self._buffered, self._buffered_bytes = [], 0
 
     def close(self) -> None:
         """Write the last group."""
-        self._write_held()
+        self._write_buffered()
 
     def abort(self) -> None:
         """Discard the buffer and remove the file."""
-        self._held = []
+        self._buffered = []
         self.path.unlink(missing_ok=True)

@@ -153,8 +153,8 @@ def _reason(text: Bytes) -> str:
     if len(text) > 2 * MOST_BYTES:
         return f"the code has {len(text)} digits; allowed: {2 * MOST_BYTES} at most"
     if re.fullmatch(r"[0-9A-Fa-f]+", shown) and len(text) % 2:
-        hint = " (a decimal number? in text codes are hexadecimal)" if shown.isdecimal() and len(shown) > 8 else ""
-        return f"the code {_shown(shown)} has an odd number of digits{hint}; {_ALLOWED}, filled up with zeros in front"
+        hint = " (a decimal number? codes in text are hexadecimal)" if shown.isdecimal() and len(shown) > 8 else ""
+        return f"the code {_shown(shown)} has an odd number of digits{hint}; {_ALLOWED}, padded with leading zeros"
     return f"the code is {_shown(shown)}; {_ALLOWED}"
 
 

@@ -73,8 +73,8 @@ def weighted_sets(part: Part, rows: Places) -> list[dict[str, float] | None]:
 def _as_written(part: Part) -> Iterator[None]:
     """Make the part read its lists as text."""
     was = part.options
-    known = {name for name, _ in ReadOptions.words()}
-    part.options = _AsWritten.of(**{name: getattr(was, name) for name, _ in was.words() if name in known})
+    known = {name for name, _ in ReadOptions.specs()}
+    part.options = _AsWritten.of(**{name: getattr(was, name) for name, _ in was.specs() if name in known})
     try:
         yield
     finally:

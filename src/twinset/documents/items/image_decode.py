@@ -118,7 +118,7 @@ class _Opened:
 
     def __init__(self, data: bytes, where: str, enough: int = _ENOUGH, room: int | None = None) -> None:
         self._data, self._where, self._enough, self._room = data, where, enough, room
-        self._held = False
+        self._has_lock = False
         self.size = (0, 0)
 
     def __enter__(self) -> Image:
@@ -127,7 +127,7 @@ class _Opened:
             image = self._open()
             if _unpacked(image, self.size) > _LARGE:
                 _large.acquire()
-                self._held = True
+                self._has_lock = True
             image.load()
             if image.format not in _FRACTIONS:
                 self.size = image.size  # a TIFF is rotated as it is decoded
@@ -156,7 +156,7 @@ class _Opened:
         self.size = (width, height)
         if width * height > MOST_PIXELS:
             raise RowError(
-                f"the picture has {width:,} × {height:,} pixels, more than the {MOST_PIXELS:,} that are read",
+                f"the picture has {width:,} × {height:,} pixels, more than the maximum, {MOST_PIXELS:,}",
                 where=self._where,
             )
         if image.format in _FRACTIONS:
@@ -165,8 +165,8 @@ class _Opened:
         if self._room is not None and needed > self._room:
             least = shown_size(16 * needed // 5)  # rounded up from three times the size
             raise OptionError(
-                f"{self._where}: the picture takes {shown_size(needed)} while it is unpacked, and this run may take "
-                f"{shown_size(self._room)} for that; give more memory with --memory, at least {least}"
+                f"{self._where}: decoding the picture needs {shown_size(needed)}, but this run may use "
+                f"{shown_size(self._room)} for that; raise --memory to at least {least}"
             )
         return image
 
@@ -177,11 +177,11 @@ class _Opened:
             raise self._unreadable(error) from error  # one damaged picture must not end a run that skips such
 
     def _unreadable(self, error: Exception) -> RowError:
-        return RowError(f"not a picture that can be read: {_said(error)}", where=self._where)
+        return RowError(f"the picture cannot be read: {_error_text(error)}", where=self._where)
 
     def _release(self) -> None:
-        if self._held:
-            self._held = False
+        if self._has_lock:
+            self._has_lock = False
             _large.release()
 
 
@@ -201,12 +201,12 @@ def _known() -> list[str]:
     return [name for name in _FORMATS if name in Image.OPEN]
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """Pillow's message in one line, without the address of the stream."""
     from PIL import UnidentifiedImageError
 
     if isinstance(error, UnidentifiedImageError):
-        return "its bytes are of no known format"
+        return "unknown format"
     message = " ".join(str(error).split()) or type(error).__name__
     return message if len(message) <= 200 else message[:200] + "…"
 

@@ -81,13 +81,21 @@ class ImageChunk(TextChunk):
 
     def _picture(self, row: int, file: DocumentFile, bad: Unreadable) -> Picture | None:
         try:
-            return read_picture(file_bytes(file), file.path, self._part.room)
+            data = file_bytes(file)
         except SourceError as error:
-            # A file is one item, so a damaged or unreadable file is one unreadable item.
-            if self._part.options.on_error != "skip":
-                raise RowError(f"{error.message}; {SKIP}", where=file.path) from error
-            bad.append((row, error.message))
+            self._refuse(row, file, error, bad, stops=self._part.options.on_error != "skip")
+            return None
+        try:
+            return read_picture(data, file.path, self._part.room)
+        except SourceError as error:
+            self._refuse(row, file, error, bad, stops=self._part.options.on_error == "stop")
         return None
+
+    def _refuse(self, row: int, file: DocumentFile, error: SourceError, bad: Unreadable, stops: bool) -> None:
+        """A file is one item, so a damaged or unreadable file is one unreadable item."""
+        if stops:
+            raise RowError(f"{error.message}; {SKIP}", where=file.path) from error
+        bad.append((row, error.message))
 
     def _packed(self, pictures: list[Picture | None]) -> Any:
         read = [one.grid for one in pictures if one is not None]

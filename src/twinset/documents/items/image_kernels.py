@@ -7,7 +7,7 @@ from twinset.compiled import inlined, kernel
 
 @inlined
 def add_row(row, channels, overlap, columns):  # type: ignore[no-untyped-def]
-    """Add a row, times 255 and the overlap, to columns int64 (width · colours); transparent pixels lie on white."""
+    """Add a row, times 255 and the overlap, to columns int64 (width · colours); transparent pixels are on white."""
     if channels == 1 or channels == 3:
         for i in range(len(row)):
             columns[i] += np.int64(row[i]) * (255 * overlap)

@@ -16,6 +16,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from twinset.documents.items.chat import chat_text, holds_chats
 from twinset.documents.items.codes import code_of, holds_codes, packed_codes
 from twinset.documents.items.vectors import holds_vectors, listed_numbers, packed_vectors, vector_of
 from twinset.documents.items.weighted import holds_weights, packed_weighted, paired
@@ -78,7 +79,7 @@ def check_type(options: ReadOptions, name: str, kind: Any, where: str) -> None:
         needed, fits = ("numbers", is_weight) if name == options.weight else ("strings or numbers", names_elements)
     if fits is not None and not fits(values):
         raise ColumnError(
-            f"the column {name!r} must hold {needed}, it holds {kind}; name another with {options.flag_of(name)} NAME",
+            f"the column {name!r} must hold {needed}, not {kind}; name another with {options.flag_of(name)} NAME",
             where=where,
         )
 
@@ -126,9 +127,13 @@ def is_text(kind: Any) -> bool:
     )
 
 
+def _holds_texts(kind: Any) -> bool:
+    return is_text(kind) or holds_chats(kind)
+
+
 _NEEDED: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "text": ("text", is_text),
-    "records": ("text", is_text),
+    "text": ("text", _holds_texts),
+    "records": ("text", _holds_texts),
     "items": ("lists of strings or numbers", _holds_elements),
     "weighted": ("lists of strings or numbers", _holds_elements),
     "codes": ("whole numbers, bytes or hexadecimal digits", holds_codes),
@@ -143,16 +148,18 @@ def json_value(options: ReadOptions, name: str, value: Any) -> Any:
     if options.group is not None:
         return row_value(options, name, value)
     if options.item_kind == "records":
-        if not isinstance(value, str):
-            raise ValueError(f"the text {name!r} must be a string")
-        return value.encode("utf-8", "surrogateescape")
+        try:
+            text = value if isinstance(value, str) else chat_text(value)
+        except ValueError as error:
+            raise ValueError(f"the text {name!r} must be a string") from error
+        return text.encode("utf-8", "surrogateescape")
     if options.item_kind == "codes":
         return code_of(value)
     if options.item_kind == "vectors" or name == options.weight:
         return vector_of(name, value)
     if not isinstance(value, list):
         raise ValueError(f"{name!r} must hold a list, which --items names")
-    weighted = options.weight is not None  # there a null keeps its weight's position
+    weighted = options.weight is not None  # then a null keeps its weight's position
     return [None if one is None else _element(name, one) for one in value if weighted or one is not None]
 
 
@@ -165,24 +172,24 @@ def _element(name: str, value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return str(pa.scalar(value).cast(pa.string()).as_py()) if isinstance(value, float) else str(value)
-    raise ValueError(f"the list {name!r} must hold strings or numbers, and holds a {type(value).__name__}")
+    raise ValueError(f"the list {name!r} must hold strings or numbers, but holds a {type(value).__name__}")
 
 
-def held_values(options: ReadOptions, item: Any) -> list[Any] | str:
+def column_values(options: ReadOptions, item: Any) -> list[Any] | str:
     """Return the column values of an item in memory, or the reason why there are none."""
     if options.item_kind == "records":
         if not isinstance(item, Mapping):
-            return f"a record must be a mapping from column to text, this is {type(item).__name__}"
+            return f"a record must be a mapping from column to text, not {type(item).__name__}"
         values = [item.get(name) for name in options.item_columns]
     elif options.item_kind == "weighted":
         if item is not None and not isinstance(item, Mapping):
-            return f"a weighted set must be a mapping from element to weight, this is {type(item).__name__}"
+            return f"a weighted set must be a mapping from element to weight, not {type(item).__name__}"
         values = [None, None] if item is None else [list(item), list(item.values())]
     else:
         if isinstance(item, np.ndarray) and item.ndim == 1:
             item = item.tolist()
         if item is not None and not isinstance(item, (list, tuple, Set)):
-            return f"an item must be a list, a tuple or a set of elements, this is {type(item).__name__}"
+            return f"an item must be a list, a tuple or a set of elements, not {type(item).__name__}"
         values = [None if item is None else list(item)]
     try:
         return [json_value(options, name, value) for name, value in zip(options.item_columns, values, strict=True)]

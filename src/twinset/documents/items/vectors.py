@@ -39,14 +39,14 @@ def of_one_column(options: ReadOptions, schema: Any, where: str) -> ReadOptions:
     text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
     names = [one.name for one in schema if holds_vectors(one.type) and not any(is_text(one.type) for is_text in text)]
     if len(names) != 1:
-        columns = f"there are {', '.join(map(repr, names[:5]))}" if names else "there is none"
+        columns = f"there are {', '.join(map(repr, names[:5]))}" if names else "there are none"
         raise ColumnError(
             f"--vectors without a name is for .npy files and for tables with one column of vectors; here {columns}: "
             "name one with --vectors NAME",
             where=where,
         )
-    words = {name: getattr(options, name) for name, _ in options.words()}
-    return type(options).of(**{**words, "vectors": names[0]})
+    values = {name: getattr(options, name) for name, _ in options.specs()}
+    return type(options).of(**{**values, "vectors": names[0]})
 
 
 def need_column(options: ReadOptions, where: str) -> None:
@@ -166,9 +166,9 @@ def _moved(
 
 def _too_coarse(moved: float, within: float) -> str:
     return (
-        f"vectors are compared as 32-bit floats, and rounding to these moves this one by {moved:.2g}, which is not "
-        f"small beside the distance, {within:g}; allowed: {within * _MOST_MOVED:g} at most: take from all vectors "
-        "what they have in common, such as their mean, or ask for a greater distance"
+        f"vectors are compared as 32-bit floats, and rounding moves this vector by {moved:.2g}, which is too much "
+        f"for the distance {within:g}; allowed: {within * _MOST_MOVED:g} at most: subtract from all vectors what they "
+        "have in common, such as their mean, or use a greater distance"
     )
 
 
@@ -181,7 +181,7 @@ def vector_of(name: str, value: Any) -> list[float]:
     if not _all_numbers(value):
         odd = next(one for one in value if type(one) is not float and type(one) is not int)
         shown = repr(odd) if isinstance(odd, (str, bool)) and len(repr(odd)) <= 40 else f"a {type(odd).__name__}"
-        raise ValueError(f"the list {name!r} must hold numbers alone, and holds {'null' if odd is None else shown}")
+        raise ValueError(f"the list {name!r} must hold only numbers, but holds {'null' if odd is None else shown}")
     try:
         return [float(one) for one in value]
     except OverflowError:
@@ -233,4 +233,4 @@ def read_vector(text: str) -> list[float]:
     try:
         return [float(word) for word in words]
     except ValueError:
-        raise ValueError(f"the vector is {shown!r}; allowed: numbers with spaces or commas between them") from None
+        raise ValueError(f"the vector is {shown!r}; allowed: numbers separated by spaces or commas") from None

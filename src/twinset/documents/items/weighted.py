@@ -1,4 +1,4 @@
-"""Pack lists of elements and weights as weighted sets: sixteen bytes an element, its hash and its weight."""
+"""Pack lists of elements and weights as weighted sets: sixteen bytes per element, its hash and its weight."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from twinset.documents.normalize import buffers_of
 from twinset.schema import MOST_TOTAL, Hashes, Places
 from twinset.system.arrays import ranges
 
-_ALLOWED = "allowed: finite numbers from 0 up"
+_ALLOWED = "allowed: finite numbers, 0 or more"
 
 
 def holds_weights(kind: Any) -> bool:
@@ -29,7 +29,7 @@ def paired(lists: Any, weights: Any) -> PackedRows:
     --------
     >>> weights, bad = paired(pa.array([["a", None], [None], ["b"]]), pa.array([[1.0, None], [2.0, 3.0], [4.0]]))
     >>> weights.to_pylist(), bad
-    ([[1.0], None, [4.0]], [(1, '1 element and 2 weights; each element needs one')])
+    ([[1.0], None, [4.0]], [(1, '1 element and 2 weights; each element needs one weight')])
     """
     if not lists.values.null_count:
         return weights, []
@@ -58,7 +58,7 @@ def packed_weighted(elements: PackedRows, weights: Any, worse: Sequence[tuple[in
     >>> hashes = pa.array([np.array([9, 7, 9], "<u8").tobytes(), b""], pa.large_binary())
     >>> rows, bad = packed_weighted((hashes, []), pa.array([[1.0, 2.0, 0.5], [4.0]]))
     >>> np.frombuffer(rows[0].as_py(), "<u8,<f8").tolist(), bad
-    ([(7, 2.0), (9, 1.5)], [(1, '0 elements and 1 weight; each element needs one')])
+    ([(7, 2.0), (9, 1.5)], [(1, '0 elements and 1 weight; each element needs one weight')])
     """
     rows, bad = elements
     none = np.asarray(rows.is_null()) if rows.null_count else np.zeros(len(rows), np.bool_)
@@ -71,7 +71,7 @@ def packed_weighted(elements: PackedRows, weights: Any, worse: Sequence[tuple[in
     for row in np.flatnonzero((counts != weight_counts) & ~none & ~missing).tolist():
         reasons.setdefault(row, _unlike(int(counts[row]), int(weight_counts[row])))
     for row in np.flatnonzero(missing & ~none & (counts > 0)).tolist():
-        reasons.setdefault(row, "the weights are null; each element needs one")
+        reasons.setdefault(row, "the weights are null; each element needs one weight")
     out = none | missing
     out[list(reasons)] = True
     hashes = data.view("<u8")[ranges(starts, np.where(out, 0, counts))]
@@ -112,5 +112,5 @@ def _wrong(values: npt.NDArray[np.float64], places: Places) -> list[tuple[int, f
 
 
 def _unlike(elements: int, weights: int) -> str:
-    words = f"{elements} element{'' if elements == 1 else 's'} and {weights} weight{'' if weights == 1 else 's'}"
-    return f"{words}; each element needs one"
+    counts = f"{elements} element{'' if elements == 1 else 's'} and {weights} weight{'' if weights == 1 else 's'}"
+    return f"{counts}; each element needs one weight"

@@ -134,7 +134,7 @@ def _weights(options: ReadOptions, column: Any, bad: BadRows, nothing: str) -> n
     weights = np.append(numbers, 0.0)[places]
     for row in np.flatnonzero(~(np.isfinite(weights) & (weights >= 0))).tolist():
         shown = words(values.slice(int(places[row]), 1))[0].as_py()
-        bad.setdefault(row, f"the weight {options.weight!r} is {shown!r}; it must be a number from 0 up")
+        bad.setdefault(row, f"the weight {options.weight!r} is {shown!r}; it must be a number, 0 or more")
     return weights
 
 

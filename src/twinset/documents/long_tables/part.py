@@ -22,8 +22,8 @@ from twinset.documents.long_tables.element_names import ElementNames, Spelling, 
 from twinset.documents.long_tables.partition import GroupBuilder
 from twinset.documents.long_tables.rows import GroupRows, group_rows
 from twinset.documents.long_tables.sort import Spread
-from twinset.documents.long_tables.write import GroupNumbers, GroupsTaking, GroupsWriter, long_rows
-from twinset.documents.parts import LEAST_ROW, Block, Chunk, KeptWriter, Mask, Part, Taking
+from twinset.documents.long_tables.write import GroupNumbers, GroupsCollector, GroupsWriter, long_rows
+from twinset.documents.parts import LEAST_ROW, Block, Chunk, KeptWriter, Mask, Part, RowCollector
 from twinset.errors import OptionError, RowError, SourceError
 from twinset.options import ReadOptions
 from twinset.options.keep_rules import rules_for
@@ -52,8 +52,11 @@ class GroupsPart(Part):
         name = first.name if len(parts) == 1 else f"{first.name} … {last.name}"
         self.inside = list(parts)
         super().__init__(name, first.source, options)
-        if options.id is not None:
-            raise OptionError(f"--id has no meaning with --group: the id of a group is its value of {options.group!r}")
+        if options.id is not None or options.no_id:
+            flag = "--no-id" if options.no_id else "--id"
+            raise OptionError(
+                f"{flag} cannot be used with --group: the id of a group is its value of {options.group!r}"
+            )
         if options.group == options.item:
             raise OptionError(f"--group and --item both name {options.group!r}; name another column with --item")
         for part in parts:
@@ -93,7 +96,7 @@ class GroupsPart(Part):
         if names:
             rules = either([rule.name for rule in rules_for("groups")])
             raise OptionError(
-                f"--keep by the column {sorted(names)[0]!r} needs one value per item, and a group of rows has many; "
+                f"--keep by the column {sorted(names)[0]!r} needs one value per item, but a group of rows has many; "
                 f"allowed: {rules}"
             )
 
@@ -158,7 +161,7 @@ class GroupsPart(Part):
 
     def _refuse(self, name: str, reason: str) -> None:
         if self.options.on_error != "skip":
-            raise RowError(f"{reason}; --on-error skip leaves such groups out", where=f"{self.name}, group {name!r}")
+            raise RowError(f"{reason}; use --on-error skip to skip such groups", where=f"{self.name}, group {name!r}")
 
     def stored(self) -> BatchFile:
         """The stored groups; reads and groups the rows first if needed."""
@@ -191,12 +194,12 @@ class GroupsPart(Part):
         """Open the writer of the rows of the kept groups."""
         return GroupsWriter(self, out, flag)
 
-    def taking(self) -> Taking:
+    def collector(self) -> RowCollector:
         """Make the collector of the rows of kept groups."""
-        return GroupsTaking(self)
+        return GroupsCollector(self)
 
     def take_rows(self, block: Block, chosen: Mask) -> Any:
-        """The ids of kept groups and their numbers of elements; `taking` gives their rows."""
+        """The ids of kept groups and their numbers of elements; `collector` gives their rows."""
         counts = pc.binary_length(block.texts)
         return pa.table({"id": block.ids, "elements": counts}).filter(pa.array(chosen))
 
@@ -286,7 +289,7 @@ class StoredGroupsChunk(Chunk):
         words = self._part.words
         block = Block(self.rows, self.first_row, texts if words is None else words.lists(texts))
         if texts.null_count:
-            reason = "the group has too many elements, or weights that add up to more than a number can hold"
+            reason = "the group has too many elements, or the sum of its weights is too large"
             block.unreadable = [(row, reason) for row in np.flatnonzero(np.asarray(texts.is_null())).tolist()]
         block.sources = _column(table, "source").to_numpy().astype(np.int64)
         if not texts_only:

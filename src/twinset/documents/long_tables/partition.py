@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from twinset.documents.long_tables.rows import Codes, GroupRows, join_groups
-from twinset.documents.long_tables.sort import LAID_BYTES, Sorted, Spread, cuts, merged
+from twinset.documents.long_tables.sort import STORED_BYTES, Sorted, Spread, cuts, merged
 from twinset.documents.normalize import hash_values
 from twinset.schema import Places
 from twinset.system.scratch import BatchFile
@@ -45,39 +45,39 @@ class GroupBuilder:
     column: str | None
     refuse: Callable[[str, str], None]
     depth: int = 0
-    _held: list[GroupRows] = field(default_factory=list)
-    _held_bytes: int = 0
+    _buffered: list[GroupRows] = field(default_factory=list)
+    _buffered_bytes: int = 0
     _spilled: list[BatchFile] = field(default_factory=list)
 
     def add(self, portion: GroupRows) -> None:
         """Add the next rows."""
         if not len(portion.codes):
             return
-        self._held.append(portion)
-        self._held_bytes += portion.nbytes
-        if self._held_bytes > self.room:
+        self._buffered.append(portion)
+        self._buffered_bytes += portion.nbytes
+        if self._buffered_bytes > self.room:
             self._spill()
 
     def finish(self, spread: Spread) -> BatchFile:
         """Store the groups in the order of their first rows: id, item, source and by."""
         out = BatchFile(self.folder / "groups")
-        self._lay(out, LAID_BYTES, spread)
+        self._store(out, STORED_BYTES, spread)
         return out
 
-    def _lay(self, out: BatchFile, piece: int, spread: Spread) -> tuple[Places, Places]:
+    def _store(self, out: BatchFile, piece: int, spread: Spread) -> tuple[Places, Places]:
         """Store the groups, about `piece` bytes together; return the size and the first row of each."""
         if self._spilled:
             self._spill()
-            return self._lay_spilled(out, piece, spread)
-        if not self._held:
+            return self._store_spilled(out, piece, spread)
+        if not self._buffered:
             return _NONE, _NONE
-        whole = join_groups(self._held, self.column)
-        self._held = []
+        whole = join_groups(self._buffered, self.column)
+        self._buffered = []
         groups = Sorted(whole, self.bag, spread)
         out.append(groups.batches(cuts(groups.sizes, piece), self.refuse))
         return groups.sizes, whole.firsts
 
-    def _lay_spilled(self, out: BatchFile, piece: int, spread: Spread) -> tuple[Places, Places]:
+    def _store_spilled(self, out: BatchFile, piece: int, spread: Spread) -> tuple[Places, Places]:
         runs, sizes, firsts = [], [_NONE], [_NONE]
         small = max(2**14, piece // len(self._spilled))
         for number, partition in enumerate(self._spilled):
@@ -91,7 +91,7 @@ class GroupBuilder:
                 part.add(portion)
             partition.remove()
             run = BatchFile(self.folder / f"groups-{number}")
-            run_sizes, run_firsts = part._lay(run, small, spread)
+            run_sizes, run_firsts = part._store(run, small, spread)
             if run.rows:
                 runs.append(run)
                 sizes.append(run_sizes)
@@ -106,10 +106,10 @@ class GroupBuilder:
 
     def _spill(self) -> None:
         """Write the rows in memory to the scratch files, by the hash of the group's name."""
-        if not self._held:
+        if not self._buffered:
             return
-        whole = join_groups(self._held, self.column)
-        self._held, self._held_bytes = [], 0
+        whole = join_groups(self._buffered, self.column)
+        self._buffered, self._buffered_bytes = [], 0
         if not self._spilled:
             wanted = 2 * self.rows * 32 // max(1, self.room)
             count = 1 << min(_MOST_PARTITIONS, max(_LEAST_PARTITIONS, wanted)).bit_length() - 1

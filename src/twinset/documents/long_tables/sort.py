@@ -19,7 +19,7 @@ from twinset.system.scratch import BatchFile
 Spread = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 """Applies a function to each item, in order, on any number of threads."""
 
-LAID_BYTES = 2**19
+STORED_BYTES = 2**19
 """Bytes of groups written and read together."""
 
 _SORTED_AT_ONCE = 2**20  # rows
@@ -98,10 +98,10 @@ class Sorted:
             endless = np.flatnonzero(np.isinf(self.weights[start:end].view(np.float64))) + start
             bad[np.searchsorted(self.offsets, endless, side="right") - 1 - first] = True
         for at in np.flatnonzero(bad).tolist():
-            reason = "the weights of an element of the group add up to more than a number can hold"
+            reason = "the sum of the weights of an element of the group is too large"
             if large[at]:
                 most = MAX_ROW_BYTES // (8 * self.words)
-                reason = f"the group has {int(counts[at]):,} elements; at most {most:,} are read"
+                reason = f"the group has {int(counts[at]):,} elements; the maximum is {most:,}"
             refuse(self.whole.names[first + at].as_py(), reason)
         return bad
 

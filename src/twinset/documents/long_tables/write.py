@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from twinset.documents.long_tables.rows import LongTableRows
 from twinset.documents.normalize import hash_values
-from twinset.documents.parts import Block, KeptWriter, Mask, Part, Taking
+from twinset.documents.parts import Block, KeptWriter, Mask, Part, RowCollector
 from twinset.errors import SourceError
 from twinset.system.scratch import BatchFile
 
@@ -26,7 +26,7 @@ def long_rows(block: Block) -> LongTableRows:
     """The rows of a block of a long table."""
     rows = block.texts
     if not isinstance(rows, LongTableRows):
-        raise TypeError("these are no rows of a long table")
+        raise TypeError("these are not rows of a long table")
     return rows
 
 
@@ -104,6 +104,7 @@ class GroupsWriter(KeptWriter):
         self._out = out
         self._flag = flag
         self._writer: KeptWriter | None = None
+        self.open_table: Callable[[Part], KeptWriter] = lambda part: part.open_writer(self._out, flag=self._flag)
 
     def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
         """Record the chosen groups."""
@@ -112,7 +113,7 @@ class GroupsWriter(KeptWriter):
     def close(self) -> None:
         """Write the rows."""
         for part, blocks in self._groups.rows():
-            self._writer = part.open_writer(self._out, flag=self._flag)
+            self._writer = self.open_table(part)
             for block, chosen, flags in blocks:
                 self._writer.write(block, chosen, flags)
             self._writer.close()
@@ -124,18 +125,27 @@ class GroupsWriter(KeptWriter):
             self._writer.abort()
 
 
-class GroupsTaking(Taking):
+class GroupsCollector(RowCollector):
     """Collects the rows of the kept groups as tables."""
 
     def __init__(self, part: GroupsPart) -> None:
         super().__init__(part)
         self._groups = _ChosenGroups(part)
 
-    def write(self, block: Block, chosen: Mask) -> None:
+    def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
         """Record the chosen groups."""
-        self._groups.add(chosen, None)
+        self._groups.add(chosen, flags)
 
     def tables(self) -> list[Any]:
         """The rows of the kept groups."""
-        tables = self._groups.rows()
-        return [part.take_long_rows(block, chosen) for part, blocks in tables for block, chosen, _ in blocks]
+        tables: list[Any] = []
+        for part, blocks in self._groups.rows():
+            collector = part.collector()
+            for block, chosen, flags in blocks:
+                collector.write(block, chosen, flags)
+            tables += collector.tables()
+        return tables
+
+    def masks(self) -> list[Mask]:
+        """Which rows of the tables belong to kept groups, block by block."""
+        return [chosen for _, blocks in self._groups.rows() for _, chosen, _ in blocks]

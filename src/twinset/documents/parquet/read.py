@@ -38,7 +38,7 @@ class ParquetPart(ColumnsPart):
             self.row_groups = read_row_groups(path)
             rows = sum(group.rows for group in self.row_groups)
             if (len(self.row_groups), rows) != (self.metadata.num_row_groups, self.metadata.num_rows):
-                raise pa.ArrowInvalid("the footer is damaged (its row groups are not those that it counts)")
+                raise pa.ArrowInvalid("the footer is damaged (its number of row groups is wrong)")
         super().__init__(name, source, options, schema, path)
 
     def open(self, **more: Any) -> Any:
@@ -54,7 +54,7 @@ class ParquetPart(ColumnsPart):
     @property
     def coded(self) -> list[str]:
         """Columns of a long table whose dictionary codes are read directly."""
-        return [name for name in self.options.item_columns if is_text(self.schema.field(name).type)]
+        return [name for name in self.options.item_columns if is_text(self.type_of(name))]
 
     def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
         """Yield row groups, small ones together, large ones in pieces."""
@@ -88,11 +88,11 @@ class ParquetPart(ColumnsPart):
         about = self.row_groups[group]
         total = about.unpacked
         for column in about.columns:
-            if self._may_swell(column, batch_bytes):
+            if self._may_expand(column, batch_bytes):
                 total += self._dictionary_bytes(group, column, batch_bytes)
         return total
 
-    def _may_swell(self, column: ColumnChunk, batch_bytes: int) -> bool:
+    def _may_expand(self, column: ColumnChunk, batch_bytes: int) -> bool:
         """Whether a column is dictionary-encoded and suspiciously small: measuring it is expensive."""
         size, count = column.unpacked, column.values
         coded = column.physical_type == "BYTE_ARRAY" and column.has_dictionary
@@ -176,10 +176,10 @@ class PieceChunk(Chunk):
         return part.block(table, self.first_row, whole, texts_only)
 
 
-def _check_rows(part: ParquetPart, came: int, expected: int) -> None:
-    if came != expected:
+def _check_rows(part: ParquetPart, actual: int, expected: int) -> None:
+    if actual != expected:
         with reading(part.name, "Parquet file"):
-            raise pa.ArrowInvalid(f"it announces {counted(expected, 'row')} and has {came:,}")
+            raise pa.ArrowInvalid(f"its footer says {counted(expected, 'row')}, but it has {actual:,}")
 
 
 class _GroupStream:
@@ -221,7 +221,8 @@ class _GroupStream:
         while rows < self.step and (batch := next(self._batches or iter(()), None)) is not None:
             self._left.append(batch)
             rows += batch.num_rows
-        schema = self._left[0].schema if self._left else None
-        table = pa.Table.from_batches(self._left, schema)
+        if not self._left:
+            raise pa.ArrowInvalid(f"row group {self.group} has fewer rows than its footer says")
+        table = pa.Table.from_batches(self._left)
         self._left = table.slice(self.step).to_batches()
         return table.slice(0, self.step)

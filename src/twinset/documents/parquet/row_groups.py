@@ -34,8 +34,8 @@ _PINNED = {"write_page_index": False}
 class RowGroups:
     """The file being written. Each table passed to `write` becomes one row group."""
 
-    def __init__(self, path: Path, schema: Any, workers: int, words: dict[str, Any]) -> None:
-        self._path, self._schema, self._words, self._workers = path, schema, {**words, **_PINNED}, workers
+    def __init__(self, path: Path, schema: Any, workers: int, arguments: dict[str, Any]) -> None:
+        self._path, self._schema, self._arguments, self._workers = path, schema, {**arguments, **_PINNED}, workers
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="twinset-parquet")
         self._waiting: deque[Future[pa.Buffer]] = deque()
         self._spare: list[pa.Buffer] = []
@@ -79,7 +79,7 @@ class RowGroups:
             return sink.getvalue()
 
     def _encode(self, sink: Any, tables: tuple[Any, ...]) -> int:
-        with pq.ParquetWriter(sink, self._schema, **self._words) as writer:
+        with pq.ParquetWriter(sink, self._schema, **self._arguments) as writer:
             for table in tables:
                 writer.write_table(table.cast(self._schema), row_group_size=max(1, table.num_rows))
         return int(sink.tell())

@@ -44,11 +44,11 @@ def _ordered(column: ColumnChunk) -> bool:
 class ParquetWriter(GroupWriter):
     """Write kept rows as a Parquet file."""
 
-    def __init__(self, path: Path, schema: Any, flag: Any, words: dict[str, Any], workers: int = 1) -> None:
+    def __init__(self, path: Path, schema: Any, flag: Any, arguments: dict[str, Any], workers: int = 1) -> None:
         super().__init__(path, schema, flag)
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = RowGroups(path, self.schema, workers, {"data_page_size": _BUFFER, **words})
+            self._file = RowGroups(path, self.schema, workers, {"data_page_size": _BUFFER, **arguments})
 
     def write_group(self, table: Any) -> None:
         """Write one row group."""

@@ -12,7 +12,7 @@ from twinset.engines.local.sort_pairs import Rows
 from twinset.engines.local.steps.sketch import READ
 from twinset.schema import Bytes, Numbers, Places
 from twinset.system import batch_sizes
-from twinset.system.arrays import ranges
+from twinset.system.arrays import offsets_of, ranges
 from twinset.system.scratch import Spool
 
 SAME = 0xFFFFFFFF
@@ -33,8 +33,7 @@ class Copies:
         """Group documents by their first appearance; those without shingles are in no group."""
         read = np.flatnonzero(status == READ).astype(np.uint32)
         counts = np.bincount(first[read], minlength=len(first)).astype(np.uint32)
-        starts = np.zeros(len(first) + 1, np.int64)
-        np.cumsum(counts, out=starts[1:])
+        starts = offsets_of(counts)
         # Each group begins with its first member; only the others are sorted.
         is_first = first[read] == read
         later = read[~is_first]
@@ -50,14 +49,9 @@ class Copies:
         counts = self.counts.astype(np.int64)
         return int((counts * (counts - 1) // 2).sum())
 
-    def identical_across(self, pairs: Spool, sizes: Numbers) -> int:
-        """Count the pairs of documents with equal shingle sets on two sides."""
-        total = 0
-        for rows in pairs.chunks():
-            left, right, shared = rows.T
-            same = (shared == sizes[left]) & (shared == sizes[right])
-            total += int((self.counts[left[same]].astype(np.int64) * self.counts[right[same]]).sum())
-        return total
+    def count_pairs(self, lefts: Numbers, rights: Numbers) -> int:
+        """Count the pairs of documents of pairs of contents on two sides."""
+        return int((self.counts[lefts].astype(np.int64) * self.counts[rights]).sum())
 
     @property
     def extra(self) -> int:

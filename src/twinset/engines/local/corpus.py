@@ -18,10 +18,11 @@ from twinset.documents.parts import Block, Part
 from twinset.engines.local.ids import DocumentIds
 from twinset.engines.local.steps.sketch import UNREADABLE
 from twinset.engines.local.threads import Threads
-from twinset.schema import Bytes, Hashes, Numbers
+from twinset.schema import Bytes, Flags, Hashes, Numbers, Places
 from twinset.system.arrays import Room
 from twinset.system.scratch import Spool
 
+_COMPARED_IDS = 4096
 _Out = TypeVar("_Out")
 
 
@@ -53,8 +54,12 @@ class ReadReport:
     """Whether all ids come from the sources."""
     replaced_in: list[int] = field(default_factory=list)
     """Numbers of the first documents with replaced bytes."""
+    repeated_ids: int = 0
+    """Rows whose id an earlier row has, if rows are named by their position for that reason."""
     rows: int | None = None
     """Source rows, where documents are groups of rows."""
+    unranked: dict[str, int] = field(default_factory=dict)
+    """Documents without a readable value in a column of the keep policy, by column."""
 
 
 @dataclass
@@ -73,7 +78,7 @@ class Corpus:
     n_bands: int
     lengths: Hashes
     sources: Numbers
-    held: dict[int, Block]
+    cached_blocks: dict[int, Block]
     batch_bytes: int
     noticed: Callable[[Span, Block], None] | None = None
     """Called with every block by the thread that reads it."""
@@ -106,19 +111,9 @@ class Corpus:
 
     def sketch_blocks(self, max_bytes: int) -> list[range]:
         """Cut the spans into ranges whose keys and sketches take about `max_bytes`."""
-        limit = max_bytes / max(1.0, self.bytes_per_document())
-        blocks: list[range] = []
-        first, rows = 0, 0
-        for index, span in enumerate(self.spans):
-            if rows and rows + span.rows > limit:
-                blocks.append(range(first, index))
-                first, rows = index, 0
-            rows += span.rows
-        if first < len(self.spans):
-            blocks.append(range(first, len(self.spans)))
-        return blocks
+        return cut_ranges([span.rows for span in self.spans], max_bytes / max(1.0, self.bytes_per_document()))
 
-    def banded(self, block: range, wanted: npt.NDArray[np.bool_], threads: Threads) -> Banded:
+    def banded(self, block: range, wanted: Flags, threads: Threads) -> Banded:
         """Load keys and sketches of the wanted documents of some spans."""
         first, last = self.spans[block[0]].first, self.spans[block[-1]].first + self.spans[block[-1]].rows
         numbers = (np.flatnonzero(wanted[first:last]) + first).astype(np.uint32)
@@ -146,7 +141,7 @@ class Corpus:
         threads: Threads,
         work: Callable[[Span, Block], _Out],
         *,
-        wanted: npt.NDArray[np.bool_] | None = None,
+        wanted: Flags | None = None,
         whole: bool = False,
         parts: range | None = None,
     ) -> Iterator[tuple[Span, _Out]]:
@@ -168,18 +163,16 @@ class Corpus:
 
         return threads.map(run, tasks())
 
-    def _read_tasks(
-        self, number: int, wanted: npt.NDArray[np.bool_] | None, whole: bool
-    ) -> Iterator[tuple[Span, Callable[[], Block]]]:
+    def _read_tasks(self, number: int, wanted: Flags | None, whole: bool) -> Iterator[tuple[Span, Callable[[], Block]]]:
         part = self.parts[number]
         mine = [(index, self.spans[index]) for index in self._by_part.get(number, ())]
 
         def needed(span: Span) -> bool:
             return wanted is None or bool(wanted[span.documents].any())
 
-        if all(index in self.held for index, _ in mine):
+        if all(index in self.cached_blocks for index, _ in mine):
             for index, span in mine:
-                block = self.held.pop(index) if whole else self.held[index]
+                block = self.cached_blocks.pop(index) if whole else self.cached_blocks[index]
                 if needed(span):
                     yield span, lambda block=block: block  # type: ignore[misc]
             return
@@ -200,18 +193,44 @@ class Corpus:
         span = next(span for span in self.spans if span.first <= number < span.first + span.rows)
         return span.part, span.first_row + number - span.first
 
+    def repeated(self, hashes: Hashes) -> Places:
+        """Return the readable documents whose id has the hash of an earlier one, in order."""
+        readable = np.flatnonzero(self.status != UNREADABLE)
+        order = readable[np.argsort(hashes[readable], kind="stable")]
+        return np.sort(order[1:][hashes[order[1:]] == hashes[order[:-1]]])
+
     def find_repeated_id(self, hashes: Hashes) -> tuple[str, int, int] | None:
         """Return an id that two documents of one side have, and their numbers; ids with equal hashes are compared."""
-        ordered = np.sort(hashes)
-        repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-        suspects = np.flatnonzero(np.isin(hashes, repeated) & (self.status != UNREADABLE))
-        seen: dict[tuple[bool, str], int] = {}
-        for number, name in zip(suspects.tolist(), self.take_ids(suspects).to_pylist(), strict=True):
-            other = seen.setdefault((number >= self.own, name), number)
-            if other != number:
-                return name, other, number
+        repeated = self.repeated(hashes)
+        for at in range(0, len(repeated), _COMPARED_IDS):
+            some = repeated[at : at + _COMPARED_IDS]
+            upto = int(some[-1]) + 1
+            suspects = np.flatnonzero(np.isin(hashes[:upto], hashes[some]) & (self.status[:upto] != UNREADABLE))
+            seen: dict[tuple[bool, str], int] = {}
+            for number, name in zip(suspects.tolist(), self.take_ids(suspects).to_pylist(), strict=True):
+                other = seen.setdefault((number >= self.own, name), number)
+                if other != number:
+                    return name, other, number
         return None
 
     def take_ids(self, numbers: npt.NDArray[Any]) -> pa.Array:
         """Return the ids of some documents."""
         return self.names.take(numbers)
+
+
+def cut_ranges(sizes: list[int], limit: float) -> list[range]:
+    """Cut consecutive things into ranges of up to `limit` in size; one that is larger is alone.
+
+    Examples
+    --------
+    >>> cut_ranges([2, 3, 9, 1], limit=5)
+    [range(0, 2), range(2, 3), range(3, 4)]
+    """
+    ranges: list[range] = []
+    first = total = 0
+    for index, size in enumerate(sizes):
+        if total and total + size > limit:
+            ranges.append(range(first, index))
+            first, total = index, 0
+        total += size
+    return [*ranges, range(first, len(sizes))] if sizes else []

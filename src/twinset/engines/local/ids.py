@@ -1,5 +1,6 @@
 """Document ids and the columns of the keep policy, by document number."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,16 @@ from twinset.system.scratch import Spool, packed, unpacked
 
 
 class DocumentIds:
-    """Ids in memory if they fit, otherwise read back from a spool of one Arrow IPC stream per block."""
+    """Ids in memory if they fit, otherwise read back from a spool of one Arrow IPC stream per block.
 
-    def __init__(self, spool: Spool, hold_bytes: int) -> None:
+    `row_names` returns the names that replace the ids of a block, or None where these stand.
+    """
+
+    def __init__(
+        self, spool: Spool, hold_bytes: int, row_names: Callable[[int], pa.Array | None] | None = None
+    ) -> None:
         self.spool = spool
+        self._row_names = row_names
         self._hold_bytes = hold_bytes
         self._firsts = np.zeros(0, np.int64)
         self._ids: pa.ChunkedArray | None = None
@@ -29,12 +36,17 @@ class DocumentIds:
         """Finish appending; `firsts` are the first document numbers of the blocks."""
         self._firsts = firsts
         if self.spool.nbytes <= self._hold_bytes:
-            blocks = [self._block(index).column("id").cast(pa.large_string()) for index in range(len(firsts))]
+            blocks = [self.block_ids(index).cast(pa.large_string()) for index in range(len(firsts))]
             self._ids = pa.chunked_array(blocks, pa.large_string()).combine_chunks()
         self.spool.forget()
 
     def _block(self, index: int) -> pa.RecordBatch:
         return unpacked(self.spool.read(index))
+
+    def block_ids(self, index: int) -> pa.Array:
+        """Return the ids of a block."""
+        names = None if self._row_names is None else self._row_names(index)
+        return self._block(index).column("id") if names is None else names
 
     def take(self, numbers: npt.NDArray[Any]) -> pa.Array:
         """Return the ids of these documents as strings."""
@@ -56,7 +68,7 @@ class DocumentIds:
     def _recent_ids(self, index: int) -> pa.Array:
         number, ids = self._recent  # read once: another thread may replace it
         if number != index:
-            ids = self._block(index).column("id")
+            ids = self.block_ids(index)
             self._recent = (index, ids)
         return ids
 
@@ -64,7 +76,7 @@ class DocumentIds:
         """Return all ids."""
         if self._ids is not None:
             return pa.chunked_array([self._ids])
-        return pa.chunked_array([self._block(index).column("id") for index in range(len(self._firsts))], pa.string())
+        return pa.chunked_array([self.block_ids(index) for index in range(len(self._firsts))], pa.string())
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Return a column of the keep policy for all documents."""
@@ -75,12 +87,13 @@ def column_of(blocks: list[Any], name: str) -> pa.ChunkedArray:
     """Combine the blocks of a column into one type."""
     kinds = {block.type for block in blocks if not pa.types.is_null(block.type)}
     if len(kinds) > 1:
-        numbers = all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds)
+        texts = {kind for kind in kinds if pa.types.is_string(kind) or pa.types.is_large_string(kind)}
+        numbers = all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds - texts)
         if not numbers:
             raise ColumnError(
                 f"column {name!r} is of different types in different places: {', '.join(sorted(map(str, kinds)))}; "
                 "--keep can only order values of one type"
             )
-        kinds = {pa.float64()}
+        kinds = {pa.large_string() if texts else pa.float64()}  # numbers among texts are read from the texts
     kind = kinds.pop() if kinds else pa.null()
     return pa.chunked_array([block.cast(kind) for block in blocks], kind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import time
@@ -11,10 +12,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from twinset.documents.own_files import STATE_ENDING, exclude_outputs, patterns_of_files
+from twinset.clusters.keep import check_columns
+from twinset.documents.own_files import exclude_outputs, patterns_of_files
 from twinset.documents.parts import Part
 from twinset.documents.sources import Sources, open_sources
 from twinset.engines.base import Engine, IndexBeside, Job, Output, Run
+from twinset.engines.local.audit.result import AuditResult
 from twinset.engines.local.budget import Budget, batch_within, give_back
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus
@@ -25,21 +28,38 @@ from twinset.engines.local.steps import candidates as banded
 from twinset.engines.local.steps import cluster
 from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.steps.cluster_beside_index import IndexMatches, refuse_to_bury
-from twinset.engines.local.steps.open import refuse_to_replace, sketch_pictures, tell_unexpected, temporary_folder
+from twinset.engines.local.steps.open import refuse_to_replace, sketch_pictures, tell_unexpected
 from twinset.engines.local.steps.read import DocumentReader
+from twinset.engines.local.steps.shingle_length import (
+    choice_note,
+    choose_shingle,
+    find_short_texts,
+    measure_parts,
+    short_texts_note,
+)
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write import result
+from twinset.engines.local.write.place import move_to_place, state_folder
 from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import OptionError
+from twinset.options import DedupOptions
+from twinset.options.checks import AUTO
+from twinset.options.place import Place
 from twinset.plan import Plan
 from twinset.plan.choose import outline_plan, plan_for
 from twinset.schema import HASH_SCHEME
+from twinset.system.compile_time import compile_seconds
+from twinset.system.memory import temporary_folder
 from twinset.system.scratch import Spool, cannot_write
 
 if TYPE_CHECKING:
-    from twinset.engines.local.audit.run import AuditResult
+    from twinset.engines.local.write.kept_file import KeptFile
 
+WITHOUT_COLUMNS = ("text", "images", "lines", "npy")
+"""Formats whose rows have no columns for --flag, except in one file of rows."""
 MAX_IDENTICAL = 100_000_000
+LENGTHS = "lengths"
+"""The stage that measures texts, in the state of a run."""
 
 
 class LocalEngine(Engine):
@@ -56,9 +76,12 @@ class LocalRun(Run):
     def __init__(self, job: Job) -> None:
         options = job.options
         self.job, self.options, self.output, self.progress = job, options, job.output, job.progress
+        self.place = None if job.output is None else Place(job.output, job.rows_file)
+        self.written = False
         self.sketching: Plan | None = plan_for(options)
         self.started = time.perf_counter()
         self.timings: dict[str, float] = {}
+        self.found_lengths: dict[str, Any] = {}
         self.batch_bytes = batch_within(options.batch_bytes, options.memory_bytes, options.thread_count)
         self._inputs = temporary_folder(options.scratch)
         try:
@@ -72,7 +95,7 @@ class LocalRun(Run):
     def _open(self, sources: tuple[object, ...], own_files: Sequence[str]) -> None:
         """Open sources and state; `own_files` belong to an index and must not be read or replaced."""
         options, scratch = self.options, Path(self._inputs.name)
-        outputs = [self.output] if self.output else []
+        outputs = self.place.paths if self.place else []
         every = (*sources, *options.against)
         reading, self.left_out = exclude_outputs(options, outputs, every, patterns_of_files(own_files, every))
         self.given = sources
@@ -88,15 +111,16 @@ class LocalRun(Run):
             refuse_unlike(self.parts, options)
         self.against = len(self.found.parts)
         self.skipped = [*self.found.skipped, *against.skipped]
-        refuse_to_replace(self.output, self.parts)
-        refuse_to_bury(self.output, own_files)
+        for output in outputs:
+            refuse_to_replace(output, self.parts)
+            refuse_to_bury(output, own_files)
         tell_unexpected(self.skipped, self.parts, self.progress)
         columns = frozenset(column for _, column in options.keep_rules if column is not None)
         for part in self.found.parts:
             part.wanted = columns
-            if options.flag:
+            if options.flag and (self.job.rows_file is None or part.format not in WITHOUT_COLUMNS):
                 part.check_flag()
-        folder = Path(f"{self.output}{STATE_ENDING}") if self.output else scratch / "state"
+        folder = state_folder(self.place) if self.place else scratch / "state"
         spill = Path(options.scratch) if options.scratch else None
         self.state = State(folder, self._fingerprint(), spill)
 
@@ -119,20 +143,31 @@ class LocalRun(Run):
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.threads.close()
-        # A run can resume after a full disk, a lack of memory or a busy index; after other errors it starts again.
-        resumable = isinstance(value, (OSError, MemoryError)) or type(value).__name__ in ("OutputError", "BusyError")
-        stays = resumable and self.output is not None
-        if value is not None and stays and self.state.stages:
-            value.add_note(f"{self.state.folder} stays: run the same command again to resume")
+        indexed = getattr(self.options, "index", None) is not None
+        stays = self._is_repeatable and _can_resume(value) and (indexed or not self.written)
+        if isinstance(value, KeyboardInterrupt) and self.written and self.place is not None:
+            unsure = ", but its kept documents may not be in the index; run again with --force" if indexed else ""
+            value.add_note(f"{self.place.name} is complete{unsure}")
+        elif value is not None and stays and self.state.stages:
+            value.add_note(_how_to_resume(self.state.folder, isinstance(value, KeyboardInterrupt)))
+        self.threads.close()  # after the notes, since a second Ctrl-C may end the waiting
         self.state.close(keep=stays)
         self._inputs.cleanup()
 
+    @property
+    def _is_repeatable(self) -> bool:
+        """Whether the same command finds the state and the same sources again; stdin and objects are read once."""
+        if self.output is None:
+            return False
+        scratch = Path(self._inputs.name)
+        inner = [one for part in self.parts for one in part.inner]
+        return all(one.files or (one.path is not None and scratch not in one.path.parents) for one in inner)
+
     def timed(self, step: str, since: float) -> None:
-        """Record the duration of a step; with a memory limit, return freed memory to the system."""
+        """Record the duration of a step without compilation; with a memory limit, return freed memory to the system."""
         if self.options.memory is not None:
             give_back()
-        self.timings[step] = round(time.perf_counter() - since, 3)
+        self.timings[step] = round(time.perf_counter() - since - compile_seconds(since), 3)
 
     @contextmanager
     def _timing(self, step: str) -> Iterator[None]:
@@ -153,15 +188,38 @@ class LocalRun(Run):
 
     def read(self) -> Corpus:
         """Read, shingle and sketch every document."""
+        if self.options.shingle == AUTO:
+            with self._timing("lengths"):
+                self._choose_shingle()
         with self._timing("read"):
             reading = DocumentReader(
                 self.parts, self.against, self.options, self.sketching, self.budget, self.state, self.threads,
                 self.progress, batch_bytes=self.batch_bytes, whole=self.job.whole_rows,
                 by_length=self.job.whole_rows,  # documents.parquet has them
+                needs_ids=self.job.needs_ids,
             )  # fmt: skip
             corpus = reading.corpus()
             self.budget = self.budget.beside(corpus.documents)
+        if isinstance(self.options, DedupOptions) and corpus.border is None:  # early: comparing may take hours
+            check_columns(self.options.keep_rules, corpus, self.options.date_format)
+        short = None if self.found_lengths else find_short_texts(corpus, self.options)
+        if short is not None:
+            self.found_lengths["short_texts"] = short
+            self.progress.note(short_texts_note(short, corpus.documents))
         return corpus
+
+    def _choose_shingle(self) -> None:
+        """Replace the shingle `auto` by one that fits the texts; a resumed run uses its choice again."""
+        done = self.state.recall(LENGTHS)
+        if done is None:
+            work = self.batch_bytes, self.threads, self.progress
+            choice = choose_shingle(measure_parts(self.parts, self.options, *work), self.options.threshold)
+            self.state.finish(LENGTHS, choice, {})
+        else:
+            choice, _ = done
+        self.progress.note(choice_note(choice, self.options.threshold))
+        self.found_lengths["shingle_auto"] = choice
+        self.options = dataclasses.replace(self.options, shingle=choice["shingle"])
 
     def collapse(self, corpus: Corpus) -> Copies:
         """Group identical contents; refuse too many identical pairs."""
@@ -230,6 +288,23 @@ class LocalRun(Run):
         """Write clean data and a reason for every removal to the output folder."""
         return result.write_result(self, join, tables, pairs, candidates, audit, clusters, matches, index)
 
+    def open_rows_file(self) -> KeptFile | None:
+        """Open the one file of kept rows; None if each source has its own."""
+        if self.job.rows_file is None:
+            return None
+        from twinset.engines.local.write.kept_file import KeptFile  # loads every format: only where needed
+
+        folder = self.room_for_output("rows")
+        return KeptFile(self.parts[: self.against], self.job.rows_file.name, folder, self.options.flag)
+
+    def move_result(self, draft: Path) -> None:
+        """Move the result to the output."""
+        if self.place is not None:
+            file = self.place.file
+            rows = self.state.folder / "rows" / "kept" / file.name if file else None
+            move_to_place(self.place, draft, rows, self.state.folder / "old")
+            self.written = True
+
     def room_for_output(self, name: str) -> Path:
         """Return an empty path in the state folder for unfinished output."""
         path = self.state.folder / name
@@ -241,6 +316,18 @@ class LocalRun(Run):
         except OSError as error:
             raise cannot_write(path, error) from error
         return path
+
+
+def _can_resume(error: BaseException | None) -> bool:
+    """Whether the same run may succeed later: after Ctrl-C, a full disk, a lack of memory or a busy index."""
+    resumable = isinstance(error, (OSError, MemoryError, KeyboardInterrupt))
+    return resumable or type(error).__name__ in ("OutputError", "BusyError")
+
+
+def _how_to_resume(folder: Path, stopped: bool) -> str:
+    if stopped:
+        return f"run the same command again to resume, or delete {folder} to discard what is done"
+    return f"{folder} stays: run the same command again to resume"
 
 
 def refuse_many_identical(identical: int, items: str) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
+from twinset.system.arrays import pair_words
 from twinset.system.scratch import Spool
 
 Rows = npt.NDArray[np.uint32]
@@ -43,5 +44,4 @@ def sorted_portions(
 def _sorted(pieces: list[Rows]) -> Iterator[Rows]:
     rows = np.concatenate(pieces) if pieces else np.empty((0, 3), np.uint32)
     if len(rows):
-        words = (rows[:, 0].astype(np.uint64) << np.uint64(32)) | rows[:, 1]
-        yield rows[np.argsort(words, kind="stable")]
+        yield rows[np.argsort(pair_words(rows[:, 0], rows[:, 1]), kind="stable")]

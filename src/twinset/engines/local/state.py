@@ -63,8 +63,9 @@ class State:
             name: {"dtype": spool.dtype.str, "columns": spool.columns, "records": spool.records}
             for name, spool in spools.items()
         }
-        self.stages[stage] = {"facts": facts, "files": files}
-        self._write_manifest()
+        stages = {**self.stages, stage: {"facts": facts, "files": files}}
+        self._write_manifest(stages)
+        self.stages = stages
 
     def recall(self, stage: str) -> tuple[dict[str, Any], dict[str, Spool]] | None:
         """Return the facts and files of a stage that an earlier run finished, or None."""
@@ -77,9 +78,9 @@ class State:
         }
         return entry["facts"], spools
 
-    def _write_manifest(self) -> None:
+    def _write_manifest(self, stages: dict[str, Any]) -> None:
         path = self.folder / _MANIFEST
-        body = json.dumps({"fingerprint": self._mark, "stages": self.stages})
+        body = json.dumps({"fingerprint": self._mark, "stages": stages})
         checked = json.dumps({"sha256": hashlib.sha256(body.encode()).hexdigest(), "body": body})
         # Not flushed to disk: a run resumes after a kill, not after a power failure.
         with replace_atomically(path, durably=False) as draft:

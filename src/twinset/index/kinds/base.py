@@ -18,11 +18,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from twinset.documents.normalize import buffers_of
+from twinset.engines.local.steps.shingle_length import choose_shingle, measure_texts
+from twinset.engines.progress import Silent
 from twinset.errors import RowError
 from twinset.index.backend import Backend, Document, SketchRows
 from twinset.index.kinds.text_entries import Entries, Keys, SketchedBatch
 from twinset.index.query import Limits, Searcher
 from twinset.index.settings import Settings
+from twinset.options.checks import AUTO
 from twinset.options.index import IndexedOptions, IndexOptions, QueryOptions, SourceOptions
 from twinset.schema import Sketches
 from twinset.wording import at_row
@@ -128,6 +131,14 @@ class Kind(ABC):
     def limits(self, options: QueryOptions) -> Limits:
         """Return the limits of a query; limits beyond the plan are refused without `force`."""
 
+    def nearest_by(self, documents: int) -> str:
+        """Return what the k nearest of a query are chosen from, in an index with this number of documents.
+
+        ``all``: all documents. ``sketches``: those whose sketches share a slot. ``codes``: the best by their learned
+        codes. ``bands`` or ``tables``: those that share a band or a bucket, so that less similar ones may be missed.
+        """
+        return "all"
+
     @abstractmethod
     def searcher(self, backend: Backend) -> Searcher:
         """Return the object that answers queries."""
@@ -192,24 +203,24 @@ class FixedWidthKind(Kind):
         """Pack documents into slots, without keys; documents without bytes are empty."""
         sizes = self._sizes(rows)
         slots = np.zeros((len(rows), self.slots), np.uint32)
-        there = np.flatnonzero(sizes)
-        if len(there) and self.width:
+        filled = np.flatnonzero(sizes)
+        if len(filled) and self.width:
             data, offsets = buffers_of(rows)
             size = self.width
-            starts = offsets[:-1][there]
+            starts = offsets[:-1][filled]
             whole = slots.view(np.uint8)
-            if len(there) == len(rows) and (np.diff(starts) == size).all():  # contiguous, the usual case
+            if len(filled) == len(rows) and (np.diff(starts) == size).all():  # contiguous, the usual case
                 whole[:, :size] = data[starts[0] : starts[0] + size * len(rows)].reshape(len(rows), size)
             else:
-                whole[there, :size] = data[starts[:, None] + np.arange(size)]
+                whole[filled, :size] = data[starts[:, None] + np.arange(size)]
         none = np.zeros((len(rows), 0), np.int32)
         return SketchedBatch((sizes > 0).astype(np.uint32), slots, none, None, _NONE)
 
     def entries(self, ids: list[str], rows: pa.Array) -> Entries:
         """Prepare documents for writing."""
-        made = self.sketched(rows)
-        made.keys = self.keys(made.slots)
-        return Entries(ids, made, None, are_texts=False)
+        sketched = self.sketched(rows)
+        sketched.keys = self.keys(sketched.slots)
+        return Entries(ids, sketched, None, are_texts=False)
 
     def queries(self, rows: pa.Array) -> SketchedBatch:
         """Prepare documents as queries."""
@@ -251,6 +262,8 @@ def kind_for(settings: Settings) -> Kind:
 
 def initial_settings(options: IndexOptions) -> Settings:
     """Return the settings of a new index."""
+    if options.shingle == AUTO:
+        options = _with_measured_shingle(options)
     settings = Settings.create(dataclasses.replace(options, sample=()))
     if options.learned is not None:
         from twinset.index.kinds.learned_codes import fit_settings
@@ -259,12 +272,22 @@ def initial_settings(options: IndexOptions) -> Settings:
     return kind_for(settings).plan_from(pa.nulls(0, pa.large_binary()))
 
 
+def _with_measured_shingle(options: IndexOptions) -> IndexOptions:
+    """Replace the shingle `auto` by one that fits the texts of the sample."""
+    from twinset.index.read_batches import DocumentBatches  # this module is imported there
+
+    source = options.sample[0] if len(options.sample) == 1 else tuple(options.sample)
+    documents = DocumentBatches(source, IndexedOptions.of(), Silent(), [])
+    measured = documents.read(lambda batch: measure_texts(batch.texts, options), "measuring texts")
+    return dataclasses.replace(options, shingle=choose_shingle(measured, options.threshold)["shingle"], sample=())
+
+
 def source_options(kind: Kind, given: dict[str, Any]) -> SourceOptions:
     """Return the options for reading sources into an index, with the columns of its kind."""
     options = SourceOptions.of(**given)
-    said = kind.source_columns(options)
-    values = {name: getattr(options, name) for name, _ in SourceOptions.words()}
-    return IndexedOptions.of(**{**values, **said})
+    columns = kind.source_columns(options)
+    values = {name: getattr(options, name) for name, _ in SourceOptions.specs()}
+    return IndexedOptions.of(**{**values, **columns})
 
 
 def as_sequence(values: Any) -> Sequence[Any]:

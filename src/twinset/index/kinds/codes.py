@@ -30,7 +30,7 @@ from twinset.index.backend import Backend, Int64s, SketchRows
 from twinset.index.kinds import kernels
 from twinset.index.kinds.base import FixedWidthKind, as_sequence
 from twinset.index.kinds.text_entries import Keys, SketchedBatch
-from twinset.index.query import Answers, Limits, Scores, Searcher, Shares, find_candidates
+from twinset.index.query import Answers, Limits, Searcher, Shares, find_candidates
 from twinset.index.settings import Settings
 from twinset.options.index import QueryOptions, SourceOptions
 from twinset.plan.codes import CodeJoinPlan
@@ -150,7 +150,7 @@ class CodeKind(FixedWidthKind):
         if isinstance(values, (pa.Array, pa.ChunkedArray)):
             column = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
             if not (holds_codes(column.type) or pa.types.is_null(column.type)):
-                raise SourceError(f"codes are whole numbers, bytes or hexadecimal digits, these are {column.type}")
+                raise SourceError(f"codes must be whole numbers, bytes or hexadecimal digits, not {column.type}")
             rows, bad = packed_codes(column)
         elif isinstance(values, np.ndarray):
             check_array(values, "codes", SourceOptions.of(codes="code"))
@@ -180,7 +180,7 @@ class CodeKind(FixedWidthKind):
     def limits(self, options: QueryOptions) -> Limits:
         """Default to the distance of the index, or to none for the k nearest."""
         if options.threshold is not None:
-            raise OptionError(f"threshold is not for an index of {self.name}s; give a distance (--distance)")
+            raise OptionError(f"threshold does not apply to an index of {self.name}s; give a distance (--distance)")
         if options.distance is not None and options.distance % 1:
             raise OptionError(f"distance is {options.distance:g}; codes differ in a whole number of bits")
         reach = self.settings.options.reach if options.k is None else np.inf
@@ -226,9 +226,9 @@ class _CodeSearcher(Searcher):
         super().__init__(backend, kind.settings)
         self.kind = kind
 
-    def recall(self, scores: Scores, limits: Limits) -> Shares:
+    def recall(self, answers: Answers, limits: Limits) -> Shares:
         """Return 1: every code is found."""
-        return np.ones(len(scores))
+        return np.ones(len(answers.numbers))
 
     def find(self, queries: SketchedBatch, limits: Limits, without: int | None = None) -> list[Answers]:
         """Return the answers in portions."""

@@ -28,7 +28,7 @@ from twinset.index.kinds import kernels
 from twinset.index.kinds.base import STATE, kind_for, source_options
 from twinset.index.kinds.text_entries import SketchedBatch
 from twinset.index.kinds.vectors import VectorKind, VectorSearcher
-from twinset.index.query import Limits, Scores, Searcher, Shares
+from twinset.index.query import Answers, Limits, Searcher, Shares
 from twinset.index.read_batches import DocumentBatches
 from twinset.index.settings import Settings
 from twinset.pairs.vectors import every_nearest
@@ -58,18 +58,18 @@ def fit_settings(settings: Settings, sample: tuple[object, ...]) -> Settings:
     rows = pa.concat_arrays([pa.nulls(0, pa.large_binary()), *pieces]).drop_null()[:_MOST]
     settled = kind.plan_from(rows)
     if settled.plan is None:
-        raise OptionError("the sample holds no vectors; learned codes need some thousands")
+        raise OptionError("the sample holds no vectors; learned codes need thousands of vectors")
     options = dataclasses.replace(settled.options, bits=settled.options.bits or BITS)
     width = 4 * (options.dimensions or 0)
     whole = b"".join(one for one in rows.to_pylist() if len(one) == width)
     vectors = np.frombuffer(whole, "<f4").reshape(-1, width // 4).astype(np.float32, copy=False)
     hashed = unit_vectors(vectors)[0] if options.measure == "cosine" else vectors
-    made = learned.fit(hashed, int(options.bits or BITS), str(options.learned), settings.seed)
+    fitted = learned.fit(hashed, int(options.bits or BITS), str(options.learned), settings.seed)
     arrays = {
         name: {"type": array.dtype.str, "shape": array.shape, "data": base64.b64encode(array.tobytes()).decode()}
-        for name, array in made.arrays().items()
+        for name, array in fitted.arrays().items()
     }
-    stored = {"recall": _recall_on_sample(vectors, learned.codes(hashed, made), options.measure), "arrays": arrays}
+    stored = {"recall": _recall_on_sample(vectors, learned.codes(hashed, fitted), options.measure), "arrays": arrays}
     return dataclasses.replace(settled, options=options, learned=orjson.dumps(stored).decode())
 
 
@@ -110,13 +110,13 @@ class LearnedKind(VectorKind):
                 name: np.frombuffer(base64.b64decode(one["data"]), one["type"]).reshape(one["shape"]).copy()
                 for name, one in stored["arrays"].items()
             }
-            made, recall = learned.from_arrays(arrays), float(stored["recall"])
+            fitted, recall = learned.from_arrays(arrays), float(stored["recall"])
         except (ValueError, TypeError, KeyError, StateError) as error:
             raise DamagedError(f"the settings of the index are damaged: no learned codes ({error})") from error
         options = self.settings.options
-        if made.bits != options.bits or len(made.mean) != options.dimensions or not 0 <= recall <= 1:
+        if fitted.bits != options.bits or len(fitted.mean) != options.dimensions or not 0 <= recall <= 1:
             raise DamagedError("the settings of the index are damaged: learned codes of another size")
-        return made, recall
+        return fitted, recall
 
     def facts(self) -> dict[str, Any]:
         """Return the recall of the codes on the sample."""
@@ -143,11 +143,11 @@ class LearnedKind(VectorKind):
 
     def sketched(self, rows: pa.Array) -> SketchedBatch:
         """Pack vectors and their codes into slots."""
-        made = super().sketched(rows)
-        there = np.flatnonzero(made.shingles)
-        codes = self.codes_of(self.vectors_of(made.slots[there]))
-        made.slots[there, super().slots :] = codes.view(np.uint32)
-        return made
+        sketched = super().sketched(rows)
+        filled = np.flatnonzero(sketched.shingles)
+        codes = self.codes_of(self.vectors_of(sketched.slots[filled]))
+        sketched.slots[filled, super().slots :] = codes.view(np.uint32)
+        return sketched
 
     def valid_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
         """Return which sketches have a valid vector and its code."""
@@ -155,6 +155,10 @@ class LearnedKind(VectorKind):
         good = np.flatnonzero(right)
         right[good] = (self.codes_of(self.vectors_of(slots[good])) == self.codes_in(slots[good])).all(axis=1)
         return right
+
+    def nearest_by(self, documents: int) -> str:
+        """Rank all vectors by their codes."""
+        return "codes"
 
     def searcher(self, backend: Backend) -> Searcher:
         """Search by tables, and for the k nearest also by codes."""
@@ -181,9 +185,9 @@ class _LearnedSearcher(VectorSearcher):
     def _ranks(self, limits: Limits) -> bool:
         return limits.k is not None
 
-    def recall(self, scores: Scores, limits: Limits) -> Shares:
+    def recall(self, answers: Answers, limits: Limits) -> Shares:
         """For the k nearest, the recall on the sample, or that of the tables if it is higher."""
-        by_tables = super().recall(scores, limits)
+        by_tables = super().recall(answers, limits)
         return np.maximum(by_tables, self.kind.sample_recall) if limits.k is not None else by_tables
 
     def _candidates(self, vectors: Vectors, rows: Int64s, limits: Limits) -> Iterator[tuple[Int64s, Int64s]]:

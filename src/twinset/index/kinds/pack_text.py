@@ -50,7 +50,7 @@ def unpack(kept: bytes) -> bytes:
     except (OSError, pa.ArrowException) as error:
         raise DamagedError(f"the text of a document is damaged: {error}") from error
     if len(text) != size:
-        raise DamagedError(f"the text of a document is damaged: {len(text)} bytes where {size} were packed")
+        raise DamagedError(f"the text of a document is damaged: it has {len(text)} bytes instead of {size}")
     return text
 
 

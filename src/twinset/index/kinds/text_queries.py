@@ -12,7 +12,16 @@ import numpy as np
 from twinset.index.backend import Backend, Int64s
 from twinset.index.kinds import kernels
 from twinset.index.kinds.text_entries import SketchedBatch, runs, sets_of
-from twinset.index.query import Answers, Limits, Scores, Searcher, Shares, find_candidates
+from twinset.index.query import (
+    MOST_SCANNED,
+    Answers,
+    Limits,
+    Searcher,
+    Shares,
+    find_candidates,
+    queries_short_of,
+    replace_answers,
+)
 from twinset.index.settings import Settings
 from twinset.pairs.sets import Sets, overlaps, scores
 from twinset.plan import at_least, matches_needed
@@ -21,6 +30,12 @@ from twinset.system import batch_sizes
 from twinset.system.arrays import ranges
 
 _WHOLE, _LOW = np.uint32(0xFFFFFFFF), np.uint32(0xFF)
+MOST_READ = 10_000
+"""Documents of the largest index whose contents are all compared with a query for its k nearest."""
+_SURE = 0.99
+"""Probability that two sketches share a slot, above which contents need not be read."""
+_PAIRS = 1 << 20
+"""Pairs of query and document that a scan compares at a time."""
 _ERRORS = 3.5
 """Standard errors that an estimate may be off, as in the plan."""
 
@@ -46,19 +61,84 @@ class TextSearcher(Searcher):
         super().__init__(backend, settings)
         self.plan, self.loss = settings.bands, settings.loss
         self.estimates = settings.options.store == "none"
+        self._scanned = self._read = np.zeros(0, np.int64)  # queries compared with all sketches, or all contents
 
     def find(self, queries: SketchedBatch, limits: Limits, without: int | None = None) -> list[Answers]:
         """Return the answers in portions; all answers to a query are in one portion."""
         many = batch_sizes.INDEX_QUERIES
         ends = ((first, min(first + many, len(queries))) for first in range(0, len(queries), many))
-        return [part for first, last in ends for part in self._find(queries, first, last, limits, without)]
+        parts = [part for first, last in ends for part in self._find(queries, first, last, limits, without)]
+        return parts if limits.k is None or limits.threshold else self._complete(parts, queries, limits, without)
 
-    def recall(self, scores: Scores, limits: Limits) -> Shares:
+    def _complete(
+        self, parts: list[Answers], queries: SketchedBatch, limits: Limits, without: int | None
+    ) -> list[Answers]:
+        """Find the k nearest where bands do not: compare with all sketches, and with all contents of a small index."""
+        rows = np.flatnonzero(queries.shingles)
+        short = queries_short_of(parts, rows, limits.k or 0, self.plan.threshold, descending=True)
+        if not len(short) or not self.has_at_most(MOST_SCANNED):
+            return parts
+        self._scanned = short
+        parts = replace_answers(parts, short, list(self._scan(queries, short, limits, without)))
+        short = queries_short_of(parts, short, limits.k or 0, self._least_sure, descending=True)
+        if self.estimates or not len(short) or not self.has_at_most(MOST_READ):
+            return parts
+        self._read = short
+        return replace_answers(parts, short, list(self._read_all(queries, short, limits, without)))
+
+    @property
+    def _least_sure(self) -> float:
+        """The similarity above which a scan of sketches finds a document nearly always."""
+        return float(1.0 - (1.0 - _SURE) ** (1.0 / self.plan.n_hashes))
+
+    def _scan(self, queries: SketchedBatch, rows: Int64s, limits: Limits, without: int | None) -> Iterator[Answers]:
+        """Compare queries with the sketches of all documents, and verify those that share a slot."""
+        kept: list[_Candidates] = []
+        for page in self.sketch_pages(self.plan.n_hashes, batch_sizes.INDEX_SKETCH_BYTES, without):
+            at_once = max(1, _PAIRS // max(1, len(page.numbers)))
+            for start in range(0, len(rows), at_once):
+                some = rows[start : start + at_once]
+                places = np.tile(np.arange(len(page.numbers)), len(some))
+                query_rows = np.repeat(some, len(page.numbers))
+                matches = np.empty(len(places), np.uint32)
+                kernels.matches(queries.slots, page.slots, query_rows, places, _WHOLE, matches)
+                stay = np.flatnonzero(matches)
+                theirs = places[stay]
+                kept.append(_Candidates(query_rows[stay], page.numbers[theirs], matches[stay], page.shingles[theirs]))
+        if not kept:
+            return
+        found = _concat_candidates(kept)
+        if len(found.numbers):
+            found = self._nearest(found, int(limits.k or 0))
+        answers = self._estimate(queries, found) if self.estimates else self._verify(queries, found, limits)
+        yield answers.best(limits, descending=True)
+
+    def _read_all(self, queries: SketchedBatch, rows: Int64s, limits: Limits, without: int | None) -> Iterator[Answers]:
+        """Compare queries with the contents of all documents."""
+        pages = [
+            (page.numbers, page.shingles)
+            for page in self.sketch_pages(self.plan.n_hashes, batch_sizes.INDEX_SKETCH_BYTES, without)
+        ]
+        if not pages:
+            return
+        numbers, sizes = (np.concatenate(column) for column in zip(*pages, strict=True))
+        at_once = max(1, _PAIRS // len(numbers)) if len(numbers) else len(rows)
+        for start in range(0, len(rows), at_once):
+            some = rows[start : start + at_once]
+            query_rows, every = np.repeat(some, len(numbers)), np.tile(numbers, len(some))
+            no_matches = np.zeros(len(every), np.uint32)
+            candidates = _Candidates(query_rows, every, no_matches, np.tile(sizes, len(some)))
+            yield self._verify(queries, candidates, limits).best(limits, descending=True)
+
+    def recall(self, answers: Answers, limits: Limits) -> Shares:
         """Return the minimum probability that a document of each similarity is found."""
+        scores = answers.scores[0]
         one = np.minimum(scores, 1.0) ** self.plan.rows_per_band
         banded: Shares = 1.0 - (1.0 - one) ** self.plan.n_bands
         if not limits.threshold:
-            return banded
+            shared: Shares = 1.0 - (1.0 - np.minimum(scores, 1.0)) ** self.plan.n_hashes  # a slot of the sketches
+            seen = np.where(np.isin(answers.queries, self._scanned), np.maximum(banded, shared), banded)
+            return np.where(np.isin(answers.queries, self._read), 1.0, seen)
         if self.estimates:
             values, places = np.unique(scores, return_inverse=True)
             chances = [_reach_probability(value, limits.threshold, self.plan.n_hashes) for value in values.tolist()]
@@ -100,9 +180,7 @@ class TextSearcher(Searcher):
             return _Candidates(query_rows[:0], numbers[:0], np.zeros(0, np.uint32), np.zeros(0, np.uint32))
         found = kept[0]
         if len(kept) > 1:
-            names = ("queries", "numbers", "matches", "sizes")
-            found = _Candidates(*(np.concatenate([getattr(one, name) for one in kept]) for name in names))
-            found = found.take(np.lexsort((found.numbers, found.queries)))
+            found = _concat_candidates(kept)
         if limits.k is None or by_threshold or not len(found.numbers):
             return found
         return self._nearest(found, int(limits.k))
@@ -153,6 +231,13 @@ class TextSearcher(Searcher):
         contents: dict[bytes | None, int] = {}
         which = np.array([contents.setdefault(one.content, len(contents)) for one in documents], np.int64)
         return sets_of(list(contents), self.settings), which
+
+
+def _concat_candidates(parts: list[_Candidates]) -> _Candidates:
+    """Concatenate candidates, by query and document."""
+    names = ("queries", "numbers", "matches", "sizes")
+    found = _Candidates(*(np.concatenate([getattr(one, name) for one in parts]) for name in names))
+    return found.take(np.lexsort((found.numbers, found.queries)))
 
 
 @lru_cache(maxsize=4096)

@@ -14,8 +14,8 @@ from twinset.index.backend import Backend, Document, SketchRows
 from twinset.index.kinds.base import Kind
 from twinset.index.kinds.pack_text import pack, unpack, unpack_text
 from twinset.index.kinds.text_entries import Entries, Keys, SketchedBatch, keys_of, make_entries, sets_of, sketch_texts
-from twinset.index.kinds.text_queries import TextSearcher
-from twinset.index.query import Limits, Searcher
+from twinset.index.kinds.text_queries import MOST_READ, TextSearcher
+from twinset.index.query import MOST_SCANNED, Limits, Searcher
 from twinset.index.read_batches import texts_array
 from twinset.options.index import QueryOptions, SourceOptions
 from twinset.plan import band_probability
@@ -117,17 +117,23 @@ class TextKind(Kind):
         """Default to the threshold of the index, or to none for the k nearest."""
         plan = self.settings.bands
         if options.distance is not None:
-            raise OptionError("distance is not for an index of texts or sets; give a threshold (--threshold)")
+            raise OptionError("distance does not apply to an index of texts or sets; give a threshold (--threshold)")
         if options.threshold is None:
             return Limits(0.0 if options.k is not None else plan.threshold, options.k)
         if options.threshold < plan.threshold and not options.force:
             found = band_probability(options.threshold, plan.n_bands, plan.rows_per_band) * (1 - self.settings.loss)
             raise OptionError(
                 f"threshold is {options.threshold:g}, and the index was planned for {plan.threshold:g}: a document at "
-                f"{options.threshold:g} would be found with probability {found:.4f} only; ask for {plan.threshold:g} "
-                "or more, ask for the k nearest, or accept the lower recall with force (--force)"
+                f"{options.threshold:g} would be found only with probability {found:.4f}; use {plan.threshold:g} "
+                "or more, query the k nearest, or accept the lower recall with force (--force)"
             )
         return Limits(options.threshold, options.k)
+
+    def nearest_by(self, documents: int) -> str:
+        """Compare all contents of a small index, all sketches of a larger one, and else what shares a band."""
+        if documents <= MOST_READ and self._store != "none":
+            return "all"
+        return "sketches" if documents <= MOST_SCANNED else "bands"
 
     def searcher(self, backend: Backend) -> Searcher:
         """Search by bands, sketches and contents."""
@@ -153,9 +159,9 @@ class TextKind(Kind):
         for place, one in enumerate(whole):
             row = by_number.get(one.number)
             if row is None or sketches.shingles[row] != again.shingles[place]:
-                yield one, f"the number of shingles does not fit the stored {self._store}"
+                yield one, f"the number of shingles does not match the stored {self._store}"
             elif again.shingles[place] and (sketches.slots[row] != again.slots[place]).any():
-                yield one, f"the sketch does not fit the stored {self._store}"
+                yield one, f"the sketch does not match the stored {self._store}"
 
     def _is_whole(self, content: bytes | None) -> bool:
         """Whether the content of a document can be read."""
@@ -175,8 +181,8 @@ class TextKind(Kind):
         numbers = np.array([one.number for one in documents], np.int64)
         if self.are_texts:
             texts = pa.array([unpack(content) for content in contents], pa.large_binary())
-            made = sketch_texts(texts, self.settings, sets=False)
-            return SketchRows(numbers, made.shingles, made.slots)
+            sketched = sketch_texts(texts, self.settings, sets=False)
+            return SketchRows(numbers, sketched.shingles, sketched.slots)
         sets = sets_of(contents, self.settings)
         shingles = Shingles(np.arange(len(numbers)), sets.starts, sets.hashes)
         slots = sketch(shingles, self.settings.options.sketch, self.slots, self.settings.seed)

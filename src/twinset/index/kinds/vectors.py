@@ -24,7 +24,16 @@ from twinset.errors import OptionError, PlanWarning, SourceError
 from twinset.index.backend import Backend, Int64s, SketchRows
 from twinset.index.kinds.base import FixedWidthKind, as_sequence
 from twinset.index.kinds.text_entries import Keys, SketchedBatch
-from twinset.index.query import Answers, Limits, Scores, Searcher, Shares, find_candidates
+from twinset.index.query import (
+    MOST_SCANNED,
+    Answers,
+    Limits,
+    Searcher,
+    Shares,
+    find_candidates,
+    queries_short_of,
+    replace_answers,
+)
 from twinset.index.settings import Settings
 from twinset.options.index import IndexOptions, QueryOptions, SourceOptions
 from twinset.pairs.vectors import near, similar
@@ -122,7 +131,7 @@ class VectorKind(FixedWidthKind):
         if isinstance(values, (pa.Array, pa.ChunkedArray)):
             column = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
             if not (holds_vectors(column.type) or pa.types.is_null(column.type)):
-                raise SourceError(f"vectors are lists of numbers, these are {column.type}")
+                raise SourceError(f"vectors must be lists of numbers, not {column.type}")
             rows, bad = packed_vectors(column, directions, within)
         elif isinstance(values, np.ndarray) and values.dtype != object:
             check_vectors(values)
@@ -158,23 +167,27 @@ class VectorKind(FixedWidthKind):
         by_cosine = ours.measure == "cosine"
         name, other = ("threshold", "distance") if by_cosine else ("distance", "threshold")
         if getattr(options, other) is not None:
-            raise OptionError(f"{other} is not for this index, which is searched by {name}; give --{name}")
+            raise OptionError(f"{other} does not apply to this index, which is searched by {name}; give --{name}")
         planned = float(getattr(ours, name))
         limit = getattr(options, name)
         if limit is None:
             return Limits(planned if options.k is None else -2.0 if by_cosine else np.inf, options.k)
         if (limit < planned if by_cosine else limit > planned) and not options.force:
-            chance = f"{self.recall(float(limit)):.4f}" if self.is_planned else "less than was promised"
+            chance = f"{self.recall(float(limit)):.4f}" if self.is_planned else "below the recall of the plan"
             raise OptionError(
                 f"{name} is {limit:g}, and the index was planned for {planned:g}: a vector at {limit:g} would be "
-                f"found with probability {chance} only; ask for {planned:g} or {'more' if by_cosine else 'less'}, "
-                "ask for the k nearest, or accept the lower recall with force (--force)"
+                f"found only with probability {chance}; use {planned:g} or {'more' if by_cosine else 'less'}, "
+                "query the k nearest, or accept the lower recall with force (--force)"
             )
         return Limits(float(limit), options.k)
 
     def recall(self, likeness: float) -> float:
         """Return the minimum probability that a vector at this cosine or distance is found."""
         return _recall(self.plan, likeness)
+
+    def nearest_by(self, documents: int) -> str:
+        """Compare all vectors, unless they are too many."""
+        return "all" if documents <= MOST_SCANNED or not (self.is_planned and self.plan.tables) else "tables"
 
     def searcher(self, backend: Backend) -> Searcher:
         """Search by tables."""
@@ -188,12 +201,13 @@ class VectorSearcher(Searcher):
         super().__init__(backend, kind.settings)
         self.kind = kind
         self.by_cosine = kind.settings.options.measure == "cosine"
+        self._scanned = np.zeros(0, np.int64)
 
-    def recall(self, scores: Scores, limits: Limits) -> Shares:
-        """Return the recall of the plan, rounded down in steps."""
-        values, places = np.unique(scores, return_inverse=True)
+    def recall(self, answers: Answers, limits: Limits) -> Shares:
+        """Return the recall of the plan, rounded down in steps; 1 where a query was compared with all vectors."""
+        values, places = np.unique(answers.scores[0], return_inverse=True)
         found: Shares = np.array([self.kind.recall(value) for value in values.tolist()], np.float64)[places]
-        return found
+        return np.where(np.isin(answers.queries, self._scanned), 1.0, found)
 
     def find(self, queries: SketchedBatch, limits: Limits, without: int | None = None) -> list[Answers]:
         """Return the answers in portions."""
@@ -214,7 +228,22 @@ class VectorSearcher(Searcher):
                 for chosen, places, sketches in self.with_sketches(numbers, self.kind.slots, _SKETCHES)
             ]
             parts.append(Answers.concat(near_by, 1).best(limits, descending=self.by_cosine))
-        return parts
+        return (
+            parts if limits.k is None or self._ranks(limits) else self._complete(parts, vectors, rows, limits, without)
+        )
+
+    def _complete(
+        self, parts: list[Answers], vectors: Vectors, rows: Int64s, limits: Limits, without: int | None
+    ) -> list[Answers]:
+        """Find the k nearest where tables do not: compare with all vectors, unless they are too many."""
+        planned = self.kind.plan.threshold
+        beyond = limits.threshold < planned if self.by_cosine else limits.threshold > planned
+        short = queries_short_of(parts, rows, limits.k or 0, planned, descending=self.by_cosine) if beyond else rows[:0]
+        if not len(short) or not self.has_at_most(MOST_SCANNED):
+            return parts
+        self._scanned = short
+        found = Answers.concat(list(self._compare_all(vectors, short, limits, without)), 1)
+        return replace_answers(parts, short, [found.best(limits, descending=self.by_cosine)])
 
     def _ranks(self, limits: Limits) -> bool:
         """Whether candidates also come from a ranking of all documents."""
@@ -277,7 +306,7 @@ def _make_plan(options: IndexOptions, others: list[float] | None) -> VectorPlan:
 
 @lru_cache(maxsize=4096)
 def _recall(plan: VectorPlan, likeness: float) -> float:
-    """Return the recall at the next worse step, so that few are simulated; inside, at least that of the limit."""
+    """Return the recall at the next worse step, to simulate few steps; within the limit, at least the recall there."""
     if plan.method == "exact":
         return 1.0
     if plan.measure == "cosine":
@@ -318,10 +347,10 @@ def _pack_list(values: Any, directions: bool, within: float | None) -> tuple[pa.
     for place, value in enumerate([values] if isinstance(values, str) else as_sequence(values)):
         try:
             vector = None if value is None else read_vector(value) if isinstance(value, str) else value
-            made = None if vector is None else np.asarray(vector, np.float64)
+            array = None if vector is None else np.asarray(vector, np.float64)
         except (TypeError, ValueError) as error:
             return pa.nulls(0), [(place, str(error))]
-        if made is not None and made.ndim != 1:
-            return pa.nulls(0), [(place, f"a vector must be a list of numbers, this is {type(value).__name__}")]
-        listed.append(made)
+        if array is not None and array.ndim != 1:
+            return pa.nulls(0), [(place, f"a vector must be a list of numbers, not {type(value).__name__}")]
+        listed.append(array)
     return packed_vectors(pa.array(listed, pa.large_list(pa.float64())), directions, within)

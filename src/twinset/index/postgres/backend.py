@@ -64,10 +64,10 @@ class PostgresBackend(Backend):
                 # Even IF NOT EXISTS needs the right to create schemas, so an existing one is not created.
                 db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
             db.execute("SELECT set_config('search_path', quote_ident(%s), true)", (schema,))
-            there = db.execute(tables.THERE, (_quoted(schema), list(tables.NAMES))).fetchall()
-            if there:
+            existing = db.execute(tables.EXISTING, (_quoted(schema), list(tables.NAMES))).fetchall()
+            if existing:
                 raise OutputError(
-                    f"{name}: the schema already holds the table {there[0][0]!r}; open the index that it holds, or "
+                    f"{name}: the schema already holds the table {existing[0][0]!r}; open the index that it holds, or "
                     "name another schema with ?schema=NAME"
                 )
             for statement in (*tables.TABLES[format].values(), *tables.STORAGE):
@@ -77,15 +77,15 @@ class PostgresBackend(Backend):
         return cls(url)
 
     def _recognise(self) -> None:
-        there = set(self._rows(tables.THERE, _quoted(self.schema), list(tables.NAMES)))
-        if there and not self._rows("SELECT has_schema_privilege(%s, 'USAGE')", self.schema)[0][0]:
+        existing = set(self._rows(tables.EXISTING, _quoted(self.schema), list(tables.NAMES)))
+        if existing and not self._rows("SELECT has_schema_privilege(%s, 'USAGE')", self.schema)[0][0]:
             raise StateError(
-                f"{self.name}: you may not use the schema {self.schema!r}; its owner can GRANT USAGE on it and SELECT "
-                "on its tables"
+                f"{self.name}: no permission to use the schema {self.schema!r}; its owner can GRANT USAGE on it and "
+                "SELECT on its tables"
             )
-        if not there:
+        if not existing:
             raise StateError(f"{self.name}: there is no index here; create one with twinset index create")
-        formats = [format for format, columns in tables.COLUMNS.items() if columns == there]
+        formats = [format for format, columns in tables.COLUMNS.items() if columns == existing]
         if not formats:
             raise DamagedError(f"{self.name}: the tables of the schema are damaged, or not those of an index")
         self.format = formats[0]
@@ -160,8 +160,8 @@ class PostgresBackend(Backend):
                     "s: wait longer with --timeout, or stop the other writer"
                 )
             time.sleep(_PAUSE)
-        said = f"twinset, {doing}, process {os.getpid()} on {socket.gethostname()}"
-        self._run("SELECT set_config('application_name', %s, false)", said[:63])
+        label = f"twinset, {doing}, process {os.getpid()} on {socket.gethostname()}"
+        self._run("SELECT set_config('application_name', %s, false)", label[:63])
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -205,9 +205,9 @@ class PostgresBackend(Backend):
 
     def documents(self, numbers: Int64s, *, contents: bool) -> list[Document]:
         kept = "coalesce(d.text, h.hashes)" if contents else "NULL"
-        beside = "LEFT JOIN shingles AS h ON h.document = d.number" if contents else ""
+        join = "LEFT JOIN shingles AS h ON h.document = d.number" if contents else ""
         statement = (
-            f"SELECT d.number, d.id, {kept} FROM documents AS d {beside} WHERE d.number = ANY(%s::integer[]) "
+            f"SELECT d.number, d.id, {kept} FROM documents AS d {join} WHERE d.number = ANY(%s::integer[]) "
             "ORDER BY d.number"
         )
         rows = self._rows(statement, numbers.tolist()) if len(numbers) else []
@@ -234,19 +234,19 @@ class PostgresBackend(Backend):
             [("n", ">i2"), ("a", ">i4"), ("document", ">i4"), ("b", ">i4"), ("shingles", ">i4"), ("c", ">i4"),
              ("slots", f"V{width}")]
         )  # fmt: skip
-        made = np.zeros(len(listed), row)
-        made["n"], made["a"], made["b"], made["c"] = 3, 4, 4, width
-        made["document"], made["shingles"] = numbers, done.shingles
-        made["slots"] = np.ascontiguousarray(done.slots).view(f"V{width}").reshape(-1) if width else b""
-        self._copy("COPY sketches (document, shingles, slots) FROM STDIN (FORMAT binary)", made.tobytes())
+        records = np.zeros(len(listed), row)
+        records["n"], records["a"], records["b"], records["c"] = 3, 4, 4, width
+        records["document"], records["shingles"] = numbers, done.shingles
+        records["slots"] = np.ascontiguousarray(done.slots).view(f"V{width}").reshape(-1) if width else b""
+        self._copy("COPY sketches (document, shingles, slots) FROM STDIN (FORMAT binary)", records.tobytes())
 
     def insert_bands(self, numbers: Int64s, keys: Keys) -> None:
         # In the order of the table, so that neighbours are written together; duplicate rows are dropped.
         packed = packed_bands(numbers, keys)
-        made = np.zeros(len(packed), _BAND)
-        made["n"], made["a"], made["b"] = 2, 4, 4
-        made["key"], made["document"] = packed >> 32, packed & 0xFFFFFFFF
-        self._copy("COPY bands (key, document) FROM STDIN (FORMAT binary)", made.tobytes())
+        records = np.zeros(len(packed), _BAND)
+        records["n"], records["a"], records["b"] = 2, 4, 4
+        records["key"], records["document"] = packed >> 32, packed & 0xFFFFFFFF
+        self._copy("COPY bands (key, document) FROM STDIN (FORMAT binary)", records.tobytes())
 
     def _copy(self, statement: str, rows: bytes) -> None:
         with self._errors(), self._db.cursor().copy(statement) as copy:
@@ -359,8 +359,8 @@ def _parsed(url: str) -> tuple[str, str, str]:
 
 
 def _connect(address: str) -> psycopg.Connection[Any]:
-    said = f"twinset, process {os.getpid()} on {socket.gethostname()}"[:63]
-    db = psycopg.connect(address, autocommit=True, application_name=said, client_encoding="utf8")
+    label = f"twinset, process {os.getpid()} on {socket.gethostname()}"[:63]
+    db = psycopg.connect(address, autocommit=True, application_name=label, client_encoding="utf8")
     db.execute("SET synchronous_commit = on")  # durable commits, whatever the default of the server
     db.execute("SET enable_seqscan = off")  # new tables have no statistics, and every look-up has an index
     db.execute("SET jit = off")  # all statements are short
@@ -383,7 +383,7 @@ def _translate_errors(name: str) -> Iterator[None]:
     except errors.ReadOnlySqlTransaction as error:
         raise OutputError(f"{name} cannot be written to: {_first(error)}") from error
     except errors.InsufficientPrivilege as error:
-        raise OutputError(f"{name}: permission is missing: {_first(error)}") from error
+        raise OutputError(f"{name}: permission denied: {_first(error)}") from error
     except (errors.LockNotAvailable, errors.DependentObjectsStillExist) as error:  # readers of old formats
         raise BusyError(f"{name}: another program uses the tables: {_first(error)}; try again later") from error
     except (errors.UndefinedTable, errors.UndefinedColumn, errors.DuplicateTable, errors.DuplicateSchema) as error:

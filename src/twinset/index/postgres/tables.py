@@ -58,7 +58,7 @@ COLUMNS = {
 }
 """Table, column and type of each format, to recognise an index."""
 
-THERE = (
+EXISTING = (
     "SELECT c.relname, a.attname, format_type(a.atttypid, NULL) FROM pg_class AS c "
     "JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped "
     "WHERE c.relnamespace = to_regnamespace(%s) AND c.relkind = 'r' AND c.relname = ANY(%s) AND NOT c.relhastriggers "

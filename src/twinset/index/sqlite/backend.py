@@ -24,6 +24,7 @@ from twinset.index.backend import Backend, Document, Int64s, SketchRows
 from twinset.index.kinds.text_entries import Entries, Keys, packed_bands
 from twinset.index.settings import FORMAT
 from twinset.index.sqlite import tables
+from twinset.index.sqlite.database_errors import translate_errors
 from twinset.index.sqlite.log import CHANGES, WAIT, Log
 from twinset.system import batch_sizes
 from twinset.system.locks import WriterLock
@@ -31,7 +32,6 @@ from twinset.system.locks import WriterLock
 _CACHE = 48 * 1024
 """Page cache of one connection, in KiB; the operating system caches the rest."""
 _VFS = "cksmvfs"
-_BAD_READS = {apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS}
 
 
 def _register() -> None:
@@ -85,7 +85,7 @@ class SqliteBackend(Backend):
         made = f"{name}-{os.getpid()}.new"
         _register()
         try:
-            with _translate_errors(name):
+            with translate_errors(name):
                 try:
                     tables.create(made, _VFS, settings)
                 except (apsw.CantOpenError, apsw.PermissionsError, apsw.ReadOnlyError) as error:
@@ -108,8 +108,7 @@ class SqliteBackend(Backend):
             return apsw.Connection(self._path, apsw.SQLITE_OPEN_READWRITE, vfs=_VFS)
         # SQLite cannot make its shared-memory file in a read-only folder, and beside a read-only file it makes one that
         # the next reader cannot use. It is not needed while nobody writes, which is checked after every read.
-        writable = all(os.access(path, os.W_OK) for path in (self._path, os.path.dirname(self._path)))
-        still = not writable and not self._logged()
+        still = not self._is_writable() and not self._logged()
         self._still = self._stamp() if still else None
         address = f"file:{quote(os.fsencode(self._path))}?mode=ro" + ("&immutable=1" if still else "")
         return apsw.Connection(address, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, vfs=_VFS)
@@ -117,7 +116,7 @@ class SqliteBackend(Backend):
     @contextmanager
     def _errors(self) -> Iterator[None]:
         try:
-            with _translate_errors(self.name):
+            with translate_errors(self.name):
                 yield
         except DamagedError as error:
             with suppress(apsw.Error):  # if even this fails, the damage is the error to report
@@ -133,12 +132,12 @@ class SqliteBackend(Backend):
             try:
                 rows = cast("list[Any]", self._db.execute(statement, values).fetchall())
             except UnicodeDecodeError as error:
-                raise self._odd() from error
+                raise self._wrong_types() from error
         if self._still and (self._logged() or self._stamp() != self._still):
             raise self._changed()
         return rows
 
-    def _odd(self) -> DamagedError:
+    def _wrong_types(self) -> DamagedError:
         """Return the error for values that the tables do not allow, which another program may have written."""
         return DamagedError(f"{self.name} is damaged: its tables hold values of wrong types; {tables.RESTORE}")
 
@@ -178,7 +177,7 @@ class SqliteBackend(Backend):
                     self._db.execute("COMMIT")
 
     def writer(self, timeout: float, doing: str) -> AbstractContextManager[None]:
-        return self._lock.held(timeout, doing)
+        return self._lock.hold(timeout, doing)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -225,7 +224,7 @@ class SqliteBackend(Backend):
         portions = list(self._pairs(tables.LOOK_UP, apsw.carray(keys)))
         found = portions[0] if len(portions) == 1 else np.concatenate([np.zeros((0, 2), np.int64), *portions])
         if len(found) and not 0 <= found[:, 1].min() <= found[:, 1].max() <= self.most_number:
-            raise self._odd()
+            raise self._wrong_types()
         return found[:, 0], found[:, 1]
 
     def _pairs(self, statement: str, *values: Any) -> Iterator[Int64s]:
@@ -236,7 +235,7 @@ class SqliteBackend(Backend):
                 while rows := list(islice(cursor, batch_sizes.INDEX_ROWS)):
                     yield np.fromiter(chain.from_iterable(rows), np.int64, 2 * len(rows)).reshape(-1, 2)
             except (TypeError, ValueError, OverflowError) as error:
-                raise self._odd() from error
+                raise self._wrong_types() from error
 
     def sketches(self, numbers: Int64s) -> SketchRows:
         statement = (
@@ -252,14 +251,14 @@ class SqliteBackend(Backend):
         if not len(numbers):
             return []
         kept = "coalesce(d.text, h.hashes)" if contents else "NULL"
-        beside = "LEFT JOIN shingles AS h ON h.document = d.number" if contents else ""
+        join = "LEFT JOIN shingles AS h ON h.document = d.number" if contents else ""
         statement = (
             f"SELECT d.number, d.id, {kept} FROM carray(?) AS w "
-            f"CROSS JOIN documents AS d ON d.number = w.value {beside}"
+            f"CROSS JOIN documents AS d ON d.number = w.value {join}"
         )
         rows = self._rows(statement, apsw.carray(numbers))
         if not all(type(id) is str and (content is None or type(content) is bytes) for _, id, content in rows):
-            raise self._odd()
+            raise self._wrong_types()
         return [Document(*row) for row in rows]
 
     def page(self, after: int, most: int) -> Int64s:
@@ -329,12 +328,12 @@ class SqliteBackend(Backend):
 
     def sizes(self) -> dict[str, int]:
         by_table = dict(self._rows("SELECT name, sum(pgsize) FROM dbstat WHERE aggregate = TRUE GROUP BY name"))
-        beside = os.path.getsize(self._path + "-wal") if os.path.exists(self._path + "-wal") else 0
+        log_bytes = os.path.getsize(self._path + "-wal") if os.path.exists(self._path + "-wal") else 0
         total = self._db.pragma("page_count") * self._db.pragma("page_size")
         free = self._db.pragma("freelist_count") * self._db.pragma("page_size")
         known = {name: int(by_table.get(name, 0)) for name in tables.NAMES}
         ids = int(by_table.get("sqlite_autoindex_documents_1", 0))
-        return {"total": int(total), "log": beside, "free": int(free), **known, "ids": ids}
+        return {"total": int(total), "log": log_bytes, "free": int(free), **known, "ids": ids}
 
     def migrate(self) -> None:
         with self._errors():
@@ -350,42 +349,35 @@ class SqliteBackend(Backend):
         self._closed = True
         with self._errors():
             try:
-                if not self.read_only and not self._db.in_transaction:
+                if not self._still and not self._db.in_transaction:
                     self._tidy_up()
             finally:
                 self._db.close()
 
     def _tidy_up(self) -> None:
-        """Empty and remove the log, unless another process uses it."""
-        if self._logged():
-            self._db.set_busy_timeout(0)
-            with suppress(BusyError, OutputError), self._lock.held(0, "closing"):
+        """Close the file, and remove the files beside it, unless another process uses them.
+
+        A reader leaves a log that has content to the next writer.
+        """
+        beside = [self._path + ending for ending in ("-wal", "-shm", "-lock")]
+        if not any(map(os.path.exists, beside)) or (self.read_only and (self._logged() or not self._is_writable())):
+            return
+        self._db.set_busy_timeout(0)
+        with suppress(BusyError, OutputError), self._lock.hold(0, "closing"):
+            if self._logged() and not self.read_only:
                 self._log.empty(self._db)
-        if not self._logged():
-            self._db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+            if self._logged():
+                return
+            if self.read_only:
+                self._db.close()
+                self._db = apsw.Connection(self._path, apsw.SQLITE_OPEN_READWRITE, vfs=_VFS)
+                self._db.set_busy_timeout(0)
+                with suppress(apsw.Error):
+                    self._db.pragma("schema_version")  # opens the log, which is removed when its last user closes it
+            else:
+                self._db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+            self._db.close()
+            self._lock.discard()
 
-
-@contextmanager
-def _translate_errors(name: str) -> Iterator[None]:
-    """Turn errors of SQLite into those of Twinset."""
-    try:
-        yield
-    except apsw.ConnectionClosedError as error:
-        raise StateError(f"{name}: the index was closed; open it again") from error
-    except apsw.BusyError as error:
-        raise BusyError(f"{name}: another program holds the file: {error}; try again when it is done") from error
-    except apsw.FullError as error:
-        raise OutputError(f"{name}: no space is left on the disk; what was committed before is safe") from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise DamagedError(f"{name} is damaged, or not an index: {error}; {tables.RESTORE}") from error
-    except apsw.IOError as error:
-        if getattr(error, "extendedresult", 0) in _BAD_READS:
-            raise DamagedError(f"{name} is damaged: a page of it is not as it was written; {tables.RESTORE}") from error
-        raise OutputError(f"{name}: reading or writing failed: {error}; what was committed before is safe") from error
-    except apsw.ReadOnlyError as error:
-        raise OutputError(f"{name} cannot be written to: {error}") from error
-    except (apsw.CantOpenError, apsw.PermissionsError) as error:
-        folder = os.path.dirname(os.path.abspath(name))
-        raise StateError(f"{name} cannot be opened: {error}; check the permissions of files in {folder}") from error
-    except apsw.Error as error:
-        raise DamagedError(f"{name} cannot be used: {error}") from error
+    def _is_writable(self) -> bool:
+        return all(os.access(path, os.W_OK) for path in (self._path, os.path.dirname(self._path)))

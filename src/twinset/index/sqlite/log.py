@@ -1,4 +1,4 @@
-"""Notice when the log of a SQLite file (`-wal`) lost committed transactions.
+"""Detect that the log of a SQLite file (`-wal`) has lost committed transactions.
 
 SQLite replays a log up to its first damaged frame, and opens a file whose log is missing. It reports neither, so
 committed transactions would disappear silently. Each transaction therefore counts itself in the table `settings`, and a
@@ -65,7 +65,7 @@ class Log:
         before = None
         while (noted := self._noted()) != before:  # another process may change the index between the two readings
             changes, frames = int(db.execute(_COUNTED, (CHANGES,)).get), self.frames(db)
-            # Without any log, a smaller count is that of a back-up in place of a file that had everything.
+            # Without a log, a smaller count means that a backup has replaced a complete file.
             if not (noted[1] and frames <= 0) and not (changes < noted[0] and (noted[1] or frames > 0)):
                 return
             before = noted
@@ -81,20 +81,20 @@ class Log:
         while True:
             try:
                 return db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0]
-            except apsw.BusyError:  # SQLite repeats a reading that meets a commit, but not this one
+            except apsw.BusyError:  # SQLite retries other reads that collide with a commit, but not this one
                 if time.monotonic() >= until:
                     raise
                 time.sleep(_PAUSE)
 
     def _note(self, db: apsw.Connection, *, needed: bool) -> bool:
         changes = int(db.execute(_COUNTED, (CHANGES,)).get)
-        said = f"log {changes} {'needed' if needed else 'moved'}"
-        return self._lock.note(f"{said} {zlib.crc32(said.encode()):08x}\n".encode(), durably=not needed)
+        text = f"log {changes} {'needed' if needed else 'moved'}"
+        return self._lock.note(f"{text} {zlib.crc32(text.encode()):08x}\n".encode(), durably=not needed)
 
     def _noted(self) -> tuple[int, bool]:
         """Return the count of changes in the note, and whether the log is needed; 0 without a valid note."""
-        said, _, check = self._lock.noted().rstrip(b"\n").rpartition(b" ")
-        if check != f"{zlib.crc32(said):08x}".encode():
+        text, _, check = self._lock.noted().rstrip(b"\n").rpartition(b" ")
+        if check != f"{zlib.crc32(text):08x}".encode():
             return 0, False
-        words = said.split(b" ")
-        return int(words[1]), words[2] != b"moved"
+        fields = text.split(b" ")
+        return int(fields[1]), fields[2] != b"moved"

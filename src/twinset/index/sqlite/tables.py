@@ -12,7 +12,7 @@ from twinset.errors import DamagedError, StateError
 from twinset.index.settings import FORMAT
 from twinset.system.locks import WriterLock
 
-APPLICATION = 0x5457_534E  # "TWSN", in the file's header: what tells our files from other databases
+APPLICATION = 0x5457_534E  # "TWSN", in the file's header: distinguishes our files from other databases
 PAGE = 8192
 CHECKSUM_BYTES = 8
 RESTORE = "restore a backup"
@@ -169,7 +169,7 @@ def migrate(db: apsw.Connection, format: int) -> None:
 def put_in_place(made: str, name: str) -> None:
     """Give a new file its name, and remove the log that an earlier file of that name left."""
     lock = WriterLock(name + "-lock", name)
-    with lock.held(_WAIT, "creating"):
+    with lock.hold(_WAIT, "creating"):
         if os.path.lexists(name):
             raise FileExistsError
         for ending in ("-wal", "-shm", "-journal"):

@@ -17,6 +17,7 @@ from twinset.pairs.audit import screen_kernels as kernels
 from twinset.pairs.sets import Sets
 from twinset.pairs.sets_kernels import gather
 from twinset.schema import Bytes, Hashes, Numbers, Places, Shares, Shingles
+from twinset.system.arrays import offsets_of
 
 LEAST_COUNT = 48
 """Minimum number of shingles of a document whose first part is screened."""
@@ -149,8 +150,7 @@ def first_parts(data: Bytes, starts: Places, ends: Places, share: float) -> tupl
     """
     cut = np.empty(len(starts), np.int64)
     kernels.cuts(data, starts, ends, share, cut)
-    offsets = np.zeros(len(starts) + 1, np.int64)
-    np.cumsum(cut - starts, out=offsets[1:])
+    offsets = offsets_of(cut - starts)
     out = _scratch.fit_parts(int(offsets[-1]))
     gather(data, starts, cut, out)
     return out, offsets

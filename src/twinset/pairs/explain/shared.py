@@ -1,13 +1,11 @@
 """Explain the similarity of two texts or sets: shared shingles, differing shingles, and differing words."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from twinset.options import ShingleOptions
 from twinset.pairs.explain.words import Difference, Hunk, Words, normalise
@@ -62,20 +60,17 @@ class Explanation:
     right: str
     options: ShingleOptions
 
+    unit: ClassVar[str] = "shingle"
+    """Name of one shared or differing thing."""
+    weighted: ClassVar[bool] = False
+    """Whether the shares are by weight instead of by number."""
+    compares: ClassVar[str | None] = None
+    """What was compared; None for the shingles of the options."""
+
     @property
     def shingle(self) -> str:
         """What was compared."""
-        return self.options.shingle
-
-    @property
-    def unit(self) -> str:
-        """Name of one shared or differing thing."""
-        return "shingle"
-
-    @property
-    def weighted(self) -> bool:
-        """Whether the shares are by weight instead of by number."""
-        return False
+        return self.compares or self.options.shingle
 
     @cached_property
     def difference(self) -> Difference:
@@ -127,15 +122,8 @@ class Explanation:
 class SetExplanation(Explanation):
     """The comparison of two sets: shared and differing elements, without words and hunks."""
 
-    @property
-    def shingle(self) -> str:
-        """What was compared."""
-        return "elements"
-
-    @property
-    def unit(self) -> str:
-        """Name of one shared or differing thing."""
-        return "element"
+    unit = "element"
+    compares = "elements"
 
     def hunks(self, context: int | None = 6) -> list[Hunk]:
         """Return no hunks: sets have no order."""
@@ -165,11 +153,7 @@ class WeightedExplanation(SetExplanation):
     """
 
     weights: tuple[tuple[str, float, float], ...] = ()
-
-    @property
-    def weighted(self) -> bool:
-        """Whether the shares are by weight instead of by number."""
-        return True
+    weighted = True
 
     def to_dict(self, context: int | None = 6) -> dict[str, Any]:
         """The explanation as plain values, ready for JSON."""
@@ -227,15 +211,8 @@ def explain_weighted(left: Mapping[str, float], right: Mapping[str, float]) -> W
 class RecordExplanation(Explanation):
     """The comparison of two records: shingles are prefixed with their column."""
 
-    @property
-    def shingle(self) -> str:
-        """What was compared."""
-        return "columns"
-
-    @property
-    def weighted(self) -> bool:
-        """Whether the shares are by weight instead of by number."""
-        return True
+    compares = "columns"
+    weighted = True
 
 
 def explain_records(

@@ -5,8 +5,6 @@ both texts align the two (patience diff). The stretches between are matched by t
 A limit bounds the time for hostile texts: stretches beyond it count as changed.
 """
 
-from __future__ import annotations
-
 import bisect
 from collections import Counter
 from collections.abc import Iterator, Sequence

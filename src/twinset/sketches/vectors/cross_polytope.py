@@ -10,18 +10,15 @@ A function uses `width` of the rotated coordinates, a power of two up to all of 
 functions as fit. Only directions matter: pass vectors of length 1 (`twinset.system.vectors.unit_vectors`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
+from twinset.compiled.bytes_kernels import random_words
 from twinset.errors import OptionError
-from twinset.plan.vector_chances import MOST_ALTERNATIVES
-from twinset.schema import Hashes, Moves, Places, Vectors
+from twinset.plan.vector_chances import MOST_ALTERNATIVES, padded_size
+from twinset.schema import Moves, Places, Vectors
 from twinset.sketches.vectors import rotation_kernels as kernels
-
-LEAST_SIZE = 64
 
 
 @dataclass(frozen=True)
@@ -54,17 +51,6 @@ class CrossPolytopes:
         return self.width.bit_length()
 
 
-def padded_size(dimensions: int) -> int:
-    """Return the number of rotated coordinates: a power of two, at least 64.
-
-    Examples
-    --------
-    >>> padded_size(2), padded_size(128), padded_size(300)
-    (64, 128, 512)
-    """
-    return max(LEAST_SIZE, 1 << (dimensions - 1).bit_length())
-
-
 def cross_polytopes(dimensions: int, functions: int, width: int, tables: int, seed: int) -> CrossPolytopes:
     """Draw rotations; those of the first tables do not depend on the number of tables.
 
@@ -92,19 +78,12 @@ def random_rotations(count: int, size: int, seed: int) -> Rotations:
     >>> random_rotations(count=2, size=64, seed=1).signs[0, 0, :8].astype(int).tolist()
     [1, -1, -1, 1, 1, 1, -1, 1]
     """
-    words = _random_words(count * 3 * (size // 64), 2 * seed)
+    salts = [salt * 0xD6E8FEB86659FD93 % 2**64 for salt in (2 * seed, 2 * seed + 1)]
+    words = random_words(count * 3 * (size // 64), salts[0])
     bits = (words[:, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
     signs = (1.0 - 2.0 * bits.astype(np.float32)).reshape(count, 3, size)
-    keys = _random_words(count * size, 2 * seed + 1).reshape(count, size)
+    keys = random_words(count * size, salts[1]).reshape(count, size)
     return Rotations(signs.astype(np.float32), np.argsort(keys, axis=1, kind="stable").astype(np.int64))
-
-
-def _random_words(count: int, seed: int) -> Hashes:
-    salt = np.uint64(seed * 0xD6E8FEB86659FD93 % 2**64)
-    state: Hashes = (np.arange(1, count + 1, dtype=np.uint64) + salt) * np.uint64(0x9E3779B97F4A7C15)
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return state ^ (state >> np.uint64(31))
 
 
 def moves(vectors: Vectors, polytopes: CrossPolytopes, tables: range, probes: int = 0) -> list[Moves]:

@@ -5,8 +5,6 @@ tables with 1-(1-(1-θ/π)^k)^L (Charikar, STOC 2002). Only directions matter: p
 (`twinset.system.vectors.unit_vectors`). The hyperplanes are independent, with normally distributed normals.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

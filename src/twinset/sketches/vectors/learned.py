@@ -15,8 +15,6 @@ The learned codes are a few plain arrays (`LearnedCodes.arrays`), stored with an
 floats, deterministically on one machine; codes are computed by our own sums, the same on every machine.
 """
 
-from __future__ import annotations
-
 import os
 import zipfile
 import zlib

@@ -6,8 +6,6 @@ distance/width (Datar, Immorlica, Indyk, Mirrokni, SoCG 2004). Sums are taken in
 narrow relative to long vectors.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

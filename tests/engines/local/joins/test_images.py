@@ -56,7 +56,7 @@ def test_every_pair_within_the_distance_and_no_other(folder: Path, words: dict[s
     assert pairs_of(found) == by_hand(folder, 6)
     assert len(pairs_of(found)) == 3 * 3 + 6
     assert found.summary["documents"] == 21
-    assert [reason for _, reason in found.summary["skipped"]] == ["not a picture, by its ending"]
+    assert [reason for _, reason in found.summary["skipped"]] == ["not a picture, judging by its extension"]
     for distance in (0, 30):
         other = twinset.find_pairs(folder, images=True, distance=distance, **words)
         assert pairs_of(other) == by_hand(folder, distance)
@@ -116,9 +116,9 @@ def test_damaged_pictures_stop_the_run_or_are_named(folder: Path, tmp_path: Path
     for path in folder.glob("*.png"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / "05.png").write_bytes(b"no picture")
-    with pytest.raises(RowError, match=r"05\.png: not a picture that can be read: .*; --on-error skip leaves"):
-        twinset.find_pairs(tmp_path, images=True)
-    done = twinset.dedup(tmp_path, images=True, on_error="skip", output=tmp_path / "OUT")
+    with pytest.raises(RowError, match=r'05\.png: the picture cannot be read: .*; use on_error="skip"'):
+        twinset.find_pairs(tmp_path, images=True, on_error="stop")
+    done = twinset.dedup(tmp_path, images=True, output=tmp_path / "OUT")
     assert done.summary["unreadable"] == 1
     assert done.summary["kept"] == FAMILIES - 1
     assert "05.png" not in (tmp_path / "OUT/kept.txt").read_text()

@@ -158,10 +158,10 @@ def test_rows_of_another_hand(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "reason"),
     [
-        (Scheme("kperm", 16, 1, ITEMS), "--sketch is fss in the one and kperm in the other"),
-        (Scheme("fss", 32, 1, ITEMS), "--hashes is 16 in the one and 32 in the other"),
-        (Scheme("fss", 16, 2, ITEMS), "--seed is 1 in the one and 2 in the other"),
-        (Scheme("fss", 16, 1, {**ITEMS, "shingle": "char:9"}), "--shingle is word:5 in the one and char:9 in the"),
+        (Scheme("kperm", 16, 1, ITEMS), "sketch is fss in the one and kperm in the other"),
+        (Scheme("fss", 32, 1, ITEMS), "n_hashes is 16 in the one and 32 in the other"),
+        (Scheme("fss", 16, 2, ITEMS), "seed is 1 in the one and 2 in the other"),
+        (Scheme("fss", 16, 1, {**ITEMS, "shingle": "char:9"}), "shingle is word:5 in the one and char:9 in the"),
         (Scheme("fss", 16, 1, {"kind": "sets", "bag": False}), "the kind of item is text in the one and sets in the"),
         (Scheme("fss", 16, 1, ITEMS, hash_scheme=0), "version of the hashes is 1 in the one and 0 in the other"),
     ],

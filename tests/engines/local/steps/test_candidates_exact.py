@@ -139,7 +139,7 @@ def test_the_plan_has_no_bands() -> None:
 )
 def test_what_belongs_to_sketches_is_refused(words: dict[str, Any]) -> None:
     [name] = words
-    with pytest.raises(OptionError, match=f"^{name} is .*, which has no meaning with exact"):
+    with pytest.raises(OptionError, match=f"^{name} is .*, which cannot be used with exact"):
         twinset.find_pairs(["a", "b"], exact=True, **words)
 
 
@@ -203,7 +203,7 @@ def same(one: Stages, other: Stages) -> None:
 def test_any_budget_finds_the_same(tmp_path: Path, source: str, whole: Any, times: int) -> None:
     right, little, words = whole
     assert len(right.rows(right.pairs)) > 50
-    assert right.corpus.held
+    assert right.corpus.cached_blocks
     same(stages(tmp_path, [source], Budget(0, times * little), **words), right)
 
 
@@ -222,7 +222,7 @@ def test_little_memory_means_many_blocks(tmp_path: Path, source: str, monkeypatc
     joined = candidates_exact._Blocks.joined
     monkeypatch.setattr(candidates_exact._Blocks, "joined", lambda blocks: seen.append(blocks) or joined(blocks))
     found = stages(tmp_path / "little", [source], Budget(0, 100_000))
-    assert not found.corpus.held
+    assert not found.corpus.cached_blocks
     assert len(seen[-1].own) > 5
     stages(tmp_path / "many", [source], Budget(0, 9_000))
     assert 2 * len(seen[-1].own) > candidates_exact._OPEN_FILES
@@ -276,7 +276,7 @@ def test_the_command_gives_the_same_bytes_every_way(tmp_path: Path) -> None:
 def test_the_command_refuses_bands(tmp_path: Path) -> None:
     rows = write_lines(tmp_path / "in.jsonl", documents(5))
     done = command("pairs", rows, "--exact", "--bands", "4")
-    assert "--bands is 4, which has no meaning with exact" in done.refused()
+    assert "--bands is 4, which cannot be used with exact" in done.refused()
 
 
 @given(st.lists(st.sets(st.integers(1, 30)), min_size=1, max_size=12), st.sampled_from([0.2, 0.5, 0.75, 1.0]))

@@ -1,12 +1,12 @@
 """Choose the audit sample: by content hash and seed, sized by work, so that it is deterministic."""
 
 import numpy as np
-import numpy.typing as npt
 
+from twinset.compiled.bytes_kernels import splitmix64
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.steps.candidates import distinct_contents
-from twinset.schema import Numbers
+from twinset.schema import Flags, Numbers
 
 MOST_DOCUMENTS = 2**32 - 1
 PILOT = 256
@@ -24,7 +24,7 @@ _NEARLY_ALL = 0.95
 _MARGIN = 0.07  # share of a text, beyond what a pair may differ in, that screening may read
 
 
-def eligible(corpus: Corpus, copies: Copies) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def eligible(corpus: Corpus, copies: Copies) -> tuple[Flags, Flags]:
     """Mark the distinct contents that may be drawn, and those they are compared with: with a border, the other side."""
     distinct = distinct_contents(corpus, copies.first)
     if corpus.border is None:
@@ -39,19 +39,13 @@ def drawn(corpus: Corpus, numbers: Numbers, count: int, seed: int) -> Numbers:
     The order depends on contents and seed only, not on the order of rows or files.
     """
     digests = corpus.digests[numbers]
-    keys = _mix(digests[:, 0] ^ _mix(digests[:, 1] ^ np.uint64(seed)))
+    keys = splitmix64(digests[:, 0] ^ splitmix64(digests[:, 1] ^ np.uint64(seed)))
     if count < len(keys):
         chosen = np.flatnonzero(keys <= np.partition(keys, count - 1)[count - 1])
     else:
         chosen = np.arange(len(keys))
     order = chosen[np.argsort(keys[chosen], kind="stable")][:count]
     return np.ascontiguousarray(numbers[order])
-
-
-def _mix(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
 
 
 def most(counts: Numbers, work: int, characters: bool = False) -> int:

@@ -1,14 +1,13 @@
 """The contract of a similarity join: plan, candidates, pairs, scores and audit for one kind of item."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from twinset.engines.local.audit.result import AuditResult
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus
@@ -19,11 +18,6 @@ from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.schema import DISTANCES, SCORES, Numbers, Scores
 from twinset.system.scratch import Spool
-
-if TYPE_CHECKING:
-    from twinset.engines.local.audit.run import AuditResult
-
-__all__ = ["Candidates", "RunPlan", "SimilarityJoin", "Work"]
 
 
 class RunPlan(Protocol):

@@ -1,19 +1,15 @@
 """Choose the join of a run by the kind of its items."""
 
-from __future__ import annotations
-
-import numpy as np
-import numpy.typing as npt
-
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.joins.base import SimilarityJoin, Work
 from twinset.engines.local.joins.sets import SetJoin
 from twinset.plan import Plan
+from twinset.schema import Flags
 
 
 def join_for(
-    corpus: Corpus, copies: Copies, work: Work, plan: Plan | None, wanted: npt.NDArray[np.bool_] | None = None
+    corpus: Corpus, copies: Copies, work: Work, plan: Plan | None, wanted: Flags | None = None
 ) -> SimilarityJoin:
     """Make the join for the distinct items of a run.
 

@@ -4,16 +4,19 @@ All distinct items are loaded into memory. The code of a pair grows with its dis
 computed again when tables are written.
 """
 
+import dataclasses
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from twinset.documents.normalize import buffers_of
 from twinset.documents.parts import Block
+from twinset.engines.local.audit import sample as sampling
+from twinset.engines.local.audit.result import AuditResult, append_missed, known_pairs, refuse_lost_pairs
 from twinset.engines.local.copies import SAME, Copies
 from twinset.engines.local.corpus import Corpus, Span
 from twinset.engines.local.joins.base import Candidates, RunPlan, SimilarityJoin, Work
@@ -22,18 +25,17 @@ from twinset.engines.local.steps.candidates import distinct_contents
 from twinset.engines.local.steps.sketch import content_groups
 from twinset.errors import OptionError
 from twinset.options.checks import shown_size
-from twinset.schema import Bytes, Hashes, Numbers, Places, Scores, equal_scores
+from twinset.schema import Bytes, Flags, Hashes, Numbers, Places, Scores, equal_scores
+from twinset.system.arrays import pair_words
 from twinset.system.scratch import Spool
 from twinset.wording import counted
-
-if TYPE_CHECKING:
-    from twinset.engines.local.audit.run import AuditResult
 
 Sink = Callable[[Numbers, Numbers, Numbers], None]
 """Takes pairs: left and right positions, and codes. May be called from several threads."""
 
 _SLICE = 1 << 16  # pairs scored at a time
-_AT_ONCE = 256  # items compared with all others at a time
+_AT_ONCE = 256  # items compared with all others at a time; in an audit fewer, if they have many pairs
+_MIN_AUDITED, _MAX_AUDITED_PAIRS = 16, 1 << 22
 _NAMES = {"codes": "code", "images": "picture", "vectors": "vector", "weighted": "weighted set"}
 
 
@@ -46,7 +48,7 @@ class InMemoryJoin(SimilarityJoin):
     With `wanted`, only the contents of these documents are loaded, to be scored but not joined.
     """
 
-    def __init__(self, corpus: Corpus, copies: Copies, work: Work, wanted: npt.NDArray[np.bool_] | None = None) -> None:
+    def __init__(self, corpus: Corpus, copies: Copies, work: Work, wanted: Flags | None = None) -> None:
         super().__init__(corpus, copies, work)
         distinct = distinct_contents(corpus, copies.first)
         distinct = distinct if wanted is None else distinct & wanted
@@ -83,11 +85,55 @@ class InMemoryJoin(SimilarityJoin):
         state.finish("pairs", {"candidates": self.compared}, {"pairs": pairs})
         return pairs
 
-    def audit(self, pairs: Spool, candidates: Candidates) -> "AuditResult | None":
-        """Compare a sample of the items with all others."""
-        from twinset.engines.local.audit.in_memory import audit  # loads kernels: only where needed
+    def audit(self, pairs: Spool, candidates: Candidates) -> AuditResult | None:
+        """Compare a random sample exactly with all other items, and look up its pairs in `pairs`."""
+        work, corpus, size = self.work, self.corpus, self.options.audit
+        own, partners = sampling.eligible(corpus, self.copies)
+        numbers = np.flatnonzero(own).astype(np.uint32)
+        degree = 2 * len(pairs) / max(1, len(numbers))  # known pairs per item
+        if size is None:
+            size = self.affordable(len(numbers), int(np.count_nonzero(partners)))
+            size = min(size, max(_MIN_AUDITED, int(_MAX_AUDITED_PAIRS / max(1.0, degree))))
+        at_once = max(1, min(_AT_ONCE, int(_AT_ONCE * _AT_ONCE / max(1.0, degree))))
+        sample = sampling.drawn(corpus, numbers, min(size, len(numbers)), self.options.seed)
+        work.progress.stage("auditing", len(sample), "documents")
+        audited = AuditResult.empty(corpus, len(numbers), sample, self.sizes, work.state.scratch, work.budget)
+        sampled = np.zeros(corpus.documents, np.bool_)
+        sampled[sample] = True
+        known = known_pairs(sample, pairs, corpus.documents)
+        total = missed = n_met = 0
+        starts = range(0, len(sample), at_once)
+        compared = work.threads.map(lambda at: self._near_rows(sample[at : at + at_once], at, partners), starts)
+        for start, rows in zip(starts, compared, strict=True):
+            seen = np.isin(pair_words(rows[:, 1], rows[:, 0]), known)
+            n_met += int(np.count_nonzero(seen))
+            np.add.at(audited.pairs_of, rows[:, 1], 1)
+            np.add.at(audited.missed_of, rows[~seen, 1], 1)
+            # A pair of two sampled items is found from both; count it once, from the lesser.
+            once = ~sampled[rows[:, 0]] | (sample[rows[:, 1]] < rows[:, 0])
+            total += int(np.count_nonzero(once))
+            missed += int(np.count_nonzero(once & ~seen))
+            append_missed(audited.rows, sample, rows[once & ~seen])
+            work.progress.advance(min(at_once, len(sample) - start))
+        refuse_lost_pairs(n_met, len(known))
+        audited.rows.close()
+        return dataclasses.replace(audited, pairs=total, missed=missed)
 
-        return audit(self, self.options.audit, pairs)
+    def _near_rows(self, batch: Numbers, first: int, partners: Flags) -> Rows:
+        """Find every document near one of a few: (document, position of the item in the sample, code).
+
+        `first` is the position of these few in the sample.
+        """
+        positions = np.searchsorted(self.numbers, batch)
+        position = np.zeros(len(self.numbers), np.uint32)
+        position[positions] = np.arange(first, first + len(batch), dtype=np.uint32)
+        near_rows = [np.empty((0, 3), np.uint32)]
+        for lefts, rights, codes in self.near_all(positions):
+            near = (lefts != rights) & partners[self.numbers[rights]]
+            if self.groups is not None:
+                near &= self.groups[lefts] == self.groups[rights]
+            near_rows.append(np.stack([self.numbers[rights[near]], position[lefts[near]], codes[near]], axis=1))
+        return np.concatenate(near_rows)
 
     def _prepare(self) -> None:
         """Prepare scoring once the items are in memory."""
@@ -149,7 +195,7 @@ class InMemoryJoin(SimilarityJoin):
                 f"left for them; give more with --memory, at least {minimum}"
             )
 
-    def _load(self, distinct: npt.NDArray[np.bool_]) -> None:
+    def _load(self, distinct: Flags) -> None:
         self._allocate(self.corpus.counts[self.numbers])
         border = self.corpus.border
 
@@ -167,7 +213,7 @@ class InMemoryJoin(SimilarityJoin):
         for _ in self.corpus.read(self.work.threads, fill, wanted=distinct):
             pass
         if self._needed_bytes(self.corpus.counts[self.numbers]) > self.work.budget.free // 8:
-            self.corpus.held.clear()  # the items are loaded now; rows written later are read again
+            self.corpus.cached_blocks.clear()  # the items are loaded now; rows written later are read again
 
     def join(self, out: Spool) -> None:
         """Append every near pair to `out` once, by document numbers."""
@@ -229,11 +275,7 @@ class InMemoryJoin(SimilarityJoin):
 
     def identical_across(self, pairs: Spool) -> int:
         """Count the pairs of documents whose items on two sides have distance 0."""
-        copies, total = self.copies, 0
-        for rows in pairs.chunks():
-            lefts, rights = rows[rows[:, 2] == 0, :2].T
-            total += int((copies.counts[lefts].astype(np.int64) * copies.counts[rights]).sum())
-        return total
+        return sum(self.copies.count_pairs(*rows[rows[:, 2] == 0, :2].T) for rows in pairs.chunks())
 
 
 def distance_codes(distances: npt.NDArray[np.float64]) -> Numbers:

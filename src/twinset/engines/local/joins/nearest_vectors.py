@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from twinset.candidates import probing
 from twinset.engines.local.audit import sample
-from twinset.engines.local.audit.run import AuditResult
+from twinset.engines.local.audit.result import AuditResult
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.joins.base import Candidates
@@ -26,7 +26,7 @@ from twinset.engines.local.sort_pairs import Rows
 from twinset.errors import OptionError
 from twinset.pairs.vectors import every_nearest, nearest
 from twinset.plan.vectors import VectorPlan, vector_plan
-from twinset.schema import Codes, Hashes, Numbers, Places, Vectors
+from twinset.schema import Codes, Flags, Hashes, Numbers, Places, Vectors
 from twinset.sketches.vectors import keys as vector_keys
 from twinset.system.arrays import pair_words, ranges
 from twinset.system.scratch import Spool
@@ -74,9 +74,9 @@ class Neighbours:
         """Make room for up to `width` neighbours of each of `rows` vectors."""
         return cls(np.zeros((rows, width), np.uint32), np.zeros((rows, width)), np.zeros(rows, np.int64))
 
-    def present(self, rows: slice = slice(None)) -> npt.NDArray[np.bool_]:
+    def present(self, rows: slice = slice(None)) -> Flags:
         """Mark the neighbours that are set."""
-        present: npt.NDArray[np.bool_] = np.arange(self.positions.shape[1]) < self.counts[rows, None]
+        present: Flags = np.arange(self.positions.shape[1]) < self.counts[rows, None]
         return present
 
 
@@ -142,8 +142,7 @@ class NearestVectors:
     def _draw_sample(self) -> Places:
         join = self.join
         own = join.numbers[self.queries]
-        group_nearest = sample.drawn(join.corpus, own, min(_SAMPLE, len(own)), join.options.seed) if len(own) else own
-        return np.searchsorted(join.numbers, group_nearest)
+        return np.searchsorted(join.numbers, sample.drawn(join.corpus, own, min(_SAMPLE, len(own)), join.options.seed))
 
     def _make_plan(self) -> VectorPlan:
         """Plan tables that find the sample's neighbours with the wanted recall."""
@@ -254,7 +253,7 @@ class NearestVectors:
             tried = probing.next_keys(table_moves, plan.probes)
             if join.groups is not None:
                 tried ^= join.groups[positions, None]
-            met = probing.asked(tried, signatures[positions], block, plan.most_differing)
+            met = probing.find_candidates(tried, signatures[positions], block, plan.most_differing)
             words += [pair_words(some[:, 0], some[:, 1]) for some in met]
         unique_words = np.unique(np.concatenate(words))
         queries = (unique_words >> np.uint64(32)).astype(np.int64)

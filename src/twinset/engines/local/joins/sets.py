@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from twinset.engines.local.audit.result import AuditResult
 from twinset.engines.local.copies import SAME, Copies
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.joins.base import Candidates, SimilarityJoin, Work
@@ -18,7 +19,7 @@ from twinset.schema import Numbers, Scores
 from twinset.system.scratch import Spool
 
 if TYPE_CHECKING:
-    from twinset.engines.local.audit.run import AuditResult, SetAudit
+    from twinset.engines.local.audit.sets import SetAudit
 
 
 class SetJoin(SimilarityJoin):
@@ -67,7 +68,7 @@ class SetJoin(SimilarityJoin):
 
     @cached_property
     def _auditor(self) -> SetAudit:
-        from twinset.engines.local.audit.run import SetAudit  # loads kernels: only where needed
+        from twinset.engines.local.audit.sets import SetAudit  # loads kernels: only where needed
 
         work = self.work
         return SetAudit(
@@ -100,7 +101,12 @@ class SetJoin(SimilarityJoin):
 
     def identical_across(self, pairs: Spool) -> int:
         """Count the pairs of documents with equal shingle sets on two sides."""
-        return self.copies.identical_across(pairs, self.sizes)
+        total = 0
+        for rows in pairs.chunks():
+            left, right, shared = rows.T
+            same = (shared == self.sizes[left]) & (shared == self.sizes[right])
+            total += self.copies.count_pairs(left[same], right[same])
+        return total
 
 
 def jaccard_scores(left_sizes: Numbers, right_sizes: Numbers, shared: Numbers) -> Scores:

@@ -12,7 +12,7 @@ from twinset.candidates import probing
 from twinset.engines.local.audit import sample
 from twinset.engines.local.joins.in_memory import InMemoryJoin, Sink, distance_codes
 from twinset.pairs.vectors import AllWithAll, near, similar
-from twinset.plan.vectors import VectorPlan, vector_plan
+from twinset.plan.vectors import VectorPlan, exact_vector_plan, vector_plan
 from twinset.schema import Bytes, Codes, Hashes, Numbers, Places, Scores, Vectors
 from twinset.sketches.vectors import keys as vector_keys
 from twinset.system.vectors import digests, squares, unit_vectors
@@ -70,9 +70,7 @@ class VectorJoin(InMemoryJoin):
         count, dimensions = self.vectors.shape
         settings: dict[str, Any] = {"dimensions": dimensions, "measure": self.measure, "vectors": count}
         if self.limit == 0:  # only equal vectors are near
-            return VectorPlan(
-                self.measure, self.limit, self.options.recall, dimensions, "exact", 0, 0.0, 0, 0, 2, 0, 0.0, (0, 0)
-            )
+            return exact_vector_plan(self.measure, self.limit, self.options.recall, dimensions)
         limit = self.limit
         if self.measure == "distance":  # strips too narrow for 64-bit floats would put all together
             limit = max(limit, _MIN_SHARE * float(np.sqrt(self.squares.max(initial=0.0))))

@@ -13,7 +13,7 @@ from twinset.plan import Plan
 from twinset.plan.choose import band_plan
 from twinset.schema import Bytes, Numbers, Places, Scores, WeightedSets
 from twinset.sketches.weighted import weighted_sketch
-from twinset.system.arrays import ranges
+from twinset.system.arrays import offsets_of, ranges
 
 _ROWS = 1024  # sketched at a time
 _SHORT_TIME = 1e8  # nanoseconds that an audit may always take
@@ -37,7 +37,7 @@ class WeightedJoin(InMemoryJoin):
         return band_plan(self.options)
 
     def _allocate(self, counts: Numbers) -> None:
-        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        offsets = offsets_of(counts)
         self.sets = WeightedSets(offsets, np.zeros(offsets[-1], np.uint64), np.zeros(offsets[-1], np.float64))
 
     def _needed_bytes(self, counts: Numbers) -> int:

@@ -21,7 +21,7 @@ from twinset.engines.local.write.table_file import TableFile
 from twinset.errors import OptionError, SourceError, StateError
 from twinset.options import ReadOptions
 from twinset.options.sketch import SketchOptions
-from twinset.schema import HASH_SCHEME, Codes, Numbers, codes_schema
+from twinset.schema import HASH_SCHEME, Codes, Flags, Numbers, codes_schema
 
 METADATA = b"twinset.codes"
 """The metadata key of the scheme of a file's codes."""
@@ -47,7 +47,7 @@ class CodeScheme:
     def of(cls, options: SketchOptions, rarities: Numbers | None = None) -> CodeScheme:
         """Make the scheme of the options; `rarities` are the tf-idf weights."""
         rarity = None if rarities is None else hashlib.blake2b(rarities.data, digest_size=8).hexdigest()
-        return cls(options.code_bits, options.code_weights, options.seed, options.items_meant(), rarity)
+        return cls(options.code_bits, options.code_weights, options.seed, options.describe_items(), rarity)
 
     @property
     def schema(self) -> pa.Schema:
@@ -68,9 +68,9 @@ class CodeBatch:
         return len(self.ids)
 
     @property
-    def empty(self) -> npt.NDArray[np.bool_]:
+    def empty(self) -> Flags:
         """The rows without a code, as a mask."""
-        empty: npt.NDArray[np.bool_] = self.shingles.to_numpy(zero_copy_only=False) == 0
+        empty: Flags = self.shingles.to_numpy(zero_copy_only=False) == 0
         return empty
 
     def taken(self, rows: npt.NDArray[np.int64]) -> CodeBatch:

@@ -22,7 +22,7 @@ from twinset.candidates.inverted import InvertedSketches, met
 from twinset.documents.normalize import hash_values
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.copies import SAME, Copies
-from twinset.engines.local.corpus import Corpus, Span
+from twinset.engines.local.corpus import Corpus, Span, cut_ranges
 from twinset.engines.local.ids import DocumentIds
 from twinset.engines.local.sketch_files.estimate_plan import EstimatePlan, estimate_plan
 from twinset.engines.local.sketch_files.files import SketchBatch, SketchSource, open_sketches
@@ -30,16 +30,17 @@ from twinset.engines.local.sketch_files.make import is_empty
 from twinset.engines.local.sort_pairs import Rows
 from twinset.engines.local.state import State
 from twinset.engines.local.steps import candidates as joining
-from twinset.engines.local.steps.open import temporary_folder
 from twinset.engines.local.steps.sketch import EMPTY, OTHER_SIDE, READ, low_bytes, row_digests
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.errors import DuplicateIdError, OptionError
 from twinset.options import PairsOptions
 from twinset.plan import Plan
-from twinset.schema import Numbers, Scores
+from twinset.schema import Flags, Numbers, Scores
 from twinset.sketches import minhash
 from twinset.sketches.bottom_k import BottomK, scores
+from twinset.system.arrays import offsets_of
+from twinset.system.memory import temporary_folder
 from twinset.system.scratch import Spool, packed, unpacked
 
 _ALLOWED = (
@@ -51,13 +52,13 @@ _AT_ONCE = 1 << 14
 _IN_HAND = 1 << 20  # bytes per thread: there are no texts
 
 
-def check_words(options: PairsOptions, words: dict[str, Any]) -> None:
+def check_given(options: PairsOptions, given: dict[str, Any]) -> None:
     """Refuse options that need documents."""
-    for name in words:
-        if name not in _ALLOWED or (name == "audit" and words[name]):
-            flag = dict(options.words())[name].spellings(name)[0]
+    for name in given:
+        if name not in _ALLOWED or (name == "audit" and given[name]):
+            flag = dict(options.specs())[name].spellings(name)[0]
             raise OptionError(
-                f"{flag} has no meaning for a file of sketches, which holds no documents and cannot be changed; "
+                f"{flag} does not apply to a file of sketches, which holds no documents and cannot be changed; "
                 "leave it out"
             )
 
@@ -214,23 +215,11 @@ class EstimateRun:
 
     def identical_across(self, copies: Copies, pairs: Spool) -> int:
         """Count the pairs of documents with equal sketches on two sides."""
-        total = 0
-        for rows in pairs.chunks():
-            left, right = rows[self.similarity(rows) == 1.0][:, :2].T
-            total += int((copies.counts[left].astype(np.int64) * copies.counts[right]).sum())
-        return total
+        return sum(copies.count_pairs(*rows[self.similarity(rows) == 1.0, :2].T) for rows in pairs.chunks())
 
     def _blocks(self) -> list[range]:
         """Cut the spans into ranges, two of which fit in memory with their sketches."""
-        limit, blocks = self.budget.sets // 6, []
-        first, size = 0, 0
-        for index in range(len(self.corpus.spans)):
-            own = self._slots.records[index][0]
-            if size and size + own > limit:
-                blocks.append(range(first, index))
-                first, size = index, 0
-            size += own
-        return [*blocks, range(first, len(self.corpus.spans))] if self.corpus.spans else []
+        return cut_ranges([record[0] for record in self._slots.records], self.budget.sets // 6)
 
     def _load(self, block: range) -> "_SketchRun":
         source = SketchSource(self.scheme.schema.empty_table())
@@ -276,18 +265,16 @@ class _SketchRun:
         """Return the number of hashes of each sketch."""
         return np.concatenate([np.diff(batch.sketches.starts) for batch in self.batches])  # type: ignore[union-attr]
 
-    def lists(self, wanted: npt.NDArray[np.bool_]) -> tuple[Numbers, Any, Any]:
+    def lists(self, wanted: Flags) -> tuple[Numbers, Any, Any]:
         """Return the numbers of the wanted sketches, their hashes, and the start of each."""
         chosen = wanted[self.first : self.first + self.rows]
         lengths = self.lengths()
         values = np.concatenate([batch.sketches.values for batch in self.batches])  # type: ignore[union-attr]
-        starts = np.zeros(int(chosen.sum()) + 1, np.int64)
-        np.cumsum(lengths[chosen], out=starts[1:])
         numbers = (np.flatnonzero(chosen) + self.first).astype(np.uint32)
-        return numbers, values[np.repeat(chosen, lengths)], starts
+        return numbers, values[np.repeat(chosen, lengths)], offsets_of(lengths[chosen])
 
 
-def _is_within(numbers: Numbers, run: _SketchRun) -> npt.NDArray[np.bool_]:
+def _is_within(numbers: Numbers, run: _SketchRun) -> Flags:
     return (numbers >= run.first) & (numbers < run.first + run.rows)
 
 

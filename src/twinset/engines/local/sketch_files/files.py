@@ -25,7 +25,7 @@ from twinset.errors import OptionError, SourceError, StateError
 from twinset.options.sketch import METADATA
 from twinset.schema import HASH_SCHEME, Places, Sketches, sketches_schema
 from twinset.sketches.bottom_k import BottomK
-from twinset.system.arrays import ranges
+from twinset.system.arrays import offsets_of, ranges
 from twinset.wording import reason
 
 VERSION = 1
@@ -120,12 +120,11 @@ class SketchBatch:
         numbers, sketches = pa.array(rows), self.sketches
         if isinstance(sketches, BottomK):
             lengths = np.diff(sketches.starts)[rows]
-            starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
             values = sketches.values[ranges(sketches.starts[rows], lengths)]
-            return SketchBatch(
-                self.ids.take(numbers), BottomK(sketches.k, starts, values), self.shingles.take(numbers)
-            )
-        return SketchBatch(self.ids.take(numbers), sketches[rows], self.shingles.take(numbers))
+            taken: Sketches | BottomK = BottomK(sketches.k, offsets_of(lengths), values)
+        else:
+            taken = sketches[rows]
+        return SketchBatch(self.ids.take(numbers), taken, self.shingles.take(numbers))
 
     def table(self, scheme: Scheme) -> pa.Table:
         """Make the table to write."""

@@ -29,6 +29,7 @@ from twinset.sketches import minhash
 from twinset.sketches.bottom_k import BottomK, bottom_k, merged
 from twinset.sketches.minhash_kernels import EMPTY
 from twinset.system import batch_sizes
+from twinset.system.arrays import offsets_of
 from twinset.system.scratch import Spool, packed, unpacked
 
 _ID_SEEDS = (0x1D, 0x2D)
@@ -78,7 +79,7 @@ class Portion:
 
 def scheme_of(options: SketchOptions) -> Scheme:
     """Make the scheme of the options."""
-    return Scheme(options.sketch, options.n_hashes, options.seed, options.items_meant())
+    return Scheme(options.sketch, options.n_hashes, options.seed, options.describe_items())
 
 
 def sketched(part: Part, chunk: Chunk, options: SketchOptions) -> Portion:
@@ -105,8 +106,7 @@ def _combine(portions: list[tuple[Places, BottomK]], rows: int, k: int) -> Botto
     lengths = np.zeros(rows, np.int64)
     for numbers, sketches in portions:
         lengths[numbers] = np.diff(sketches.starts)
-    starts = np.zeros(rows + 1, np.int64)
-    np.cumsum(lengths, out=starts[1:])
+    starts = offsets_of(lengths)
     values = np.empty(int(starts[-1]), np.uint64)
     for numbers, sketches in portions:
         moved = np.repeat(starts[numbers] - sketches.starts[:-1], np.diff(sketches.starts))
@@ -165,7 +165,8 @@ class SketchMaker:
         name = pq.read_table(path, columns=["id"])["id"][later].as_py()
         raise DuplicateIdError(
             f"the id {name!r} appears twice: {one}, row {row}, and {other}, row {again} (counted from 0); name a "
-            "column of unique ids with --id, or merge sketches of the same id with --merge"
+            "column of unique ids with --id, name rows file:row with --no-id, or merge sketches of the same id with "
+            "--merge"
         )
 
     def _locate(self, number: int) -> tuple[str, int]:
@@ -237,10 +238,8 @@ class SketchMaker:
         if not self.scheme.bottom:
             return minhash.merged(np.concatenate([sketches for sketches, _ in waiting]), groups, n_groups)
         lengths = np.concatenate([np.diff(sketches.starts) for sketches, _ in waiting])
-        starts = np.zeros(len(lengths) + 1, np.int64)
-        np.cumsum(lengths, out=starts[1:])
         values = np.concatenate([sketches.values for sketches, _ in waiting])
-        return merged(BottomK(self.scheme.n_hashes, starts, values), groups, n_groups)
+        return merged(BottomK(self.scheme.n_hashes, offsets_of(lengths), values), groups, n_groups)
 
 
 def is_empty(batch: SketchBatch | CodeBatch) -> Any:

@@ -4,8 +4,6 @@ The size of the frequency table does not depend on memory, so that codes do not 
 there is room, otherwise threads take turns; the sums do not depend on the order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from queue import SimpleQueue
 from typing import Any
@@ -35,7 +33,7 @@ def reading_options(options: SketchOptions, reading: ReadOptions) -> ReadOptions
     """Return the options to read with: groups of a long table keep repeats if these count."""
     if options.item_kind != "groups" or options.code_weights == "none":
         return reading
-    return PairsOptions.of(bag=True, **{name: getattr(reading, name) for name, _ in ReadOptions.words()})
+    return PairsOptions.of(bag=True, **{name: getattr(reading, name) for name, _ in ReadOptions.specs()})
 
 
 def count_rarities(

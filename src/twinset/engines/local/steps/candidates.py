@@ -4,10 +4,9 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from twinset.candidates import banding
-from twinset.candidates.banding import Banded, CandidatePairs
+from twinset.candidates.banding import Banded
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.state import State
@@ -15,7 +14,7 @@ from twinset.engines.local.steps.sketch import READ
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.plan import Plan
-from twinset.schema import Numbers
+from twinset.schema import CandidatePairs, Flags, Numbers
 from twinset.system import batch_sizes
 from twinset.system.scratch import Spool
 
@@ -32,9 +31,9 @@ def first_appearances(corpus: Corpus) -> Numbers:
     return first
 
 
-def distinct_contents(corpus: Corpus, first: Numbers) -> npt.NDArray[np.bool_]:
+def distinct_contents(corpus: Corpus, first: Numbers) -> Flags:
     """Mark the documents that have shingles and are the first of their content."""
-    distinct: npt.NDArray[np.bool_] = (first == np.arange(corpus.documents, dtype=np.uint32)) & (corpus.status == READ)
+    distinct: Flags = (first == np.arange(corpus.documents, dtype=np.uint32)) & (corpus.status == READ)
     return distinct
 
 
@@ -68,7 +67,7 @@ def write_candidates(pairs: Iterable[CandidatePairs], budget: Budget, state: Sta
 
 
 def _join_blocks(
-    corpus: Corpus, blocks: list[range], wanted: npt.NDArray[np.bool_], plan: Plan, threads: Threads, progress: Progress
+    corpus: Corpus, blocks: list[range], wanted: Flags, plan: Plan, threads: Threads, progress: Progress
 ) -> Iterator[CandidatePairs]:
     """Join each block with itself and with each later one."""
 

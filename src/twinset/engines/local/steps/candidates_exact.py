@@ -12,10 +12,9 @@ from functools import partial
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from twinset.candidates import prefix
-from twinset.candidates.prefix import CandidatePairs, Frequencies, Lists, Prefixes, Probing
+from twinset.candidates.prefix import Frequencies, Lists, Prefixes, Probing
 from twinset.documents.parts import Block
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.corpus import Corpus, Span
@@ -26,8 +25,8 @@ from twinset.engines.local.steps.sketch import OTHER_SIDE, WorkOptions
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.pairs.sets import Sets
-from twinset.schema import Hashes, Numbers, Places
-from twinset.system.arrays import Room
+from twinset.schema import CandidatePairs, Flags, Hashes, Numbers, Places
+from twinset.system.arrays import Room, offsets_of
 from twinset.system.scratch import Spool
 
 _Out = TypeVar("_Out")
@@ -50,7 +49,7 @@ class Listed:
     salts: Hashes
     work: Hashes
 
-    def select(self, chosen: npt.NDArray[np.bool_], *, salted: bool) -> "Listed":
+    def select(self, chosen: Flags, *, salted: bool) -> "Listed":
         """Return the chosen documents; the salts are dropped unless `salted`."""
         columns = {name: getattr(self, name)[chosen] for name in Listed.__dataclass_fields__}
         return Listed(**columns if salted else {**columns, "salts": np.empty(0, np.uint64)})
@@ -165,12 +164,12 @@ class _Blocks:
         self.keys = self._split(keys, listed.counts, own + other)
         self.bits = self._split(bits, self.words, own + other)
 
-    def _crowded(self) -> npt.NDArray[np.bool_]:
+    def _crowded(self) -> Flags:
         sizes, within = self.listed.sizes, self.corpus.border is None
         prefix_keys = np.sort(sizes if within else sizes[self._other])
         return prefix.crowded(sizes, prefix_keys, self.listed.work, self.threshold)
 
-    def _cut(self, chosen: npt.NDArray[np.bool_], first: int, limit: int) -> int:
+    def _cut(self, chosen: Flags, first: int, limit: int) -> int:
         """Number the blocks of one side from `first` on, each about `limit` bytes; return their count."""
         side = np.flatnonzero(chosen)
         side = side[np.lexsort((self.listed.numbers[side], self.listed.sizes[side]))]
@@ -264,8 +263,8 @@ def _concatenate(pieces: list[Listed]) -> Listed:
 
 def _reorder(words: Hashes, lengths: Numbers, order: Places) -> tuple[Places, Hashes]:
     """Reorder runs of words, one per document; return their offsets and the words."""
-    starts = prefix.offsets_of(lengths)[:-1][order]
-    offsets = prefix.offsets_of(lengths[order])
+    starts = offsets_of(lengths)[:-1][order]
+    offsets = offsets_of(lengths[order])
     places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths[order])
     return offsets, words[places]
 

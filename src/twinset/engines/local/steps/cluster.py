@@ -16,16 +16,17 @@ from twinset.engines.local.copies import SAME, Copies
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.sort_pairs import Rows, sorted_portions
 from twinset.engines.local.steps.sketch import UNREADABLE
+from twinset.engines.progress import Progress
 from twinset.options import DedupOptions
-from twinset.options.keep_rules import RuleChain
-from twinset.schema import Numbers
+from twinset.options.keep_rules import KEEP_RULES
+from twinset.schema import Flags, Numbers
 from twinset.system.scratch import Spool
+from twinset.wording import counted
 
 if TYPE_CHECKING:
     from twinset.engines.local.joins.base import SimilarityJoin
     from twinset.engines.local.steps.cluster_beside_index import IndexMatches
 
-Flags = npt.NDArray[np.bool_]
 Similarity = Callable[[Rows], npt.NDArray[np.float64]]
 """Returns the similarity of the documents of each row; for distances, the negative distance."""
 
@@ -49,7 +50,7 @@ def cluster(join: SimilarityJoin, pairs: Spool, matches: IndexMatches | None) ->
     if not isinstance(options, DedupOptions):
         raise ValueError("only dedup clusters pairs")
     work.progress.stage("clustering", None, "documents")
-    rank = ranks(corpus, options.keep_rules, corpus.report.own_ids)
+    rank = ranks(corpus, options, corpus.report.own_ids, work.progress)
     scratch = work.state.scratch
     if options.lowest < options.limit:
         near = Spool(scratch / "near", "<u4", 3)
@@ -64,14 +65,32 @@ def cluster(join: SimilarityJoin, pairs: Spool, matches: IndexMatches | None) ->
     return clusters
 
 
-def ranks(corpus: Corpus, rules: RuleChain, own_ids: bool) -> Numbers:
+def ranks(corpus: Corpus, options: DedupOptions, own_ids: bool, progress: Progress) -> Numbers:
     """Return the rank of each document under the keep policy; documents compared against come first."""
     if corpus.border is None:
-        return keep.ranking(rules, corpus, own_ids)
+        missing: dict[str, Flags] = {}
+        rank = keep.ranking(options.keep_rules, corpus, own_ids, options.date_format, missing)
+        _tell_unranked(corpus, options, missing, progress)
+        return rank
     order = np.lexsort([np.arange(corpus.documents), np.arange(corpus.documents) < corpus.own])
     rank = np.empty(corpus.documents, np.uint32)
     rank[order] = np.arange(corpus.documents, dtype=np.uint32)
     return rank
+
+
+def _tell_unranked(corpus: Corpus, options: DedupOptions, missing: dict[str, Flags], progress: Progress) -> None:
+    """Count the documents that have no value to be ranked by, and say so."""
+    readable = corpus.status != UNREADABLE
+    counts = {column: int(np.count_nonzero(flags & readable)) for column, flags in missing.items()}
+    corpus.report.unranked = {column: count for column, count in counts.items() if count}
+    for rule, column in options.keep_rules:
+        if column in corpus.report.unranked:
+            noun = "date" if KEEP_RULES[rule].dates else "number"
+            documents = counted(corpus.report.unranked[column], "document")
+            progress.note(
+                f"--keep {rule}:{column}: {documents} of {corpus.documents:,} without a {noun} in this column; "
+                "they rank last"
+            )
 
 
 def near_enough(pairs: Spool, similarity: Similarity, threshold: float, out: Spool, limit: int) -> Spool:

@@ -20,11 +20,11 @@ from twinset.engines.local.budget import Budget
 from twinset.engines.local.copies import SAME, Copies
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.steps import cluster
-from twinset.engines.local.steps.cluster import Clusters, Flags
+from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.write.table_file import TableFile
 from twinset.errors import OutputError
 from twinset.plan import LEAST_LOSS, Plan, band_probability
-from twinset.schema import SCORES, Numbers, Places, Scores, earlier_schema, equal_scores, swap_sides
+from twinset.schema import SCORES, Flags, Numbers, Places, Scores, earlier_schema, equal_scores, swap_sides
 from twinset.system import batch_sizes
 from twinset.system.scratch import Spool
 
@@ -34,14 +34,14 @@ class IndexMatches:
     """The matches of a run's documents in an index.
 
     Content contents[i] (its first appearance; ascending) is most similar to document ids[i] of the index; `scores` are
-    those of the pair, the new document left. `held` are the new documents, ascending, that the index already has, with
-    the same id and text.
+    those of the pair, the new document left. `already_indexed` are the new documents, ascending, that the index
+    already has, with the same id and text.
     """
 
     contents: Numbers
     ids: pa.Array
     scores: Scores
-    held: Numbers
+    already_indexed: Numbers
 
     def reaching(self, threshold: float) -> IndexMatches:
         """Drop matches below the threshold."""
@@ -100,7 +100,7 @@ class IndexMatches:
             others.append(rows[~(matched[rows[:, 0]] | matched[rows[:, 1]])], budget.pairs)
         others.close()
         if method != "complete":  # complete clusters may keep similar documents: only the order decides
-            rank = _rank_held_first(rank, self.held)
+            rank = _rank_indexed_first(rank, self.already_indexed)
         clusters = cluster.grouped(corpus, copies, others, rank, method, budget)
         documents = np.arange(corpus.documents, dtype=np.uint32)
         return Clusters(
@@ -113,8 +113,8 @@ class IndexMatches:
     def write(self, path: Path, corpus: Corpus, copies: Copies) -> None:
         """Write each document with its match in the index, or with itself if the index has it."""
         near = np.flatnonzero(self.removed(copies)).astype(np.uint32)
-        numbers = np.concatenate([self.held, near])
-        itself = np.arange(len(numbers)) < len(self.held)
+        numbers = np.concatenate([self.already_indexed, near])
+        itself = np.arange(len(numbers)) < len(self.already_indexed)
         order = np.lexsort((~itself, numbers))
         with TableFile(path, earlier_schema()) as file:
             for start in range(0, len(order), batch_sizes.TABLE_ROWS):
@@ -137,8 +137,8 @@ class IndexMatches:
         near = table.take(pa.array(rows[first]))
         scores = swap_sides({column.name: np.asarray(near[column.name]) for column in SCORES["jaccard"]}, "jaccard")
         ids = pa.concat_arrays([pa.array([], pa.string()), *near["left"].chunks])
-        held = np.sort(numbers[itself]).astype(np.uint32)
-        return cls(contents, ids, scores, held)
+        already_indexed = np.sort(numbers[itself]).astype(np.uint32)
+        return cls(contents, ids, scores, already_indexed)
 
 
 def recall_at(plan: Plan, similarity: float) -> float:
@@ -147,10 +147,10 @@ def recall_at(plan: Plan, similarity: float) -> float:
     return band_probability(similarity, plan.n_bands, plan.rows_per_band) * (1 - loss)
 
 
-def _rank_held_first(rank: Numbers, held: Numbers) -> Numbers:
+def _rank_indexed_first(rank: Numbers, already_indexed: Numbers) -> Numbers:
     """Rank the documents that the index has first, so that no later document replaces them."""
     later = np.ones(len(rank), np.bool_)
-    later[held] = False
+    later[already_indexed] = False
     order = np.lexsort((rank, later))
     ranked = np.empty_like(rank)
     ranked[order] = np.arange(len(rank), dtype=rank.dtype)

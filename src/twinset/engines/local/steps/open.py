@@ -1,16 +1,18 @@
 """Checks and notes for sources as they are opened."""
 
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 from twinset.documents.compressed import split_codec
-from twinset.documents.files import format_of
+from twinset.documents.files import AMONG_TEXTS, is_plain
 from twinset.documents.parts import Part
+from twinset.documents.spooled import is_url
 from twinset.engines.progress import Progress
-from twinset.errors import OutputError
+from twinset.errors import OutputError, SourceWarning
 from twinset.options import ReadOptions
-from twinset.system.memory import temporary_folder as temporary_folder
+from twinset.options.checks import shown_size
 from twinset.wording import counted
 
 _MAX_NOTES = 5
@@ -25,14 +27,27 @@ def tell_unexpected(skipped: Sequence[tuple[str, str]], parts: Sequence[Part], p
     for part in parts:
         files = [file.path for file in part.files]
         if files and not part.options.images and all(split_codec(path)[0].lower().endswith(".json") for path in files):
-            progress.note(f"{part.name}: .json files are read as one text each; rows are read from JSON lines, .jsonl")
-        tables = [file.id for file in part.files if format_of(file.path)[0] != "text"]
-        if tables and not part.options.images:
-            more = ", …" if len(tables) > 1 else ""
-            progress.note(
-                f"{part.name}: {counted(len(tables), 'table')} among texts ({tables[0]!r}{more}), read as one text "
-                "each: to read rows, give tables by name or choose them with --include"
-            )
+            progress.note(f"{part.name}: .json files are read as one text each; --format json reads their rows")
+        if is_url(part.name):
+            progress.note(f"fetched {part.name}: {shown_size(part.size)}")
+    warn_of_mixed(skipped, parts)
+
+
+def warn_of_mixed(skipped: Sequence[tuple[str, str]], parts: Sequence[Part]) -> None:
+    """Warn of tables in a folder of texts, whose rows are not read."""
+    files = [file for part in parts if not part.options.images and part.options.format is None for file in part.files]
+    tables = [name for name, reason in skipped if AMONG_TEXTS in reason]
+    tables += [file.path for file in files if not is_plain(file.path)]
+    if not tables:
+        return
+    shown = f"{tables[0]}{', …' if len(tables) > 1 else ''}"
+    warnings.warn(
+        SourceWarning(
+            f"{counted(len(tables), 'table')} in a folder of texts ({shown}): rows are not read; to read them, choose "
+            f"the tables with --include '*{os.path.splitext(tables[0])[1]}'"
+        ),
+        stacklevel=2,
+    )
 
 
 def sketch_pictures(parts: Sequence[Part], options: ReadOptions) -> None:

@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from twinset.documents.items.pack import record_columns
 from twinset.documents.normalize import buffers_of, lengths, normalize
-from twinset.options import Options, ReadOptions, ShingleOptions
+from twinset.options import ReadOptions, ShingleOptions
 from twinset.options.items import PACKED
-from twinset.schema import Hashes, Places, Shingles
+from twinset.schema import Flags, Hashes, Places, Shingles
 from twinset.shingles.elements import element_sets, together
 from twinset.shingles.texts import shingle
 
-Mask = npt.NDArray[np.bool_]
 _NONE = np.zeros(0, np.int64)
 
 
@@ -31,12 +29,12 @@ class Shingled:
     """Rows that are not ASCII, for texts."""
 
 
-def shingled(rows: Any, options: ShingleOptions, seed: int, wanted: Mask | None = None) -> Shingled:
+def shingled(rows: Any, options: ShingleOptions, seed: int, wanted: Flags | None = None) -> Shingled:
     """Shingle a batch of items, or the wanted ones; nulls are empty.
 
     The next portion reuses the buffers of a portion: copy what must last.
     """
-    kind = kind_of(options)
+    kind = getattr(options, "item_kind", "text")  # options for texts alone have no kind
     if kind == "records":
         return _shingle_records(rows, options, seed, wanted)
     if kind in PACKED:
@@ -48,17 +46,11 @@ def shingled(rows: Any, options: ShingleOptions, seed: int, wanted: Mask | None 
     return Shingled(portions, ready.replaced, nbytes, others[0] if others else _NONE)
 
 
-def kind_of(options: Options) -> str:
-    """Return the kind of the items."""
-    return str(getattr(options, "item_kind", "text"))
-
-
-def item_lengths(rows: Any, options: Options, others: Places | None = None) -> Hashes:
+def item_lengths(rows: Any, options: ReadOptions, others: Places | None = None) -> Hashes:
     """Return the length of each item, 0 for null: characters of texts, elements of sets; `others` as in `Shingled`."""
-    kind = kind_of(options)
-    if kind == "text":
+    if options.item_kind == "text":
         return lengths(rows, others)
-    if kind == "records" and isinstance(options, ReadOptions):
+    if options.item_kind == "records":
         columns = record_columns(rows, len(options.text_columns))
         return sum((lengths(column) for column in columns), np.zeros(len(rows), np.uint64))
     _, offsets = buffers_of(rows)
@@ -68,7 +60,7 @@ def item_lengths(rows: Any, options: Options, others: Places | None = None) -> H
     return counts
 
 
-def _shingle_sets(rows: Any, options: ShingleOptions, seed: int, wanted: Mask | None) -> Shingled:
+def _shingle_sets(rows: Any, options: ShingleOptions, seed: int, wanted: Flags | None) -> Shingled:
     chosen = np.ones(len(rows), np.bool_) if wanted is None else wanted
     if rows.null_count:
         chosen = chosen & ~np.asarray(rows.is_null())
@@ -79,7 +71,7 @@ def _shingle_sets(rows: Any, options: ShingleOptions, seed: int, wanted: Mask | 
     return Shingled(portions, _NONE, int((ends - starts).sum()))
 
 
-def _shingle_records(rows: Any, options: ShingleOptions, seed: int, wanted: Mask | None) -> Shingled:
+def _shingle_records(rows: Any, options: ShingleOptions, seed: int, wanted: Flags | None) -> Shingled:
     if not isinstance(options, ReadOptions):
         raise TypeError("records need the options that name their columns")
     replaced, nbytes = [_NONE], 0
@@ -98,5 +90,5 @@ def _shingle_records(rows: Any, options: ShingleOptions, seed: int, wanted: Mask
 
 def column_options(options: ReadOptions, spec: str | None) -> ShingleOptions:
     """Return the shingle options of one column of a record."""
-    values = {name: getattr(options, name) for name, _ in ShingleOptions.words()}
+    values = {name: getattr(options, name) for name, _ in ShingleOptions.specs()}
     return ShingleOptions.of(**{**values, "shingle": spec or values["shingle"]})

@@ -9,7 +9,7 @@ import pyarrow as pa
 from twinset.candidates import banding
 from twinset.documents.normalize import buffers_of, hash_rows, hash_values
 from twinset.documents.parts import Block, Part
-from twinset.engines.local.steps.shingle import item_lengths, kind_of, shingled
+from twinset.engines.local.steps.shingle import item_lengths, shingled
 from twinset.errors import RowError
 from twinset.options import DedupOptions, PairsOptions, ReadOptions, ShingleOptions
 from twinset.plan import Plan
@@ -71,7 +71,9 @@ def sketch_block(
         digests ^= OTHER_SIDE
     status = np.where(counts == 0, EMPTY, READ).astype(np.uint8)
     status[[row for row, _ in block.unreadable]] = UNREADABLE
-    ids = block_ids(block, part)
+    ids, lengths, sources = block_ids(block, part), np.zeros(0, np.uint64), block.sources
+    if by_length:
+        lengths = item_lengths(block.texts, options, items.others) if block.lengths is None else block.lengths
     return SketchedBlock(
         rows=block.rows,
         status=status,
@@ -81,9 +83,9 @@ def sketch_block(
         sketches=items.sketches,
         ids=ids,
         own_ids=block.ids is not None,
-        id_hashes=hash_values(ids, _ID_SEED + other_side),
-        lengths=_lengths(block, options, items.others) if by_length else np.zeros(0, np.uint64),
-        sources=_sources(block, part),
+        id_hashes=hash_ids(ids, other_side),
+        lengths=lengths,
+        sources=np.full(block.rows, part.source, np.uint32) if sources is None else sources.astype(np.uint32),
         columns=block.columns,
         text_bytes=items.nbytes,
         replaced=sorted({*items.replaced.tolist(), *block.replaced}),
@@ -125,7 +127,9 @@ def _sketch_sets(block: Block, salts: Hashes, options: WorkOptions, plan: Plan) 
     slots = np.empty((block.rows, plan.n_hashes), np.uint32)
     counts = np.zeros(block.rows, np.uint32)
     digests = np.zeros((block.rows, 2), np.uint64)
-    n_repeats = np.zeros(block.rows if _counts_repeats(options) else 0, np.uint32)
+    # Counting repeated shingles saves work in an audit.
+    counted = options.audit != 0 and options.item_kind == "text" and repeat_often(options)
+    n_repeats = np.zeros(block.rows if counted else 0, np.uint32)
     for portion in done.portions:
         if not plan.exact:
             sketch(portion, options.sketch, plan.n_hashes, options.seed, slots)
@@ -146,15 +150,6 @@ def low_bytes(slots: Sketches) -> Bytes:
     else:
         low[:, :n_hashes] = slots & np.uint32(0xFF)
     return low
-
-
-def _counts_repeats(options: WorkOptions) -> bool:
-    """Whether to count repeated shingles, which saves work in an audit."""
-    return options.audit != 0 and kind_of(options) == "text" and repeat_often(options)
-
-
-def _lengths(block: Block, options: WorkOptions, others: Places | None) -> Hashes:
-    return item_lengths(block.texts, options, others) if block.lengths is None else block.lengths
 
 
 def row_digests(rows: pa.Array) -> Hashes:
@@ -202,6 +197,11 @@ def _salts(block: Block, options: ReadOptions) -> Hashes:
     return hash_values(block.by, _BY_SEED)
 
 
+def hash_ids(ids: pa.Array, other_side: bool) -> Hashes:
+    """Return the hashes of ids; those of the two sides of a comparison never agree."""
+    return hash_values(ids, _ID_SEED + other_side)
+
+
 def block_ids(block: Block, part: Part) -> pa.Array:
     """Return the ids of a block's rows as strings; unreadable rows are named by their position."""
     ids = part.row_ids(block)
@@ -211,9 +211,3 @@ def block_ids(block: Block, part: Part) -> pa.Array:
         ]
         ids = pa.array(names, pa.string())
     return ids.cast(pa.string()) if ids.type != pa.string() else ids
-
-
-def _sources(block: Block, part: Part) -> Numbers:
-    if block.sources is not None:
-        return block.sources.astype(np.uint32)
-    return np.full(block.rows, part.source, np.uint32)

@@ -7,7 +7,7 @@ import numpy as np
 
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.sort_pairs import Rows, sorted_portions
-from twinset.pairs.sets import Shares
+from twinset.schema import Shares
 from twinset.system.scratch import Spool
 
 

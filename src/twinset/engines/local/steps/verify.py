@@ -25,7 +25,7 @@ from twinset.engines.local.steps.sketch import WorkOptions
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.pairs.sets import Bags, Sets, compared, gathered, overlaps
-from twinset.schema import Bytes, Numbers, Places, Shingles
+from twinset.schema import Bytes, Flags, Numbers, Places, Shingles
 from twinset.system import batch_sizes
 from twinset.system.arrays import Room, pair_words
 from twinset.system.scratch import Spool, packed, unpacked
@@ -59,8 +59,8 @@ class SetVerifier:
         room = int(self.corpus.counts[numbers].sum(dtype=np.int64)) * 8
         # With many candidates per document, verifying a few at a time would make the same sets repeatedly.
         many = len(candidates) > _MANY * len(numbers) and room <= self.budget.sets
-        if self.corpus.held and candidates.nbytes <= self.budget.pairs and not many:
-            self._verify_held(candidates, threshold, out)
+        if self.corpus.cached_blocks and candidates.nbytes <= self.budget.pairs and not many:
+            self._verify_cached(candidates, threshold, out)
         elif room <= self.budget.sets:
             sets = self._sets_by_reading(numbers)
             for chunk in candidates.chunks():
@@ -68,7 +68,7 @@ class SetVerifier:
         else:
             self._verify_portions(candidates, threshold, out, numbers)
 
-    def _verify_held(self, candidates: Spool, threshold: float, out: Spool) -> None:
+    def _verify_cached(self, candidates: Spool, threshold: float, out: Spool) -> None:
         """Verify with all texts in memory: each thread takes a few related candidates at a time."""
         pairs = candidates.all()
         family = components(self.corpus.documents, [pairs])[pairs[:, 0]]
@@ -87,22 +87,22 @@ class SetVerifier:
         lefts, rights = (np.searchsorted(numbers, pairs[:, side]).astype(np.uint32) for side in (0, 1))
         if 2 * int(counts.max()) <= batch_sizes.COMPARED_SHINGLES:
             bags = Bags.with_room(counts, self._room)
-            for portion in self._held_shingles(numbers):
+            for portion in self._cached_shingles(numbers):
                 bags.fill(portion, portion.rows)
             shared, sizes = compared(bags, lefts, rights, threshold)
         else:
             sets = Sets.with_room(counts, self._room)
-            for portion in self._held_shingles(numbers):
+            for portion in self._cached_shingles(numbers):
                 sets.fill(portion, np.arange(len(portion.rows)), portion.rows)
             shared, sizes = overlaps(sets, lefts, rights, threshold), sets.sizes
         self.sizes[numbers] = sizes
         return _select_passed(pairs, shared, threshold)
 
-    def _held_shingles(self, numbers: Places) -> Iterator[Shingles]:
+    def _cached_shingles(self, numbers: Places) -> Iterator[Shingles]:
         """Yield shingles of documents (ascending) whose texts are in memory; rows are positions in `numbers`."""
         edges = np.searchsorted(numbers, [span.first for span in self.corpus.spans])
         parts = [
-            (self.corpus.held[index].texts, first, numbers[first:last] - self.corpus.spans[index].first)
+            (self.corpus.cached_blocks[index].texts, first, numbers[first:last] - self.corpus.spans[index].first)
             for index, (first, last) in enumerate(pairwise([*edges.tolist(), len(numbers)]))
             if last > first
         ]
@@ -132,7 +132,7 @@ class SetVerifier:
 
     def _fill(
         self, sets: Sets, numbers: Places, texts: pa.Array, documents: Places,
-        wanted: npt.NDArray[np.bool_] | None = None,
+        wanted: Flags | None = None,
     ) -> None:  # fmt: skip
         """Shingle the texts of some documents (ascending), or of the wanted ones, into their sets."""
         positions = np.searchsorted(numbers, documents)

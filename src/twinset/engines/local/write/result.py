@@ -3,51 +3,67 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from twinset.documents.frames import one_frame
+from twinset.documents.stored_sources import FOLDER, store_all, store_sources
 from twinset.engines.base import IndexBeside, Output
-from twinset.engines.local.audit.report import write_missed
+from twinset.engines.local.audit.result import AuditResult, write_missed
 from twinset.engines.local.budget import give_back
 from twinset.engines.local.copies import Copies, expanded
-from twinset.engines.local.corpus import Corpus
+from twinset.engines.local.corpus import Corpus, Span
 from twinset.engines.local.joins.base import Candidates, SimilarityJoin
 from twinset.engines.local.sort_pairs import Rows, sorted_portions
-from twinset.engines.local.steps.cluster import Clusters, Flags
+from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.steps.top_pairs import most_similar
 from twinset.engines.local.threads import Threads
-from twinset.engines.local.write.summary import dedup_summary, pairs_summary, seal_summary, write_summary
-from twinset.engines.local.write.tables import ResultTables, move_to_output, write_kept, write_sources
-from twinset.options import DedupOptions
+from twinset.engines.local.write.summary import (
+    dedup_summary,
+    describe_input,
+    kept_files,
+    pairs_summary,
+    seal_summary,
+    write_summary,
+)
+from twinset.engines.local.write.table_file import copy_as_csv
+from twinset.engines.local.write.tables import ResultTables, write_kept, write_sources
+from twinset.schema import Flags
+from twinset.system.memory import temporary_folder
 from twinset.system.scratch import Spool
 
 if TYPE_CHECKING:
-    from twinset.engines.local.audit.run import AuditResult
     from twinset.engines.local.run import LocalRun
     from twinset.engines.local.steps.cluster_beside_index import IndexMatches
 
+PAIRS = "pairs.parquet"
 _PARALLEL_MEMORY = 512 * 2**20  # free memory required to write tables and kept rows at the same time
 
 
 def write_pairs(
     run: LocalRun, join: SimilarityJoin, pairs: Spool, candidates: Candidates, audit: AuditResult | None
 ) -> Output:
-    """Write the pairs of documents to the output file; without one, return them as a table."""
+    """Write the pairs of documents to the output file or folder; without one, return them as a table."""
     since = time.perf_counter()
     run.progress.stage("writing", None, "pairs")
     output, tables = run.output, run.tables(join, None)
-    draft = run.room_for_output(f"out{output.suffix if output else '.parquet'}")
-    count = tables.write_pairs(draft, _ordered_pairs(run, join, pairs))
+    in_folder = run.job.pairs_folder
+    ending = "" if in_folder else output.suffix if output else ".parquet"
+    draft = run.room_for_output(f"out{ending}")
+    count = tables.write_pairs(draft / PAIRS if in_folder else draft, _ordered_pairs(run, join, pairs))
     run.timed("write", since)
     summary = pairs_summary(run, tables, join.plan, count, candidates, audit)
     if output is None:
         return Output(summary, join.plan, None, {"pairs": pq.read_table(draft)})
-    move_to_output(draft, output, run.state.folder / "old")
+    if in_folder:
+        summary = seal_summary(draft, summary)
+        write_summary(draft / "summary.json", summary)
+    run.move_result(draft)
     return Output(summary, join.plan, output, {})
 
 
@@ -58,21 +74,24 @@ def write_result(
     """Write the result folder; without one, return its tables and the kept rows."""
     since = time.perf_counter()
     draft, output = run.room_for_output("out"), run.output
-    count = _write_tables_and_kept(run, tables, clusters, pairs, draft)
+    count, written = _write_tables_and_kept(run, tables, clusters, pairs, draft)
     if matches is not None:
         matches.write(draft / "earlier.parquet", tables.corpus, tables.copies)
     if audit is not None:
         write_missed(draft / "missed.parquet", audit, tables)
     run.timed("write", since)
     about = index.summary(tables.earlier.count(tables.copies)) if index and tables.earlier else None
-    summary = dedup_summary(run, tables, join.plan, count, candidates, audit, clusters, about)
+    summary = dedup_summary(run, tables, join.plan, count, candidates, audit, clusters, about, written)
     if output is None:
         stored = {path.stem: pq.read_table(path, memory_map=False) for path in draft.glob("*.parquet")}
-        kept = join_tables(read_kept_rows(tables.corpus, run.threads, range(run.against), clusters.kept))
-        return Output(summary, join.plan, None, {**stored, "kept": kept})
+        if one_frame(run.job.sources) is None:  # the caller has the rows of a frame
+            stored["kept"] = _read_kept(run, tables, clusters)
+        return Output(summary, join.plan, None, stored, *_hold_spooled(run))
     summary = seal_summary(draft, summary)
     write_summary(draft / "summary.json", summary)
-    move_to_output(draft, output, run.state.folder / "old")
+    if run.options.details_format == "csv":
+        copy_as_csv(draft)
+    run.move_result(draft)
     return Output(summary, join.plan, output, {})
 
 
@@ -109,26 +128,61 @@ def _nearest_first(run: LocalRun, join: SimilarityJoin, pairs: Spool) -> Iterato
         yield rows[np.lexsort((rows[:, 1], -join.similarity(rows), rows[:, 0]))]
 
 
-def _write_tables_and_kept(run: LocalRun, tables: ResultTables, clusters: Clusters, pairs: Spool, draft: Path) -> int:
-    """Write the tables and, for a folder, the kept rows; return the number of pairs."""
+def _write_tables_and_kept(
+    run: LocalRun, tables: ResultTables, clusters: Clusters, pairs: Spool, draft: Path
+) -> tuple[int, dict[str, Any]]:
+    """Write the tables and, for a folder, the kept rows and sources; return the number of pairs, and these files."""
     whole = run.output is not None
     digests = [run.threads.start(part.digest) if part.lasts and whole else None for part in run.parts]
     writing = run.threads.start(lambda: _write_tables(run, tables, clusters, pairs, draft))
     if run.budget.free < _PARALLEL_MEMORY:
         writing.result()
         give_back()
-    if whole and isinstance(run.options, DedupOptions):
+    if whole:
         flag, copy = run.options.flag, run.options.copy
-        write_kept(tables, clusters, draft, run.threads, run.progress, own_parts=run.against, flag=flag, copy=copy)
+        rows = run.open_rows_file()
+        write_kept(
+            tables, clusters, draft, run.threads, run.progress, own_parts=run.against, flag=flag, copy=copy, rows=rows
+        )
     count = writing.result()
     write_sources(tables.corpus, draft / "sources.parquet", run.against, digests)
-    return count
+    if not whole:
+        return count, {}
+    stored = store_all(run.parts, run.against, describe_input(run), run.options, draft / FOLDER, link=True)
+    return count, {"kept": kept_files(run.parts[: run.against], draft), **stored}
+
+
+def _hold_spooled(run: LocalRun) -> tuple[tuple[object, ...], object]:
+    """Return the sources that a result in memory may read again, and the folder of those that were streams."""
+    given, names = (*run.job.sources, *run.options.against), describe_input(run)
+    roles = ((names["sources"], run.parts[: run.against]), (names["against"], run.parts[run.against :]))
+    if not any(some[one.source] is None and one.path for some, parts in roles for part in parts for one in part.inner):
+        return given, None
+    folder = temporary_folder(run.options.scratch)
+    where = Path(folder.name)
+    held = [
+        one
+        for some, parts in roles
+        for one in store_sources(some, parts, run.options, where, link=True, spooled_only=True)
+    ]
+    return tuple(one or source for one, source in zip(held, given, strict=True)), folder
+
+
+def _read_kept(run: LocalRun, tables: ResultTables, clusters: Clusters) -> pa.Table:
+    """Read the kept rows, or with `flag` all rows with its columns."""
+    parts = range(run.against)
+    if not run.options.flag:
+        return join_tables(read_kept_rows(tables.corpus, run.threads, parts, clusters.kept))
+    read = clusters.kept | clusters.removed
+    return join_tables(
+        read_kept_rows(tables.corpus, run.threads, parts, read, lambda span: tables.flags(clusters, span))
+    )
 
 
 def _write_tables(run: LocalRun, tables: ResultTables, clusters: Clusters, pairs: Spool, draft: Path) -> int:
     """Write every table of the result folder except the sources; return the number of pairs."""
     all_pairs = document_pairs(run, tables.corpus, tables.copies, pairs, link=True)
-    count = tables.write_pairs(draft / "pairs.parquet", all_pairs)
+    count = tables.write_pairs(draft / PAIRS, all_pairs)
     tables.write_removed(draft / "removed.parquet", clusters)
     tables.write_clusters(draft / "clusters.parquet", clusters)
     tables.write_left_out(draft, tables.corpus.report.unreadable)
@@ -136,14 +190,16 @@ def _write_tables(run: LocalRun, tables: ResultTables, clusters: Clusters, pairs
     return count
 
 
-def read_kept_rows(corpus: Corpus, threads: Threads, parts: Iterable[int], kept: Flags) -> list[pa.Table]:
-    """Read the kept rows of some parts, as tables."""
+def read_kept_rows(
+    corpus: Corpus, threads: Threads, parts: Iterable[int], kept: Flags, flags: Callable[[Span], pa.Table] | None = None
+) -> list[pa.Table]:
+    """Read the kept rows of some parts, as tables; `flags` makes further columns of some rows."""
     tables = []
     for number in parts:
-        taking = corpus.parts[number].taking()
+        collector = corpus.parts[number].collector()
         for span, block in corpus.read(threads, lambda span, block: block, whole=True, parts=range(number, number + 1)):
-            taking.write(block, kept[span.documents])
-        tables += taking.tables()
+            collector.write(block, kept[span.documents], flags(span) if flags else None)
+        tables += collector.tables()
     return tables
 
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from twinset.engines.local.audit.report import audit_summary
+from twinset.documents.parts import Part
+from twinset.documents.spooled import is_pipe
+from twinset.engines.local.audit.result import AuditResult, audit_summary
 from twinset.engines.local.budget import peak_bytes
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus
@@ -23,12 +25,15 @@ from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import TwinsetError
 from twinset.schema import HASH_SCHEME
 from twinset.system import batch_sizes
+from twinset.system.compile_time import take_seconds
 from twinset.system.scratch import cannot_write
 from twinset.wording import counted
 
 if TYPE_CHECKING:
-    from twinset.engines.local.audit.run import AuditResult
     from twinset.engines.local.run import LocalRun
+
+_PIPES = ("/dev/fd/", "/proc/self/fd/")  # process substitution: a pipe with the name of a file
+
 
 def pairs_summary(
     run: LocalRun, tables: ResultTables, plan: RunPlan, pairs: int, candidates: Candidates, audit: AuditResult | None
@@ -46,27 +51,30 @@ def pairs_summary(
 
 def dedup_summary(
     run: LocalRun, tables: ResultTables, plan: RunPlan, pairs: int, candidates: Candidates, audit: AuditResult | None,
-    clusters: Clusters, index: dict[str, Any] | None,
+    clusters: Clusters, index: dict[str, Any] | None, written: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
-    """Make the summary of a run that removes documents."""
-    report = tables.corpus.report
-    against = describe_sources(run.options.against)
+    """Make the summary of a run that removes documents; `written` says which files have sources and kept rows."""
+    own_ids = tables.corpus.report.own_ids
     return {
         **_dedup_counts(run, tables, clusters),
         "pairs": pairs,
         "candidates": candidates.count,
         "index": index,
         "audit": audit_summary(audit, tables) if audit else None,
-        "input": {"sources": describe_sources(run.job.sources), "against": against, "own_ids": report.own_ids},
+        "input": {**describe_input(run), "own_ids": own_ids, **written},
         **run_facts(run, plan),
     }
 
 
 def run_facts(run: LocalRun, plan: RunPlan) -> dict[str, Any]:
     """Return options, plan, timings and version of a run."""
-    run.timings["total"] = round(time.perf_counter() - run.started, 3)
+    compiling, before = take_seconds(run.started)
+    if compiling:
+        run.timings["compile"] = round(compiling, 3)
+    run.timings["total"] = round(time.perf_counter() - run.started + before, 3)
     return {
         "options": run.options.to_dict(),
+        **run.found_lengths,
         "plan": plan.to_dict(),
         "timings": {
             "seconds": run.timings,
@@ -82,10 +90,21 @@ def run_facts(run: LocalRun, plan: RunPlan) -> dict[str, Any]:
     }
 
 
+def describe_input(run: LocalRun) -> dict[str, Any]:
+    """Return the source arguments of a run."""
+    return {"sources": describe_sources(run.job.sources), "against": describe_sources(run.options.against)}
+
+
+def kept_files(parts: Sequence[Part], folder: Path) -> list[str | None]:
+    """Return the file of the kept rows of each part, below the result folder; None for parts of text files."""
+    names = [f"kept/{inner.kept_name}" for part in parts for inner in part.inner]
+    return [name if (folder / name).is_file() else None for name in names]
+
+
 def describe_sources(sources: Sequence[object]) -> list[str | None]:
-    """Return the source arguments; None for objects in memory and stdin, which cannot be read again."""
+    """Return the source arguments; None for objects in memory, stdin and pipes, which cannot be read again."""
     paths = [os.fsdecode(one) if isinstance(one, (str, bytes, os.PathLike)) else None for one in sources]
-    return [None if path == "-" else path for path in paths]
+    return [None if path is None or path == "-" or is_pipe(path) or path.startswith(_PIPES) else path for path in paths]
 
 
 def _counts(run: LocalRun, corpus: Corpus, copies: Copies) -> dict[str, Any]:
@@ -100,8 +119,10 @@ def _counts(run: LocalRun, corpus: Corpus, copies: Copies) -> dict[str, Any]:
         "skipped": [list(one) for one in run.skipped],
         "against": corpus.documents - corpus.own,
         "text_bytes": report.text_bytes,
+        **({} if not report.repeated_ids else {"repeated_ids": report.repeated_ids}),
         **({} if report.rows is None else {"rows": report.rows}),
         **({} if not report.replaced else {"replaced_in": _ids(corpus, report.replaced_in)}),
+        **({} if not report.unranked else {"unranked": report.unranked}),
     }
 
 

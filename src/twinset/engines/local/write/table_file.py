@@ -17,11 +17,6 @@ from twinset.system import batch_sizes
 from twinset.system.scratch import cannot_write
 
 
-def check_ending(path: Path) -> None:
-    """Refuse a file whose ending is not that of a known format."""
-    check_output_name(str(path))
-
-
 class TableFile:
     """Writes whole row groups to a file; leaving the `with` block flushes it to the disk and reads it back.
 
@@ -30,7 +25,7 @@ class TableFile:
 
     def __init__(self, path: Path, schema: pa.Schema, group_rows: int | None = None) -> None:
         if group_rows is None:
-            check_ending(path)
+            check_output_name(str(path))
         self.path, self.schema, self.rows = path, schema, 0
         self._format = path.suffix if group_rows is None else ".parquet"
         self._group_rows = group_rows or batch_sizes.ROW_GROUP
@@ -120,3 +115,11 @@ class TableFile:
                 self._writer.close()
         with suppress(OSError):
             self._file.close()
+
+
+def copy_as_csv(folder: Path) -> None:
+    """Write a CSV file beside each Parquet file of a folder."""
+    for path in sorted(folder.glob("*.parquet")):
+        with pq.ParquetFile(path) as table, TableFile(path.with_suffix(".csv"), table.schema_arrow) as copy:
+            for batch in table.iter_batches():
+                copy.write(pa.Table.from_batches([batch]))

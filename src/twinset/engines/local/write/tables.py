@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,12 +19,12 @@ from twinset.engines.local.steps.sketch import EMPTY, UNREADABLE
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write.table_file import TableFile
 from twinset.engines.progress import Progress
-from twinset.errors import OutputError
 from twinset.schema import (
     CLUSTERS,
     DOCUMENTS,
     SCORES,
     SOURCES,
+    Flags,
     Numbers,
     Scores,
     flags_schema,
@@ -37,11 +34,11 @@ from twinset.schema import (
 from twinset.schema import EMPTY as EMPTY_SCHEMA
 from twinset.schema import UNREADABLE as UNREADABLE_SCHEMA
 from twinset.system import batch_sizes
-from twinset.system.atomic_files import move_durably
 from twinset.system.scratch import cannot_write
 
 if TYPE_CHECKING:
     from twinset.engines.local.steps.cluster_beside_index import IndexMatches
+    from twinset.engines.local.write.kept_file import KeptFile
 
 
 class Scoring(Protocol):
@@ -166,15 +163,16 @@ class ResultTables:
 
 def write_kept(
     tables: ResultTables, clusters: Clusters, out: Path, threads: Threads, progress: Progress, *, own_parts: int,
-    flag: bool, copy: bool,
+    flag: bool, copy: bool, rows: KeptFile | None = None,
 ) -> None:  # fmt: skip
-    """Write the kept rows of the first `own_parts` parts, those of the sources, each in its format."""
+    """Write the kept rows of the first `own_parts` parts, those of the sources, each in its format or all to `rows`."""
     corpus = tables.corpus
-    mask: npt.NDArray[np.bool_] = clusters.kept | clusters.removed if flag else clusters.kept
+    mask: Flags = clusters.kept | clusters.removed if flag else clusters.kept
     progress.stage("writing", corpus.own, "documents")
-    (out / "kept").mkdir()
+    if rows is None:
+        (out / "kept").mkdir()
     for number, part in enumerate(corpus.parts[:own_parts]):
-        writer: KeptWriter = part.open_writer(out, flag=flag, copy=copy)
+        writer: KeptWriter = part.open_writer(out, flag=flag, copy=copy) if rows is None else rows.open_writer(part)
         try:
 
             def ready(span: Span, block: Block) -> tuple[Block, pa.Table | None]:
@@ -190,6 +188,8 @@ def write_kept(
         except BaseException:
             writer.abort()
             raise
+    if rows is not None:
+        rows.finish()
 
 
 def write_sources(corpus: Corpus, path: Path, against: int, digests: list[Future[str] | None]) -> None:
@@ -211,28 +211,3 @@ def write_sources(corpus: Corpus, path: Path, against: int, digests: list[Future
         )
     with TableFile(path, SOURCES) as file:
         file.write(pa.Table.from_pylist(listed, schema=SOURCES))
-
-
-def check_output(
-    output: Path | None, force: bool, marker: str = "summary.json", kind: str = "a result of an earlier run"
-) -> None:
-    """Refuse to write a folder over something else; `marker` is a file of every folder that may be replaced."""
-    if output is None:
-        return
-    if output.exists() and not force:
-        raise OutputError(f"{output} exists; choose another output, or replace it with --force")
-    if output.exists() and not output.is_dir():
-        raise OutputError(f"{output} is a file, and the output is a folder; choose another output")
-    if output.exists() and any(output.iterdir()) and not (output / marker).is_file():
-        raise OutputError(f"{output} is not {kind}, so --force does not replace it; choose another output")
-
-
-def move_to_output(draft: Path, output: Path, aside: Path) -> None:
-    """Move a draft to the output path; an existing output is moved aside first."""
-    try:
-        if output.exists():
-            shutil.rmtree(aside, ignore_errors=True)  # left by a killed run
-            os.replace(output, aside)
-        move_durably(draft, output)
-    except OSError as error:
-        raise cannot_write(output, error) from error

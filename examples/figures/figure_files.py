@@ -1,4 +1,4 @@
-"""What the programs of this folder have in common: their arguments, and where figures and numbers are kept."""
+"""Shared parts of these programs: their arguments, and the files of figures and numbers."""
 
 import argparse
 import json
@@ -11,25 +11,25 @@ Numbers = dict[str, Any]
 
 
 def parser(doc: str | None) -> argparse.ArgumentParser:
-    """The arguments that every program takes."""
+    """Return a parser for the arguments that every program takes."""
     made = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("--out", type=Path, metavar="FOLDER", help="keep .svg, .png, .json here; else a small trial")
-    made.add_argument("--redraw", action="store_true", help="measure nothing, draw the numbers kept in --out")
+    made.add_argument("--out", type=Path, metavar="FOLDER", help="folder for the figure; by default a trial run")
+    made.add_argument("--redraw", action="store_true", help="measure nothing, draw the numbers stored in --out")
     return made
 
 
 def run(
     arguments: argparse.Namespace, name: str, measure: Callable[[], Numbers], draw: Callable[[Numbers, Path], None]
 ) -> None:
-    """Measure, say in words what came out, draw, and keep all three."""
+    """Measure, print a summary, draw, and write the numbers and the figure."""
     if arguments.out is None:
         if arguments.redraw:
-            raise SystemExit("--redraw draws what is kept in --out; name that folder")
+            raise SystemExit("--redraw draws the numbers stored in --out; name that folder")
         numbers = measure()
         print(numbers["words"])
         with tempfile.TemporaryDirectory() as scratch:
             draw(numbers, Path(scratch, name))
-        print("this was a small trial; --out FOLDER measures in full and keeps the figure")
+        print("this was a small trial run; --out FOLDER measures in full and writes the figure")
         return
     kept = arguments.out / f"{name}.json"
     if arguments.redraw:

@@ -11,8 +11,8 @@ import pytest
 
 from tests.engines.local.corpora import PLENTY, stages, texts
 from twinset.engines.local.audit import sample
-from twinset.engines.local.audit.load_sets import LoadedSets, SetLoader
-from twinset.engines.local.audit.run import AuditResult, SetAudit
+from twinset.engines.local.audit.result import AuditResult
+from twinset.engines.local.audit.sets import LoadedSets, SetAudit, SetLoader
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.steps.verify import SetVerifier
 from twinset.engines.local.threads import Threads
@@ -43,7 +43,7 @@ def contents(loaded: LoadedSets) -> list[tuple[int, list[int], int]]:
 def test_what_went_by_is_not_read_again(tmp_path: Path, share: int) -> None:
     source = written(tmp_path / "a.jsonl", 300)
     corpus = stages(tmp_path / "run", [source], SMALL, **WORDS).corpus
-    assert not corpus.held
+    assert not corpus.cached_blocks
     options, pool = DedupOptions.of(**WORDS), Threads(2)
     numbers = np.random.default_rng(1).permutation(300)[: 300 // share].astype(np.uint32)
     numbers = numbers[corpus.counts[numbers] > 0]
@@ -76,7 +76,7 @@ def audited(
     auditing = SetAudit(found.corpus, found.copies, options, own, scratch, pool, Silent())
     if ahead:
         auditing.look_ahead(asked)
-        assert (found.corpus.noticed is None) == bool(found.corpus.held)
+        assert (found.corpus.noticed is None) == bool(found.corpus.cached_blocks)
         again = Spool(scratch / "again", "<u4", 3)
         SetVerifier(found.corpus, options, budget, scratch, pool, Silent()).verify(found.candidates, 0.7, again)
     result = auditing.audit(asked, found.pairs, found.sizes, len(found.candidates))

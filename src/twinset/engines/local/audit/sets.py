@@ -17,23 +17,20 @@ import pyarrow as pa
 from twinset.documents.normalize import buffers_of
 from twinset.documents.parts import Block
 from twinset.engines.local.audit import sample as sampling
-from twinset.engines.local.audit.load_sets import LoadedSets, SetLoader, chosen, groups_of, plain
+from twinset.engines.local.audit.result import AuditResult, append_missed, known_pairs, refuse_lost_pairs
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus, Span
-from twinset.engines.local.sort_pairs import Rows, sorted_portions
-from twinset.engines.local.steps.shingle import kind_of, shingled
-from twinset.engines.local.steps.sketch import WorkOptions
+from twinset.engines.local.steps.shingle import shingled
+from twinset.engines.local.steps.sketch import OTHER_SIDE, WorkOptions, content_digests
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
-from twinset.errors import TwinsetError
 from twinset.pairs.audit.inverted import Inverted
 from twinset.pairs.audit.screen import LEAST_COUNT, Screen, first_parts, saves
 from twinset.pairs.sets import Sets
-from twinset.schema import Hashes, Numbers, Places, Shingles
+from twinset.schema import Flags, Hashes, Numbers, Places, Shingles
 from twinset.system.arrays import Room, pair_words
 from twinset.system.scratch import Spool
-from twinset.wording import counted
 
 BYTES_A_SHINGLE = 64  # of the sample: its sets, and the table while it is built
 BYTES_A_PAIR = 96  # found and looked up
@@ -44,37 +41,50 @@ _NearRows = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True)
-class AuditResult:
-    """The pairs of a sample, and those the run has missed.
+class LoadedSets:
+    """Documents with their shingle sets; only those of the same group (`by`) are compared."""
 
-    `sample` was drawn from `population` documents. Document sample[i] has pairs_of[i] pairs; the run missed
-    missed_of[i] of them. `pairs` and `missed` count each pair once, even if both documents were drawn. `sizes` are the
-    known set sizes.
-    """
+    numbers: Numbers
+    sets: Sets
+    groups: Hashes
 
-    population: int
-    sample: Numbers
-    pairs_of: Places
-    missed_of: Places
-    pairs: int
-    missed: int
-    one_sided: bool
-    sizes: Numbers
-    rows: Spool
-    limit: int
+    def part(self, first: int, last: int) -> "LoadedSets":
+        """Return documents first to last - 1."""
+        sets = Sets(self.sets.hashes, self.sets.starts[first : last + 1], self.sets.sizes[first:last])
+        return LoadedSets(self.numbers[first:last], sets, self.groups[first:last])
 
-    @classmethod
-    def empty(
-        cls, corpus: Corpus, population: int, sample: Numbers, sizes: Numbers, scratch: Path, budget: Budget
-    ) -> "AuditResult":
-        """Make a result without pairs."""
-        zeros = np.zeros((2, len(sample)), np.int64)
-        rows = Spool(scratch / "missed", "<u4", 3)
-        return cls(population, sample, zeros[0], zeros[1], 0, 0, corpus.border is not None, sizes, rows, budget.pairs)
 
-    def missed_rows(self) -> Iterator[Rows]:
-        """Yield (left, right, shared) of the missed pairs, sorted, in portions."""
-        yield from sorted_portions(self.rows, len(self.sizes), self.limit)
+class SetLoader:
+    """Loads the sets of some documents, in the order given: from blocks read for other steps, the rest at the end."""
+
+    def __init__(self, corpus: Corpus, options: WorkOptions, numbers: Numbers) -> None:
+        self.corpus, self.options = corpus, options
+        sets = Sets.with_room(corpus.counts[numbers])
+        self.loaded = LoadedSets(numbers, sets, np.zeros(len(numbers), np.uint64))
+        self._order = np.argsort(numbers, kind="stable")
+        self._missing = np.ones(len(numbers), np.bool_)
+
+    def fill(self, span: Span, block: Block) -> None:
+        """Load the missing sets of a block; threads may call this with different blocks."""
+        sorted_numbers = self.loaded.numbers[self._order]
+        first, last = np.searchsorted(sorted_numbers, [span.first, span.first + span.rows])
+        positions = self._order[first:last]
+        positions = positions[self._missing[positions]]
+        rows = self.loaded.numbers[positions].astype(np.int64) - span.first
+        for portion in chosen(block.texts, rows, self.options):
+            targets = positions[np.searchsorted(rows, portion.rows)]
+            self.loaded.sets.fill(portion, np.arange(len(targets)), targets)
+            self.loaded.groups[targets] = groups_of(self.corpus, self.options, portion, portion.rows + span.first)
+        self._missing[positions] = False
+
+    def finish(self, threads: Threads) -> LoadedSets:
+        """Read what is missing and return all sets."""
+        wanted = np.zeros(self.corpus.documents, np.bool_)
+        wanted[self.loaded.numbers[self._missing]] = True
+        if wanted.any():
+            for _ in self.corpus.read(threads, self.fill, wanted=wanted):
+                pass
+        return self.loaded
 
 
 class SetAudit:
@@ -99,7 +109,7 @@ class SetAudit:
         Not if all texts are in memory, if there are two sides, or if there is no room. Of a sample too large, only the
         pilot is loaded.
         """
-        if self.corpus.held or self.corpus.border is not None:
+        if self.corpus.cached_blocks or self.corpus.border is not None:
             return
         sample = self._draw(size)
         for numbers in [sample] if size is not None else [sample, sample[: 2 * sampling.PILOT]]:
@@ -111,7 +121,7 @@ class SetAudit:
     def _draw(self, size: int | None) -> Numbers:
         """Draw the documents to compare."""
         numbers = np.flatnonzero(self.own).astype(np.uint32)
-        characters = kind_of(self.options) == "text" and self.options.kind == "char"
+        characters = self.options.item_kind == "text" and self.options.kind == "char"
         limit = sampling.most(self.corpus.counts[numbers], self.work, characters) if size is None else size
         return sampling.drawn(self.corpus, numbers, min(limit, len(numbers)), self.options.seed)
 
@@ -204,7 +214,7 @@ class SetAudit:
         table = Inverted.of(few.sets).with_rare(self.options.least)
         counts = self.corpus.most_distinct()
         # Only texts can be screened by their beginning; packed items are read whole.
-        text = kind_of(self.options) == "text"
+        text = self.options.item_kind == "text"
         screen = Screen.of(few.sets, counts[few.numbers], self.options.least) if text else None
         partners = self.partners.copy()
         partners[few.numbers] = False  # these are compared with each other in the table
@@ -271,33 +281,12 @@ class SetAudit:
             rows = np.stack([few.numbers[lefts], rights, matches[:, 2], few.sets.sizes[lefts]], axis=1)
             yield rows[few.groups[lefts] == few.groups[rights]]
 
-    def _mark_missed(self, few: LoadedSets, rows: _NearRows, pairs: Spool) -> npt.NDArray[np.bool_]:
+    def _mark_missed(self, few: LoadedSets, rows: _NearRows, pairs: Spool) -> Flags:
         """Mark the rows that the run has missed."""
         known = known_pairs(few.numbers, pairs, self.corpus.documents)
         seen = np.isin(pair_words(rows[:, 1], rows[:, 0]), known)
         refuse_lost_pairs(int(np.count_nonzero(seen)), len(known))
         return ~seen
-
-
-def known_pairs(sample: Numbers, pairs: Spool, documents: int) -> Hashes:
-    """Return the run's pairs of the sample: words of a position in it and the other document."""
-    position = np.full(documents, -1, np.int64)
-    position[sample] = np.arange(len(sample))
-    known = [np.empty(0, np.uint64)]
-    for chunk in pairs.chunks():
-        for near, far in ((chunk[:, 0], chunk[:, 1]), (chunk[:, 1], chunk[:, 0])):
-            sampled = position[near] >= 0
-            known.append(pair_words(position[near[sampled]], far[sampled]))
-    return np.concatenate(known)
-
-
-def refuse_lost_pairs(met: int, known: int) -> None:
-    """Raise if the audit has not found every known pair, which is a fault of the program."""
-    if met != known:
-        raise TwinsetError(
-            f"the audit found {met} of {counted(known, 'pair')} that the run has verified; please report this, and "
-            "do not use the result"
-        )
 
 
 def _degrees(pairs: Spool, documents: int) -> Places:
@@ -308,7 +297,30 @@ def _degrees(pairs: Spool, documents: int) -> Places:
     return degrees
 
 
-def append_missed(spool: Spool, sample: Numbers, rows: Numbers) -> None:
-    """Append rows (document, position in the sample, code, …) as (left, right, code)."""
-    sampled = sample[rows[:, 1]]
-    spool.append(np.stack([np.minimum(sampled, rows[:, 0]), np.maximum(sampled, rows[:, 0]), rows[:, 2]], axis=1))
+def chosen(texts: pa.Array, rows: Places, options: WorkOptions) -> Iterator[Shingles]:
+    """Yield the shingles of some rows of a block; a few rows are copied first, many are masked."""
+    if 2 * len(rows) > len(texts):
+        wanted = np.zeros(len(texts), np.bool_)
+        wanted[rows] = True
+        yield from shingled(texts, options, options.seed, wanted).portions
+        return
+    for portion in shingled(plain(texts).take(pa.array(rows)), options, options.seed).portions:
+        yield dataclasses.replace(portion, rows=rows[portion.rows])
+
+
+def groups_of(
+    corpus: Corpus, options: WorkOptions, portion: Shingles, numbers: npt.NDArray[np.integer]
+) -> Hashes | np.uint64:
+    """Recover the hash of each document's `by` column, which salts its digest."""
+    if options.by is None:
+        return np.uint64(0)
+    groups: Hashes = corpus.digests[numbers, 0] ^ content_digests(portion)[:, 0]
+    if corpus.border is not None:
+        groups[numbers >= corpus.border] ^= OTHER_SIDE
+    return groups
+
+
+def plain(texts: pa.Array) -> pa.Array:
+    """Cast string views, from which Arrow cannot take rows."""
+    view = pa.types.is_string_view(texts.type) or pa.types.is_binary_view(texts.type)
+    return texts.cast(pa.large_binary()) if view else texts

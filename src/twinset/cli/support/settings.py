@@ -1,0 +1,191 @@
+"""Read settings from a file and from environment variables, under the names of the flags.
+
+A file has a table for each command and the table ``common`` for all of them. An environment variable is
+``TWINSET_<TABLE>_<FLAG>``. A flag wins over a variable, a variable over the file, and a command's own table over
+``common``; click merges them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+from click.core import ParameterSource
+
+from twinset.errors import OptionError
+
+FILE = "twinset.toml"
+COMMON = "common"
+PREFIX = "TWINSET"
+
+_TABLES = f"{__name__}.tables"  # in `Context.meta`: the table of each setting of the file
+_FILE = f"{__name__}.file"
+
+
+class Setting(NamedTuple):
+    """A value that was given, and where."""
+
+    name: str
+    value: Any
+    origin: str
+
+
+def keys_of(param: click.Parameter) -> tuple[str, ...]:
+    """Return the names of a flag in a file: its long spellings without dashes; none if it cannot be set there."""
+    if not isinstance(param, click.Option) or not param.expose_value:
+        return ()
+    return tuple(one[2:] for one in param.opts if one.startswith("--"))
+
+
+def variable(table: Iterable[str], key: str) -> str:
+    """Return the environment variable of a key.
+
+    Examples
+    --------
+    >>> variable(["index", "add"], "on-error")
+    'TWINSET_INDEX_ADD_ON_ERROR'
+    """
+    return "_".join((PREFIX, *table, key)).upper().replace("-", "_")
+
+
+def find_variable(ctx: click.Context, param: click.Option) -> str | None:
+    """Return the environment variable that sets a flag; an empty one counts as not set."""
+    keys = ("config",) if param.name == "config" else keys_of(param)
+    names = (variable(table, key) for table in (_path(ctx), (COMMON,)) for key in keys)
+    return next((name for name in names if os.environ.get(name)), None)
+
+
+def read_settings(ctx: click.Context, given: str | None) -> None:
+    """Make the settings of a file, and of no other source, the defaults of a command; refuse unknown variables."""
+    _refuse_unknown_variables(ctx)
+    file = Path(given or FILE)
+    if given is None and not file.is_file():
+        return
+    tables = _read(file)
+    _refuse_unknown_tables(ctx, file, tables)
+    values: dict[str, Any] = {}
+    named: dict[str, str] = {}
+    for path in ((COMMON,), _path(ctx)):
+        title = f"[{'.'.join(path)}]"
+        for key, value in _table(file, tables, path).items():
+            param = _param(ctx.command, key)
+            if param is None:
+                _refuse_unknown_key(ctx, path, key, f"{file}: {key!r} in {title} is not a setting")
+                continue
+            if isinstance(value, dict) or (isinstance(value, list) and not param.multiple):
+                raise OptionError(f"{file}: {key!r} in {title} needs one value, not a {type(value).__name__}")
+            name = str(param.name)
+            values[name] = [value] if param.multiple and not isinstance(value, list) else value
+            named[name] = title
+    ctx.default_map = values
+    ctx.meta[_FILE], ctx.meta[_TABLES] = str(file), named
+
+
+def given_settings(ctx: click.Context, flags: bool = False) -> Iterator[Setting]:
+    """Yield what the environment and the file set, and with `flags` also what the command line sets."""
+    for param in ctx.command.params:
+        keys = keys_of(param)
+        if not keys or not isinstance(param, click.Option):
+            continue
+        name = str(param.name)
+        source, value = ctx.get_parameter_source(name), ctx.params.get(name)
+        if source is ParameterSource.ENVIRONMENT:
+            yield Setting(keys[0], value, str(find_variable(ctx, param)))
+        elif source is ParameterSource.DEFAULT_MAP:
+            yield Setting(keys[0], value, f"{ctx.meta[_FILE]} {ctx.meta[_TABLES][name]}")
+        elif source is ParameterSource.COMMANDLINE and flags:
+            yield Setting(keys[0], value, "command line")
+
+
+def add_origins(error: OptionError, ctx: click.Context) -> None:
+    """Say in an error where a setting comes from that the user has not typed, if the error is about it."""
+    message = str(error).replace("_", "-")
+    for one in given_settings(ctx):
+        if one.name in message:
+            error.add_note(f"{one.name} is set in {one.origin}")
+
+
+def _path(ctx: click.Context) -> tuple[str, ...]:
+    """Return the words of a command: its table."""
+    return tuple(ctx.command_path.split()[1:])
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        with file.open("rb") as opened:
+            return tomllib.load(opened)
+    except OSError as error:
+        raise OptionError(f"cannot read the settings {file}: {(error.strerror or str(error)).lower()}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise OptionError(f"{file}: not a TOML file: {error}") from error
+
+
+def _table(file: Path, tables: Mapping[str, Any], path: Sequence[str]) -> Mapping[str, Any]:
+    """Return a table of the file, empty if it is missing."""
+    found: Any = tables
+    for word in path:
+        found = found.get(word, {})
+        if not isinstance(found, dict):
+            raise OptionError(f"{file}: {'.'.join(path)} must be a table; write [{'.'.join(path)}] above its settings")
+    return dict(found)
+
+
+def _refuse_unknown_tables(ctx: click.Context, file: Path, tables: Mapping[str, Any]) -> None:
+    root = ctx.find_root().command
+    known = [COMMON, *(root.list_commands(ctx) if isinstance(root, click.Group) else ())]
+    for name, value in tables.items():
+        if name in known and isinstance(value, dict):
+            continue
+        if not isinstance(value, dict):
+            raise OptionError(f"{file}: {name!r} is outside a table; write it below [{COMMON}] or [{_path(ctx)[0]}]")
+        raise OptionError(f"{file}: unknown table [{name}]; {_nearest(name, known, '[{}]')}")
+
+
+def _refuse_unknown_variables(ctx: click.Context) -> None:
+    for path in (_path(ctx), (COMMON,)):
+        start = variable(path, "")
+        for name in sorted(os.environ):
+            key = name.removeprefix(start).lower().replace("_", "-")
+            if name.startswith(start) and key != "config" and _param(ctx.command, key) is None:
+                _refuse_unknown_key(ctx, path, key, f"the environment variable {name} is not a setting")
+
+
+def _refuse_unknown_key(ctx: click.Context, path: Sequence[str], key: str, problem: str) -> None:
+    """Refuse a key that the command does not have; a key of ``common`` must be known to any command."""
+    commands = [ctx.command]
+    if tuple(path) == (COMMON,):
+        root = ctx.find_root()
+        commands = list(_leaves(root.command, root))
+        if any(_param(one, key) for one in commands):
+            return
+    known = {name for one in commands for param in one.params for name in keys_of(param)}
+    in_variable = problem.startswith("the environment")
+    hint = _nearest(key, sorted(known), "{}")
+    if in_variable and "did you mean " in hint:
+        near = hint.removeprefix("did you mean ").removesuffix("?")
+        hint = f"did you mean {variable(path, near)}?"
+    raise OptionError(f"{problem}; {hint}")
+
+
+def _leaves(command: click.Command, ctx: click.Context) -> Iterator[click.Command]:
+    if not isinstance(command, click.Group):
+        yield command
+        return
+    for name in command.list_commands(ctx):
+        if found := command.get_command(ctx, name):
+            yield from _leaves(found, ctx)
+
+
+def _param(command: click.Command, key: str) -> click.Option | None:
+    found = (one for one in command.params if isinstance(one, click.Option) and key in keys_of(one))
+    return next(found, None)
+
+
+def _nearest(name: str, known: Sequence[str], form: str) -> str:
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"did you mean {form.format(near[0])}?" if near else f"known: {', '.join(known)}"

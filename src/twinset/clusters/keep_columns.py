@@ -1,0 +1,200 @@
+"""Read the column of a keep rule as numbers or dates, so that its values can be ordered.
+
+Columns of CSV files and many others hold numbers and dates as text. What a column holds is decided from all its values,
+never from a sample: the same rows in another order, or in other batches, are read in the same way.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from twinset.errors import ColumnError
+from twinset.options.keep_rules import KEEP_RULES
+
+_LEAST_SHARE = 10
+"""A column is one of numbers, or of dates, if at least one in this many of its values can be read as such."""
+_NUMBER = r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$"
+_TIME = (
+    r"(?:(?:T|,? +)(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,6})\d*)?)?"
+    r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?(?: ?(?P<zone>Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?)?$"
+)
+_YEAR_FIRST = r"^(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})" + _TIME
+_YEAR_LAST = r"^(?P<one>\d{1,2})[-/.](?P<two>\d{1,2})[-/.](?P<year>\d{4})" + _TIME
+
+Whole = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RuleColumn:
+    """The column that a keep rule reads, with the date format that the user has named."""
+
+    rule: str
+    name: str
+    date_format: str | None = None
+
+    def __str__(self) -> str:
+        return f"--keep {self.rule}:{self.name}"
+
+    @property
+    def noun(self) -> str:
+        """What the rule looks for in the column."""
+        return "date" if KEEP_RULES[self.rule].dates else "number"
+
+    @property
+    def hint(self) -> str:
+        """How to name a date format."""
+        return "--date-format" if KEEP_RULES[self.rule].dates else f"newest:{self.name} and --date-format"
+
+
+def read_column(column: pa.ChunkedArray, of: RuleColumn) -> pa.ChunkedArray:
+    """Return values that can be ordered; what cannot be read is null.
+
+    Texts become numbers or moments. Other types stay as they are.
+    """
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        column = _read_text(column, of)
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    return column
+
+
+def _read_text(column: pa.ChunkedArray, of: RuleColumn) -> pa.ChunkedArray:
+    texts = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
+    texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
+    if of.date_format is not None and KEEP_RULES[of.rule].dates:
+        return _formatted_dates(texts, of, of.date_format)
+    for cast in (_cast_truth, _cast_whole, _cast_float):
+        try:
+            return cast(texts)
+        except pa.ArrowInvalid:
+            continue
+    numeric, first, last = (
+        pc.fill_null(pc.match_substring_regex(texts, pattern), False) for pattern in (_NUMBER, _YEAR_FIRST, _YEAR_LAST)
+    )
+    numbers, n_first, n_last = (pc.sum(mask).as_py() or 0 for mask in (numeric, first, last))
+    dates, values = n_first + n_last, len(texts) - texts.null_count
+    if _LEAST_SHARE * max(numbers, dates) < values:
+        example = _first(texts, pc.invert(pc.or_(numeric, pc.or_(first, last))))
+        raise ColumnError(
+            f"{of} cannot order column {of.name!r}: its values, such as {example!r}, are neither numbers nor dates; "
+            f"name another column, or the format of its dates with {of.hint}, such as %d.%m.%y"
+        )
+    if _LEAST_SHARE * min(numbers, dates) >= values:
+        raise _mixed(of, _first(texts, numeric), _first(texts, pc.or_(first, last)))
+    if numbers >= dates:
+        return _cast_float(pc.if_else(numeric, texts, pa.scalar(None, texts.type)))
+    if n_first and n_last:
+        raise _mixed(of, _first(texts, first), _first(texts, last))
+    return _dates(texts, first if n_first else last, of, year_first=bool(n_first))
+
+
+def _cast_truth(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Cast texts that are all true or false, as databases export them; others raise `ArrowInvalid`."""
+    if not pc.all(pc.fill_null(pc.match_substring_regex(texts, "^(?i:true|false)$"), True)).as_py():
+        raise pa.ArrowInvalid("not a column of truth values")
+    return texts.cast(pa.bool_())
+
+
+def _cast_whole(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    return texts.cast(pa.int64())
+
+
+def _cast_float(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.replace_substring_regex(texts, r"^\+", "").cast(pa.float64())
+
+
+def _first(texts: pa.ChunkedArray, mask: pa.ChunkedArray) -> str | None:
+    """Return the first text of a mask."""
+    place = pc.index(mask, True).as_py()
+    return None if place < 0 else str(texts[place].as_py())
+
+
+def _mixed(of: RuleColumn, one: str | None, other: str | None) -> ColumnError:
+    return ColumnError(
+        f"{of} cannot order column {of.name!r}, which mixes formats, such as {one!r} and {other!r}; "
+        f"write all values in one format, or name the one to read with {of.hint}: other values then come last"
+    )
+
+
+def _formatted_dates(texts: pa.ChunkedArray, of: RuleColumn, date_format: str) -> pa.ChunkedArray:
+    """Read dates in a format that the user has named."""
+    try:
+        moments = pc.strptime(texts, format=date_format, unit="us", error_is_null=True)
+    except pa.ArrowInvalid as error:
+        raise ColumnError(f"date_format is {date_format!r}, which cannot be used: {error}") from error
+    if moments.null_count == len(texts) > texts.null_count:
+        raise ColumnError(
+            f"{of} finds no date of the format {date_format!r} in column {of.name!r}, whose values look like "
+            f"{_first(texts, pc.is_valid(texts))!r}; name the format of its dates with --date-format"
+        )
+    return moments
+
+
+def _dates(texts: pa.ChunkedArray, mask: pa.ChunkedArray, of: RuleColumn, *, year_first: bool) -> pa.ChunkedArray:
+    """Return the moments of texts in microseconds since 1970; those without a zone are taken as UTC."""
+    chosen = texts.filter(mask)
+    fields = pc.extract_regex(chosen, _YEAR_FIRST if year_first else _YEAR_LAST)
+    if year_first:
+        month, day = _whole(fields, "month"), _whole(fields, "day")
+    else:
+        month, day = _in_order(chosen, _whole(fields, "one"), _whole(fields, "two"), of)
+    months = 12 * (_whole(fields, "year") - 1970) + month - 1
+    days = months.astype("M8[M]").astype("M8[D]") + (day - 1)
+    valid = (month >= 1) & (month <= 12) & (day >= 1) & (days.astype("M8[M]").astype(np.int64) == months)
+    time, valid_time = _time_of_day(fields)
+    moments = np.zeros(len(texts), np.int64)
+    is_read = np.asarray(mask).astype(np.bool_)
+    moments[is_read] = days.astype("M8[us]").astype(np.int64) + time
+    is_read[is_read] = valid & valid_time
+    return pa.chunked_array([pa.array(moments, mask=~is_read)])
+
+
+def _in_order(texts: pa.ChunkedArray, one: Whole, two: Whole, of: RuleColumn) -> tuple[Whole, Whole]:
+    """Return months and days; a number above 12 in any date shows which of the two comes first in all."""
+    day_first = (one > 12) & (one <= 31) & (two <= 12)
+    month_first = (two > 12) & (two <= 31) & (one <= 12)
+    if day_first.any() and month_first.any():
+        raise _mixed(of, *(texts[int(np.argmax(mask))].as_py() for mask in (day_first, month_first)))
+    differ = (one != two) & (one <= 12) & (two <= 12)
+    if differ.any() and not day_first.any() and not month_first.any():
+        raise ColumnError(
+            f"{of} cannot tell whether {texts[int(np.argmax(differ))].as_py()!r} in column {of.name!r} begins with the "
+            f"day or with the month, and no other date tells; name the format with {of.hint} %d/%m/%Y or %m/%d/%Y"
+        )
+    return (one, two) if month_first.any() else (two, one)
+
+
+def _time_of_day(fields: pa.ChunkedArray) -> tuple[Whole, npt.NDArray[np.bool_]]:
+    """Return the microseconds of the day in UTC, and whether they are a time."""
+    hour, minute, second = (_whole(fields, name) for name in ("hour", "minute", "second"))
+    half = np.asarray(pc.utf8_lower(_field(fields, "half")))
+    of_twelve = half != ""
+    valid = (hour < 24) & (minute < 60) & (second <= 60) & (~of_twelve | ((hour >= 1) & (hour <= 12)))
+    hour = np.where(of_twelve, hour % 12 + 12 * (half == "p"), hour)
+    fraction = _numbers(pc.utf8_rpad(_field(fields, "fraction"), 6, "0"))
+    zone = _field(fields, "zone")
+    digits = _numbers(pc.utf8_rpad(pc.replace_substring_regex(zone, r"\D", ""), 4, "0"))
+    minutes = (digits // 100 * 60 + digits % 100) * np.where(np.asarray(pc.starts_with(zone, "-")), -1, 1)
+    micros: Whole = ((hour * 60 + minute - minutes) * 60 + second) * 1_000_000 + fraction
+    return micros, valid
+
+
+def _field(fields: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    return pc.struct_field(fields, name)
+
+
+def _whole(fields: pa.ChunkedArray, name: str) -> Whole:
+    return _numbers(_field(fields, name))
+
+
+def _numbers(digits: Any) -> Whole:
+    """Cast digits to numbers; none are 0."""
+    return np.asarray(pc.if_else(pc.equal(digits, ""), "0", digits).cast(pa.int64()))

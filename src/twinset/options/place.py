@@ -1,0 +1,60 @@
+"""The place of a result: a folder, or one file of kept rows with a folder of details beside it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from twinset.options.formats import row_file_format
+
+DETAILS_ENDING = ".details"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a result is written: `folder` has the tables and, without a `file`, the kept rows too.
+
+    Examples
+    --------
+    >>> Place.named("clean.csv")
+    Place(folder=PosixPath('clean.csv.details'), file=PosixPath('clean.csv'))
+    >>> Place.named("clean").file, Place.named("clean.csv/").file
+    (None, None)
+    """
+
+    folder: Path
+    file: Path | None = None
+
+    @classmethod
+    def named(cls, output: Any) -> Place:
+        """Return the place that a name asks for: a file of rows by its ending, otherwise a folder."""
+        name = os.fsdecode(output)
+        path = Path(name)
+        if row_file_format(name) is None:
+            return cls(path)
+        return cls(Path(f"{path}{DETAILS_ENDING}"), path)
+
+    @classmethod
+    def of(cls, output: Any) -> Place | None:
+        """Return the place of an output that may be None."""
+        return None if output is None else cls.named(output)
+
+    @property
+    def name(self) -> Path:
+        """The path that the user gave."""
+        return self.file or self.folder
+
+    @property
+    def paths(self) -> list[Path]:
+        """The file and the folder."""
+        return [self.folder] if self.file is None else [self.file, self.folder]
+
+
+def result_folder(name: Any) -> Path:
+    """Return the folder of a result by the name that `dedup` was given: a folder, or a file of kept rows."""
+    path = Path(os.fsdecode(name))
+    details = Path(f"{path}{DETAILS_ENDING}")
+    is_file = not path.is_dir() and (details.is_dir() or row_file_format(str(path)) is not None)
+    return details if is_file else path

@@ -1,0 +1,112 @@
+"""Messages name options as flags. The command line shows them so; in Python they are keyword arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from twinset.options.checks import AUTO
+from twinset.options.keep_rules import KEEP_RULES
+
+if TYPE_CHECKING:
+    from twinset.options.base import Options
+    from twinset.options.checks import OptionSpec
+
+_MODULES = ("jobs", "index", "results", "sketch", "evaluate", "survey", "collapse")
+# A flag, and the word after it, which may be its value; a flag in quotes is a value itself.
+_FLAG = re.compile(
+    r"(?P<command>twinset (?P<job>[a-z]+) )?(?<![\w'\"-])--(?P<flag>[a-z][a-z-]*[a-z])\b"
+    r"(?: (?P<value>\[[^]]*\]|'[^']*'|[\w*.:-]*\w)(?=(?P<end>[:,;)]? --|:| names | is for |)))?"
+)
+_JOINING = ("and", "or", "needs", "with")
+_VERBS = ("is", "has", "does", "can", "cannot", "needs", "adds", "takes", "makes", "reads")
+_in_flags = False
+
+
+@contextmanager
+def speaking_flags() -> Iterator[None]:
+    """Leave the flags in messages, for the command line."""
+    global _in_flags
+    before, _in_flags = _in_flags, True
+    try:
+        yield
+    finally:
+        _in_flags = before
+
+
+def spoken(message: str) -> str:
+    """Return a message with flags as keyword arguments, unless the command line runs.
+
+    Examples
+    --------
+    >>> spoken("use --on-error skip, name a column with --id NAME, or replace it with --force")
+    'use on_error="skip", name a column with id="NAME", or replace it with force=True'
+    >>> spoken("give more with --memory, at least 2 GB; --no-lowercase; --floor 0.5 for less")
+    'give more with memory=, at least 2 GB; lowercase=False; floor=0.5 for less'
+    """
+    return message if _in_flags or "--" not in message else _FLAG.sub(_keyword, message)
+
+
+def _keyword(found: re.Match[str]) -> str:
+    flag, value = f"--{found['flag']}", found["value"]
+    name, spec = _options().get(flag, (found["flag"].replace("-", "_"), None))
+    rest = "" if value is None else f" {value}"
+    if (spec is not None and spec.off_help) or (spec is None and name.startswith("no_")):
+        written = f"{name.removeprefix('no_')}=False"
+    elif value is not None and _is_value(value, spec, followed=bool(found["end"])):
+        written, rest = f"{name}={_literal(value)}", ""
+    elif value in _VERBS:
+        written = name
+    else:
+        is_switch = spec is not None and (spec.check.type is bool or spec.bare is not None)
+        written = f"{name}={'True' if is_switch else ''}"
+    return f"twinset.{found['job']}({written}){rest}" if found["job"] else f"{written}{rest}"
+
+
+def _is_value(word: str, spec: OptionSpec | None, followed: bool) -> bool:
+    """Whether the word after a flag is its value: a choice, a number, a placeholder, or what only a value can be."""
+    if spec is not None and spec.check.type is bool:
+        return False
+    if word in _choices():
+        return True
+    return word.isupper() or not word.isalpha() or (followed and word not in _JOINING)
+
+
+def _literal(value: str) -> str:
+    plain = value[0] in "['" or re.fullmatch(r"-?\d+(\.\d+)?", value)
+    return value if plain else f'"{value}"'
+
+
+@cache
+def _choices() -> frozenset[str]:
+    specs = (spec for options in _every(_base()) for _, spec in options.specs())
+    return frozenset((AUTO, *KEEP_RULES, *(word for spec in specs for word in spec.check.choices)))
+
+
+@cache
+def _options() -> dict[str, tuple[str, OptionSpec]]:
+    """Return the name and description of the option of each flag; the first class that has a flag defines it."""
+    found: dict[str, tuple[str, OptionSpec]] = {}
+    for options in _every(_base()):
+        for name, spec in options.specs():
+            for flag in spec.spellings(name):
+                found.setdefault(flag, (name, spec))
+    return found
+
+
+def _base() -> type[Options]:
+    """Return the base of all options, after loading all of them."""
+    for module in _MODULES:
+        import_module(f"twinset.options.{module}")
+    options: type[Options] = import_module("twinset.options.base").Options
+    return options
+
+
+def _every(options: type[Options]) -> Iterator[type[Options]]:
+    yield options
+    for one in options.__subclasses__():
+        yield from _every(one)

@@ -1,0 +1,93 @@
+"""Data as it lies around, on the command line: read, recut, explained and added to an index alike."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zipfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.pictures import encoded, scene
+
+from .conftest import Call, text
+
+ROWS = [("a", text(1)), ("b", text(1).replace(" ", " and ", 1)), ("c", text(2))]
+
+
+def as_csv(delimiter: str) -> bytes:
+    return "".join(f"{id}{delimiter}{body}\n" for id, body in ROWS).encode()
+
+
+def test_a_data_set_with_its_readme(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "set/data").mkdir(parents=True)
+    pq.write_table(pa.table({"id": ["a", "b"], "text": [text(1), text(1)]}), tmp_path / "set/data/train-0.parquet")
+    (tmp_path / "set/README.md").write_text("about")
+    summary = call("dedup", "set", "-o", "out", "--json").json
+    assert (summary["documents"], summary["removed"]) == (2, 1)
+    assert summary["skipped"] == [["set/README.md", "documentation or settings beside tables"]]
+    (tmp_path / "set/notes.txt").write_text("a note")
+    done = call("dedup", "set", "-o", "texts", "--quiet")
+    assert done.code == 0
+    assert done.err == (
+        "warning: 1 table in a folder of texts (set/data/train-0.parquet): rows are not read; to read them, choose the "
+        "tables with --include '*.parquet'\n"
+    )
+
+
+def test_one_damaged_picture_is_named(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for seed in range(3):
+        (tmp_path / f"in/{seed}.png").write_bytes(encoded(scene(seed)))
+    (tmp_path / "in/1.png").write_bytes(encoded(scene(1))[:300])
+    summary = call("dedup", "in", "--images", "-o", "out", "--json").json
+    assert (summary["documents"], summary["kept"], summary["unreadable"]) == (3, 2, 1)
+    assert pq.read_table(tmp_path / "out/unreadable.parquet")["id"].to_pylist() == ["1.png"]
+    assert "in/1.png" in call("dedup", "in", "--images", "-o", "stop", "--on-error", "stop").refusal
+
+
+def test_half_a_surrogate_pair(call: Call) -> None:
+    line = rb'{"id":"a","text":"half \ud800 of it"}'
+    assert call("pairs", "-", "--json", stdin=line).json["replaced"] == 1
+    assert "surrogate" in call("pairs", "-", "--on-error", "stop", stdin=line).refusal
+    assert call("pairs", "-", "--on-error", "skip", "--json", stdin=line).json["unreadable"] == 1
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "zip"])
+def test_options_of_reading_are_used_again(call: Call, tmp_path: Path, kind: str) -> None:
+    how: list[str] = []
+    if kind == "csv":
+        (tmp_path / "in.dat").write_bytes(as_csv("|"))
+        how = ["in.dat", "--format", "csv", "--delimiter", "|", "--no-header", "--id", "0", "--text", "1"]
+    elif kind == "json":
+        (tmp_path / "in.json").write_text(json.dumps([{"id": id, "text": body} for id, body in ROWS], indent=2))
+        how = ["in.json"]
+    else:
+        with zipfile.ZipFile(tmp_path / "in.zip", "w") as archive:
+            archive.writestr("rows.csv", b"id,text\n" + as_csv(","))
+        how = ["in.zip"]
+    assert call("dedup", *how, "-o", "out", "--json").json["removed"] == 1
+    assert "b was removed" in call("explain", "out", "b").out
+    assert call("recut", "out", "--threshold", "0.99", "-o", "cut", "--json").json["removed"] == 0
+    kept = sorted(path.name for path in (tmp_path / "cut/kept").iterdir())
+    assert kept == [{"csv": "in.dat", "json": "in.json", "zip": "in.csv.zip"}[kind]]
+    assert call("dedup", f"cut/kept/{kept[0]}", *how[1:], "-o", "again", "--json").json["documents"] == 3
+    assert call("index", "create", "news.twinset").code == 0
+    assert call("index", "add", "news.twinset", *how, "--json").json["added"] == 3
+    assert call("report", "out", "-o", "report.html").code == 0
+
+
+def test_stdin_of_any_format_and_compression(call: Call, tmp_path: Path) -> None:
+    data = gzip.compress(b"id\ttext\n" + as_csv("\t"))
+    summary = call("dedup", "-", "--format", "tsv", "-o", "out", "--json", stdin=data).json
+    assert (summary["removed"], summary["options"]["format"]) == (1, "tsv")
+    assert gzip.decompress((tmp_path / "out/kept/stdin.tsv.gz").read_bytes()).startswith(b"id\ttext\na\t")
+
+
+def test_wrong_values_say_what_is_allowed(call: Call) -> None:
+    assert "jsonl, json, csv" in call("pairs", "in", "--format", "xls").refusal
+    assert "allowed: one ASCII character" in call("pairs", "in", "--delimiter", "ab").refusal
+    assert "--format does not apply to pictures" in call("pairs", "in", "--images", "--format", "csv").refusal

@@ -1,0 +1,124 @@
+"""Columns of keep rules: numbers and dates in texts, what cannot be read, and formats that are not clear."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from twinset.clusters.keep_columns import RuleColumn, read_column
+from twinset.errors import ColumnError
+
+
+def read(values: list[Any], rule: str = "newest", date_format: str | None = None) -> list[Any]:
+    """The values as numbers; None for what cannot be read."""
+    column = pa.chunked_array([pa.array(values, pa.string())])
+    result = read_column(column, RuleColumn(rule, "c", date_format))
+    return (result if pa.types.is_floating(result.type) else result.cast(pa.int64())).to_pylist()
+
+
+def ordered(values: list[str], rule: str = "newest", date_format: str | None = None) -> list[str]:
+    """The values that can be read, ascending."""
+    keys = read(values, rule, date_format)
+    return [values[at] for at in sorted(range(len(values)), key=lambda at: keys[at] or 0) if keys[at] is not None]
+
+
+def test_a_word_among_numbers_is_not_a_number() -> None:
+    assert read(["10", "n/a", "9", "", None, "+11", " 12 "], "highest") == [10, None, 9, None, None, 11, 12]
+
+
+def test_a_column_of_words_is_refused_with_an_example() -> None:
+    with pytest.raises(ColumnError, match=r'''keep="highest:c" cannot order .*'red', are neither numbers nor dates'''):
+        read(["red", "green", "blue"] * 4 + ["1"], "highest")
+
+
+def test_one_value_in_ten_makes_a_column_of_numbers() -> None:
+    assert read(["x"] * 9 + ["1"], "highest")[-1] == 1
+    with pytest.raises(ColumnError):
+        read(["x"] * 10 + ["1"], "highest")
+
+
+def test_truth_values_of_a_csv_file() -> None:
+    assert read(["true", "False", "", "TRUE"], "highest") == [1, 0, None, 1]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["2023-12-31", "2024-01-01", "2024-01-10", "2024-10-01"],
+        ["31/12/2023", "01/01/2024", "02/01/2024", "01/02/2024"],
+        ["12/31/2023", "01/01/2024", "01/02/2024", "02/01/2024"],
+        ["31.12.2023", "1.1.2024", "2.1.2024", "1.2.2024"],
+        ["2023/12/31", "2024/1/2"],
+        ["2023-12-31T23:59:59Z", "2024-01-01", "2024-01-01T00:00:00.5", "2024-01-01 00:00:01"],
+        ["2024-01-01T01:30:00+02:00", "2024-01-01T00:00:00Z", "2023-12-31T23:30:00-0100"],
+        ["31/12/2023 12:30 AM", "31/12/2023 1:00 am", "31/12/2023 12:00 PM", "31/12/2023, 1:00 PM"],
+        ["1703980800", "1704067200"],
+        ["1703980800.5", "1703980800.75"],
+        ["20231231", "20240101"],
+        ["1066-10-14", "1492-10-12", "9999-12-31"],
+    ],
+)
+def test_dates_are_read_as_dates(values: list[str]) -> None:
+    for seed in range(3):
+        shuffled = random.Random(seed).sample(values, len(values))
+        assert ordered(shuffled) == values
+
+
+def test_a_date_that_does_not_exist_is_not_read() -> None:
+    assert ordered(
+        ["2024-02-30", "2024-02-29", "2023-02-29", "2024-13-01", "2024-00-10", "unknown", "2024-01-01T25:00"]
+    ) == ["2024-02-29"]
+    assert ordered(["45/13/2020", "31/12/2020", "01/02/2020"]) == ["01/02/2020", "31/12/2020"]
+
+
+def test_dates_that_can_be_read_in_two_ways_are_refused() -> None:
+    with pytest.raises(ColumnError, match=r"'02/01/2024'.*day or with the month.*date_format= %d/%m/%Y or %m/%d/%Y"):
+        read(["01/01/2024", "02/01/2024", "03/04/2024"])
+    assert len(set(read(["01/01/2024", "02/02/2024"]))) == 2  # either way the same day
+
+
+def test_a_named_format_decides() -> None:
+    values = ["01/02/2024", "02/01/2024"]
+    assert ordered(values, date_format="%d/%m/%Y") == ["02/01/2024", "01/02/2024"]
+    assert ordered(values, "oldest", date_format="%m/%d/%Y") == ["01/02/2024", "02/01/2024"]
+    assert read(["1/2/24", "soon", ""], date_format="%d/%m/%y")[1:] == [None, None]
+    with pytest.raises(ColumnError, match=r"no date of the format '%Y' .*look like 'soon'"):
+        read(["soon", "later"], date_format="%Y")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["31/12/2023", "12/31/2023"],
+        ["2023-12-31", "31/12/2023"],
+        ["2023-12-31"] * 50 + ["31/12/2023"],
+        ["1703980800", "2023-12-31"],
+    ],
+)
+def test_mixed_formats_are_refused_with_examples(values: list[str]) -> None:
+    with pytest.raises(ColumnError, match=r"mixes formats, such as '.*' and '.*'; write all values in one format"):
+        read(values)
+
+
+def test_the_decision_needs_all_values_in_any_order() -> None:
+    values = ["01/02/2024"] * 1000 + ["13/02/2024"]
+    for order in (values, values[::-1]):
+        assert ordered(order)[-1] == "13/02/2024"
+
+
+def test_columns_of_other_types_stay_as_they_are() -> None:
+    column = pa.chunked_array([pa.array([3, None, 1])])
+    assert read_column(column, RuleColumn("newest", "c", "%d/%m/%Y")) is column
+
+
+def test_a_million_dates_take_less_than_some_seconds() -> None:
+    """No row is read by Python."""
+    import time
+
+    column = pa.chunked_array([pa.array([f"{day:02}/01/2024 10:00" for day in range(1, 29)] * 8000)])
+    since = time.process_time()
+    read_column(column, RuleColumn("newest", "c"))
+    assert time.process_time() - since < 3
