@@ -94,7 +94,7 @@ def _such_as(summary: dict[str, Any], name: str) -> str:
     if not named:
         return ""
     id, *reason = [named[0]] if isinstance(named[0], str) else named[0]
-    return f", such as {show.named(id, 40)}" + "".join(f" ({one})" for one in reason)
+    return f", such as {show.named(id)}" + "".join(f" ({one})" for one in reason)
 
 
 def _pairs_line(summary: dict[str, Any], where: str = "") -> str:

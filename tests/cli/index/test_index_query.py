@@ -223,18 +223,19 @@ def on_a_terminal(width: int, folder: Path, *words: str) -> list[str]:
     return [line.rsplit("\r", 1)[-1].rstrip() for line in plain.splitlines()]
 
 
-@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize("width", [40, 80, 120, 240])
 def test_a_table_fits_the_window(steps: str, tmp_path: Path, width: int) -> None:
     limits = ("-k", "3", "--threshold", "0.3", "--force")
     lines = on_a_terminal(width, tmp_path, "index", "query", steps, "steps.jsonl", *limits)
     assert all(len(line) <= width for line in lines), lines
     head = next(number for number, line in enumerate(lines) if re.match(r"query\b", line) or " id " in f" {line} ")
-    wide = {"similarity": 40, "recall": 80, "in query": 80}
+    wide = {"similarity": 40, "recall": 80, "in query": 240}  # ids are cut last
     for word, least in wide.items():
         assert (word in lines[head]) == (width >= least)
     rows = lines[head + 1 : head + 21]
-    numbers = [line.split()[-(1 if width == 40 else 4)] for line in rows]
+    numbers = [line.split()[-(1 if width == 40 else 4 if width == 240 else 2)] for line in rows]
     assert all(re.fullmatch(r"[01]\.\d{4}", number) for number in numbers)
+    assert ("…" not in "".join(rows)) == (width == 240)
     # Each query is named once, above its answers.
     assert [line.startswith(" ") for line in rows[:6]] == [False, True, True, False, True, True]
     assert any("20 answers to 10 of 10 queries" in line for line in lines)

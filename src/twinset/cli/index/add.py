@@ -75,6 +75,6 @@ def _print_counts(name: str, documents: int, kind: str, counts: dict[str, Any]) 
 def print_unreadable(counts: dict[str, Any], err: bool = False) -> None:
     """Print the first unreadable rows, each with the reason."""
     for where, reason in counts["named"][:_NAMED]:
-        click.echo(f"  skipped {show.shortened(where, 60)}: {reason}", err=err)
+        click.echo(f"  skipped {show.printable(where)}: {reason}", err=err)
     if counts["unreadable"] > _NAMED:
         click.echo(f"  … and {counts['unreadable'] - _NAMED:,} more; --json names the first thousand", err=err)

@@ -144,15 +144,21 @@ def padded(text: str, width: int) -> str:
     return text + " " * (width - columns_of(text))
 
 
-def named(id: str, width: int) -> str:
-    """Shorten an id; quote a blank one.
+def named(id: str, width: int | None = None) -> str:
+    """Write an id: whole, or shortened to the width of a column of a table; quote a blank one.
 
     Examples
     --------
-    >>> named("a7", 40), named("", 40), named("  ", 40)
-    ('a7', "''", "'  '")
+    >>> named("a7"), named(""), named("  "), named("a-long-id", 7)
+    ('a7', "''", "'  '", 'a-l…-id')
     """
-    return shortened(id, width) if id.strip() else f"'{shortened(id, width)}'"
+    shown = printable(id) if width is None else shortened(id, width)
+    return shown if id.strip() else f"'{shown}'"
+
+
+def terminal_width() -> int | None:
+    """Return the columns of the terminal on stdout; None if stdout is a pipe or a file, where nothing is cut."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def bar(share: float, width: int = 30) -> str:
@@ -240,7 +246,7 @@ def audit(
     if missed:
         first_of = next(iter(result["missed"]))
         where = missed_in or "in the summary (--json)"
-        named = ", ".join(repr(shortened(str(first_of[side]), 40)) for side in ("left", "right"))
+        named = ", ".join(wording.quoted(str(first_of[side])) for side in ("left", "right"))
         near = f"{first_of['distance']:g} apart" if "distance" in first_of else f"at {share(first_of['similarity'])}"
         such = f"such as {named} {near}"
         lines.append(f"audit: {count(missed, 'missed pair')} {where}, {such}")
