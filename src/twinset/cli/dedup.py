@@ -126,7 +126,7 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
     if index:
         click.echo(
             f"index: compared with {show.count(index['documents'], 'document')}; a match at {options.threshold:g} is "
-            f"found with probability {show.share(index['recall'])}"
+            f"found with a probability of at least {show.share(index['recall'])}"
         )
     written = "all rows, flagged" if options.flag else "clean data"
     if place.file is not None:

@@ -66,7 +66,7 @@ def test_one_text(call: Call, news: str) -> None:
     assert [row["id"] for row in rows_of(done.out)] == ["a", "c", "d"]
     assert list(rows_of(done.out)[0]) == HEAD[1:]
     assert done.err == "3 answers\n"
-    nothing = call("index", "query", news, "--string", "something else")
+    nothing = call("index", "query", news, "--string", "something else that nobody has written")
     assert rows_of(nothing.out) == []
     assert nothing.err == "0 answers\nno document with a similarity of 0.8 or more; -k N finds the nearest\n"
     assert rows_of(call("index", "query", news, "--string", "").out) == []
@@ -89,8 +89,8 @@ def test_json(call: Call, news: str, corpus: Path) -> None:
     answers = found.pop("answers")
     least = min(row["similarity"] for row in answers)
     assert found == {
-        "index": news, "threshold": None, "k": 2, "nearest_by": "all", "planned_threshold": 0.8, "estimates": False,
-        "output": None, "queries": 6, "answered": 5, "found": len(answers), "least_similarity": least, "empty": 1,
+        "index": news, "threshold": None, "k": 2, "nearest_by": "all", "planned_threshold": 0.8, "shingle": "word:5",
+        "estimates": False, "output": None, "short": 1, "queries": 6, "answered": 5, "found": len(answers), "least_similarity": least, "empty": 1,
         "undecoded": 0, "unreadable": 0, "named": [], "skipped": [],
     }  # fmt: skip
     assert [list(row) for row in answers] == [HEAD] * 8

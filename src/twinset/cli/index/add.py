@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from twinset.cli.index.shared import KINDS, LACKING, READING, resumable
+from twinset.cli.index.shared import KINDS, LACKING, READING, notice_swapped, resumable
 from twinset.cli.screen import show
 from twinset.cli.support import flags, run
 from twinset.options.index import AddOptions
@@ -38,7 +38,7 @@ def change(
     """Add documents, or replace them too, and print the counts."""
     given = flags.given(AddOptions, values)
     AddOptions.of(**given)
-    with resumable(), run.watched(quiet, READING) as progress:
+    with resumable(), notice_swapped(index, sources), run.watched(quiet, READING) as progress:
         import twinset
 
         with twinset.Index.open(index) as opened:
