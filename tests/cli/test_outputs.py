@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,33 @@ def test_a_folder_of_pairs(call: Call, corpus: Path, output: str) -> None:
     assert call("pairs", corpus.name, "-o", output, "--force", "--quiet").code == 0
     assert "of another version or command" in call("explain", output, "a").refusal
     assert "its name must end in" in call("pairs", corpus.name, "-o", "pairs.txt").refusal
+
+
+@pytest.mark.parametrize("name", ["clean.json", "clean.txt", "clean.XLSX", "clean.json.gz", "clean.zip", "clean.npy"])
+def test_a_folder_is_not_made_where_a_file_was_meant(call: Call, corpus: Path, name: str) -> None:
+    for command, endings in (
+        ("dedup", ".jsonl, .ndjson, .csv, .tsv, .parquet, .arrow or .feather"),
+        ("pairs", ".jsonl, .ndjson, .csv or .parquet"),
+    ):
+        for more in ((), ("--dry-run",)):
+            said = call(command, corpus.name, "-o", name, *more).refusal
+            assert said.endswith(
+                f"the output is '{name}'; its name must end in {endings} for one file; for a folder of that name, "
+                "end it with /"
+            )
+        assert not Path(name).exists()
+        assert call(command, corpus.name, "-o", f"{name}/", "--quiet").code == 0
+        assert (Path(name) / "pairs.parquet").is_file()
+        shutil.rmtree(name)
+
+
+def test_other_names_are_folders(call: Call, corpus: Path) -> None:
+    for command in ("dedup", "pairs"):
+        for name in ("v1.2", "2024.11.16", "news.clean"):
+            assert call(command, corpus.name, "-o", f"{command}-{name}", "--quiet").code == 0
+            assert (Path(f"{command}-{name}") / "pairs.parquet").is_file()
+    said = call("recut", "dedup-v1.2", "--threshold", "0.9", "-o", "new.txt").refusal
+    assert "'new.txt'; its name must end in" in said
 
 
 def test_a_second_stop_does_not_hide_what_the_first_left() -> None:

@@ -391,7 +391,8 @@ def test_no_label_of_a_chart_touches_another_or_the_curve(browser: Browser, craw
         """
         const found = [];
         for (const chart of document.querySelectorAll("svg.chart")) {
-          const seen = [...chart.querySelectorAll("text")].filter((one) => getComputedStyle(one).visibility === "visible");
+          const visible = (one) => getComputedStyle(one).visibility === "visible";
+          const seen = [...chart.querySelectorAll("text")].filter(visible);
           const boxes = seen.map((one) => [one.textContent, one.getBoundingClientRect()]);
           boxes.forEach(([a, one], i) => boxes.slice(i + 1).forEach(([b, other]) => {
             const across = Math.max(one.left - other.right, other.left - one.right);

@@ -39,6 +39,7 @@ def command(
     """
     given = flags.given(DedupOptions, values)
     options = DedupOptions.of(**given)
+    Place.of(output)  # refuses a name that is neither that of a folder nor of a file of rows
     if dry_run:
         run.dry_run(sources, options, as_json, given, output=output)
         return

@@ -90,7 +90,8 @@ def test_json(call: Call, news: str, corpus: Path) -> None:
     least = min(row["similarity"] for row in answers)
     assert found == {
         "index": news, "threshold": None, "k": 2, "nearest_by": "all", "planned_threshold": 0.8, "shingle": "word:5",
-        "estimates": False, "output": None, "short": 1, "queries": 6, "answered": 5, "found": len(answers), "least_similarity": least, "empty": 1,
+        "estimates": False, "output": None, "short": 1, "queries": 6, "answered": 5, "found": len(answers),
+        "least_similarity": least, "empty": 1,
         "undecoded": 0, "unreadable": 0, "named": [], "skipped": [],
     }  # fmt: skip
     assert [list(row) for row in answers] == [HEAD] * 8
