@@ -14,9 +14,9 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from twinset.cli.support import help_pages, settings
-from twinset.errors import OptionError
+from twinset.errors import OptionError, TwinsetError
 from twinset.options import Options
-from twinset.options.checks import Check, OptionSpec, shown_size
+from twinset.options.checks import Check, OptionSpec, shown_size, shown_value
 from twinset.options.formats import source_help
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -91,7 +91,18 @@ class Flag(click.Option):
                 if isinstance(word, str) and word in known:
                     needs = f"{self.opts[0]} needs a value{f', {self.metavar}' if self.metavar else ''}"
                     raise click.UsageError(f"{needs}; it is followed by {word}, which is another option", ctx)
-        return super().type_cast_value(ctx, value)
+        try:
+            return super().type_cast_value(ctx, value)
+        except OptionError as error:
+            settings.add_origin(error, ctx, self)
+            raise
+        except click.BadParameter as error:
+            if not self.is_flag:
+                raise
+            allowed = "1, true, yes or on, and 0, false, no or off"
+            wrong = OptionError(f"{self.opts[0]} is {shown_value(value)}; allowed: {allowed}")
+            settings.add_origin(wrong, ctx, self)
+            raise wrong from error
 
 
 class Command(click.Command):
@@ -114,7 +125,7 @@ class Command(click.Command):
                 for line in help_pages.settings_lines(settings.given_settings(ctx)):
                     click.echo(line, err=True)
             return super().invoke(ctx)
-        except OptionError as error:
+        except TwinsetError as error:
             settings.add_origins(error, ctx)
             raise
 
