@@ -10,6 +10,11 @@ import pytest
 
 from tests.cli.conftest import Call, text
 from twinset.cli.command_line import _message_and_code
+from twinset.cli.screen.show import audit
+from twinset.engines.local.state import State
+from twinset.engines.local.write.place import state_folder
+from twinset.options import DedupOptions
+from twinset.options.place import Place
 
 
 def test_one_file_of_kept_rows(call: Call, corpus: Path) -> None:
@@ -105,6 +110,33 @@ def test_other_names_are_folders(call: Call, corpus: Path) -> None:
             assert (Path(f"{command}-{name}") / "pairs.parquet").is_file()
     said = call("recut", "dedup-v1.2", "--threshold", "0.9", "-o", "new.txt").refusal
     assert "'new.txt'; its name must end in" in said
+
+
+def test_a_state_of_other_options_is_not_discarded_in_silence(call: Call, corpus: Path) -> None:
+    def interrupted() -> None:
+        state = State(state_folder(Place.named("OUT")), "another fingerprint")
+        state.finish("read", {}, {})
+        state.close(keep=True)
+
+    interrupted()
+    said = "an interrupted run with other options, sources or version is discarded; this run starts from the beginning"
+    assert said in call("dedup", corpus.name, "-o", "OUT").err
+    assert said not in call("dedup", corpus.name, "-o", "OUT", "--force").err
+
+
+def test_a_missed_pair_below_the_threshold_says_so() -> None:
+    missed = {"left": "a", "right": "b", "similarity": 0.5203}
+    seen = {"documents": 9, "pairs": 2, "found": 1, "recall": 0.5, "low": 0.1, "high": 0.9, "missed": [missed]}
+    first, second = audit(seen, options=DedupOptions.of(threshold=0.6, floor=0.5))
+    assert "1 of their 2 pairs down to 0.5 found" in first
+    assert second.endswith("such as 'a', 'b' at 0.5203, below the threshold of 0.6")
+    first, second = audit(seen, options=DedupOptions.of(threshold=0.5))
+    assert "1 of their 2 pairs found" in first
+    assert second.endswith("at 0.5203")
+    far = {**seen, "missed": [{"left": "a", "right": "b", "distance": 7}]}
+    first, second = audit(far, options=DedupOptions.of(codes="c", distance=3, floor=8))
+    assert "1 of their 2 pairs up to a distance of 8 found" in first
+    assert second.endswith("7 apart, beyond the distance of 3")
 
 
 def test_a_second_stop_does_not_hide_what_the_first_left() -> None:

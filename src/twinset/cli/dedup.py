@@ -122,7 +122,7 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
     place = Place.named(output)
     folder = place.folder
     missed = f"in {folder / 'missed.parquet'}"
-    for line in show.audit(summary["audit"], missed, summary.get("short_texts")):
+    for line in show.audit(summary["audit"], missed, summary.get("short_texts"), options):
         show.say(line)
     if index:
         click.echo(

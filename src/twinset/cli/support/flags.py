@@ -18,6 +18,7 @@ from twinset.errors import OptionError, TwinsetError
 from twinset.options import Options
 from twinset.options.checks import Check, OptionSpec, shown_size, shown_value
 from twinset.options.formats import source_help
+from twinset.options.keep_rules import KEEP_RULES
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -56,7 +57,12 @@ class Value(Kind):
         """Offer the choices of an option, or files."""
         if param.metavar in FILES:
             return [CompletionItem(incomplete, type="file")]
-        return [CompletionItem(one) for one in self.check.choices if one.startswith(incomplete)]
+        before, offered = "", self.check.choices
+        if param.name == "keep":  # several rules may follow each other
+            chain, comma, incomplete = incomplete.rpartition(",")
+            before = chain + comma
+            offered = tuple(f"{rule.name}:" if rule.column else rule.name for rule in KEEP_RULES.values())
+        return [CompletionItem(before + one) for one in offered if one.startswith(incomplete)]
 
 
 class FileName(click.types.StringParamType):
