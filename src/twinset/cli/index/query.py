@@ -185,7 +185,8 @@ def _too_short(summary: dict[str, Any]) -> str:
     short, every = summary["short"], summary["queries"]
     unit, _, size = summary["shingle"].partition(":")
     length = show.count(int(size), {"char": "character"}.get(unit, unit))
-    which, only = ("the query is", "it") if every == 1 else (f"{short:,} of {every:,} queries are", "such a query")
+    which, only = ("the query", "it") if every == 1 else (f"{short:,} of {every:,} queries", "such a query")
+    which += " is" if short == 1 else " are"
     return (
         f"{which} shorter than one shingle of the index ({length}), so no longer document can be seen: {only} finds "
         "only documents with exactly its words"
