@@ -12,7 +12,7 @@
 # make lock    upgrade every package in requirements.lock; PACKAGE="name …" upgrades or adds these alone
 #
 # Of the tests:
-#   TWINSET_SEED=n           the seed of all that is random, such as the moments at which processes are killed;
+#   TWINSET_TEST_SEED=n      the seed of all that is random, such as the moments at which processes are killed;
 #                            without it one is drawn. The first lines of a run name it.
 #   TWINSET_TEST_ORDER=n     the files in another order, which follows from n; "random" draws one. Named there too.
 #   TWINSET_TEST_POSTGRES=…  the URL of a PostgreSQL server, where there is none to be started

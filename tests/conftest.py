@@ -34,7 +34,7 @@ os.environ.pop("PYTHONUNBUFFERED", None)
 
 # One seed for all that is random in a run, such as the moments of kills; and one for the order of the files of tests.
 # Both are printed; TWINSET_TEST_ORDER=random draws one, without the variable the order is that of the names.
-os.environ.setdefault("TWINSET_SEED", str(random.randrange(10**6)))
+os.environ.setdefault("TWINSET_TEST_SEED", str(random.randrange(10**6)))
 if os.environ.get("TWINSET_TEST_ORDER") == "random":
     os.environ["TWINSET_TEST_ORDER"] = str(random.randrange(10**6))
 
@@ -114,7 +114,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header() -> str:
     order = os.environ.get("TWINSET_TEST_ORDER", "that of the names")
-    return f"TWINSET_SEED={os.environ['TWINSET_SEED']}, order of files (TWINSET_TEST_ORDER): {order}"
+    return f"TWINSET_TEST_SEED={os.environ['TWINSET_TEST_SEED']}, order of files (TWINSET_TEST_ORDER): {order}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -22,7 +22,7 @@ def test_files(tmp_path):
     components.MISSING["another component"] = None
     (tmp_path / "a").mkdir(mode=0o500)
     with tempfile.TemporaryDirectory() as folder:
-        print("in", folder, "seed", os.environ["TWINSET_SEED"])
+        print("in", folder, "seed", os.environ["TWINSET_TEST_SEED"])
 """
 UNTIDY = """
 import tempfile
@@ -58,10 +58,10 @@ WAYS = {"one process": (), "several": ("-n", "2", "--dist", "loadfile")}
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_run_names_its_components_and_leaves_nothing(folder: Path, way: str) -> None:
-    done = run(folder, *WAYS[way], TWINSET_SEED="4711")
+    done = run(folder, *WAYS[way], TWINSET_TEST_SEED="4711")
     assert done.returncode == 0, done.stdout
     assert "\nused:    a component\nmissing: another component\n" in done.stdout
-    assert "TWINSET_SEED=4711, order of files (TWINSET_TEST_ORDER): that of the names" in done.stdout
+    assert "TWINSET_TEST_SEED=4711, order of files (TWINSET_TEST_ORDER): that of the names" in done.stdout
     assert done.stdout.count(" seed 4711\n") == 6
 
 

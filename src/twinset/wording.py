@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-__all__ = ["DIGITS", "MARGIN", "at_line", "at_row", "counted", "either", "reason", "share"]
+__all__ = ["DIGITS", "MARGIN", "at_line", "at_row", "counted", "either", "quoted", "reason", "share"]
 
 DIGITS = 4
 """Digits of a displayed similarity."""
@@ -34,6 +34,20 @@ def either(names: Sequence[str]) -> str:
     ('.csv', '.csv, .tsv or .jsonl')
     """
     return " or ".join([part for part in (", ".join(names[:-1]), *names[-1:]) if part])
+
+
+def quoted(id: str) -> str:
+    """Quote an id so that a shell reads it as it is; one with control characters is escaped as Python does.
+
+    Examples
+    --------
+    >>> print(quoted("a7"), quoted("bad\\\\udce9name.txt"), quoted("it's"), quoted("two\\nlines"))
+    'a7' 'bad\\udce9name.txt' 'it'"'"'s' 'two\\nlines'
+    """
+    if not id.isprintable():
+        return repr(id)
+    escaped = id.replace("'", "'\"'\"'")
+    return f"'{escaped}'"
 
 
 def share(value: float, digits: int = DIGITS) -> str:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Call, text
 from twinset.cli.command_line import _message_and_code
+from twinset.cli.screen.show import audit
+from twinset.engines.local.state import State
+from twinset.engines.local.write.place import state_folder
+from twinset.options import DedupOptions
+from twinset.options.place import Place
 
 
 def test_one_file_of_kept_rows(call: Call, corpus: Path) -> None:
@@ -77,6 +83,60 @@ def test_a_folder_of_pairs(call: Call, corpus: Path, output: str) -> None:
     assert call("pairs", corpus.name, "-o", output, "--force", "--quiet").code == 0
     assert "of another version or command" in call("explain", output, "a").refusal
     assert "its name must end in" in call("pairs", corpus.name, "-o", "pairs.txt").refusal
+
+
+@pytest.mark.parametrize("name", ["clean.json", "clean.txt", "clean.XLSX", "clean.json.gz", "clean.zip", "clean.npy"])
+def test_a_folder_is_not_made_where_a_file_was_meant(call: Call, corpus: Path, name: str) -> None:
+    for command, endings in (
+        ("dedup", ".jsonl, .ndjson, .csv, .tsv, .parquet, .arrow or .feather"),
+        ("pairs", ".jsonl, .ndjson, .csv or .parquet"),
+    ):
+        for more in ((), ("--dry-run",)):
+            said = call(command, corpus.name, "-o", name, *more).refusal
+            assert said.endswith(
+                f"the output is '{name}'; its name must end in {endings} for one file; for a folder of that name, "
+                "end it with /"
+            )
+        assert not Path(name).exists()
+        assert call(command, corpus.name, "-o", f"{name}/", "--quiet").code == 0
+        assert (Path(name) / "pairs.parquet").is_file()
+        shutil.rmtree(name)
+
+
+def test_other_names_are_folders(call: Call, corpus: Path) -> None:
+    for command in ("dedup", "pairs"):
+        for name in ("v1.2", "2024.11.16", "news.clean"):
+            assert call(command, corpus.name, "-o", f"{command}-{name}", "--quiet").code == 0
+            assert (Path(f"{command}-{name}") / "pairs.parquet").is_file()
+    said = call("recut", "dedup-v1.2", "--threshold", "0.9", "-o", "new.txt").refusal
+    assert "'new.txt'; its name must end in" in said
+
+
+def test_a_state_of_other_options_is_not_discarded_in_silence(call: Call, corpus: Path) -> None:
+    def interrupted() -> None:
+        state = State(state_folder(Place.named("OUT")), "another fingerprint")
+        state.finish("read", {}, {})
+        state.close(keep=True)
+
+    interrupted()
+    said = "an interrupted run with other options, sources or version is discarded; this run starts from the beginning"
+    assert said in call("dedup", corpus.name, "-o", "OUT").err
+    assert said not in call("dedup", corpus.name, "-o", "OUT", "--force").err
+
+
+def test_a_missed_pair_below_the_threshold_says_so() -> None:
+    missed = {"left": "a", "right": "b", "similarity": 0.5203}
+    seen = {"documents": 9, "pairs": 2, "found": 1, "recall": 0.5, "low": 0.1, "high": 0.9, "missed": [missed]}
+    first, second = audit(seen, options=DedupOptions.of(threshold=0.6, floor=0.5))
+    assert "1 of their 2 pairs down to 0.5 found" in first
+    assert second.endswith("such as 'a', 'b' at 0.5203, below the threshold of 0.6")
+    first, second = audit(seen, options=DedupOptions.of(threshold=0.5))
+    assert "1 of their 2 pairs found" in first
+    assert second.endswith("at 0.5203")
+    far = {**seen, "missed": [{"left": "a", "right": "b", "distance": 7}]}
+    first, second = audit(far, options=DedupOptions.of(codes="c", distance=3, floor=8))
+    assert "1 of their 2 pairs up to a distance of 8 found" in first
+    assert second.endswith("7 apart, beyond the distance of 3")
 
 
 def test_a_second_stop_does_not_hide_what_the_first_left() -> None:

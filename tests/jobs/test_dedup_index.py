@@ -258,7 +258,7 @@ def test_a_kept_document_whose_id_stands_for_another_text_is_refused_before_anyt
     new_index(where, {"7": LINE, "8": "something else"})
     words = {"index": where, "output": tmp_path / "out"}
     for text in (LINE + " and more", "quite another"):
-        message = r"'7' and another text \(and 1 more such ids\); replace it with twinset index update"
+        message = r"'7' and another text \(and 1 more such ids\); remove the old text with twinset index remove"
         with pytest.raises(twinset.DuplicateIdError, match=message):
             twinset.dedup({"7": text, "8": "unlike", "9": "fresh"}, **words)
     assert not (tmp_path / "out").exists()
@@ -281,7 +281,7 @@ def test_a_removed_document_may_have_an_id_that_stands_for_another_text(file: st
 def test_an_edited_story_is_not_removed_because_of_its_own_earlier_text(file: str, ids: str) -> None:
     """Nor does a copy of it, which stands or falls with it, slip past that text."""
     new_index(file, {"7": LINE})
-    with pytest.raises(twinset.DuplicateIdError, match="'7' and another text; replace it with twinset index update"):
+    with pytest.raises(twinset.DuplicateIdError, match="'7' and another text; remove the old text with twinset index"):
         twinset.dedup(dict.fromkeys(ids, LINE + " more"), index=file)
     assert ids_in(file) == ["7"]
     assert twinset.dedup({"9": LINE + " more"}, index=file).removed["because_of"].to_pylist() == ["7"]

@@ -52,9 +52,9 @@ class Done(NamedTuple):
 
 
 def run_seed() -> int:
-    """The seed of this run of the tests (TWINSET_SEED): kills come at moments that follow from it."""
-    seed = int(os.environ["TWINSET_SEED"])
-    print(f"TWINSET_SEED={seed}")
+    """The seed of this run of the tests (TWINSET_TEST_SEED): kills come at moments that follow from it."""
+    seed = int(os.environ["TWINSET_TEST_SEED"])
+    print(f"TWINSET_TEST_SEED={seed}")
     return seed
 
 

@@ -342,3 +342,74 @@ def test_a_report_without_texts_and_without_results(browser: Browser, tmp_path: 
         assert browser.console() == []
         assert browser.count(".pair") == 0
         assert (browser.count("#removed-rows details") > 0) is (name == "bare")
+
+
+SLUG = "https://www.example.org/section/36/some-very-long-slug-that-goes-on-and-on-for-every-single-page"
+
+
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("crawl")
+    texts = [text(1), near(1, 30), near(1, 40), text(2)]
+    for length in range(50, 160, 2):  # pairs of many similarities: small numbers side by side in the histogram
+        texts += [text(length, length), text(length, length).replace(" ", " altered ", 9).replace(" altered", "", 8)]
+    source = write(folder / "crawl.jsonl", {f"{SLUG}-{number}.html": one for number, one in enumerate(texts)})
+    twinset.dedup(source, output=folder / "OUT")
+    return twinset.open_result(folder / "OUT").report(folder / "report.html")
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_an_opened_row_shows_whole_ids(browser: Browser, crawl: Path, width: int) -> None:
+    opened(browser, crawl, width=width)
+    browser.run("for (const one of document.querySelectorAll('.rows > details')) one.open = true")
+    browser.wait("document.querySelectorAll('#clusters-rows .member').length >= 2")
+    browser.run("for (const one of document.querySelectorAll('.member')) one.open = true")
+    cut = browser.run(
+        """
+        return [...document.querySelectorAll("details[open] > .line .id, details[open] > .line .whole")].filter((one) =>
+          one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1
+          || getComputedStyle(one).whiteSpace === "nowrap").map((one) => one.textContent)
+        """
+    )
+    assert cut == []
+    assert browser.run("return document.documentElement.scrollWidth") <= width
+    assert browser.count("#removed-rows .whole") == browser.count("#removed-rows > details")
+
+
+def test_a_closed_row_names_its_ids_in_a_tooltip(browser: Browser, crawl: Path) -> None:
+    opened(browser, crawl, width=390)
+    script = "return [...document.querySelectorAll(arguments[0])].map((one) => one.title)"
+    titles = browser.run(script, "#removed-rows > details > summary [title]")
+    assert f"{SLUG}-1.html" in titles
+    assert f"{SLUG}-0.html" in titles
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_no_label_of_a_chart_touches_another_or_the_curve(browser: Browser, crawl: Path, width: int) -> None:
+    opened(browser, crawl, width=width)
+    touching = browser.run(
+        """
+        const found = [];
+        for (const chart of document.querySelectorAll("svg.chart")) {
+          const visible = (one) => getComputedStyle(one).visibility === "visible";
+          const seen = [...chart.querySelectorAll("text")].filter(visible);
+          const boxes = seen.map((one) => [one.textContent, one.getBoundingClientRect()]);
+          boxes.forEach(([a, one], i) => boxes.slice(i + 1).forEach(([b, other]) => {
+            const across = Math.max(one.left - other.right, other.left - one.right);
+            const apart = Math.max(across, one.top - other.bottom, other.top - one.bottom);
+            const marked = a.startsWith("threshold") || b.startsWith("threshold");
+            if ((marked && apart < 0) || (Math.abs(one.top - other.top) < 6 && across < 2)) found.push([a, b]);
+          }));
+          const line = chart.querySelector(".curve"), label = boxes.find(([name]) => name.startsWith("threshold"));
+          if (!line || !label) continue;
+          const matrix = line.getScreenCTM(), box = label[1];
+          for (const point of line.points) {
+            const at = point.matrixTransform(matrix);
+            const beside = at.x < box.left || at.x > box.right || at.y < box.top || at.y > box.bottom;
+            if (!beside) found.push([label[0], "curve"]);
+          }
+        }
+        return found;
+        """
+    )
+    assert touching == []

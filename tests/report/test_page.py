@@ -110,6 +110,7 @@ def test_the_page_says_what_was_done(tmp_path: Path) -> None:
         "A cluster is a kept document",
         "recall 0.95",
         "threshold 0.6",
+        "identical copies 1 of an earlier document",
         "texts.jsonl source jsonl 13",
     ):
         assert words in told

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
 
 from twinset.cli.screen import show
 from twinset.cli.support import flags, run
-from twinset.errors import OptionError
+from twinset.errors import OptionError, SourceError
 from twinset.options import CompareOptions
 from twinset.plan.shingle_length import short_note
 
@@ -63,4 +64,9 @@ def text_of(name: str, encoding: str) -> str:
     """Read a file as one text, as a run does."""
     from twinset.jobs.compare import text_of_file  # imported late, so that --help is fast
 
-    return text_of_file(name, encoding)
+    try:
+        return text_of_file(name, encoding)
+    except SourceError as error:
+        if not os.path.exists(name):
+            error.add_note("to compare texts themselves, give --string TEXT twice")
+        raise

@@ -39,6 +39,7 @@ def command(
     """
     given = flags.given(DedupOptions, values)
     options = DedupOptions.of(**given)
+    Place.of(output)  # refuses a name that is neither that of a folder nor of a file of rows
     if dry_run:
         run.dry_run(sources, options, as_json, given, output=output)
         return
@@ -121,12 +122,12 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
     place = Place.named(output)
     folder = place.folder
     missed = f"in {folder / 'missed.parquet'}"
-    for line in show.audit(summary["audit"], missed, summary.get("short_texts")):
+    for line in show.audit(summary["audit"], missed, summary.get("short_texts"), options):
         show.say(line)
     if index:
         click.echo(
             f"index: compared with {show.count(index['documents'], 'document')}; a match at {options.threshold:g} is "
-            f"found with probability {show.share(index['recall'])}"
+            f"found with a probability of at least {show.share(index['recall'])}"
         )
     written = "all rows, flagged" if options.flag else "clean data"
     if place.file is not None:

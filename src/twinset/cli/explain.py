@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from twinset.cli.compare import text_of
-from twinset.cli.screen import codes_and_vectors, show, texts
+from twinset.cli.screen import codes_and_vectors, pairs_table, show, texts
 from twinset.cli.support import flags, run
 from twinset.errors import OptionError
 from twinset.options import ShingleOptions
@@ -48,7 +48,7 @@ def command(arguments: tuple[str, ...], strings: tuple[str, ...], as_json: bool,
 
     Prints the similarity, the containment of each document in the other, the words that differ side by side, and the
     shared and unshared shingles. For sets it prints their elements, for codes the bits that differ, for vectors their
-    angle and lengths.
+    angle and lengths. A terminal shows the first of many clusters, documents and shingles; --json has everything.
     """
     given = flags.given(ExplainOptions, values)
     options = ExplainOptions.of(**given)
@@ -130,7 +130,7 @@ def _list_clusters(result: DedupResult, name: str, as_json: bool) -> None:
     rows = every.slice(0, MEMBERS).to_pylist()
     digits = len(f"{rows[0]['removed']:,}")
     for row in rows:
-        kept, example = (show.named(row[key], 40) for key in ("kept", "example"))
+        kept, example = (show.named(row[key]) for key in ("kept", "example"))
         score = _scored(row) + ("" if "distance" in row else " similar")
         show.say(f"{row['removed']:>{digits},} {verb} because of {kept}, such as {example} ({score})")
     if every.num_rows > MEMBERS:
@@ -152,7 +152,7 @@ def _print_pair(result: DedupResult, one: str, other: str) -> None:
     lefts, rights = (result.pairs[name].to_pylist() for name in ("left", "right"))
     both = enumerate({left, right} for left, right in zip(lefts, rights, strict=True))
     row = next((number for number, pair in both if pair == {one, other}), None)
-    names = " and ".join(show.named(name, 40) for name in (one, other))
+    names = " and ".join(show.named(name) for name in (one, other))
     if row is not None:
         click.echo(f"{names}: {_scored(result.pairs.slice(row, 1).to_pylist()[0])}")
     else:
@@ -161,11 +161,11 @@ def _print_pair(result: DedupResult, one: str, other: str) -> None:
 
 def _print_account(account: Account) -> None:
     """Print whether the document was kept or removed, and its cluster."""
-    name = show.named(account.id, 60)
+    name = show.named(account.id)
     members = account.members
     if account.state in ("removed", "flagged"):
         why = members.filter([one == account.id for one in members["id"].to_pylist()]).to_pylist()[0]
-        kept = show.named(str(account.cluster), 60)
+        kept = show.named(str(account.cluster))
         near = f"{_scored(why)} from" if "distance" in why else f"{_scored(why)} similar to"
         click.echo(f"{name} was {account.state}: it is {near} {kept}, which is kept")
     else:
@@ -176,14 +176,15 @@ def _print_account(account: Account) -> None:
             "against": "is a document of the --against source, and is kept",
             "earlier": "is a document of the index, and is kept",
         }[account.state]
-        click.echo(f"{name} {because}")
+        why = f": {account.reason}" if account.reason else ""
+        click.echo(f"{name} {because}{why}")
     others = [row for row in members.to_pylist() if row["id"] != account.id]
     if others:
         gone = account.state in ("removed", "flagged")
         first = f"also {account.state} because of that document" if gone else "removed because of it"
         click.echo(f"{first}: {show.count(len(others), 'document')}")
         for row in others[:MEMBERS]:
-            click.echo(f"  {_scored(row)}  {show.named(row['id'], 60)}")
+            click.echo(f"  {_scored(row)}  {show.named(row['id'])}")
         if len(others) > MEMBERS:
             click.echo(f"  … and {len(others) - MEMBERS:,} more; --json lists all")
     elif account.state == "kept":
@@ -198,20 +199,22 @@ def _print_explanation(
     explanation: Explanation, left: str, right: str, options: ExplainOptions, kept_right: bool = False
 ) -> None:
     """Print the scores, the difference and the shingles; `kept_right`: the left text was removed, the right one not."""
-    ours, theirs = (show.named(name, 40) for name in (left, right))
+    ours, theirs = (show.named(name) for name in (left, right))
     shared, only_left, only_right = explanation.shared, explanation.left_only, explanation.right_only
     n_left, n_right = len(shared) + len(only_left), len(shared) + len(only_right)
     every = len(shared) + len(only_left) + len(only_right)
     of_texts = explanation.unit == "shingle"
     unit = explanation.unit if every == 1 else f"{explanation.unit}s"
     unit += f" ({explanation.shingle})" if of_texts else ""
-    rows = (
-        ("similarity", explanation.similarity, f"{every:,} {unit} {_are(every)} in both"),
-        (f"of {ours}", explanation.left_in_right, f"{n_left:,} {_are(n_left)} in the other"),
-        (f"of {theirs}", explanation.right_in_left, f"{n_right:,} {_are(n_right)} in the other"),
+    scores = (
+        (explanation.similarity, f"{every:,} {unit} {_are(every)} in both"),
+        (explanation.left_in_right, f"{n_left:,} {_are(n_left)} in the other"),
+        (explanation.right_in_left, f"{n_right:,} {_are(n_right)} in the other"),
     )
     how = "by weight; " if explanation.weighted else ""
-    show.facts((name, f"{show.share(value)}  {how}{len(shared):,} of {whole}") for name, value, whole in rows)
+    values = [f"{show.share(value)}  {how}{len(shared):,} of {whole}" for value, whole in scores]
+    heads = pairs_table.heads(left, right, beside=max(map(len, values)) + len("  of   "))
+    show.facts(zip(("similarity", *(f"of {head}" for head in heads)), values, strict=True))
     if of_texts:
         texts.print_difference(explanation, ours, theirs, _context(options), kept_right)
     most = None if options.full else options.shingles

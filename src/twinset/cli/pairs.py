@@ -12,7 +12,7 @@ import click
 from twinset.cli.screen import pairs_table, show
 from twinset.cli.support import flags, run
 from twinset.options import PairsOptions
-from twinset.options.formats import OUTPUT_ENDINGS, check_output_name, is_pairs_folder
+from twinset.options.formats import OUTPUT_ENDINGS, check_pairs_name
 from twinset.options.sketch import holds_sketches
 from twinset.system.memory import temporary_folder
 from twinset.wording import either
@@ -21,7 +21,7 @@ from twinset.wording import either
 @click.command("pairs", cls=flags.Command, short_help="Find every pair of near-duplicates.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @flags.flags_of(PairsOptions)
-@flags.output(f"File for the pairs: {either(OUTPUT_ENDINGS)}; or a folder, without an ending.")
+@flags.output(f"File for the pairs: {either(OUTPUT_ENDINGS)}; or a folder, without such an ending.")
 @flags.running
 def command(
     sources: tuple[str, ...], output: str | None, dry_run: bool, quiet: bool, as_json: bool, **values: Any
@@ -35,8 +35,8 @@ def command(
     """
     given = flags.given(PairsOptions, values)
     options = PairsOptions.of(**given)
-    if output and not is_pairs_folder(output):
-        check_output_name(output)
+    if output:
+        check_pairs_name(output)
     if dry_run:
         run.dry_run(sources, options, as_json, given, sketches=any(map(holds_sketches, sources)), output=output)
         return
@@ -94,7 +94,7 @@ def _such_as(summary: dict[str, Any], name: str) -> str:
     if not named:
         return ""
     id, *reason = [named[0]] if isinstance(named[0], str) else named[0]
-    return f", such as {show.named(id, 40)}" + "".join(f" ({one})" for one in reason)
+    return f", such as {show.named(id)}" + "".join(f" ({one})" for one in reason)
 
 
 def _pairs_line(summary: dict[str, Any], where: str = "") -> str:

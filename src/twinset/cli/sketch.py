@@ -61,8 +61,8 @@ def _print_summary(output: str, summary: dict[str, Any], scheme: Any) -> None:
     for count, label in lines:
         click.echo(f"  {count:>{width}}  {label}")
     for where, reason in summary["named"]["unreadable"][:_NAMED]:
-        click.echo(f"  skipped {show.shortened(where, 60)}: {reason}")
+        click.echo(f"  skipped {show.printable(where)}: {reason}")
     if coded and summary["empty"]:
-        names = [show.shortened(id, 60) for id in summary["named"]["empty"][:_NAMED]]
+        names = [show.named(id) for id in summary["named"]["empty"][:_NAMED]]
         click.echo(f"  empty: {', '.join(names)}{', …' if summary['empty'] > len(names) else ''}")
     click.echo(f"next: twinset pairs {output}{' --codes code --distance 3' if coded else ''}")

@@ -40,7 +40,7 @@ from twinset.options.checks import AUTO
 from twinset.options.index import IndexOptions
 from twinset.schema import Flags, Numbers
 from twinset.system import batch_sizes
-from twinset.wording import counted
+from twinset.wording import counted, quoted
 
 _IDS = 1 << 16
 
@@ -258,8 +258,9 @@ class IndexedDedup:
             name = wrong[0].as_py()
             more = f" (and {len(wrong) - 1:,} more such ids)" if len(wrong) > 1 else ""
             raise DuplicateIdError(
-                f"{self.index.name}: the index holds a document with the id {name!r} and another text{more}; replace "
-                "it with twinset index update, or name a column of ids that are never reused with --id"
+                f"{self.index.name}: the index holds a document with the id {quoted(name)} and another text{more}; "
+                "remove the old text with twinset index remove and run this again, or name a column of ids that are "
+                "never reused with --id"
             )
 
     def summary(self, removed: int) -> dict[str, Any]:

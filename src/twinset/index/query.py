@@ -48,7 +48,8 @@ class QueryCounts:
     """Counts of queries, of queries with answers (`answered`), and of answers (`found`).
 
     `least_similarity` or `greatest_distance` is that of the worst answer. `empty` counts queries without a token, which
-    have no answers, and `undecoded` those with invalid UTF-8. `unreadable` counts rows that were skipped, and `named`
+    have no answers, `short` those with fewer tokens than a shingle of the index, which only a document with the same
+    tokens answers, and `undecoded` those with invalid UTF-8. `unreadable` counts rows that were skipped, and `named`
     has the first thousand of them, each with the reason. `skipped` are files that were not read.
     """
 
@@ -58,6 +59,7 @@ class QueryCounts:
     least_similarity: float | None = None
     greatest_distance: float | None = None
     empty: int = 0
+    short: int = 0
     undecoded: int = 0
     unreadable: int = 0
     named: list[tuple[str, str]] = field(default_factory=list)
@@ -79,6 +81,7 @@ class QueryCounts:
         self.count_answers(answers)
         self.answered += pc.count_distinct(answers.column("query")).as_py()
         self.empty += int(np.count_nonzero(queries.shingles == 0))
+        self.short += queries.short
         self.undecoded += batch.undecoded
         self.unreadable += len(batch.unreadable)
         self.named += batch.unreadable[: batch_sizes.NAMED - len(self.named)]

@@ -18,7 +18,7 @@ from twinset.errors import OptionError
 from twinset.jobs.result import PairsResult
 from twinset.options import PairsOptions
 from twinset.options.checks import new_file
-from twinset.options.formats import OUTPUT_ENDINGS, check_output_name, is_pairs_folder
+from twinset.options.formats import OUTPUT_ENDINGS, check_pairs_name, is_folder_name
 from twinset.options.place import Place
 from twinset.options.sketch import holds_sketches
 from twinset.wording import either
@@ -58,7 +58,7 @@ def find_pairs(
     [{'left': '0', 'right': '1'}]
     """
     path = Path(output) if output is not None else None
-    folder = path is not None and is_pairs_folder(os.fsdecode(output))
+    folder = path is not None and is_folder_name(os.fsdecode(output))
     if any(map(holds_sketches, sources)):
         from twinset.jobs.estimate import find_estimated  # loads kernels: only where needed
 
@@ -82,7 +82,7 @@ def _check_output(path: Path, folder: bool, options: PairsOptions, sources: tupl
     if folder:
         check_place(Place(path), options.force, (*sources, *options.against))
         return
-    check_output_name(str(path))
+    check_pairs_name(str(path))
     refuse_sources(path, (*sources, *options.against))
     new_file(path, options.force)
 

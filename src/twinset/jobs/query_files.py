@@ -14,6 +14,7 @@ from twinset.engines.local.write.table_file import TableFile
 from twinset.engines.progress import Progress
 from twinset.errors import OptionError, OutputError
 from twinset.index.index import Index
+from twinset.index.kinds.base import kind_for
 from twinset.index.query import QueryCounts, with_query_column
 from twinset.options.checks import new_file
 from twinset.options.formats import check_output_name
@@ -60,6 +61,10 @@ def query_one_to_file(
     _write(target, [answers], index.answers)
     counts = QueryCounts(queries=1, answered=min(1, answers.num_rows))
     counts.count_answers(answers)
+    if id is None and index.settings.options.item_kind == "text":
+        kind = kind_for(index.settings)
+        asked = kind.queries(kind.from_values([text or ""]))
+        counts.empty, counts.short = int(asked.shingles[0] == 0), asked.short
     return counts
 
 

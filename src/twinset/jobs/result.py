@@ -309,7 +309,7 @@ def _id_of(name: str, id: object) -> str:
     if isinstance(id, (int, np.integer)) and not isinstance(id, bool):
         return str(id)
     if isinstance(id, str):
-        return id
+        return id.encode("utf-8", "backslashreplace").decode()  # as the id of a file whose name is not UTF-8
     raise OptionError(f"{name} is {shown_value(id)}, of type {type(id).__name__}; allowed: a string or a whole number")
 
 

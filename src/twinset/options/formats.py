@@ -7,6 +7,7 @@ The reader of a format is named, not imported: this table must load without Arro
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from twinset.errors import OptionError
@@ -120,6 +121,12 @@ ROW_ENDINGS = tuple(ending for one in FORMATS.values() if one.rows for ending in
 CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz", ".zip": "zip"}
 """The endings of compressed files, with their codecs."""
 
+_DOCUMENTS = (
+    *(".txt", ".md", ".rst", ".log", ".html", ".htm", ".xml", ".yaml", ".yml", ".pdf", ".doc", ".docx", ".odt", ".rtf"),
+    *(".xls", ".xlsx", ".ods", ".tab", ".avro", ".orc", ".db", ".sqlite", ".h5", ".npz", ".tar", ".tgz", ".7z", ".rar"),
+)
+"""Endings of other files, which nobody expects a folder to have."""
+
 _BY_ENDING = {ending: one for one in FORMATS.values() for ending in one.endings}
 
 
@@ -163,15 +170,38 @@ def check_output_name(value: str) -> None:
         raise OptionError(f"the output is {shown_value(value)}; its name must end in {either(OUTPUT_ENDINGS)}")
 
 
-def is_pairs_folder(name: str) -> bool:
-    """Whether the output of pairs is a folder: its name has no ending, or ends with a slash.
+def is_folder_name(name: str) -> bool:
+    """Whether an output is a folder: its name does not end like that of a file, or ends with a slash.
 
     Examples
     --------
-    >>> is_pairs_folder("found"), is_pairs_folder("pairs.csv"), is_pairs_folder("v1.2/")
-    (True, False, True)
+    >>> [is_folder_name(name) for name in ("found", "v1.2", "pairs.csv", "pairs.xlsx", "pairs.csv/")]
+    [True, True, False, False, True]
     """
-    return name.endswith(os.sep) or not os.path.splitext(name)[1]
+    ending = os.path.splitext(name)[1].lower()
+    return name.endswith(os.sep) or ending not in (*_BY_ENDING, *CODECS, *_DOCUMENTS)
+
+
+def refuse_file_name(name: str, endings: Sequence[str]) -> None:
+    """Refuse an output whose name is that of a file in no known format: a folder of that name would surprise.
+
+    Examples
+    --------
+    >>> refuse_file_name("found.txt", [".csv", ".parquet"])  # doctest: +NORMALIZE_WHITESPACE
+    Traceback (most recent call last):
+    twinset.errors.OptionError: the output is 'found.txt'; its name must end in .csv or .parquet for one file; for a
+    folder of that name, end it with /
+    """
+    raise OptionError(
+        f"the output is {shown_value(name)}; its name must end in {either(endings)} for one file; for a folder of that "
+        f"name, end it with {os.sep}"
+    )
+
+
+def check_pairs_name(name: str) -> None:
+    """Refuse the name of an output of pairs that is neither a folder nor a file in a known format."""
+    if not is_folder_name(name) and os.path.splitext(name)[1] not in OUTPUT_ENDINGS:
+        refuse_file_name(name, OUTPUT_ENDINGS)
 
 
 def row_file_format(name: str) -> tuple[Format, str | None] | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from twinset.options.formats import row_file_format
+from twinset.options.formats import ROW_ENDINGS, is_folder_name, refuse_file_name, row_file_format
 
 DETAILS_ENDING = ".details"
 
@@ -29,10 +29,12 @@ class Place:
 
     @classmethod
     def named(cls, output: Any) -> Place:
-        """Return the place that a name asks for: a file of rows by its ending, otherwise a folder."""
+        """Return the place that a name asks for: a file of rows by its ending, or a folder."""
         name = os.fsdecode(output)
         path = Path(name)
         if row_file_format(name) is None:
+            if not is_folder_name(name):
+                refuse_file_name(name, ROW_ENDINGS)
             return cls(path)
         return cls(Path(f"{path}{DETAILS_ENDING}"), path)
 

@@ -156,8 +156,15 @@
     return details;
   }
 
+  // An id may be cut in a closed row; the tooltip and the opened row have all of it.
+  function identifier(name, id) {
+    const shown = foreign("span", name, id);
+    shown.title = id;
+    return shown;
+  }
+
   function clusterRow(c) {
-    const name = named(pictures?.kept[c], foreign("span", "id", clusters.id[c]));
+    const name = named(pictures?.kept[c], identifier("id", clusters.id[c]));
     if (excerpts.kept[c]) name.append(foreign("span", "text", excerpts.kept[c]));
     const size = make("span", "size", whole(clusters.size[c]));
     size.dataset.noun = `${noun}s`;
@@ -187,13 +194,13 @@
   }
   function memberRow(row) {
     const text = foreign("span", "because", excerpts.removed[row] ?? "");
-    const name = named(pictures?.removed[row], foreign("span", "id", removed.id[row]));
+    const name = named(pictures?.removed[row], identifier("id", removed.id[row]));
     return opens(line("member", name, text, gauge(removed.similarity[row], removed.distance?.[row])), () => story(row));
   }
   function removedRow(row) {
-    const name = named(pictures?.removed[row], foreign("span", "id", removed.id[row]));
+    const name = named(pictures?.removed[row], identifier("id", removed.id[row]));
     if (excerpts.removed[row]) name.append(foreign("span", "text", excerpts.removed[row]));
-    const because = named(keptPicture(row), foreign("span", "because", keptOf(row)));
+    const because = named(keptPicture(row), identifier("because whole", keptOf(row)));
     const details = line("removed", name, because, gauge(removed.similarity[row], removed.distance?.[row]));
     return opens(details, () => make("div", "inside", story(row)));
   }

@@ -13,7 +13,8 @@ WIDTH, HEIGHT = 520, 272
 LEFT, RIGHT, TOP, BOTTOM = 60, 14, 28, 40
 _DOTS = 10
 _LETTER = 8  # approximate width of a letter, on a small screen
-_DIGIT = 10  # the same of a digit, with its share of a gap
+_NAME = 96  # width of the name of the upward axis, on a small screen
+_DIGIT, _SMALL_DIGIT, _GAP = 7, 10, 4  # width of a digit, on a small screen, and between two labels
 _INNER, _TALL = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
 
 
@@ -26,10 +27,10 @@ def histogram(bins: Sequence[Bin], threshold: float) -> str:
         height = _TALL * one.count / most
         title = f"{one.low:g} to {one.high:g}: {counted(one.count, 'pair')}"
         if one.count:
-            body.append(_bar(left, right, height, one.count, title))
+            body.append(_bar(left, right, height, title, _value(bins, one, right - left)))
     body.append(_axis(low, "pairs"))
     if threshold > low + 1e-9:
-        body.append(_upright(_x(threshold, low), f"threshold {threshold:g}", TOP + 9, after=threshold < 0.8))
+        body.append(_upright(_x(threshold, low), f"threshold {threshold:g}"))
     return _svg("Pairs by similarity", body)
 
 
@@ -45,7 +46,7 @@ def distances(bins: Sequence[Bin], bits: bool) -> str:
         name = f"{one.middle:g}" if bits else f"{one.low:.3g} to {one.high:.3g}"
         title = f"{name}{' bits' if bits else ''}: {counted(one.count, 'pair')}"
         if one.count:
-            body.append(_bar(left, right, height, one.count, title))
+            body.append(_bar(left, right, height, title, _value(bins, one, right - left)))
         if place % every == 0:
             x, label = ((left + right) / 2, f"{one.middle:g}") if bits else (left, f"{one.low:.3g}")
             body.append(
@@ -55,17 +56,25 @@ def distances(bins: Sequence[Bin], bits: bool) -> str:
     return _svg("Pairs by distance", body)
 
 
-def _bar(left: float, right: float, height: float, count: int, title: str) -> str:
-    """A bar with its count above it where that fits, because bars of close counts look the same."""
-    top, label = TOP + _TALL - height, f"{count:,}"
+def _bar(left: float, right: float, height: float, title: str, value: tuple[str, str] | None) -> str:
+    """A bar with its count above it, because bars of close counts look the same."""
+    top = TOP + _TALL - height
     rect = (
         f'<rect class="bar" x="{left + 0.75:.2f}" y="{top:.2f}" width="{max(right - left - 1.5, 1):.2f}" '
         f'height="{max(height, 1):.2f}"><title>{title}</title></rect>'
     )
-    if _DIGIT * len(label) > right - left:
+    if value is None:
         return rect
-    middle = (left + right) / 2
-    return f'{rect}<text class="value" x="{middle:.2f}" y="{top - 4:.2f}" text-anchor="middle">{label}</text>'
+    place = f'x="{(left + right) / 2:.2f}" y="{top - 4:.2f}" text-anchor="middle"'
+    return f'{rect}<text class="{value[0]}" {place}>{value[1]}</text>'
+
+
+def _value(bins: Sequence[Bin], one: Bin, width: float) -> tuple[str, str] | None:
+    """Return the class and the text of the count above a bar; None unless the counts of all bars fit."""
+    digits = max(len(f"{each.count:,}") for each in bins)
+    if _DIGIT * digits + _GAP > width:
+        return None
+    return "value" if _SMALL_DIGIT * digits + _GAP <= width else "value roomy", f"{one.count:,}"
 
 
 def s_curve(plan: Plan, bins: Sequence[Bin], missed: Sequence[float], threshold: float) -> str:
@@ -74,7 +83,7 @@ def s_curve(plan: Plan, bins: Sequence[Bin], missed: Sequence[float], threshold:
     points = " ".join(f"{_x(s, 0):.2f},{_y(plan.p_found(s)):.2f}" for s in steps)
     body = [_grid([(step / 4, f"{step / 4:g}") for step in range(5)], 1.0)]
     body.append(f'<polyline class="curve" points="{points}"/>')
-    body.append(_upright(_x(threshold, 0), f"threshold {threshold:g}", TOP + _TALL - 9, after=True))
+    body.append(_upright(_x(threshold, 0), f"threshold {threshold:g}"))
     groups = grouped(bins, _DOTS)
     most = max(one.count for one in groups)
     for one in groups:
@@ -189,13 +198,13 @@ def _base(along: str, upward: str) -> str:
     )
 
 
-def _upright(x: float, label: str, y: float, after: bool) -> str:
-    """A dashed line with its label, after it where that fits."""
-    room = 6 + _LETTER * len(label)
-    anchor, shift = ("start", 6) if after and x + room < WIDTH - RIGHT else ("end", -6)
+def _upright(x: float, label: str) -> str:
+    """A dashed line with its label above the chart, where neither bars nor curves are."""
+    half = _LETTER * len(label) / 2
+    middle = min(max(x, _NAME + half), WIDTH - RIGHT - half)
     return (
-        f'<line class="mark" x1="{x:.2f}" x2="{x:.2f}" y1="{TOP}" y2="{TOP + _TALL}"/>'
-        f'<text class="tick" x="{x + shift:.2f}" y="{y}" text-anchor="{anchor}">{label}</text>'
+        f'<line class="mark" x1="{x:.2f}" x2="{x:.2f}" y1="{TOP - 8}" y2="{TOP + _TALL}"/>'
+        f'<text class="tick" x="{middle:.2f}" y="{TOP - 14}" text-anchor="middle">{label}</text>'
     )
 
 

@@ -20,7 +20,7 @@ _DIFFER = {
     "text": _WORDS, "records": _WORDS, "items": _ELEMENTS, "groups": _ELEMENTS, "weighted": _ELEMENTS,
     "codes": "The bits that differ",
 }  # fmt: skip
-_IDENTICAL = {"images": "of an equal hash", "codes": "equal codes", "vectors": "equal vectors"}
+_IDENTICAL = {"images": "same hash", "codes": "same code", "vectors": "same vector"}
 
 
 def lead(numbers: Numbers) -> str:
@@ -51,7 +51,7 @@ def figures(numbers: Numbers) -> str:
         (gone, summary["removed"], percent(summary["removed"] / whole)),
         ("clusters", summary["clusters"], "of two or more"),
         ("pairs", summary["pairs"], _origin(numbers)),
-        (_IDENTICAL.get(options.item_kind, "identical copies"), summary["identical"], "among them"),
+        (_IDENTICAL.get(options.item_kind, "identical copies"), summary["identical"], _earlier(numbers)),
         ("empty", summary["empty"], "kept"),
         ("unreadable", summary["unreadable"], "skipped"),
         ("compared against", summary["against"], "of the other source"),
@@ -77,6 +77,11 @@ def _origin(numbers: Numbers) -> str:
     if not summary["identical"] or summary["against"] or summary.get("index"):
         return verified
     return f"{verified}; {summary['identical']:,} between copies"
+
+
+def _earlier(numbers: Numbers) -> str:
+    """What identical items are copies of."""
+    return f"{'as' if numbers.recorded.options.item_kind in _IDENTICAL else 'of'} an earlier {numbers.noun}"
 
 
 def _size(numbers: Numbers) -> str:

@@ -45,6 +45,8 @@ class Account:
     apart
         The two codes or vectors compared; None for other kinds of items, and for objects in memory that are gone.
         Pictures have only the score in `members`.
+    reason
+        Why the document could not be read; None if it could.
     """
 
     id: str
@@ -54,6 +56,7 @@ class Account:
     other: str | None
     explanation: Explanation | None
     apart: CodeDifference | VectorDifference | None = None
+    reason: str | None = None
 
     def to_dict(self, context: int | None = 6) -> dict[str, Any]:
         """Return the account as plain values, ready for JSON."""
@@ -65,6 +68,7 @@ class Account:
             "other": self.other,
             "explanation": None if self.explanation is None else self.explanation.to_dict(context),
             **({} if self.apart is None else {"apart": self.apart.to_dict()}),
+            **({} if self.reason is None else {"reason": self.reason}),
         }
 
     def __repr__(self) -> str:
@@ -95,7 +99,15 @@ def account(recorded: StoredResult, id: str, other: str | None = None) -> Accoun
             where = str(recorded.options.index)
             raise SourceError(f"the document {cluster!r} was changed in the index since that run", where)
     apart = _compare_items(recorded, number, second) if second is not None else None
-    return Account(id, state, cluster, members, other, explanation, apart)
+    return Account(id, state, cluster, members, other, explanation, apart, _unreadable(recorded, id, state))
+
+
+def _unreadable(recorded: StoredResult, id: str, state: str) -> str | None:
+    """Return the reason why a document could not be read."""
+    if state != BROKEN or not recorded.has("unreadable"):
+        return None
+    reasons = recorded.table("unreadable").filter(pc.field("id") == id)["reason"]
+    return str(reasons[0]) if len(reasons) else None
 
 
 def _compare_items(recorded: StoredResult, number: int, second: int) -> CodeDifference | VectorDifference | None:

@@ -31,7 +31,7 @@ from twinset.plan.from_summary import AnyPlan, plan_from_summary
 from twinset.results.reopen_sources import ReopenedSources
 from twinset.schema import CLUSTERS, DOCUMENTS, EMPTY, HASH_SCHEME, SOURCES, UNREADABLE, pairs_schema, removed_schema
 from twinset.system.scratch import cannot_write
-from twinset.wording import reason
+from twinset.wording import quoted, reason
 
 SUMMARY = "summary.json"
 SCHEMAS = {
@@ -223,16 +223,29 @@ class StoredResult:
         if place < 0 and (beyond := int(pc.index(self.earlier_ids, wanted).as_py())) >= 0:
             place = len(self.ids) + beyond
         if place < 0:
+            self._refuse_skipped(id)
             near = self._similar_ids(id)
-            guess = f"did you mean {' or '.join(map(repr, near))}?" if near else "ids are in documents.parquet"
-            raise OptionError(f"there is no document {id!r} in {self.folder}; {guess}")
+            guess = f"did you mean {' or '.join(map(quoted, near))}?" if near else "ids are in documents.parquet"
+            where = "this result" if self.in_memory else self.folder
+            raise OptionError(f"there is no document {quoted(id)} in {where}; {guess}")
         return place
+
+    def _refuse_skipped(self, id: str) -> None:
+        """Say why a file of the sources is not a document."""
+        for name, why in self.summary.get("skipped", ()):
+            if name == id or name.endswith(f"/{id}"):
+                where = "this result" if self.in_memory else self.folder
+                raise OptionError(f"{quoted(id)} is not a document of {where}: {name} was skipped: {why}")
 
     def _similar_ids(self, id: str) -> list[str]:
         """Return a few similar ids, among a limited number."""
         containing = self.ids.filter(pc.match_substring(self.ids, id, ignore_case=True)) if id else self.ids
         if len(containing):
             return [str(one) for one in containing.slice(0, _MAX_SIMILAR).to_pylist()]
+        parts = id.split("/")
+        below = self.ids.filter(pc.is_in(self.ids, pa.array(["/".join(parts[i:]) for i in range(len(parts))])))
+        if len(below):
+            return [str(one) for one in below.slice(0, _MAX_SIMILAR).to_pylist()]
         alike = self.ids.filter(pc.starts_with(self.ids, id[:2]))
         return difflib.get_close_matches(id, alike.slice(0, _MAX_COMPARED).to_pylist(), n=_MAX_SIMILAR)
 

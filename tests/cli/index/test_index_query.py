@@ -66,7 +66,7 @@ def test_one_text(call: Call, news: str) -> None:
     assert [row["id"] for row in rows_of(done.out)] == ["a", "c", "d"]
     assert list(rows_of(done.out)[0]) == HEAD[1:]
     assert done.err == "3 answers\n"
-    nothing = call("index", "query", news, "--string", "something else")
+    nothing = call("index", "query", news, "--string", "something else that nobody has written")
     assert rows_of(nothing.out) == []
     assert nothing.err == "0 answers\nno document with a similarity of 0.8 or more; -k N finds the nearest\n"
     assert rows_of(call("index", "query", news, "--string", "").out) == []
@@ -89,8 +89,9 @@ def test_json(call: Call, news: str, corpus: Path) -> None:
     answers = found.pop("answers")
     least = min(row["similarity"] for row in answers)
     assert found == {
-        "index": news, "threshold": None, "k": 2, "nearest_by": "all", "planned_threshold": 0.8, "estimates": False,
-        "output": None, "queries": 6, "answered": 5, "found": len(answers), "least_similarity": least, "empty": 1,
+        "index": news, "threshold": None, "k": 2, "nearest_by": "all", "planned_threshold": 0.8, "shingle": "word:5",
+        "estimates": False, "output": None, "short": 1, "queries": 6, "answered": 5, "found": len(answers),
+        "least_similarity": least, "empty": 1,
         "undecoded": 0, "unreadable": 0, "named": [], "skipped": [],
     }  # fmt: skip
     assert [list(row) for row in answers] == [HEAD] * 8
@@ -223,18 +224,19 @@ def on_a_terminal(width: int, folder: Path, *words: str) -> list[str]:
     return [line.rsplit("\r", 1)[-1].rstrip() for line in plain.splitlines()]
 
 
-@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize("width", [40, 80, 120, 240])
 def test_a_table_fits_the_window(steps: str, tmp_path: Path, width: int) -> None:
     limits = ("-k", "3", "--threshold", "0.3", "--force")
     lines = on_a_terminal(width, tmp_path, "index", "query", steps, "steps.jsonl", *limits)
     assert all(len(line) <= width for line in lines), lines
     head = next(number for number, line in enumerate(lines) if re.match(r"query\b", line) or " id " in f" {line} ")
-    wide = {"similarity": 40, "recall": 80, "in query": 80}
+    wide = {"similarity": 40, "recall": 80, "in query": 240}  # ids are cut last
     for word, least in wide.items():
         assert (word in lines[head]) == (width >= least)
     rows = lines[head + 1 : head + 21]
-    numbers = [line.split()[-(1 if width == 40 else 4)] for line in rows]
+    numbers = [line.split()[-(1 if width == 40 else 4 if width == 240 else 2)] for line in rows]
     assert all(re.fullmatch(r"[01]\.\d{4}", number) for number in numbers)
+    assert ("…" not in "".join(rows)) == (width == 240)
     # Each query is named once, above its answers.
     assert [line.startswith(" ") for line in rows[:6]] == [False, True, True, False, True, True]
     assert any("20 answers to 10 of 10 queries" in line for line in lines)

@@ -103,6 +103,42 @@ def test_a_wrong_variable_is_refused(call: Call, corpus: Path, monkeypatch: pyte
     assert "--threshold is 'much'; allowed: a number above 0 and up to 1" in call("pairs", corpus).refusal
 
 
+@pytest.mark.parametrize(("flag", "value"), [("threshold", "abc"), ("threads", "many"), ("on-error", "ignore")])
+def test_a_wrong_value_has_its_origin_in_the_error(
+    call: Call, corpus: Path, file: Path, monkeypatch: pytest.MonkeyPatch, flag: str, value: str
+) -> None:
+    file.write_text(f"[common]\n{flag} = '{value}'\n")
+    assert call("pairs", corpus).refusal.endswith(f"; {flag} is set in twinset.toml [common]")
+    file.write_text("")
+    name = f"TWINSET_PAIRS_{flag.upper().replace('-', '_')}"
+    monkeypatch.setenv(name, value)
+    assert call("pairs", corpus).refusal.endswith(f"; {flag} is set in {name}")
+    assert "is set in" not in call("pairs", corpus, f"--{flag}", "nonsense").refusal
+
+
+def test_a_switch_and_a_missing_column_have_their_origin_too(
+    call: Call, corpus: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.write_text("[pairs]\ntext = 'body'\n")
+    assert call("pairs", corpus).refusal.endswith("; text is set in twinset.toml [pairs]")
+    file.write_text("")
+    monkeypatch.setenv("TWINSET_PAIRS_BAG", "perhaps")
+    said = call("pairs", corpus).refusal
+    assert "bag is set in TWINSET_PAIRS_BAG" in said
+    assert "allowed: 1, true, yes or on, and 0, false, no or off" in said
+
+
+def test_a_variable_without_a_table_is_refused(call: Call, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TWINSET_THRESHOLD", "0.3")
+    hint = "did you mean TWINSET_PAIRS_THRESHOLD, or TWINSET_COMMON_THRESHOLD for all commands?"
+    assert call("pairs", corpus).refusal.endswith(f"TWINSET_THRESHOLD is not a setting; {hint}")
+    assert call("index", "stats", "x").refusal.endswith("did you mean TWINSET_COMMON_THRESHOLD for all commands?")
+    monkeypatch.delenv("TWINSET_THRESHOLD")
+    monkeypatch.setenv("TWINSET_INDEX_ADD_TIMEOUT", "5")
+    monkeypatch.setenv("TWINSET_OF_SOMEBODY_ELSE", "5")
+    assert call("pairs", corpus).code == 0
+
+
 def test_the_run_names_what_it_was_not_told_on_the_command_line(call: Call, corpus: Path, file: Path) -> None:
     file.write_text("[pairs]\nthreshold = 0.6\nthreads = 1\n")
     done = call("pairs", corpus, "--threads", "2")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from twinset.cli.index.shared import KINDS, LACKING, READING, resumable
+from twinset.cli.index.shared import KINDS, LACKING, READING, notice_swapped, resumable
 from twinset.cli.screen import show
 from twinset.cli.support import flags, run
 from twinset.options.index import AddOptions
@@ -38,7 +38,7 @@ def change(
     """Add documents, or replace them too, and print the counts."""
     given = flags.given(AddOptions, values)
     AddOptions.of(**given)
-    with resumable(), run.watched(quiet, READING) as progress:
+    with resumable(), notice_swapped(index, sources), run.watched(quiet, READING) as progress:
         import twinset
 
         with twinset.Index.open(index) as opened:
@@ -75,6 +75,6 @@ def _print_counts(name: str, documents: int, kind: str, counts: dict[str, Any]) 
 def print_unreadable(counts: dict[str, Any], err: bool = False) -> None:
     """Print the first unreadable rows, each with the reason."""
     for where, reason in counts["named"][:_NAMED]:
-        click.echo(f"  skipped {show.shortened(where, 60)}: {reason}", err=err)
+        click.echo(f"  skipped {show.printable(where)}: {reason}", err=err)
     if counts["unreadable"] > _NAMED:
         click.echo(f"  … and {counts['unreadable'] - _NAMED:,} more; --json names the first thousand", err=err)

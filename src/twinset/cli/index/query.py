@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from twinset.cli.index.add import print_unreadable
-from twinset.cli.index.shared import LACKING, READING
+from twinset.cli.index.shared import LACKING, READING, notice_swapped
 from twinset.cli.screen import answers, show
 from twinset.cli.support import flags, run
-from twinset.errors import OptionError
+from twinset.errors import OptionError, SourceError
 from twinset.options.formats import OUTPUT_ENDINGS, check_output_name
 from twinset.options.index import QueryCommandOptions, SourceOptions
 from twinset.system.memory import temporary_folder
@@ -69,7 +70,7 @@ def command(
     # Answers go through a file even to the screen, so that they are never all in memory.
     with temporary_folder(options.scratch) as folder:
         file = Path(output or Path(folder) / f"answers.{ending}")
-        with run.watched(quiet, READING) as progress:
+        with notice_swapped(index, sources), run.watched(quiet, READING) as progress:
             import twinset
 
             with twinset.Index.open(index, read_only=True) as opened:
@@ -121,7 +122,12 @@ def _run_query(
     from twinset.jobs import query_files
 
     if sources:
-        return dataclasses.asdict(query_files.query_to_file(opened, sources, file, options, progress))
+        try:
+            return dataclasses.asdict(query_files.query_to_file(opened, sources, file, options, progress))
+        except SourceError as error:
+            if error.where in sources and not os.path.exists(error.where):
+                error.add_note("to query with a text itself, give it with --string")
+            raise
     text, id = next(iter(strings), None), next(iter(similar), None)
     return dataclasses.asdict(query_files.query_one_to_file(opened, file, options, text=text, id=id))
 
@@ -140,6 +146,7 @@ def _summary(
         "k": options.k,
         **({} if options.k is None or limit is not None else {"nearest_by": opened.nearest_by()}),
         f"planned_{name}": planned,
+        **({"shingle": ours.shingle} if ours.item_kind == "text" else {}),
         "estimates": ours.store == "none",
         "output": output,
         **({"exact": True} if ours.measure == "bits" else {}),
@@ -173,6 +180,19 @@ def _nothing_near(summary: dict[str, Any]) -> str:
     return f"{note}: less similar documents cannot be seen ({planned}, and is too large to compare every document)"
 
 
+def _too_short(summary: dict[str, Any]) -> str:
+    """Say that queries are too short to be seen in longer documents."""
+    short, every = summary["short"], summary["queries"]
+    unit, _, size = summary["shingle"].partition(":")
+    length = show.count(int(size), {"char": "character"}.get(unit, unit))
+    which, only = ("the query", "it") if every == 1 else (f"{short:,} of {every:,} queries", "such a query")
+    which += " is" if short == 1 else " are"
+    return (
+        f"{which} shorter than one shingle of the index ({length}), so no longer document can be seen: {only} finds "
+        "only documents with exactly its words"
+    )
+
+
 def _counted(summary: dict[str, Any]) -> str:
     answers = show.count(summary["found"], "answer")
     if summary["queries"] == 1:
@@ -184,8 +204,12 @@ def _print_notes(summary: dict[str, Any], kind: str, *, counted: bool, nothing: 
     """Print the number of answers, unless `counted` already, and notes about them."""
     if not counted:
         click.echo(_counted(summary), err=True)
+    short = summary["short"]
     if nothing:
         click.echo(f"{summary['index']} holds no documents", err=True)
+    elif short and not summary["found"] and summary["queries"] == 1:
+        show.say(_too_short(summary), err=True)
+        short = 0
     elif not summary["found"] and summary["k"] is None:
         far, limit = "distance" in summary, summary.get("distance", summary.get("threshold"))
         limit = f"within a distance of {limit:g}" if far else f"with a similarity of {limit:g} or more"
@@ -195,6 +219,8 @@ def _print_notes(summary: dict[str, Any], kind: str, *, counted: bool, nothing: 
     if summary["empty"]:
         queries, verb = show.count(summary["empty"], "query", "queries"), "has" if summary["empty"] == 1 else "have"
         click.echo(f"{queries} {verb} no {LACKING.get(kind, 'words')}, so no answers", err=True)
+    if short and not nothing:
+        show.say(_too_short(summary), err=True)
     print_unreadable(summary, err=True)
     if summary["found"]:
         for line in answers.notes(summary):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
 from twinset.cli.support import run
+from twinset.errors import OptionError, StateError
 
 if TYPE_CHECKING:
     import twinset
@@ -21,6 +23,8 @@ KINDS = {"items": "set", "codes": "code", "vectors": "vector", "images": "pictur
 LACKING = {"items": "elements", "codes": "code", "vectors": "direction", "images": "picture"}
 """The part that an empty document lacks; the default is words."""
 
+_MAGIC = b"SQLite format 3\0"
+
 
 def loaded() -> type[twinset.Index]:
     """Load the module of the index, with a message if that takes a while."""
@@ -28,6 +32,30 @@ def loaded() -> type[twinset.Index]:
     import twinset
 
     return twinset.Index
+
+
+@contextmanager
+def notice_swapped(index: str, sources: Sequence[str]) -> Iterator[None]:
+    """Say that the first argument must be the index, if another one is."""
+    try:
+        yield
+    except StateError as error:
+        found = next((source for source in sources if _is_database(source)), None)
+        if found is None or _is_database(index):
+            raise
+        command, words = click.get_current_context().command_path, map(shlex.quote, (found, index))
+        raise OptionError(
+            f"{index} is not an index, but {found} is; INDEX comes first: {command} {' '.join(words)}"
+        ) from error
+
+
+def _is_database(name: str) -> bool:
+    """Whether a file begins as those of SQLite do."""
+    try:
+        with open(name, "rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -17,11 +18,18 @@ _FLAGS = {"lowercase": "--no-lowercase", "nfc": "--no-nfc", "squeeze": "--no-squ
 
 @click.command("stats", cls=flags.Command, short_help="Show the contents and the size of an index.")
 @click.argument("index", metavar="INDEX")
+@click.option("--ids", is_flag=True, cls=flags.Flag, group="Index", help="List the ids instead, in order of adding.")
 @flags.shown
-def command(index: str, as_json: bool) -> None:
-    """Show the number of documents, the size and the options of an index."""
+def command(index: str, ids: bool, as_json: bool) -> None:
+    """Show the number of documents, the size and the options of an index; with --ids, the id of each document."""
     with loaded().open(index, read_only=True) as opened:
+        if ids and not as_json:
+            screen = sys.stdout.isatty()
+            for id in opened:
+                click.echo(show.printable(id) if screen else id)
+            return
         found, plan = opened.stats(), str(opened.plan or "made when the first documents are added")
+        found |= {"ids": list(opened)} if ids else {}
     if as_json:
         show.as_json(found)
     else:

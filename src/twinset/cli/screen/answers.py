@@ -24,19 +24,21 @@ _SHARES = ("query_in_document", "document_in_query")
 def fitting(
     width: int, longest: Sequence[int], recall: bool, available: Sequence[str] = ("similarity", *_SHARES)
 ) -> tuple[tuple[str, ...], int]:
-    """Choose the available numbers that fit beside the ids, and the maximum width of an id.
+    """Choose the available numbers to show, and the maximum width of an id: ids are cut last.
 
     Examples
     --------
     >>> fitting(80, [5, 5], recall=False), fitting(40, [30], recall=True)
     ((('similarity', 'query_in_document', 'document_in_query'), 23), (('similarity', 'recall'), 20))
+    >>> fitting(80, [20, 30], recall=False)
+    (('similarity',), 33)
     """
     last = ("recall",) if recall else ()
     first = "similarity" if "similarity" in available else "distance"
-    for shares in (tuple(name for name in _SHARES if name in available), ()):
-        numbers = (first, *shares, *last)
+    shares = tuple(name for name in _SHARES if name in available)
+    for numbers, least in (((first, *shares, *last), max(longest)), ((first, *last), min(_LEAST_ID, max(longest)))):
         room = _room(width, len(longest), numbers)
-        if room >= min(_LEAST_ID, max(longest)):
+        if room >= least:
             return numbers, room
     return (first,), max(4, _room(width, len(longest), (first,)))
 

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from twinset.cli.screen import show
+from twinset.cli.screen import pairs_table, show
 
 if TYPE_CHECKING:
     from twinset.jobs.result import CodeDifference, VectorDifference
 
 _ROW = 8  # bytes of a code on a line
-_NAME, _LISTED = 24, 16
+_LISTED = 16
+_BITS, _LENGTH = 4 + 9 * _ROW + 2 * _ROW + 1, 45  # columns beside the name of a code, and of a vector
 
 
 def print_item_difference(difference: CodeDifference | VectorDifference, left: str, right: str) -> None:
     """Print the differences of two codes or two vectors."""
     from twinset.jobs.result import CodeDifference
 
-    names = tuple(show.named(name, _NAME) for name in (left, right))
     if isinstance(difference, CodeDifference):
-        _print_codes(difference, *names)
+        _print_codes(difference, *pairs_table.heads(left, right, _BITS))
     else:
-        _print_vectors(difference, *names)
+        _print_vectors(difference, *pairs_table.heads(left, right, _LENGTH))
 
 
 def _print_vectors(difference: VectorDifference, left: str, right: str) -> None:

@@ -27,7 +27,9 @@ def window() -> int:
 
 def wrapped(text: str, width: int, indent: str = "") -> str:
     """Wrap a text; words are never cut."""
-    return textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+    return textwrap.fill(
+        text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+    )
 
 
 def letter(number: int) -> str:

@@ -80,7 +80,7 @@ def _about_sources(outline: Mapping[str, Any], parts: Sequence[Mapping[str, Any]
     skipped = outline.get("sources", {}).get("skipped", ())
     if skipped:
         first = skipped[0]
-        such = f", such as {show.named(str(first['name']), 40)} ({first['reason']})"
+        such = f", such as {show.named(str(first['name']))} ({first['reason']})"
         rows.append(("skipped", show.count(len(skipped), "file") + such))
     return rows
 

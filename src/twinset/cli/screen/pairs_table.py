@@ -11,6 +11,7 @@ from twinset.cli.screen import show
 ROWS = 50
 _GAP = 2
 _LEAST_ID = 4
+LEAST_HEAD = 16
 
 
 def print_pairs(file: Path, total: int, sort: bool) -> None:
@@ -108,6 +109,15 @@ def apart(left: str, right: str, widths: tuple[int, int]) -> tuple[str, str]:
     same = next((at for at, (one, other) in enumerate(zip(left, right, strict=False)) if one != other), 0)
     start = max(0, same - min(widths) // 3)
     return _window(left, start, widths[0]), _window(right, start, widths[1])
+
+
+def heads(left: str, right: str, beside: int) -> tuple[str, str]:
+    """Write two ids for the first column of a table: whole, or in a terminal shortened to what `beside` leaves."""
+    width = show.terminal_width()
+    if width is None:
+        return show.named(left), show.named(right)
+    room = max(LEAST_HEAD, width - beside)
+    return apart(left, right, (room, room))
 
 
 def _window(text: str, start: int, width: int) -> str:

@@ -19,6 +19,8 @@ from twinset.errors import OutputError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from twinset.options import DedupOptions
+
 count, share = wording.counted, wording.share
 
 def need_stdout() -> None:
@@ -144,15 +146,21 @@ def padded(text: str, width: int) -> str:
     return text + " " * (width - columns_of(text))
 
 
-def named(id: str, width: int) -> str:
-    """Shorten an id; quote a blank one.
+def named(id: str, width: int | None = None) -> str:
+    """Write an id: whole, or shortened to the width of a column of a table; quote a blank one.
 
     Examples
     --------
-    >>> named("a7", 40), named("", 40), named("  ", 40)
-    ('a7', "''", "'  '")
+    >>> named("a7"), named(""), named("  "), named("a-long-id", 7)
+    ('a7', "''", "'  '", 'a-l…-id')
     """
-    return shortened(id, width) if id.strip() else f"'{shortened(id, width)}'"
+    shown = printable(id) if width is None else shortened(id, width)
+    return shown if id.strip() else f"'{shown}'"
+
+
+def terminal_width() -> int | None:
+    """Return the columns of the terminal on stdout; None if stdout is a pipe or a file, where nothing is cut."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def bar(share: float, width: int = 30) -> str:
@@ -212,9 +220,12 @@ def _wide(block: Sequence[Sequence[str]]) -> int:
 
 
 def audit(
-    result: Mapping[str, Any] | None, missed_in: str | None = None, short: Mapping[str, Any] | None = None
-) -> list[str]:
-    """Return the result of an audit, in up to two lines; `short` are the texts that are short for the shingles.
+    result: Mapping[str, Any] | None, missed_in: str | None = None, short: Mapping[str, Any] | None = None,
+    options: DedupOptions | None = None,
+) -> list[str]:  # fmt: skip
+    """Return the result of an audit, in up to two lines.
+
+    `short` are the texts that are short for the shingles, `options` those of a run with a floor.
 
     Examples
     --------
@@ -235,16 +246,33 @@ def audit(
         return lines
     recall, low, high = (_short(result[name]) for name in ("recall", "low", "high"))
     within = f"95 %: {low} to {high}" if result["low"] < result["high"] else "all documents were compared"
-    lines = [f"{first}{result['found']:,} of their {count(result['pairs'], 'pair')} found, recall {recall} ({within})"]
+    pairs = f"{count(result['pairs'], 'pair')}{_scope(options)}"
+    lines = [f"{first}{result['found']:,} of their {pairs} found, recall {recall} ({within})"]
     missed = result["pairs"] - result["found"]
     if missed:
         first_of = next(iter(result["missed"]))
         where = missed_in or "in the summary (--json)"
-        named = ", ".join(repr(shortened(str(first_of[side]), 40)) for side in ("left", "right"))
+        named = ", ".join(wording.quoted(str(first_of[side])) for side in ("left", "right"))
         near = f"{first_of['distance']:g} apart" if "distance" in first_of else f"at {share(first_of['similarity'])}"
-        such = f"such as {named} {near}"
+        such = f"such as {named} {near}{_beyond(first_of, options)}"
         lines.append(f"audit: {count(missed, 'missed pair')} {where}, {such}")
     return lines
+
+
+def _scope(options: DedupOptions | None) -> str:
+    """Say how far a run with a floor has searched."""
+    if options is None or options.lowest == options.limit:
+        return ""
+    return f" up to a distance of {options.farthest:g}" if options.by_distance else f" down to {options.least:g}"
+
+
+def _beyond(pair: Mapping[str, Any], options: DedupOptions | None) -> str:
+    """Say that a pair removes nothing: it is between the floor and the threshold."""
+    if options is None:
+        return ""
+    if "distance" in pair:
+        return f", beyond the distance of {options.reach:g}" if pair["distance"] > options.reach else ""
+    return f", below the threshold of {options.threshold:g}" if pair["similarity"] < options.threshold else ""
 
 
 def _short(value: float) -> str:

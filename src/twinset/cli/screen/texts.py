@@ -65,7 +65,7 @@ def print_shingles(
     for title, shingles, mark in groups:
         shown = shingles if most is None else shingles[:most]
         console.print()
-        console.print(Text(f"{title}: {show.count(len(shingles), unit)}", style="bold"))
+        console.print(Text(f"{title}: {show.count(len(shingles), unit)}", style="bold"), soft_wrap=True)
         style = dict(zip("-+", styles(kept_right), strict=True)).get(mark, "")
         for one in shown:
             console.print(Text.assemble("  ", (mark, style), " ", clean(one)))

@@ -14,10 +14,11 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from twinset.cli.support import help_pages, settings
-from twinset.errors import OptionError
+from twinset.errors import OptionError, TwinsetError
 from twinset.options import Options
-from twinset.options.checks import Check, OptionSpec, shown_size
+from twinset.options.checks import Check, OptionSpec, shown_size, shown_value
 from twinset.options.formats import source_help
+from twinset.options.keep_rules import KEEP_RULES
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -56,7 +57,12 @@ class Value(Kind):
         """Offer the choices of an option, or files."""
         if param.metavar in FILES:
             return [CompletionItem(incomplete, type="file")]
-        return [CompletionItem(one) for one in self.check.choices if one.startswith(incomplete)]
+        before, offered = "", self.check.choices
+        if param.name == "keep":  # several rules may follow each other
+            chain, comma, incomplete = incomplete.rpartition(",")
+            before = chain + comma
+            offered = tuple(f"{rule.name}:" if rule.column else rule.name for rule in KEEP_RULES.values())
+        return [CompletionItem(before + one) for one in offered if one.startswith(incomplete)]
 
 
 class FileName(click.types.StringParamType):
@@ -91,7 +97,18 @@ class Flag(click.Option):
                 if isinstance(word, str) and word in known:
                     needs = f"{self.opts[0]} needs a value{f', {self.metavar}' if self.metavar else ''}"
                     raise click.UsageError(f"{needs}; it is followed by {word}, which is another option", ctx)
-        return super().type_cast_value(ctx, value)
+        try:
+            return super().type_cast_value(ctx, value)
+        except OptionError as error:
+            settings.add_origin(error, ctx, self)
+            raise
+        except click.BadParameter as error:
+            if not self.is_flag:
+                raise
+            allowed = "1, true, yes or on, and 0, false, no or off"
+            wrong = OptionError(f"{self.opts[0]} is {shown_value(value)}; allowed: {allowed}")
+            settings.add_origin(wrong, ctx, self)
+            raise wrong from error
 
 
 class Command(click.Command):
@@ -114,7 +131,7 @@ class Command(click.Command):
                 for line in help_pages.settings_lines(settings.given_settings(ctx)):
                     click.echo(line, err=True)
             return super().invoke(ctx)
-        except OptionError as error:
+        except TwinsetError as error:
             settings.add_origins(error, ctx)
             raise
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import click
 from click.core import ParameterSource
 
-from twinset.errors import OptionError
+from twinset.errors import OptionError, TwinsetError
 
 FILE = "twinset.toml"
 COMMON = "common"
@@ -92,21 +92,33 @@ def given_settings(ctx: click.Context, flags: bool = False) -> Iterator[Setting]
         keys = keys_of(param)
         if not keys or not isinstance(param, click.Option):
             continue
-        name = str(param.name)
-        source, value = ctx.get_parameter_source(name), ctx.params.get(name)
-        if source is ParameterSource.ENVIRONMENT:
-            yield Setting(keys[0], value, str(find_variable(ctx, param)))
-        elif source is ParameterSource.DEFAULT_MAP:
-            yield Setting(keys[0], value, f"{ctx.meta[_FILE]} {ctx.meta[_TABLES][name]}")
-        elif source is ParameterSource.COMMANDLINE and flags:
+        value = ctx.params.get(str(param.name))
+        if origin := _origin(ctx, param):
+            yield Setting(keys[0], value, origin)
+        elif flags and ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE:
             yield Setting(keys[0], value, "command line")
 
 
-def add_origins(error: OptionError, ctx: click.Context) -> None:
+def _origin(ctx: click.Context, param: click.Option) -> str:
+    """Return the variable, or the file and its table, that sets a flag; empty if neither does."""
+    source = ctx.get_parameter_source(str(param.name))
+    if source is ParameterSource.ENVIRONMENT:
+        return str(find_variable(ctx, param))
+    return f"{ctx.meta[_FILE]} {ctx.meta[_TABLES][param.name]}" if source is ParameterSource.DEFAULT_MAP else ""
+
+
+def add_origin(error: OptionError, ctx: click.Context, param: click.Option) -> None:
+    """Say in an error about a flag where its value comes from, unless the user has typed it."""
+    if (keys := keys_of(param)) and (origin := _origin(ctx, param)):
+        error.add_note(f"{keys[0]} is set in {origin}")
+
+
+def add_origins(error: TwinsetError, ctx: click.Context) -> None:
     """Say in an error where a setting comes from that the user has not typed, if the error is about it."""
     message = str(error).replace("_", "-")
     for one in given_settings(ctx):
-        if one.name in message:
+        # Other errors name the flag that helps; words such as text and id are in many of them.
+        if (one.name if isinstance(error, OptionError) else f"--{one.name} ") in f"{message} ":
             error.add_note(f"{one.name} is set in {one.origin}")
 
 
@@ -153,6 +165,23 @@ def _refuse_unknown_variables(ctx: click.Context) -> None:
             key = name.removeprefix(start).lower().replace("_", "-")
             if name.startswith(start) and key != "config" and _param(ctx.command, key) is None:
                 _refuse_unknown_key(ctx, path, key, f"the environment variable {name} is not a setting")
+    _refuse_without_table(ctx)
+
+
+def _refuse_without_table(ctx: click.Context) -> None:
+    """Refuse a variable that is named after a flag alone: it would have no effect."""
+    path, root, start = _path(ctx), ctx.find_root(), f"{PREFIX}_"
+    tables = variable(path, ""), variable((COMMON,), "")
+    for name in sorted(os.environ):
+        if not os.environ[name] or not name.startswith(start) or name.startswith(tables):
+            continue
+        key = name.removeprefix(start).lower().replace("_", "-")
+        if key == "config" or any(_param(one, key) for one in _leaves(root.command, root)):
+            own = f"{variable(path, key)}, or " if key == "config" or _param(ctx.command, key) else ""
+            raise OptionError(
+                f"the environment variable {name} is not a setting; did you mean {own}{variable((COMMON,), key)} for "
+                "all commands?"
+            )
 
 
 def _refuse_unknown_key(ctx: click.Context, path: Sequence[str], key: str, problem: str) -> None:

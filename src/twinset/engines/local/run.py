@@ -124,6 +124,9 @@ class LocalRun(Run):
         folder = state_folder(self.place) if self.place else scratch / "state"
         spill = Path(options.scratch) if options.scratch else None
         self.state = State(folder, self._fingerprint(), spill)
+        if self.state.discarded:
+            other = "an interrupted run with other options, sources or version is discarded"
+            self.progress.note(f"{other}; this run starts from the beginning")
 
     def _fingerprint(self) -> str:
         return fingerprint(

@@ -28,7 +28,10 @@ def fingerprint(facts: dict[str, Any]) -> str:
 
 
 class State:
-    """The state folder of one run. `close(keep=True)` leaves it for a later run to resume."""
+    """The state folder of one run. `close(keep=True)` leaves it for a later run to resume.
+
+    `discarded`: whether the folder held the state of another run, which cannot be resumed.
+    """
 
     def __init__(self, folder: Path, mark: str, scratch: Path | None = None) -> None:
         self.folder = folder
@@ -37,7 +40,7 @@ class State:
             self._lock = _lock_folder(folder)
         except OSError as error:
             raise cannot_write(folder, error) from error
-        self.stages: dict[str, Any] = _read_stages(folder, mark)
+        self.stages, self.discarded = _read_stages(folder, mark)
         self.resumed = sorted(self.stages)
         if not self.stages:
             _clear_folder(folder)
@@ -111,20 +114,22 @@ def _lock_folder(folder: Path) -> int:
     return lock
 
 
-def _read_stages(folder: Path, mark: str) -> dict[str, Any]:
+def _read_stages(folder: Path, mark: str) -> tuple[dict[str, Any], bool]:
+    """Return the finished stages of this run, and whether there are those of another one."""
     path = folder / _MANIFEST
     if not path.exists():
-        return {}
+        return {}, False
     try:
         checked = json.loads(path.read_text(encoding="utf-8"))
         body = checked["body"]
         if hashlib.sha256(body.encode()).hexdigest() != checked["sha256"]:
             raise ValueError("checksum")
         manifest = json.loads(body)
-        stages: dict[str, Any] = manifest["stages"] if manifest["fingerprint"] == mark else {}
+        stages: dict[str, Any] = manifest["stages"]
+        same = manifest["fingerprint"] == mark
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StateError(f"{path} is damaged; remove {folder} and start the run again") from error
-    return stages
+    return (stages, False) if same else ({}, bool(stages))
 
 
 def _clear_folder(folder: Path) -> None:

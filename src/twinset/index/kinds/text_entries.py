@@ -14,6 +14,7 @@ from twinset.candidates.banding import band_keys
 from twinset.documents.items.pack import element_sets
 from twinset.documents.normalize import buffers_of
 from twinset.engines.local.steps.shingle import shingled
+from twinset.engines.local.steps.shingle_length import count_tokens
 from twinset.errors import DamagedError, SourceError
 from twinset.index.kinds.pack_text import pack, unpack, unpacked_size
 from twinset.index.settings import Settings
@@ -34,7 +35,7 @@ class SketchedBatch:
     """Sketches of a batch of documents, one row each.
 
     `shingles` are the numbers of distinct shingles, `sets` the shingle sets if they are needed, and `replaced` the rows
-    with invalid UTF-8.
+    with invalid UTF-8. `short` counts queries with fewer tokens than a shingle.
     """
 
     shingles: Numbers
@@ -42,6 +43,7 @@ class SketchedBatch:
     keys: Keys
     sets: Sets | None
     replaced: Places
+    short: int = 0
 
     def __len__(self) -> int:
         return len(self.shingles)
@@ -83,6 +85,15 @@ def sketch_texts(texts: pa.Array, settings: Settings, *, sets: bool) -> Sketched
     slots = np.zeros((len(texts), settings.bands.n_hashes), np.uint32)
     shingles, replaced = _shingle(texts, settings, slots, keep=sets)
     return SketchedBatch(shingles.sizes, slots, keys_of(slots, settings), shingles if sets else None, replaced)
+
+
+def count_short(texts: pa.Array, shingles: Numbers, settings: Settings) -> int:
+    """Return the number of texts with fewer tokens than a shingle, by their numbers of shingles."""
+    options = settings.options
+    single = texts.take(pa.array(np.flatnonzero(shingles == 1)))
+    if options.items is not None or not len(single):
+        return 0
+    return int(np.count_nonzero(count_tokens(single, options, f"{options.kind}:1") < options.size))
 
 
 def _shingle(texts: pa.Array, settings: Settings, slots: Sketches | None, *, keep: bool) -> tuple[Sets, Places]:

@@ -13,7 +13,16 @@ from twinset.errors import DamagedError, OptionError
 from twinset.index.backend import Backend, Document, SketchRows
 from twinset.index.kinds.base import Kind
 from twinset.index.kinds.pack_text import pack, unpack, unpack_text
-from twinset.index.kinds.text_entries import Entries, Keys, SketchedBatch, keys_of, make_entries, sets_of, sketch_texts
+from twinset.index.kinds.text_entries import (
+    Entries,
+    Keys,
+    SketchedBatch,
+    count_short,
+    keys_of,
+    make_entries,
+    sets_of,
+    sketch_texts,
+)
 from twinset.index.kinds.text_queries import MOST_READ, TextSearcher
 from twinset.index.query import MOST_SCANNED, Limits, Searcher
 from twinset.index.read_batches import texts_array
@@ -106,7 +115,9 @@ class TextKind(Kind):
 
     def queries(self, rows: pa.Array) -> SketchedBatch:
         """Sketch queries, with their shingle sets if answers are verified."""
-        return sketch_texts(rows, self.settings, sets=self._store != "none")
+        made = sketch_texts(rows, self.settings, sets=self._store != "none")
+        made.short = count_short(rows, made.shingles, self.settings)
+        return made
 
     def query_from(self, sketches: SketchRows, document: Document) -> SketchedBatch:
         """Make a query from the stored sketch and content."""

@@ -32,6 +32,7 @@ from twinset.system.locks import WriterLock
 _CACHE = 48 * 1024
 """Page cache of one connection, in KiB; the operating system caches the rest."""
 _VFS = "cksmvfs"
+_EXISTS = "add documents to it with twinset index add, or choose another name"
 
 
 def _register() -> None:
@@ -79,7 +80,7 @@ class SqliteBackend(Backend):
         """Make a file without documents; an existing file raises `OutputError`."""
         name = os.fspath(path)
         if os.path.lexists(name):
-            raise OutputError(f"{name} exists already; open it, or choose another name")
+            raise OutputError(f"{name} exists already; {_EXISTS}")
         if not os.path.isdir(folder := os.path.dirname(name) or "."):
             raise OutputError(f"{name} cannot be made: there is no folder {folder}")
         made = f"{name}-{os.getpid()}.new"
@@ -93,7 +94,7 @@ class SqliteBackend(Backend):
             tables.put_in_place(made, name)
             tables.sync_folder(Path(name).absolute().parent)
         except FileExistsError:
-            raise OutputError(f"{name} exists already; open it, or choose another name") from None
+            raise OutputError(f"{name} exists already; {_EXISTS}") from None
         except OSError as error:
             raise OutputError(f"{name} cannot be made: {error.strerror or error}") from error
         finally:

@@ -39,7 +39,7 @@ def measure_parts(
 
 def measure_texts(texts: Any, options: ShingleOptions) -> tuple[Numbers, Numbers]:
     """Return the number of words and of characters of each text."""
-    return _count_tokens(texts, options, "word:1"), _count_tokens(texts, options, "char:1")
+    return count_tokens(texts, options, "word:1"), count_tokens(texts, options, "char:1")
 
 
 def choose_shingle(measured: Iterable[tuple[Numbers, Numbers]], threshold: float) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def choose_shingle(measured: Iterable[tuple[Numbers, Numbers]], threshold: float
     }
 
 
-def _count_tokens(texts: Any, options: ShingleOptions, spec: str) -> Numbers:
+def count_tokens(texts: Any, options: ShingleOptions, spec: str) -> Numbers:
     """Count the words or characters of each text."""
     names = [name for name, _ in ShingleOptions.specs()]
     own = ShingleOptions.of(**{**{name: getattr(options, name) for name in names}, "shingle": spec})
