@@ -56,6 +56,28 @@ def test_half_a_surrogate_pair(call: Call) -> None:
     assert call("pairs", "-", "--on-error", "skip", "--json", stdin=line).json["unreadable"] == 1
 
 
+@pytest.mark.parametrize(("data", "format"), [(as_csv(","), "csv"), (as_csv("\t"), "tsv")])
+def test_rows_that_are_no_json_on_stdin_name_the_format(call: Call, data: bytes, format: str) -> None:
+    data = f"id{data[1:2].decode()}text\n".encode() + data
+    said = call("dedup", "-", "-o", "out", stdin=data).refusal
+    assert "stdin, line 1: not JSON: " in said
+    assert f"if these are no JSON lines, name the format, such as --format {format}, or use --lines; " in said
+    done = call("dedup", "-", "-o", "out", "--on-error", "skip", "--quiet", stdin=data)
+    assert done.err.startswith("warning: none of 4 documents can be read, such as 'stdin:0': line 1: not JSON: ")
+    assert f"--format {format}" in done.err
+    assert call("dedup", "-", "-o", "named", "--format", format, "--json", stdin=data).json["documents"] == 3
+
+
+def test_a_folder_without_a_readable_file_is_warned_of(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name in "ab":
+        (tmp_path / f"in/{name}.txt.gz").write_bytes(b"\x1f\x8bxx")
+    done = call("dedup", "in", "-o", "out", "--on-error", "skip", "--quiet")
+    assert done.err.startswith("warning: none of 2 documents can be read, such as 'a.txt.gz': the gzip is damaged")
+    (tmp_path / "in/c.txt").write_text("a text")
+    assert call("dedup", "in", "-o", "other", "--on-error", "skip", "--quiet").err == ""
+
+
 @pytest.mark.parametrize("kind", ["csv", "json", "zip"])
 def test_options_of_reading_are_used_again(call: Call, tmp_path: Path, kind: str) -> None:
     how: list[str] = []

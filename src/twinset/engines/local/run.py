@@ -28,7 +28,7 @@ from twinset.engines.local.steps import candidates as banded
 from twinset.engines.local.steps import cluster
 from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.steps.cluster_beside_index import IndexMatches, refuse_to_bury
-from twinset.engines.local.steps.open import refuse_to_replace, sketch_pictures, tell_unexpected
+from twinset.engines.local.steps.open import refuse_to_replace, sketch_pictures, tell_unexpected, warn_of_unreadable
 from twinset.engines.local.steps.read import DocumentReader
 from twinset.engines.local.steps.shingle_length import (
     choice_note,
@@ -199,6 +199,7 @@ class LocalRun(Run):
                 needs_ids=self.job.needs_ids,
             )  # fmt: skip
             corpus = reading.corpus()
+            warn_of_unreadable(corpus)
             self.budget = self.budget.beside(corpus.documents)
         if isinstance(self.options, DedupOptions) and corpus.border is None:  # early: comparing may take hours
             check_columns(self.options.keep_rules, corpus, self.options.date_format)

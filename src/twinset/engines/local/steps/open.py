@@ -5,14 +5,17 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from twinset.documents.compressed import split_codec
 from twinset.documents.files import AMONG_TEXTS, is_plain
 from twinset.documents.parts import Part
 from twinset.documents.spooled import is_url
+from twinset.engines.local.corpus import Corpus
 from twinset.engines.progress import Progress
 from twinset.errors import OutputError, SourceWarning
 from twinset.options import ReadOptions
-from twinset.options.checks import shown_size
+from twinset.options.checks import shown_size, shown_value
 from twinset.wording import counted
 
 _MAX_NOTES = 5
@@ -48,6 +51,17 @@ def warn_of_mixed(skipped: Sequence[tuple[str, str]], parts: Sequence[Part]) -> 
         ),
         stacklevel=2,
     )
+
+
+def warn_of_unreadable(corpus: Corpus) -> None:
+    """Warn of a run that can read none of its documents."""
+    own = [(number, reason) for number, reason in corpus.report.unreadable if number < corpus.own]
+    if not own or len(own) < corpus.own:
+        return
+    number, reason = own[0]
+    first = corpus.take_ids(np.array([number], np.uint32))[0].as_py()
+    none = "the only document cannot be read" if corpus.own == 1 else f"none of {corpus.own:,} documents can be read"
+    warnings.warn(SourceWarning(f"{none}, such as {shown_value(first)}: {reason}"), stacklevel=2)
 
 
 def sketch_pictures(parts: Sequence[Part], options: ReadOptions) -> None:
