@@ -11,7 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import twinset
 from tests.pictures import encoded, scene
+from twinset.errors import SourceError
 
 from .conftest import Call, text
 
@@ -36,6 +38,28 @@ def test_a_data_set_with_its_readme(call: Call, tmp_path: Path) -> None:
         "warning: 1 table in a folder of texts (set/data/train-0.parquet): rows are not read; to read them, choose the "
         "tables with --include '*.parquet'\n"
     )
+
+
+def test_the_last_lines_of_a_folder_of_texts(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "in/.git").mkdir(parents=True)
+    (tmp_path / "in/.hidden").write_text("a text")
+    (tmp_path / "in/a.txt").write_bytes(text(1).encode() + b" caf\xe9")
+    (tmp_path / "in/b.txt").write_text(text(2))
+    done = call("dedup", "in", "-o", "out")
+    assert "skipped 2 hidden files and links, such as in/.git (hidden)\n" in done.err
+    assert "undecodable bytes in a.txt; --encoding names another encoding, such as cp1252\n" in done.out
+    assert "files to keep: out/kept.txt (a list; --copy copies them to out/kept)\n" in done.out
+    assert ["in/.git", "hidden"] in json.loads((tmp_path / "out/summary.json").read_text())["skipped"]
+    done = call("dedup", "in", "-o", "copied", "--copy")
+    assert "clean data: copied/kept\nfiles to keep: copied/kept.txt\n" in done.out
+    assert "skipped  2 files, such as in/.git (hidden)" in call("dedup", "in", "--dry-run").out
+
+
+def test_python_is_not_spoken_of_on_the_command_line(call: Call) -> None:
+    said = call("dedup", "missing.txt", "-o", "out").refusal
+    assert said.endswith("give a path, a pattern, - for JSON lines on stdin")
+    with pytest.raises(SourceError, match=r"on stdin \(give texts in a list\)$"):
+        twinset.dedup("missing.txt")
 
 
 def test_one_damaged_picture_is_named(call: Call, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from twinset.documents.compressed import split_codec
-from twinset.documents.files import AMONG_TEXTS, is_plain
+from twinset.documents.files import AMONG_TEXTS, NOT_FOLLOWED, is_plain
 from twinset.documents.parts import Part
 from twinset.documents.spooled import is_url
 from twinset.engines.local.corpus import Corpus
@@ -23,10 +23,12 @@ _MAX_NOTES = 5
 
 def tell_unexpected(skipped: Sequence[tuple[str, str]], parts: Sequence[Part], progress: Progress) -> None:
     """Note what users may not expect: skipped files, and tables read as texts."""
-    for name, reason in skipped[:_MAX_NOTES]:
+    files = [(name, reason) for name, reason in skipped if reason not in NOT_FOLLOWED]
+    for name, reason in files[:_MAX_NOTES]:
         progress.note(f"skipped {name}: {reason}")
-    if len(skipped) > _MAX_NOTES:
-        progress.note(f"skipped {counted(len(skipped) - _MAX_NOTES, 'more file')}, named in the summary")
+    if len(files) > _MAX_NOTES:
+        progress.note(f"skipped {counted(len(files) - _MAX_NOTES, 'more file')}, named in the summary")
+    _tell_not_followed([one for one in skipped if one[1] in NOT_FOLLOWED], progress)
     for part in parts:
         files = [file.path for file in part.files]
         if files and not part.options.images and all(split_codec(path)[0].lower().endswith(".json") for path in files):
@@ -34,6 +36,15 @@ def tell_unexpected(skipped: Sequence[tuple[str, str]], parts: Sequence[Part], p
         if is_url(part.name):
             progress.note(f"fetched {part.name}: {shown_size(part.size)}")
     warn_of_mixed(skipped, parts)
+
+
+def _tell_not_followed(skipped: Sequence[tuple[str, str]], progress: Progress) -> None:
+    """Note hidden files and links in one line, since most folders have some."""
+    if len(skipped) == 1:
+        progress.note(f"skipped {skipped[0][0]}: {skipped[0][1]}")
+    elif skipped:
+        name, reason = skipped[0]
+        progress.note(f"skipped {len(skipped):,} hidden files and links, such as {name} ({reason})")
 
 
 def warn_of_mixed(skipped: Sequence[tuple[str, str]], parts: Sequence[Part]) -> None:
