@@ -85,6 +85,27 @@ def test_any_source_is_explained_reported_and_recut(tmp_path: Path, name: str, f
         assert opened.recut(0.99, output=tmp_path / "newer").mask.tolist() == again.mask.tolist()
 
 
+def test_a_row_number_of_a_frame_is_answered_with_the_id() -> None:
+    result = twinset.dedup(pd.DataFrame({"text": [f"text number {at}" for at in range(12)]}))
+    with pytest.raises(
+        twinset.OptionError, match=r"^there is no document '1' in this result; did you mean 'table:1'\?$"
+    ):
+        result.explain(1)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_column_that_arrow_cannot_hold_is_named_with_the_way_out(several: bool) -> None:
+    frame = pd.DataFrame({"text": TEXTS, "price": [1, "n/a", 2, 3, 4]})
+    given: Any = iter([frame]) if several else frame
+    with pytest.raises(twinset.SourceError, match=r"^(table|iterator, .*): the column 'price' holds values of several"):
+        twinset.dedup(given, **WORDS)
+    needed = twinset.dedup(frame[["text"]], **WORDS)
+    assert frame[needed.mask]["price"].tolist() == [1, "n/a", 3]
+    twins = pd.DataFrame([[text, text] for text in TEXTS], columns=["text", "text"])
+    with pytest.raises(twinset.SourceError, match=r"two columns have the same name .*; rename one, or give only"):
+        twinset.dedup(twins, **WORDS)
+
+
 def test_stdin_is_stored_with_its_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = Path(lines(tmp_path)).read_bytes()
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data), "utf-8"))

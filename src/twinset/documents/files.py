@@ -84,7 +84,7 @@ def is_marker(name: str) -> bool:
 def files_in(folder: Path, options: ReadOptions, skipped: Skipped) -> list[str]:
     """Paths of the files below a folder, relative to it, sorted, without hidden files and links.
 
-    These, Twinset's own files, and unreadable ones where that is allowed, go to `skipped`; a hidden folder is one entry.
+    These, Twinset's own files, and unreadable ones where that is allowed, go to `skipped`; a hidden folder is one.
     """
     return sorted(_walk(str(folder), "", options, skipped))
 

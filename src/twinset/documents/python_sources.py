@@ -206,7 +206,7 @@ class PythonSources:
         if not is_table(table):
             kind = type(table).__name__
             raise SourceError(f"the first value is a table, and this is a {kind}", where=_at_table(name, number))
-        return stream_of(table, self.options)
+        return stream_of(table, self.options, _at_table(name, number))
 
     def _texts(self, texts: Iterator[Any], name: str, source: int) -> Part:
         def batches() -> Iterator[Any]:

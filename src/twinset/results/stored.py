@@ -25,6 +25,7 @@ from twinset.engines.local.write.summary import sha256_of, summary_check
 from twinset.engines.local.write.table_file import TableFile
 from twinset.errors import OptionError, StateError, TwinsetError
 from twinset.options import DedupOptions
+from twinset.options.checks import shown_value
 from twinset.options.place import result_folder
 from twinset.plan import Plan
 from twinset.plan.from_summary import AnyPlan, plan_from_summary
@@ -225,11 +226,15 @@ class StoredResult:
         if place < 0:
             near = self._similar_ids(id)
             guess = f"did you mean {' or '.join(map(repr, near))}?" if near else "ids are in documents.parquet"
-            raise OptionError(f"there is no document {id!r} in {self.folder}; {guess}")
+            where = "this result" if self.in_memory else self.folder
+            raise OptionError(f"there is no document {shown_value(id)} in {where}; {guess}")
         return place
 
     def _similar_ids(self, id: str) -> list[str]:
-        """Return a few similar ids, among a limited number."""
+        """Return a few similar ids, among a limited number; a number may be that of a row, as in ``table:7``."""
+        rows = self.ids.filter(pc.ends_with(self.ids, f":{id}")) if id.isdecimal() else self.ids.slice(0, 0)
+        if len(rows):
+            return [str(one) for one in rows.slice(0, _MAX_SIMILAR).to_pylist()]
         containing = self.ids.filter(pc.match_substring(self.ids, id, ignore_case=True)) if id else self.ids
         if len(containing):
             return [str(one) for one in containing.slice(0, _MAX_SIMILAR).to_pylist()]

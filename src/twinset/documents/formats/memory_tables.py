@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -14,7 +15,9 @@ from twinset.documents.formats.arrow import ArrowPart
 from twinset.documents.formats.typed_columns import ColumnsPart
 from twinset.documents.parquet.write import ParquetWriter
 from twinset.documents.parts import LEAST_ROW, Block, Chunk, KeptWriter
+from twinset.errors import SourceError
 from twinset.options import ReadOptions
+from twinset.options.checks import shown_value
 
 # These tables are in memory anyway; other streams may be read only once.
 _IN_MEMORY = ("pandas", "polars")
@@ -128,7 +131,7 @@ def table_part(given: Any, name: str, source: int, options: ReadOptions, spool: 
     if isinstance(given, pa.Table):
         return TablePart(name, source, options, given)
     with reading(name, "Arrow stream"):
-        reader = stream_of(given, options)
+        reader = stream_of(given, options, name)
         if type(given).__module__.split(".")[0] in _IN_MEMORY:
             return TablePart(name, source, options, reader.read_all())
         with writing(spool):
@@ -141,7 +144,7 @@ def table_part(given: Any, name: str, source: int, options: ReadOptions, spool: 
     return SpooledPart(name, source, options, spool)
 
 
-def stream_of(given: Any, options: ReadOptions) -> Any:
+def stream_of(given: Any, options: ReadOptions, where: str) -> Any:
     """Read an object with Arrow's stream interface batch by batch; a series has one column."""
     if isinstance(given, pa.RecordBatchReader):
         return given
@@ -152,7 +155,23 @@ def stream_of(given: Any, options: ReadOptions) -> Any:
             # A series is a stream of values, not of rows.
             return pa.table({_column(options): pa.chunked_array(given)}).to_reader()
         except (pa.ArrowException, TypeError, ValueError):
-            raise pa.ArrowInvalid(str(error)) from error
+            raise SourceError(_why_no_stream(str(error), options), where=where) from error
+
+
+def _why_no_stream(error: str, options: ReadOptions) -> str:
+    """Say why a frame cannot become an Arrow table, and what to do."""
+    needed = ", ".join(repr(name) for name in options.item_columns)
+    fewer = f"give only the columns that are needed, such as frame[[{needed}]], and choose rows with the result's mask"
+    mixed = re.search(r"Conversion failed for column (.*) with type", error, re.DOTALL)
+    if mixed:
+        column = shown_value(mixed[1])
+        return (
+            f"the column {column} holds values of several types, which Arrow cannot hold; convert it, such as with "
+            f"astype(str), or {fewer}"
+        )
+    if "Duplicate column names" in error:
+        return f"two columns have the same name ({shown_value(error.partition(': ')[2])}); rename one, or {fewer}"
+    return f"it cannot be converted to an Arrow table: {shown_value(error)}"
 
 
 def _column(options: ReadOptions) -> str:

@@ -23,11 +23,11 @@ _MAX_NOTES = 5
 
 def tell_unexpected(skipped: Sequence[tuple[str, str]], parts: Sequence[Part], progress: Progress) -> None:
     """Note what users may not expect: skipped files, and tables read as texts."""
-    files = [(name, reason) for name, reason in skipped if reason not in NOT_FOLLOWED]
-    for name, reason in files[:_MAX_NOTES]:
+    others = [one for one in skipped if one[1] not in NOT_FOLLOWED]
+    for name, reason in others[:_MAX_NOTES]:
         progress.note(f"skipped {name}: {reason}")
-    if len(files) > _MAX_NOTES:
-        progress.note(f"skipped {counted(len(files) - _MAX_NOTES, 'more file')}, named in the summary")
+    if len(others) > _MAX_NOTES:
+        progress.note(f"skipped {counted(len(others) - _MAX_NOTES, 'more file')}, named in the summary")
     _tell_not_followed([one for one in skipped if one[1] in NOT_FOLLOWED], progress)
     for part in parts:
         files = [file.path for file in part.files]
