@@ -184,7 +184,7 @@ def test_texts_given_one_by_one_are_one_part(tmp_path: Path) -> None:
         ("s3://news/a.jsonl", "only files on this machine"),
         ("nul\0byte", "NUL"),
         ("x" * 5000, "no such file or folder"),
-        (42, "a int cannot be read"),
+        (42, "an int cannot be read"),
         (None, "a NoneType cannot be read"),
     ],
 )

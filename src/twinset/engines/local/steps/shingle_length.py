@@ -115,7 +115,8 @@ def find_short_texts(corpus: Corpus, options: Any) -> dict[str, Any] | None:
 
 def short_texts_note(short: dict[str, Any], documents: int) -> str:
     """Say that texts are too short for the shingles of a run."""
+    verb = "is" if short["documents"] == 1 else "are"
     return (
-        f"{short['documents']:,} of {counted(documents, 'document')} are short for shingles of {short['shingle']}: one "
-        f"changed word leaves a similarity below {short['similarity']:g}; try {short['try']}"
+        f"{short['documents']:,} of {counted(documents, 'document')} {verb} short for shingles of {short['shingle']}: "
+        f"one changed word leaves a similarity below {short['similarity']:g}; try {short['try']}"
     )
