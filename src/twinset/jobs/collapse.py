@@ -164,8 +164,8 @@ def collapse(results: Any, **options: Any) -> Collapsed:
 def _read_items(results: Any) -> list[Any]:
     if isinstance(results, (str, bytes, Mapping)) or not isinstance(results, Iterable):
         raise SourceError(
-            f"{with_article(type(results).__name__)} is not a ranking: give a list of strings, mappings or other results, "
-            "or a table with Arrow's stream (pandas, Polars, DuckDB, pyarrow)"
+            f"{with_article(type(results).__name__)} is not a ranking: give a list of strings, mappings or other "
+            "results, or a table with Arrow's stream (pandas, Polars, DuckDB, pyarrow)"
         )
     return list(results)
 
