@@ -121,7 +121,7 @@ def _check_kinds(numbers: pa.ChunkedArray, of: RuleColumn) -> None:
         raise ColumnError(
             f"{of} cannot order column {shown_value(of.name)}, which mixes kinds of dates: {first} ({one}) and "
             f"{second} ({other}); write all dates in one way, or compare plain numbers with "
-            f"{'highest' if of.rule == 'newest' else 'lowest'}:{of.name}"
+            f"--keep {'highest' if of.rule == 'newest' else 'lowest'}:{of.name}"
         )
 
 

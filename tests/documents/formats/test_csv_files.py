@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import tempfile
 from itertools import pairwise
@@ -190,7 +191,7 @@ def test_the_line_by_which_excel_is_told_the_delimiter(tmp_path: Path, mark: byt
 
 def test_messages_show_the_head_of_long_names(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
-    path.write_bytes(b"\x1f\x8b\x08\x00" + bytes(range(14, 34)) * 200 + b"," + b"long" * 50 + b"\na,b\n")
+    path.write_bytes(bytes(range(14, 34)) * 200 + b"," + b"long" * 50 + b"\na,b\n")
     with pytest.raises(ColumnError) as error:
         opened(path)
     assert len(str(error.value)) < 300 + len(str(path))
@@ -199,6 +200,15 @@ def test_messages_show_the_head_of_long_names(tmp_path: Path) -> None:
     with pytest.raises(ColumnError, match=r"'column 2', .*, …: name one") as error:
         opened(path)
     assert len(str(error.value)) < 500 + len(str(path))
+
+
+def test_compressed_data_without_the_ending_is_recognised(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(gzip.compress(b"id,text\na,one\n"))
+    with pytest.raises(SourceError, match=r"in\.csv: it is compressed with gzip; give its name the ending \.gz$"):
+        opened(path)
+    path.write_bytes(b"BZhours,text\na,one\n")
+    assert read_all(opened(path)).texts == [b"one"]
 
 
 def test_a_delimiter_that_cannot_be() -> None:

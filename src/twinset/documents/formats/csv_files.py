@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from twinset.documents.compressed import Reader, open_reader
+from twinset.documents.compressed import Reader, codec_of, open_reader
 from twinset.documents.encodings import check_splittable, decode_array, is_utf8, refuse_utf16
 from twinset.documents.formats.byte_rows import (
     Numbers,
@@ -30,6 +30,7 @@ from twinset.documents.items.vectors import need_column
 from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
 from twinset.errors import ColumnError, SourceError
 from twinset.options import ReadOptions
+from twinset.options.formats import CODECS
 from twinset.wording import counted
 
 _CAPACITY = 2**16
@@ -77,6 +78,8 @@ class SeparatedPart(Part):
         check_splittable(options.encoding, name)
         with open_reader(path, codec, name) as stream:
             self.mark, first, _ = self._open_header(stream, find_delimiter=options.delimiter is None)
+        if codec is None:
+            _refuse_compressed(first, name)
         if is_utf8(options.encoding):
             refuse_utf16(first, name)
         self.header = first if options.header else b""
@@ -195,6 +198,15 @@ class SeparatedPart(Part):
         if not is_utf8(self.encoding):
             values, replaced = decode_array(values, self.encoding)
         return null_where(values, unreadable), replaced
+
+
+def _refuse_compressed(first: bytes, name: str) -> None:
+    """Refuse compressed data under a name that does not say so; a header may begin with the letters of a magic."""
+    head = first[:14]
+    packer = None if head.isascii() and b"\0" not in head else codec_of(head)
+    if packer is not None:
+        ending = next(ending for ending, one in CODECS.items() if one == packer)
+        raise SourceError(f"it is compressed with {packer}; give its name the ending {ending}", where=name)
 
 
 def _skip_separator(stream: Reader) -> tuple[bytes, Reader]:
