@@ -251,6 +251,9 @@ class Part(ABC):
     ) -> None:
         """Do long work that must precede `chunks`; `begin` and `advance` receive progress in rows."""
 
+    def check_whole(self) -> None:  # noqa: B027 - most parts can
+        """Refuse a part whose rows cannot be written with all their columns."""
+
     @property
     def rows_read(self) -> int:
         """Rows of a long table that were grouped into the rows of blocks; 0 for other parts."""

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from twinset.clusters.keep import check_columns
+from twinset.documents.frames import one_frame
 from twinset.documents.own_files import exclude_outputs, patterns_of_files
 from twinset.documents.parts import Part
 from twinset.documents.sources import Sources, open_sources
@@ -116,8 +117,11 @@ class LocalRun(Run):
             refuse_to_bury(output, own_files)
         tell_unexpected(self.skipped, self.parts, self.progress)
         columns = frozenset(column for _, column in options.keep_rules if column is not None)
+        whole = isinstance(options, DedupOptions) and (self.place is not None or one_frame(self.job.sources) is None)
         for part in self.found.parts:
             part.wanted = columns
+            for inner in part.inner if whole else ():  # early: comparing may take hours
+                inner.check_whole()
             if options.flag and (self.job.rows_file is None or part.format not in WITHOUT_COLUMNS):
                 part.check_flag()
         folder = state_folder(self.place) if self.place else scratch / "state"
