@@ -55,8 +55,9 @@ class JsonLinesPart(ObjectsPart):
         """Refuse a malformed row; if it is the first, the file may have another format."""
         if records.first_row + row == 0 and reason.startswith(_NOT_JSON):
             first = bytes(records.data[records.starts[row] : records.ends[row]])
-            format = "tsv" if b"\t" in first else "csv"
-            reason += f"; if these are no JSON lines, name the format, such as --format {format}, or use --lines"
+            if not first.lstrip().startswith((b"{", b"[")):
+                format = "tsv" if b"\t" in first else "csv"
+                reason += f"; if these are no JSON lines, name the format, such as --format {format}, or use --lines"
         super().refuse_row(bad, records, row, reason)
 
     def add_flags(self, row: bytes, values: tuple[Any, ...]) -> bytes:

@@ -15,7 +15,7 @@ from twinset.engines.local.corpus import Corpus
 from twinset.engines.progress import Progress
 from twinset.errors import OutputError, SourceWarning
 from twinset.options import ReadOptions
-from twinset.options.checks import shown_size, shown_value
+from twinset.options.checks import shown_size
 from twinset.wording import counted
 
 _MAX_NOTES = 5
@@ -71,8 +71,9 @@ def warn_of_unreadable(corpus: Corpus) -> None:
         return
     number, reason = own[0]
     first = corpus.take_ids(np.array([number], np.uint32))[0].as_py()
-    none = "the only document cannot be read" if corpus.own == 1 else f"none of {corpus.own:,} documents can be read"
-    warnings.warn(SourceWarning(f"{none}, such as {shown_value(first)}: {reason}"), stacklevel=2)
+    none = f"none of {corpus.own:,} documents can be read, such as {first!r}"
+    one = f"the only document, {first!r}, cannot be read"
+    warnings.warn(SourceWarning(f"{one if corpus.own == 1 else none}: {reason}"), stacklevel=2)
 
 
 def sketch_pictures(parts: Sequence[Part], options: ReadOptions) -> None:
