@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-__all__ = ["DIGITS", "MARGIN", "at_line", "at_row", "counted", "either", "quoted", "reason", "share"]
+__all__ = ["DIGITS", "MARGIN", "at_line", "at_row", "counted", "either", "quoted", "reason", "share", "with_article"]
 
 DIGITS = 4
 """Digits of a displayed similarity."""
@@ -48,6 +48,17 @@ def quoted(id: str) -> str:
         return repr(id)
     escaped = id.replace("'", "'\"'\"'")
     return f"'{escaped}'"
+
+
+def with_article(noun: str) -> str:
+    """Write a noun with its indefinite article, by its first letter.
+
+    Examples
+    --------
+    >>> with_article("int"), with_article("float")
+    ('an int', 'a float')
+    """
+    return f"{'an' if noun[:1].lower() in 'aeio' else 'a'} {noun}"
 
 
 def share(value: float, digits: int = DIGITS) -> str:

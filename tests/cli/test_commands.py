@@ -259,7 +259,7 @@ def test_pairs_tell_what_could_not_be_read(run: Run, tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_bytes(b"\n".join(rows))
     said = run("pairs", "in.jsonl", "--on-error", "skip", "--audit", 0).stderr
     assert "0 pairs of 3 documents\n1 unreadable: skipped, such as in.jsonl:1 (line 2: not JSON: " in said
-    assert "1 with undecodable bytes: replaced, such as c\n" in said
+    assert "1 with undecodable bytes: replaced, such as c; --encoding names another encoding\n" in said
     assert run("pairs", "in.jsonl", "--on-error", "skip", "-o", "p.csv").stdout.count("such as") == 2
 
 

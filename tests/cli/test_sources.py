@@ -11,7 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import twinset
 from tests.pictures import encoded, scene
+from twinset.errors import SourceError
 
 from .conftest import Call, text
 
@@ -38,6 +40,28 @@ def test_a_data_set_with_its_readme(call: Call, tmp_path: Path) -> None:
     )
 
 
+def test_the_last_lines_of_a_folder_of_texts(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "in/.git").mkdir(parents=True)
+    (tmp_path / "in/.hidden").write_text("a text")
+    (tmp_path / "in/a.txt").write_bytes(text(1).encode() + b" caf\xe9")
+    (tmp_path / "in/b.txt").write_text(text(2))
+    done = call("dedup", "in", "-o", "out")
+    assert "skipped 2 hidden files and links, such as in/.git (hidden)\n" in done.err
+    assert "undecodable bytes in a.txt; --encoding names another encoding, such as cp1252\n" in done.out
+    assert "files to keep: out/kept.txt (a list; --copy copies them to out/kept)\n" in done.out
+    assert ["in/.git", "hidden"] in json.loads((tmp_path / "out/summary.json").read_text())["skipped"]
+    done = call("dedup", "in", "-o", "copied", "--copy")
+    assert "clean data: copied/kept\nfiles to keep: copied/kept.txt\n" in done.out
+    assert "skipped  2 files, such as in/.git (hidden)" in call("dedup", "in", "--dry-run").out
+
+
+def test_python_is_not_spoken_of_on_the_command_line(call: Call) -> None:
+    said = call("dedup", "missing.txt", "-o", "out").refusal
+    assert said.endswith("give a path, a pattern, - for JSON lines on stdin")
+    with pytest.raises(SourceError, match=r"on stdin \(give texts in a list\)$"):
+        twinset.dedup("missing.txt")
+
+
 def test_one_damaged_picture_is_named(call: Call, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for seed in range(3):
@@ -54,6 +78,28 @@ def test_half_a_surrogate_pair(call: Call) -> None:
     assert call("pairs", "-", "--json", stdin=line).json["replaced"] == 1
     assert "surrogate" in call("pairs", "-", "--on-error", "stop", stdin=line).refusal
     assert call("pairs", "-", "--on-error", "skip", "--json", stdin=line).json["unreadable"] == 1
+
+
+@pytest.mark.parametrize(("data", "format"), [(as_csv(","), "csv"), (as_csv("\t"), "tsv")])
+def test_rows_that_are_no_json_on_stdin_name_the_format(call: Call, data: bytes, format: str) -> None:
+    data = f"id{data[1:2].decode()}text\n".encode() + data
+    said = call("dedup", "-", "-o", "out", stdin=data).refusal
+    assert "stdin, line 1: not JSON: " in said
+    assert f"if these are no JSON lines, name the format, such as --format {format}, or use --lines; " in said
+    done = call("dedup", "-", "-o", "out", "--on-error", "skip", "--quiet", stdin=data)
+    assert done.err.startswith("warning: none of 4 documents can be read, such as 'stdin:0': line 1: not JSON: ")
+    assert f"--format {format}" in done.err
+    assert call("dedup", "-", "-o", "named", "--format", format, "--json", stdin=data).json["documents"] == 3
+
+
+def test_a_folder_without_a_readable_file_is_warned_of(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name in "ab":
+        (tmp_path / f"in/{name}.txt.gz").write_bytes(b"\x1f\x8bxx")
+    done = call("dedup", "in", "-o", "out", "--on-error", "skip", "--quiet")
+    assert done.err.startswith("warning: none of 2 documents can be read, such as 'a.txt.gz': the gzip is damaged")
+    (tmp_path / "in/c.txt").write_text("a text")
+    assert call("dedup", "in", "-o", "other", "--on-error", "skip", "--quiet").err == ""
 
 
 @pytest.mark.parametrize("kind", ["csv", "json", "zip"])

@@ -103,6 +103,93 @@ def test_mixed_formats_are_refused_with_examples(values: list[str]) -> None:
         read(values)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        [20240531, 1704412800],
+        [1704499200000, 1735689600],
+        [1704499200000000, 1735689600000],
+        [1704499200000000000, 1735689600000000, None],
+        [20240531120000, 20240531],
+        [2024, 20240531],
+        [202405, 20240531],
+        [0, 1735689600] * 50 + [20240531.0],
+    ],
+)
+@pytest.mark.parametrize("as_text", [False, True])
+def test_dates_as_numbers_of_different_kinds_are_refused(values: list[Any], as_text: bool) -> None:
+    for order in (values, values[::-1]):
+        column = pa.chunked_array([[None if one is None else str(one) for one in order] if as_text else order])
+        with pytest.raises(
+            ColumnError, match=r"mixes kinds of dates: \d+ \(.*\) and \d+ \(.*\); write all .* keep=\"highest:c\"$"
+        ):
+            read_column(column, RuleColumn("newest", "c"))
+        assert read_column(column, RuleColumn("highest", "c")).null_count == values.count(None)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0, 86400, 1735689600, 1735689600.5],
+        [1985, 2024, 2025],
+        list(range(1, 300_000)),
+        [-5, 2024, 250_000],
+        [20240531, 19991231],
+        [1704499200000, 1735689600000, None],
+    ],
+)
+def test_numbers_of_one_kind_stay_as_they_are(values: list[Any]) -> None:
+    column = pa.chunked_array([values])
+    assert read_column(column, RuleColumn("oldest", "c")).to_pylist() == values
+
+
+@pytest.mark.parametrize(
+    ("value", "format"),
+    [
+        ("5 Jan 2024", "%d %b %Y"),
+        ("Fri, 05 Jan 2024 10:00:00 +0000", "%a, %d %b %Y %H:%M:%S %z"),
+        ("Fri, 05 Jan 2024 10:00:00 GMT", "%a, %d %b %Y %H:%M:%S GMT"),
+        ("12/31/23", "%m/%d/%y"),
+        ("31.12.23", "%d.%m.%y"),
+        ("January 5, 2024", "%b %d, %Y"),
+    ],
+)
+def test_the_format_that_an_error_names_reads_the_value(value: str, format: str) -> None:
+    with pytest.raises(ColumnError) as error:
+        read([value])
+    assert f"date_format='{format}'" in str(error.value)
+    assert read([value], date_format=format) != [None]
+
+
+def test_a_date_that_can_be_read_in_two_ways_is_answered_with_formats_that_fit_it() -> None:
+    with pytest.raises(ColumnError, match=r"date_format= %d\.%m\.%Y or %m\.%d\.%Y$"):
+        read(["01.02.2024"])
+    with pytest.raises(ColumnError, match=r"'%d/%m/%Y %I:%M:%S %p' or '%m/%d/%Y %I:%M:%S %p'$"):
+        read(["1/2/2024 10:30:00 PM"])
+    assert read(["1/2/2024 10:30:00 PM"], date_format="%d/%m/%Y %I:%M:%S %p") != [None]
+
+
+@pytest.mark.parametrize("values", [["1,5"], ["red"], ["01/02/2024"], ["2024-01-01", "7"], ["5 Jan 2024"]])
+def test_rules_of_numbers_do_not_advise_a_date_format(values: list[str]) -> None:
+    with pytest.raises(ColumnError) as error:
+        read(values, "highest")
+    assert "date" not in str(error.value).partition(";")[2].replace("newest:c for dates", "")
+    assert "date_format" not in str(error.value)
+
+
+def test_numbers_with_commas_alone_are_refused_with_the_way_to_write_them() -> None:
+    with pytest.raises(ColumnError, match=r"such as '1,5', .*write numbers without separators of thousands"):
+        read(["1,5", "2,5"], "highest")
+
+
+def test_errors_show_the_head_of_a_long_value() -> None:
+    with pytest.raises(ColumnError) as error:
+        read(["a\x1b[31m word\n" * 100])
+    assert "\\x1b[31m" in str(error.value)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 260
+
+
 def test_the_decision_needs_all_values_in_any_order() -> None:
     values = ["01/02/2024"] * 1000 + ["13/02/2024"]
     for order in (values, values[::-1]):

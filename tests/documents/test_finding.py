@@ -37,12 +37,45 @@ def test_a_folder_of_texts(tmp_path: Path) -> None:
     rows = read_all(sources)
     assert rows.ids == ["B.txt", "a-1.rst", "a/b/c", "a/z.md", "b.txt"]
     assert rows.texts[2] == b"text of a/b/c"
-    assert sources.skipped == [((tmp_path / "picture.png").as_posix(), "a binary file")]
+    assert sources.skipped == [
+        ((tmp_path / name).as_posix(), reason)
+        for name, reason in (
+            ("picture.png", "a binary file"),
+            (".git", "hidden"),
+            (".hidden.txt", "hidden"),
+            ("link.txt", "a symbolic link"),
+            ("linked", "a symbolic link"),
+        )
+    ]
     write_all(sources, tmp_path / ".out", lambda part, row: row != 0, batch_bytes=20, copy=True)
     assert (tmp_path / ".out/kept.txt").read_text() == "a-1.rst\na/b/c\na/z.md\nb.txt\n"
     assert (tmp_path / ".out/kept/a/b/c").read_text() == "text of a/b/c"
     assert not (tmp_path / ".out/kept/B.txt").exists()
     assert part.describe()["documents"] == 5
+
+
+def test_what_include_and_exclude_leave_out_is_not_listed_as_hidden(tmp_path: Path) -> None:
+    fill(tmp_path, "b.txt", ".hidden.txt", ".git/config", "sub/.cache/a")
+    os.symlink(tmp_path / "b.txt", tmp_path / "link.md")
+    skipped = opened(tmp_path, include=("*.txt",)).skipped
+    assert skipped == [((tmp_path / ".hidden.txt").as_posix(), "hidden")]
+    skipped = opened(tmp_path, exclude=(".git", "*.md", "sub")).skipped
+    assert skipped == [((tmp_path / ".hidden.txt").as_posix(), "hidden")]
+
+
+def test_utf_16_among_other_texts_is_to_be_converted(tmp_path: Path) -> None:
+    fill(tmp_path / "in", "a.txt")
+    (tmp_path / "in/b.txt").write_bytes("some words".encode("utf-16"))
+    for source in (tmp_path / "in", f"{tmp_path}/in/*.txt"):
+        ((name, reason),) = opened(source).skipped
+        assert name.endswith("/b.txt")
+        assert reason.startswith("looks like UTF-16; convert it to utf-8, or leave it out with --exclude")
+    (tmp_path / "in/a.txt").unlink()
+    for source in (tmp_path / "in", f"{tmp_path}/in/*.txt"):
+        with pytest.raises(SourceError, match=r"no documents in .*texts look like UTF-16: name it with encoding="):
+            opened(source)
+    with pytest.raises(SourceError, match=r"not a text: looks like UTF-16; name it with encoding="):
+        opened(tmp_path / "in/b.txt")
 
 
 def test_without_copy_there_is_only_the_list(tmp_path: Path) -> None:
@@ -151,7 +184,7 @@ def test_texts_given_one_by_one_are_one_part(tmp_path: Path) -> None:
         ("s3://news/a.jsonl", "only files on this machine"),
         ("nul\0byte", "NUL"),
         ("x" * 5000, "no such file or folder"),
-        (42, "a int cannot be read"),
+        (42, "an int cannot be read"),
         (None, "a NoneType cannot be read"),
     ],
 )

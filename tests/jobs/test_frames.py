@@ -86,6 +86,47 @@ def test_any_source_is_explained_reported_and_recut(tmp_path: Path, name: str, f
         assert opened.recut(0.99, output=tmp_path / "newer").mask.tolist() == again.mask.tolist()
 
 
+def test_a_row_number_of_a_frame_is_answered_with_the_id() -> None:
+    result = twinset.dedup(pd.DataFrame({"text": [f"text number {at}" for at in range(12)]}))
+    with pytest.raises(
+        twinset.OptionError, match=r"^there is no document '1' in this result; did you mean 'table:1'\?$"
+    ):
+        result.explain(1)
+
+
+def test_a_column_that_arrow_cannot_hold_is_kept_by_the_frame_itself(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"text": TEXTS, "price": [1, "n/a", 2, 3, 4], "n": range(5)}, index=[*"abcde"])
+    result = twinset.dedup(frame, keep="highest:n", **WORDS)
+    assert result.kept.equals(frame[result.mask])
+    assert result.kept["price"].tolist() == ["n/a", 3, 4]
+    assert result.explain("table:2").explanation is not None
+    assert result.recut(0.99).kept.equals(frame[[False, True, True, True, True]])
+    flagged = twinset.dedup(frame, flag=True, **WORDS).kept
+    assert flagged["price"].tolist() == frame["price"].tolist()
+
+
+def test_a_column_that_arrow_cannot_hold_is_named_where_it_must_be_read_or_written(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"text": TEXTS, "price": [1, "n/a", 2, 3, 4]})
+    why = r"the column 'price' holds values of several types, .*frame\[\['text'\]\], and choose rows with the"
+    calls: list[Any] = [
+        lambda: twinset.dedup(frame, output=tmp_path / "out", **WORDS),
+        lambda: twinset.dedup(frame, keep="highest:price", **WORDS),
+        lambda: twinset.dedup(frame, ["another text"], **WORDS),
+        lambda: twinset.dedup(iter([frame]), **WORDS),
+        lambda: twinset.dedup(frame, **WORDS).recut(0.9, output=tmp_path / "recut"),
+    ]
+    for call in calls:
+        with pytest.raises(twinset.SourceError, match=why):
+            call()
+    assert not list(tmp_path.iterdir())
+
+
+def test_two_columns_of_one_name_are_named() -> None:
+    twins = pd.DataFrame([[text, text] for text in TEXTS], columns=["text", "text"])
+    with pytest.raises(twinset.SourceError, match=r"two columns have the same name .*; rename one, or give only"):
+        twinset.dedup(twins, **WORDS)
+
+
 def test_stdin_is_stored_with_its_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = Path(lines(tmp_path)).read_bytes()
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data), "utf-8"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import twinset
-from twinset.errors import ColumnError, OptionError
+from twinset.errors import ColumnError, OptionError, SourceWarning
 
 LINE = " ".join(f"word{i}" for i in range(40))
 
@@ -67,6 +68,22 @@ def test_numbers_and_words_in_json(tmp_path: Path, batch: int) -> None:
     assert result.summary["unranked"] == {"c": 2}
 
 
+def test_numbers_with_commas_that_rank_last_are_warned_of() -> None:
+    with pytest.warns(SourceWarning, match=r"2 values with a comma, such as '12,345', cannot be read and rank last"):
+        assert kept(["900", "12,345", "1.234,5", "n/a"], "highest:c") == ["r0"]
+
+
+def test_two_digit_years_among_others_are_warned_of() -> None:
+    with pytest.warns(SourceWarning, match=r"1 value with a year of two digits, such as '12/31/23', cannot be read"):
+        assert kept(["1/1/2023", "12/31/23"], "newest:c") == ["r0"]
+
+
+def test_empty_and_other_values_are_not_warned_of() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert kept(["900", "", "n/a", None], "highest:c") == ["r0"]
+
+
 def test_what_could_not_be_read_is_counted_and_recut_reads_it_again(tmp_path: Path) -> None:
     rows = rows_with(["02/01/2024", "01/02/2024", "soon", ""])
     with pa.OSFile(str(tmp_path / "in.arrow"), "wb") as file, pa.ipc.new_file(file, rows.schema) as writer:
@@ -87,7 +104,7 @@ def test_what_could_not_be_read_is_counted_and_recut_reads_it_again(tmp_path: Pa
     )  # fmt: skip
     assert done.summary["unranked"] == {"c": 2}
     assert done.summary["options"]["date_format"] == "%d/%m/%Y"
-    assert 'keep="newest:c": 2 documents of 4 without a date in this column; they rank last' in notes
+    assert "keep=\"newest:c\": 2 documents of 4 without a date in this column, such as 'soon'; they rank last" in notes
     again = done.rethreshold(0.8)
     assert (again.kept["id"].to_pylist(), again.summary["unranked"]) == (["r1"], {"c": 2})
     other = done.rethreshold(0.8, date_format="%m/%d/%Y")

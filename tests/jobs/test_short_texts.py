@@ -109,6 +109,9 @@ def test_a_run_says_that_its_shingles_are_too_long() -> None:
     [note] = [note for note in notes.said if "short" in note]
     assert note.startswith("200 of 200 documents are short for shingles of word:5")
     assert note.endswith('try shingle="auto"')
+    one = Notes()
+    twinset.find_pairs(list(titles().values())[:1], progress=one)
+    assert [note[:28] for note in one.said if "short" in note] == ["1 of 1 document is short for"]
 
 
 @pytest.mark.parametrize("options", [{"shingle": "word:1"}, {"shingle": "auto"}, {"shingle": "char:2"}])

@@ -119,6 +119,7 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
     width = max(len(f"{value:,}") for _, value in rows)
     for label, value in rows:
         click.echo(f"  {value:>{width},}  {_one(label) if value == 1 else label}")
+    show.say_replaced(summary)
     place = Place.named(output)
     folder = place.folder
     missed = f"in {folder / 'missed.parquet'}"
@@ -135,5 +136,6 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
     elif any((folder / "kept").iterdir()):
         click.echo(f"{written}: {folder / 'kept'}")
     if (folder / "kept.txt").exists():
-        click.echo(f"files to keep: {folder / 'kept.txt'}")
+        copy = "" if options.copy or place.file is not None else f" (a list; --copy copies them to {folder / 'kept'})"
+        click.echo(f"files to keep: {folder / 'kept.txt'}{copy}")
     click.echo(f"a reason for every {'flag' if options.flag else 'removal'}: {folder / 'removed.parquet'}")

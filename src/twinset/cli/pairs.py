@@ -84,7 +84,8 @@ def _summary_lines(summary: dict[str, Any], where: str = "") -> list[str]:
     lines = [_pairs_line(summary, where)]
     for name, label in (("unreadable", "unreadable: skipped"), ("replaced", "with undecodable bytes: replaced")):
         if summary.get(name):
-            lines.append(f"{summary[name]:,} {label}{_such_as(summary, name)}")
+            remedy = "; --encoding names another encoding" if name == "replaced" else ""
+            lines.append(f"{summary[name]:,} {label}{_such_as(summary, name)}{remedy}")
     return [*lines, *show.audit(summary["audit"], short=summary.get("short_texts"))]
 
 

@@ -13,8 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from twinset.clusters.keep_columns import RuleColumn, read_column
+from twinset.clusters.keep_columns import RuleColumn, Unread, read_column, unread
 from twinset.errors import ColumnError
+from twinset.options.checks import shown_value
 from twinset.options.keep_rules import KEEP_RULES
 from twinset.schema import Flags, Numbers
 
@@ -53,11 +54,12 @@ def ranking(
     documents: RankedDocuments,
     own_ids: bool,
     date_format: str | None = None,
-    missing: dict[str, Flags] | None = None,
+    missing: dict[str, Unread] | None = None,
+    readable: Flags | None = None,
 ) -> Numbers:
     """Rank the documents by a chain of rules, from 0, the best; `own_ids`: whether ids break the last tie.
 
-    `missing` receives, by column, which documents have no value that could be read.
+    `missing` receives, by column, which `readable` documents have no value that could be read.
     """
     keys = []
     for rule, column in rules:
@@ -66,9 +68,11 @@ def ranking(
         values = None
         if column is not None:
             of = RuleColumn(rule, column, date_format)
-            values = read_column(documents.names.column(column), of)
+            given = documents.names.column(column)
+            values = read_column(given, of)
             if missing is not None:
-                missing[column] = np.asarray(values.is_null())
+                all_rows = np.ones(documents.documents, np.bool_)
+                missing[column] = unread(given, values, of, all_rows if readable is None else readable)
         keys.append(KEYS[rule](documents, values, column or ""))
     else:
         if own_ids:
@@ -121,7 +125,9 @@ def column_keys(values: Any, name: str, order: str) -> Key:
     try:
         rank = pc.rank(values, sort_keys=order, tiebreaker="dense")  # nulls last, its default
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
-        raise ColumnError(f"--keep cannot order column {name!r}, which is of type {values.type}: {error}") from error
+        raise ColumnError(
+            f"--keep cannot order column {shown_value(name)}, which is of type {values.type}: {error}"
+        ) from error
     return np.asarray(rank).astype(np.int64)
 
 

@@ -4,6 +4,7 @@ Columns of CSV files and many others hold numbers and dates as text. What a colu
 never from a sample: the same rows in another order, or in other batches, are read in the same way.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +13,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from twinset.clusters.date_kinds import format_of_date, formats_of_digits, kinds_of
 from twinset.errors import ColumnError
+from twinset.options.checks import shown_value
 from twinset.options.keep_rules import KEEP_RULES
 
 _LEAST_SHARE = 10
 """A column is one of numbers, or of dates, if at least one in this many of its values can be read as such."""
 _NUMBER = r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$"
+_WITH_COMMAS = r"^[+-]?[$€£]? ?\d+(?:[.' ]\d{3})*,\d+(?:[,.]\d+)*(?: ?[%€])?$"
+_SHORT_YEAR = r"^\d{1,2}([-/.])\d{1,2}[-/.]\d{2}(?:\D|$)"
 _TIME = (
     r"(?:(?:T|,? +)(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,6})\d*)?)?"
     r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?(?: ?(?P<zone>Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?)?$"
@@ -45,9 +50,41 @@ class RuleColumn:
         return "date" if KEEP_RULES[self.rule].dates else "number"
 
     @property
-    def hint(self) -> str:
-        """How to name a date format."""
-        return "--date-format" if KEEP_RULES[self.rule].dates else f"newest:{self.name} and --date-format"
+    def dates(self) -> bool:
+        """Whether the rule reads dates."""
+        return KEEP_RULES[self.rule].dates
+
+    @property
+    def dated(self) -> str:
+        """The rule with the same order that reads dates."""
+        return f"{'newest' if self.rule in ('newest', 'highest') else 'oldest'}:{self.name}"
+
+
+@dataclass(frozen=True)
+class Unread:
+    """The documents without a value that could be read, and the values that are there.
+
+    `example`: one of these values; None if all are empty. `odd`: how many look like numbers with commas, or like dates
+    with a year of two digits. `odd_example`: one of them.
+    """
+
+    missing: npt.NDArray[np.bool_]
+    example: str | None = None
+    odd: int = 0
+    odd_example: str | None = None
+
+
+def unread(column: pa.ChunkedArray, values: pa.ChunkedArray, of: RuleColumn, readable: npt.NDArray[np.bool_]) -> Unread:
+    """Describe what `read_column` made null among the documents that are `readable`."""
+    missing = np.asarray(values.is_null()).astype(np.bool_) & readable
+    if not missing.any() or not _is_text(column.type):
+        return Unread(missing)
+    texts = pc.utf8_trim_whitespace(column.filter(pa.array(missing)).cast(pa.large_string()))
+    texts = texts.filter(pc.fill_null(pc.not_equal(texts, ""), False))
+    if not len(texts):
+        return Unread(missing)
+    odd = texts.filter(pc.match_substring_regex(texts, _SHORT_YEAR if of.dates else _WITH_COMMAS))
+    return Unread(missing, str(texts[0].as_py()), len(odd), str(odd[0].as_py()) if len(odd) else None)
 
 
 def read_column(column: pa.ChunkedArray, of: RuleColumn) -> pa.ChunkedArray:
@@ -55,21 +92,43 @@ def read_column(column: pa.ChunkedArray, of: RuleColumn) -> pa.ChunkedArray:
 
     Texts become numbers or moments. Other types stay as they are.
     """
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-        kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if _is_text(column.type):
         column = _read_text(column, of)
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    if of.dates and _is_number(column.type):
+        _check_kinds(column, of)
     return column
+
+
+def _is_text(kind: Any) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _is_number(kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _check_kinds(numbers: pa.ChunkedArray, of: RuleColumn) -> None:
+    """Refuse dates as numbers of different kinds, whose order says nothing."""
+    kinds = kinds_of(numbers)
+    if len(kinds) > 1:
+        (one, first), (other, second) = list(kinds.items())[:2]
+        raise ColumnError(
+            f"{of} cannot order column {shown_value(of.name)}, which mixes kinds of dates: {first} ({one}) and "
+            f"{second} ({other}); write all dates in one way, or compare plain numbers with "
+            f"--keep {'highest' if of.rule == 'newest' else 'lowest'}:{of.name}"
+        )
 
 
 def _read_text(column: pa.ChunkedArray, of: RuleColumn) -> pa.ChunkedArray:
     texts = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
     texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
-    if of.date_format is not None and KEEP_RULES[of.rule].dates:
+    if of.date_format is not None and of.dates:
         return _formatted_dates(texts, of, of.date_format)
     for cast in (_cast_truth, _cast_whole, _cast_float):
         try:
@@ -83,10 +142,7 @@ def _read_text(column: pa.ChunkedArray, of: RuleColumn) -> pa.ChunkedArray:
     dates, values = n_first + n_last, len(texts) - texts.null_count
     if _LEAST_SHARE * max(numbers, dates) < values:
         example = _first(texts, pc.invert(pc.or_(numeric, pc.or_(first, last))))
-        raise ColumnError(
-            f"{of} cannot order column {of.name!r}: its values, such as {example!r}, are neither numbers nor dates; "
-            f"name another column, or the format of its dates with {of.hint}, such as %d.%m.%y"
-        )
+        raise _no_order(of, example)
     if _LEAST_SHARE * min(numbers, dates) >= values:
         raise _mixed(of, _first(texts, numeric), _first(texts, pc.or_(first, last)))
     if numbers >= dates:
@@ -117,10 +173,28 @@ def _first(texts: pa.ChunkedArray, mask: pa.ChunkedArray) -> str | None:
     return None if place < 0 else str(texts[place].as_py())
 
 
-def _mixed(of: RuleColumn, one: str | None, other: str | None) -> ColumnError:
+def _no_order(of: RuleColumn, example: str | None) -> ColumnError:
+    """Make the error for values that are neither numbers nor dates."""
+    text = example or ""
+    remedy = "name another column"
+    if of.dates:
+        fitting = format_of_date(text)
+        remedy += ", or the format of its dates with --date-format" + (f" '{fitting}'" if fitting else "")
+    elif re.match(_WITH_COMMAS, text):
+        remedy += ", or write numbers without separators of thousands, and with a point: 1234.5"
+    elif format_of_date(text):
+        remedy += f", or use {of.dated} for dates"
     return ColumnError(
-        f"{of} cannot order column {of.name!r}, which mixes formats, such as {one!r} and {other!r}; "
-        f"write all values in one format, or name the one to read with {of.hint}: other values then come last"
+        f"{of} cannot order column {shown_value(of.name)}: its values, such as {shown_value(example)}, are neither "
+        f"numbers nor dates that can be read; {remedy}"
+    )
+
+
+def _mixed(of: RuleColumn, one: str | None, other: str | None) -> ColumnError:
+    named = ", or name the one to read with --date-format: other values then come last" if of.dates else ""
+    return ColumnError(
+        f"{of} cannot order column {shown_value(of.name)}, which mixes formats, such as {shown_value(one)} and "
+        f"{shown_value(other)}; write all values in one format{named}"
     )
 
 
@@ -131,9 +205,12 @@ def _formatted_dates(texts: pa.ChunkedArray, of: RuleColumn, date_format: str) -
     except pa.ArrowInvalid as error:
         raise ColumnError(f"date_format is {date_format!r}, which cannot be used: {error}") from error
     if moments.null_count == len(texts) > texts.null_count:
+        example = _first(texts, pc.is_valid(texts)) or ""
+        fitting = format_of_date(example)
         raise ColumnError(
-            f"{of} finds no date of the format {date_format!r} in column {of.name!r}, whose values look like "
-            f"{_first(texts, pc.is_valid(texts))!r}; name the format of its dates with --date-format"
+            f"{of} finds no date of the format {date_format!r} in column {shown_value(of.name)}, whose values look "
+            f"like {shown_value(example)}; name the format of its dates with --date-format"
+            + (f" '{fitting}'" if fitting else "")
         )
     return moments
 
@@ -154,7 +231,7 @@ def _dates(texts: pa.ChunkedArray, mask: pa.ChunkedArray, of: RuleColumn, *, yea
     is_read = np.asarray(mask).astype(np.bool_)
     moments[is_read] = days.astype("M8[us]").astype(np.int64) + time
     is_read[is_read] = valid & valid_time
-    return pa.chunked_array([pa.array(moments, mask=~is_read)])
+    return pa.chunked_array([pa.array(moments, mask=~is_read).cast(pa.timestamp("us"))])
 
 
 def _in_order(texts: pa.ChunkedArray, one: Whole, two: Whole, of: RuleColumn) -> tuple[Whole, Whole]:
@@ -165,9 +242,12 @@ def _in_order(texts: pa.ChunkedArray, one: Whole, two: Whole, of: RuleColumn) ->
         raise _mixed(of, *(texts[int(np.argmax(mask))].as_py() for mask in (day_first, month_first)))
     differ = (one != two) & (one <= 12) & (two <= 12)
     if differ.any() and not day_first.any() and not month_first.any():
+        example = str(texts[int(np.argmax(differ))].as_py())
+        formats = " or ".join(one if " " not in one else f"'{one}'" for one in formats_of_digits(example))
+        remedy = f"name the format with --date-format {formats}" if of.dates else f"use {of.dated} for dates"
         raise ColumnError(
-            f"{of} cannot tell whether {texts[int(np.argmax(differ))].as_py()!r} in column {of.name!r} begins with the "
-            f"day or with the month, and no other date tells; name the format with {of.hint} %d/%m/%Y or %m/%d/%Y"
+            f"{of} cannot tell whether {shown_value(example)} in column {shown_value(of.name)} begins with the day or "
+            f"with the month, and no other date tells; {remedy}"
         )
     return (one, two) if month_first.any() else (two, one)
 

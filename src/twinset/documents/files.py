@@ -28,6 +28,12 @@ _DESCRIBING = re.compile(r"(readme|licen[sc]e|copying|citation|changelog|contrib
 AMONG_TEXTS = "table among texts"
 """Part of the reason for which a table in a folder of texts is skipped."""
 
+UTF_16 = "looks like UTF-16"
+"""Beginning of the reason for which a text in UTF-16 is skipped."""
+
+NOT_FOLLOWED = ("hidden", "a symbolic link")
+"""Reasons for which entries of a folder are not looked at."""
+
 Skipped = list[tuple[str, str]]
 """Files and folders that are skipped, each with the reason."""
 
@@ -78,7 +84,7 @@ def is_marker(name: str) -> bool:
 def files_in(folder: Path, options: ReadOptions, skipped: Skipped) -> list[str]:
     """Paths of the files below a folder, relative to it, sorted, without hidden files and links.
 
-    Twinset's own files, and unreadable ones where that is allowed, go to `skipped`.
+    These, Twinset's own files, and unreadable ones where that is allowed, go to `skipped`; a hidden folder is one.
     """
     return sorted(_walk(str(folder), "", options, skipped))
 
@@ -102,6 +108,8 @@ def _walk(folder: str, below: str, options: ReadOptions, skipped: Skipped) -> It
     for entry in entries:
         name = below + entry.name
         if entry.name.startswith(".") or entry.is_symlink():
+            if chosen(f"{name}/" if entry.is_dir(follow_symlinks=False) else name, options):
+                skipped.append((Path(entry.path).as_posix(), NOT_FOLLOWED[not entry.name.startswith(".")]))
             continue
         if entry.is_dir(follow_symlinks=False):
             if not any(_holds(name, pattern) for pattern in options.exclude):
@@ -175,8 +183,13 @@ def is_pattern(given: str) -> bool:
     return glob.has_magic(given)
 
 
-def why_not_text(path: str, name: str, codec: str | None, options: ReadOptions) -> str | None:
-    """Why a file is not a text: its format is binary, or it has NUL bytes near its head; None if it is one."""
+def why_not_text(
+    path: str, name: str, codec: str | None, options: ReadOptions, *, among: bool = False
+) -> str | None:
+    """Why a file is not a text: its format is binary, or it has NUL bytes near its head; None if it is one.
+
+    `among`: whether it is one of many, which may have other encodings.
+    """
     known = None if options.format == "text" else format_by_ending(split_codec(name)[0])
     try:
         with open_reader(path, codec, name) as stream:
@@ -196,7 +209,11 @@ def why_not_text(path: str, name: str, codec: str | None, options: ReadOptions) 
     if not has_nul or not utf8:
         return "a binary file" if has_nul else None
     encoding = utf16_in(head)
-    return f"looks like UTF-16; name it with --encoding {encoding}" if encoding else "a binary file"
+    if encoding is None:
+        return "a binary file"
+    if among:
+        return f"{UTF_16}; convert it to utf-8, or leave it out with --exclude (--encoding is for all files alike)"
+    return f"{UTF_16}; name it with --encoding {encoding}"
 
 
 def why_not_opened(path: str, name: str, options: ReadOptions) -> str | None:

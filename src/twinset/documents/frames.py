@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from twinset.documents.parts import Mask
 from twinset.errors import SourceError
 from twinset.wording import counted
@@ -35,6 +37,21 @@ def take_rows(frame: Any, mask: Mask, columns: Any = None) -> Any:
         added = columns.to_pandas()
         return frame.assign(**{name: added[name].array for name in added})[mask]
     return frame.with_columns(sys.modules["polars"].from_arrow(columns).get_columns()).filter(mask)
+
+
+def mixed_columns(frame: Any) -> list[Any]:
+    """Return the columns of a frame of pandas whose values are of several types, which Arrow cannot hold."""
+    if not _is_pandas(frame) or frame.ndim == 1 or not frame.columns.is_unique:
+        return []
+    return [name for name in frame.columns if not _has_one_type(frame[name])]
+
+
+def _has_one_type(series: Any) -> bool:
+    try:
+        pa.array(series, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):
+        return False
+    return True
 
 
 def _is_pandas(given: object) -> bool:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from twinset.errors import ColumnError, OptionError, RowError, SourceError
 from twinset.options import ReadOptions
+from twinset.options.checks import shown_names, shown_value
 from twinset.options.keep_rules import COLUMN_FLAG
 from twinset.schema import Places
 from twinset.system.digests import file_digest
@@ -208,8 +209,9 @@ class Part(ABC):
     def no_column(self, name: str, option: str) -> ColumnError:
         """Make the error for a missing column."""
         names = [*self.column_names, *self.nested_names]
-        listed = ", ".join(repr(one) for one in names[:30]) + (", …" if len(names) > 30 else "")
-        message = f"there is no column {name!r}; the columns are {listed or 'none'}: name one with {option}"
+        message = (
+            f"there is no column {shown_value(name)}; the columns are {shown_names(names)}: name one with {option}"
+        )
         record = re.fullmatch(r"(.+?),((?:word|char):\d+)(,\d+)?", name) if option.startswith("--text") else None
         if record:
             message += f" (for a single column use --text {record[1]} --shingle {record[2]})"
@@ -248,6 +250,9 @@ class Part(ABC):
         self, spread: Callable[..., Any], begin: Callable[[int | None], None], advance: Callable[[int], None]
     ) -> None:
         """Do long work that must precede `chunks`; `begin` and `advance` receive progress in rows."""
+
+    def check_whole(self) -> None:  # noqa: B027 - most parts can
+        """Refuse a part whose rows cannot be written with all their columns."""
 
     @property
     def rows_read(self) -> int:

@@ -29,7 +29,7 @@ from twinset.documents.parts import Part
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
 from twinset.options.formats import formats_for
-from twinset.wording import at_row, reason
+from twinset.wording import at_row, reason, with_article
 
 _ROWS = 2**16
 _BYTES = 2**22
@@ -69,15 +69,15 @@ def holds_rows(items: Iterable[Any], options: ReadOptions) -> bool:
 
 def refuse_uniterable(given: object) -> None:
     """Refuse an object that holds no texts, rows or tables in order."""
-    kind = type(given).__name__
+    kind = with_article(type(given).__name__)
     if isinstance(given, io.IOBase):
         raise SourceError("an open file cannot be read: give its path, or its lines in a list")
     if isinstance(given, Set):
-        raise SourceError(f"a {kind} has no order, so its texts have no ids: give a list, or a mapping from id to text")
+        raise SourceError(f"{kind} has no order, so its texts have no ids: give a list, or a mapping from id to text")
     own = type(given).__module__.partition(".")[0] == "twinset"
     if own or isinstance(given, (bytes, bytearray, memoryview)) or not hasattr(given, "__iter__"):
         raise SourceError(
-            f"a {kind} cannot be read: give a path, texts or rows (dicts) in a list or an iterator, a mapping from id "
+            f"{kind} cannot be read: give a path, texts or rows (dicts) in a list or an iterator, a mapping from id "
             "to text, or a table with Arrow's stream (pandas, Polars, DuckDB, pyarrow)"
         )
 
@@ -132,7 +132,7 @@ class PythonSources:
     def _mapping(self, given: Mapping[Any, Any], source: int) -> Part:
         if any(is_table(one) or is_lazy(one) for one in itertools.islice(given.values(), 1)):
             raise SourceError(
-                f"a {type(given).__name__} of tables is several sources: give one of them, such as "
+                f"{with_article(type(given).__name__)} of tables is several sources: give one of them, such as "
                 f"[{next(iter(given))!r}], or all with *data.values()"
             )
         if self.options.group is not None:
@@ -204,9 +204,9 @@ class PythonSources:
         if isinstance(table, pa.RecordBatch):
             table = pa.Table.from_batches([table])
         if not is_table(table):
-            kind = type(table).__name__
-            raise SourceError(f"the first value is a table, and this is a {kind}", where=_at_table(name, number))
-        return stream_of(table, self.options)
+            kind = with_article(type(table).__name__)
+            raise SourceError(f"the first value is a table, and this is {kind}", where=_at_table(name, number))
+        return stream_of(table, self.options, _at_table(name, number))
 
     def _texts(self, texts: Iterator[Any], name: str, source: int) -> Part:
         def batches() -> Iterator[Any]:
@@ -284,8 +284,8 @@ def _text_array(texts: list[str | bytes | None]) -> Any:
 def _json_line(row: Any, name: str, number: int) -> bytes:
     """Write a row as a line of JSON."""
     if not is_row(row):
-        kind = type(row).__name__
-        raise SourceError(f"the first value is a row (a dict), and this is a {kind}", where=at_row(name, number))
+        kind = with_article(type(row).__name__)
+        raise SourceError(f"the first value is a row (a dict), and this is {kind}", where=at_row(name, number))
     values = row if type(row) is dict else {key: row[key] for key in row.keys()}  # noqa: SIM118 - not all are mappings
     try:
         return orjson.dumps(values, _json_value, _JSON)
@@ -305,7 +305,7 @@ def _json_value(value: Any) -> Any:
         return dict(value)
     if isinstance(value, np.generic):
         return value.item()
-    raise TypeError(f"a value is a {type(value).__name__}")
+    raise TypeError(f"a value is {with_article(type(value).__name__)}")
 
 
 def no_long_table(what: str) -> SourceError:

@@ -11,6 +11,8 @@ from typing import Any
 from twinset.documents.compressed import member_of, split_codec
 from twinset.documents.encodings import known
 from twinset.documents.files import (
+    NOT_FOLLOWED,
+    UTF_16,
     chosen,
     describes,
     files_in,
@@ -34,6 +36,7 @@ from twinset.documents.stored_sources import StoredSource
 from twinset.errors import OptionError, SourceError
 from twinset.options import ReadOptions
 from twinset.options.formats import endings_for, format_by_ending
+from twinset.options.spoken import speaks_flags
 
 
 @dataclass
@@ -133,9 +136,9 @@ class _Opening:
         elif "://" in given:
             raise SourceError("only files on this machine and http:// or https:// addresses can be read", where=given)
         else:
+            in_python = "" if speaks_flags() else " (give texts in a list)"
             raise SourceError(
-                "there is no such file or folder; give a path, a pattern, - for JSON lines on stdin "
-                "(in Python, give texts in a list)",
+                f"there is no such file or folder; give a path, a pattern, - for JSON lines on stdin{in_python}",
                 where=given if len(given) < 200 else given[:200] + "…",
             )
 
@@ -186,8 +189,9 @@ class _Opening:
             self._add_resolved(file)
         if len(self.entries) == before:
             ours = self.skipped[passed_over:] if not names else []
+            ours.sort(key=lambda one: one[1] in NOT_FOLLOWED)
             more = f"; {ours[0][0]} is skipped: {ours[0][1]}" if ours else ""
-            raise SourceError(self._nothing("folder", names) + more, where=given)
+            raise SourceError(self._nothing("folder", names, self.skipped[passed_over:]) + more, where=given)
 
     @property
     def _rows(self) -> bool:
@@ -214,7 +218,7 @@ class _Opening:
             return f"not a table, but {self.options.item_flag} needs tables"
         return "documentation or settings beside tables"
 
-    def _nothing(self, what: str, passed_over: Sequence[str]) -> str:
+    def _nothing(self, what: str, passed_over: Sequence[str], skipped: Sequence[tuple[str, str]]) -> str:
         if self.options.images:
             return self._no_pictures(what)
         endings = ", ".join(endings_for(self.options.item_kind))
@@ -223,6 +227,8 @@ class _Opening:
         looked = f"no documents in this {what}: looked for text files, {endings}, except hidden files and links"
         if self.options.include or self.options.exclude:
             looked += f", with --include {list(self.options.include)} --exclude {list(self.options.exclude)}"
+        if any(reason.startswith(UTF_16) for _, reason in skipped):
+            return f"{looked}; its texts look like UTF-16: name it with --encoding utf-16"
         return looked + (f"; all its files are binary{_pictures(passed_over)}" if passed_over else "")
 
     def _no_pictures(self, what: str) -> str:
@@ -236,7 +242,7 @@ class _Opening:
     def _why_not(self, path: str, shown: str) -> str | None:
         """Why a file among others is skipped; None if it is a document."""
         if not self.options.images:
-            return why_not_text(path, shown, format_of(path)[1], self.options)
+            return why_not_text(path, shown, format_of(path)[1], self.options, among=True)
         from twinset.documents.items.image_files import is_picture
 
         return None if is_picture(path) else "not a picture, judging by its extension"
@@ -261,7 +267,7 @@ class _Opening:
         self.entries.append(file)
 
     def _add_pattern(self, number: int, given: str) -> None:
-        before, matches = len(self.entries), matches_of(given)
+        before, matches, passed_over = len(self.entries), matches_of(given), len(self.skipped)
         for match in without_ours(matches, given, self.skipped):
             shown = Path(match).as_posix()
             if not os.path.isfile(match) or not chosen(shown, self.options):
@@ -275,7 +281,9 @@ class _Opening:
             self._add_resolved(self._source(Path(match), number, format, codec))
         if len(self.entries) == before:
             raise SourceError(
-                self._nothing("pattern", matches) if matches else "no file matches this pattern",
+                self._nothing("pattern", matches, self.skipped[passed_over:])
+                if matches
+                else "no file matches this pattern",
                 where=given,
             )
 
@@ -307,6 +315,7 @@ class _Opening:
             )
 
             parts = [GroupsPart(parts, self.options, self.scratch)]
+        self.skipped.sort(key=lambda one: one[1] in NOT_FOLLOWED)  # of less interest than other files
         return Sources(parts, self.skipped)
 
     def _check_separated(self, parts: list[Part]) -> None:

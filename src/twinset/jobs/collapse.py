@@ -23,6 +23,7 @@ from twinset.pairs.sets import Sets, scores
 from twinset.schema import Numbers
 from twinset.shingles.texts import shingle
 from twinset.system.arrays import offsets_of
+from twinset.wording import with_article
 
 _FOLDED = pa.list_(pa.struct([pa.field("place", pa.int64()), pa.field("similarity", pa.float64())]))
 ADDED = pa.schema(
@@ -163,8 +164,8 @@ def collapse(results: Any, **options: Any) -> Collapsed:
 def _read_items(results: Any) -> list[Any]:
     if isinstance(results, (str, bytes, Mapping)) or not isinstance(results, Iterable):
         raise SourceError(
-            f"a {type(results).__name__} is not a ranking: give a list of strings, mappings or other results, or a "
-            "table with Arrow's stream (pandas, Polars, DuckDB, pyarrow)"
+            f"{with_article(type(results).__name__)} is not a ranking: give a list of strings, mappings or other "
+            "results, or a table with Arrow's stream (pandas, Polars, DuckDB, pyarrow)"
         )
     return list(results)
 
@@ -228,8 +229,8 @@ def _value(item: Any, place: int, key: str) -> Any:
         return item
     if not isinstance(item, Mapping):
         raise SourceError(
-            f"a {type(item).__name__} is neither a string nor a mapping; give a function that returns its text, "
-            "such as text=lambda result: result.body",
+            f"{with_article(type(item).__name__)} is neither a string nor a mapping; give a function that returns its "
+            "text, such as text=lambda result: result.body",
             where=f"results[{place}]",
         )
     if key not in item:

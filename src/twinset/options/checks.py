@@ -12,7 +12,7 @@ import math
 import operator
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -84,10 +84,29 @@ class OptionSpec:
         return self.flags or (f"--{name.replace('_', '-')}",)
 
 
+_MAX_NAMES, _MAX_LISTED = 30, 300
+
+
 def shown_value(value: object) -> str:
     """Show a value in a message, cut to 60 characters."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def shown_names(names: Sequence[str]) -> str:
+    """List names in a message, each cut to 60 characters, up to a number of names and characters.
+
+    Examples
+    --------
+    >>> shown_names(["id", "te\\nxt"]), shown_names([])
+    ("'id', 'te\\\\nxt'", 'none')
+    """
+    shown: list[str] = []
+    for name in names:
+        if len(shown) == _MAX_NAMES or sum(map(len, shown)) > _MAX_LISTED:
+            return ", ".join([*shown, "…"])
+        shown.append(shown_value(name))
+    return ", ".join(shown) or "none"
 
 
 def _or_none(run: Callable[[Any], Any], none: bool) -> Callable[[Any], Any]:

@@ -39,6 +39,11 @@ def speaking_flags() -> Iterator[None]:
         _in_flags = before
 
 
+def speaks_flags() -> bool:
+    """Whether the command line runs, so that messages name flags."""
+    return _in_flags
+
+
 def spoken(message: str) -> str:
     """Return a message with flags as keyword arguments, unless the command line runs.
 

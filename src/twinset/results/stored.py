@@ -238,7 +238,10 @@ class StoredResult:
                 raise OptionError(f"{quoted(id)} is not a document of {where}: {name} was skipped: {why}")
 
     def _similar_ids(self, id: str) -> list[str]:
-        """Return a few similar ids, among a limited number."""
+        """Return a few similar ids, among a limited number; a number may be that of a row, as in ``table:7``."""
+        rows = self.ids.filter(pc.ends_with(self.ids, f":{id}")) if id.isdecimal() else self.ids.slice(0, 0)
+        if len(rows):
+            return [str(one) for one in rows.slice(0, _MAX_SIMILAR).to_pylist()]
         containing = self.ids.filter(pc.match_substring(self.ids, id, ignore_case=True)) if id else self.ids
         if len(containing):
             return [str(one) for one in containing.slice(0, _MAX_SIMILAR).to_pylist()]

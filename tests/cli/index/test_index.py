@@ -180,7 +180,11 @@ def test_a_folder_of_odd_files(call: Call, tmp_path: Path) -> None:
     done = call("index", "add", "stories/own.twinset", "stories", "--json")
     assert sorted(ids("stories/own.twinset")) == ["a.txt", "empty.txt", "more/-7.txt", "rows.csv", "ünï cöde\n.md"]
     assert done.json["empty"] == 1
-    assert done.json["skipped"] == [["stories/picture.png", "a binary file"]]
+    assert done.json["skipped"] == [
+        ["stories/picture.png", "a binary file"],
+        ["stories/.hidden", "hidden"],
+        ["stories/link.txt", "a symbolic link"],
+    ]
     assert "skipped stories/picture.png: a binary file" in done.err
     assert "1 table in a folder of texts (stories/rows.csv)" in done.err
     # The files that the index itself is made of are no stories, also when it is asked again with its lock beside it.

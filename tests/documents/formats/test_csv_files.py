@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import tempfile
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -156,6 +158,57 @@ def test_a_file_with_another_delimiter_says_which(tmp_path: Path) -> None:
     path.write_text("id;text;n\na;one;1\n")
     with pytest.raises(ColumnError, match=r"no column 'text'; .* or name the separator of fields: delimiter=';'"):
         opened(path)
+
+
+def test_a_file_without_a_header_and_with_another_delimiter_says_which(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    for row in ("a;one, two;1", '"a";"one";1', "a;one"):
+        path.write_text(f"{row}\n")
+        with pytest.raises(ColumnError, match=r"or name the separator of fields: delimiter=';'$"):
+            opened(path, header=False)
+    path.write_text('"a;b",one;two\n')
+    with pytest.raises(ColumnError, match=r"the columns are '0', '1': name one with text=\"NAME\"$"):
+        opened(path, header=False)
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("header", [True, False])
+def test_the_line_by_which_excel_is_told_the_delimiter(tmp_path: Path, mark: bytes, header: bool) -> None:
+    path = tmp_path / "in.csv"
+    head = mark + b"sep=;\r\n" + (b"id;text\r\n" if header else b"")
+    path.write_bytes(head + b"a;one, two\r\nb;three\r\n")
+    options: dict[str, Any] = {} if header else {"header": False, "id": "0", "text": "1"}
+    sources = opened(path, **options)
+    rows = read_all(sources)
+    assert (rows.ids, rows.texts) == (["a", "b"], [b"one, two", b"three"])
+    write_all(sources, tmp_path / "out", lambda part, row: row == 1)
+    assert (tmp_path / "out/kept/in.csv").read_bytes() == head + b"b;three\r\n"
+    assert read_all(opened(path, **options, delimiter=";")).ids == ["a", "b"]
+    path.write_bytes(head + b"a;b\r\nc\r\n")
+    with pytest.raises(RowError, match=f"line {4 if header else 3}: "):
+        read_all(opened(path, **options))
+
+
+def test_messages_show_the_head_of_long_names(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(bytes(range(14, 34)) * 200 + b"," + b"long" * 50 + b"\na,b\n")
+    with pytest.raises(ColumnError) as error:
+        opened(path)
+    assert len(str(error.value)) < 300 + len(str(path))
+    assert str(error.value).isprintable()
+    path.write_bytes(b",".join(b"column %d" % number for number in range(500)) + b"\n")
+    with pytest.raises(ColumnError, match=r"'column 2', .*, …: name one") as error:
+        opened(path)
+    assert len(str(error.value)) < 500 + len(str(path))
+
+
+def test_compressed_data_without_the_ending_is_recognised(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(gzip.compress(b"id,text\na,one\n"))
+    with pytest.raises(SourceError, match=r"in\.csv: it is compressed with gzip; give its name the ending \.gz$"):
+        opened(path)
+    path.write_bytes(b"BZhours,text\na,one\n")
+    assert read_all(opened(path)).texts == [b"one"]
 
 
 def test_a_delimiter_that_cannot_be() -> None:

@@ -159,3 +159,21 @@ def test_half_a_surrogate_pair_is_refused_where_it_cannot_be_replaced(tmp_path: 
     path.write_bytes(rb'{"text":"\ud800"')
     with pytest.raises(RowError, match="not JSON"):
         read_all(opened(path))
+
+
+def test_another_format_is_guessed_only_where_no_object_begins(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    for first, guessed in ((b"id,text", True), (b'{"text": 1e999}', False), (b'{"text": "a"}\nid,text', False)):
+        path.write_bytes(first + b"\n")
+        with pytest.raises(RowError, match="not JSON") as error:
+            read_all(opened(path))
+        assert ('format="csv"' in str(error.value)) == guessed
+
+
+@pytest.mark.parametrize(("id", "shown"), [("1.5", "not 1.5"), ("null", "not null"), ("true", "not true or false")])
+def test_rows_without_an_id_are_told_of_positions(tmp_path: Path, id: str, shown: str) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text(f'{{"id": 1, "text": "a"}}\n{{"id": {id}, "text": "b"}}\n')
+    with pytest.raises(RowError, match=rf"line 2: .*whole number, {shown}; name another .* with no_id"):
+        read_all(opened(path))
+    assert read_all(opened(path, no_id=True)).texts == [b"a", b"b"]

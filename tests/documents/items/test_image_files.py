@@ -43,6 +43,10 @@ def test_a_folder_of_pictures(tmp_path: Path) -> None:
     assert [(Path(name).name, why) for name, why in sources.skipped] == [
         ("notes.txt", "not a picture, judging by its extension"),
         ("table.parquet", "not a picture, judging by its extension"),
+        (".hidden.png", "hidden"),
+        (".thumbs", "hidden"),
+        ("link.png", "a symbolic link"),
+        ("linked", "a symbolic link"),
     ]
     rows = read_all(sources)
     assert rows.ids == ["B.png", "a-1.gif", "a/b/c.JPEG", "a/z.jpg", "b.png"]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from twinset.options import DedupOptions
 
 count, share = wording.counted, wording.share
+_NAMED = 3
 
 def need_stdout() -> None:
     """Refuse to print a result if stdout is closed."""
@@ -57,6 +58,14 @@ def say(line: str, err: bool = False) -> None:
     stream = sys.stderr if err else sys.stdout
     window = stream is not None and stream.isatty()
     click.echo(curves.wrapped(line, curves.window()) if window else line, err=err)
+
+
+def say_replaced(summary: Mapping[str, Any]) -> None:
+    """Name the first documents with bytes that could not be decoded, if there are any."""
+    some = [named(id, 60) for id in summary.get("replaced_in", ())[:_NAMED]]
+    if some:
+        more = ", …" if summary["replaced"] > len(some) else ""
+        say(f"undecodable bytes in {', '.join(some)}{more}; --encoding names another encoding, such as cp1252")
 
 
 def as_json(values: Mapping[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from twinset.documents.compressed import Reader, open_reader
+from twinset.documents.compressed import Reader, codec_of, open_reader
 from twinset.documents.encodings import check_splittable, decode_array, is_utf8, refuse_utf16
 from twinset.documents.formats.byte_rows import (
     Numbers,
@@ -29,9 +30,12 @@ from twinset.documents.items.vectors import need_column
 from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
 from twinset.errors import ColumnError, SourceError
 from twinset.options import ReadOptions
+from twinset.options.formats import CODECS
 from twinset.wording import counted
 
 _CAPACITY = 2**16
+_SEPARATOR_AT = len("sep=")
+_LOOKED_AT = 2**12
 _DELIMITERS = (";", "\t", "|", ",")
 
 
@@ -73,10 +77,13 @@ class SeparatedPart(Part):
         self.encoding = "utf-8" if is_utf8(options.encoding) else options.encoding
         check_splittable(options.encoding, name)
         with open_reader(path, codec, name) as stream:
-            self.mark, first, _ = self._open_header(stream)
+            self.mark, first, _ = self._open_header(stream, find_delimiter=options.delimiter is None)
+        if codec is None:
+            _refuse_compressed(first, name)
         if is_utf8(options.encoding):
             refuse_utf16(first, name)
         self.header = first if options.header else b""
+        self._first_row = first[:_LOOKED_AT].decode(self.encoding, "replace")
         self._names = self._parse_header(first)
         self.id_name = options.id or ("id" if "id" in self._names and not options.no_id else None)
         need_column(options, name)
@@ -86,9 +93,13 @@ class SeparatedPart(Part):
             if name_of is not None:
                 self.check_column(name_of, option)
 
-    def _open_header(self, stream: Reader) -> tuple[bytes, bytes, Reader]:
-        """Read the byte-order mark and the header from a stream."""
+    def _open_header(self, stream: Reader, *, find_delimiter: bool = False) -> tuple[bytes, bytes, Reader]:
+        """Read the byte-order mark with a line ``sep=;`` for Excel, and the header from a stream."""
         mark, rest = skip_mark(stream)
+        named, rest = _skip_separator(rest)
+        if named and find_delimiter:
+            self.delimiter = chr(named[_SEPARATOR_AT])
+        mark += named
         scanner = SeparatedScanner(self.delimiter)
         head = bytearray()
         while piece := rest.read(2**16):
@@ -128,10 +139,11 @@ class SeparatedPart(Part):
         return self._names
 
     def no_column(self, name: str, option: str) -> ColumnError:
-        """Make the error for a missing column; a header of one odd name suggests another delimiter."""
+        """Make the error for a missing column; another delimiter before the first field's end suggests that one."""
         error = super().no_column(name, option)
-        likely = max(_DELIMITERS, key=self._names[0].count) if len(self._names) == 1 else ""
-        if not likely or likely not in self._names[0] or not self.options.header:
+        unquoted = re.sub('"[^"]*"', "", self._first_row)
+        likely = next((one for one in unquoted if one in _DELIMITERS or one == self.delimiter), self.delimiter)
+        if likely == self.delimiter:
             return error
         shown = "tab" if likely == "\t" else f"'{likely}'"
         return ColumnError(f"{error.message}, or name the separator of fields: --delimiter {shown}", where=error.where)
@@ -141,7 +153,7 @@ class SeparatedPart(Part):
         with open_reader(self.path or "", self.codec, self.name) as stream:
             _, first, rest = self._open_header(stream)
             rest = rest if self.header else Prefixed(first, rest)
-            line = 1 + self.header.count(b"\n")
+            line = 1 + (self.mark + self.header).count(b"\n")
             scanner = SeparatedScanner(self.delimiter)
             for records in split_records(rest, scanner, batch_bytes, drop_blank=True, line=line):
                 yield SeparatedChunk(self, records)
@@ -186,6 +198,25 @@ class SeparatedPart(Part):
         if not is_utf8(self.encoding):
             values, replaced = decode_array(values, self.encoding)
         return null_where(values, unreadable), replaced
+
+
+def _refuse_compressed(first: bytes, name: str) -> None:
+    """Refuse compressed data under a name that does not say so; a header may begin with the letters of a magic."""
+    head = first[:14]
+    packer = None if head.isascii() and b"\0" not in head else codec_of(head)
+    if packer is not None:
+        ending = next(ending for ending, one in CODECS.items() if one == packer)
+        raise SourceError(f"it is compressed with {packer}; give its name the ending {ending}", where=name)
+
+
+def _skip_separator(stream: Reader) -> tuple[bytes, Reader]:
+    """Strip a line such as ``sep=;``, by which Excel is told the delimiter; return it (or nothing) and the rest."""
+    head = b""
+    while len(head) < _SEPARATOR_AT + 3 and (piece := stream.read(_SEPARATOR_AT + 3 - len(head))):
+        head += piece
+    found = re.match(rb"sep=[;,|\t](?:\r\n|\n)", head)
+    line = found[0] if found else b""
+    return line, Prefixed(head[len(line) :], stream)
 
 
 class CsvPart(SeparatedPart):

@@ -15,6 +15,7 @@ from twinset.documents.encodings import check_splittable, decode, is_utf8, refus
 from twinset.documents.formats.byte_rows import LineScanner, Records, ending_of, skip_mark, split_records
 from twinset.documents.formats.object_values import EscapedRow, MalformedRow, ReplacedRow
 from twinset.documents.formats.objects import ObjectsPart
+from twinset.documents.parts import Unreadable
 from twinset.options import ReadOptions
 
 
@@ -50,6 +51,15 @@ class JsonLinesPart(ObjectsPart):
         values = _parsed(text.encode(), self._replacing)
         return ReplacedRow(values) if odd and isinstance(values, dict) else values
 
+    def refuse_row(self, bad: Unreadable, records: Records, row: int, reason: str) -> None:
+        """Refuse a malformed row; if it is the first, the file may have another format."""
+        if records.first_row + row == 0 and reason.startswith(_NOT_JSON):
+            first = bytes(records.data[records.starts[row] : records.ends[row]])
+            if not first.lstrip().startswith((b"{", b"[")):
+                format = "tsv" if b"\t" in first else "csv"
+                reason += f"; if these are no JSON lines, name the format, such as --format {format}, or use --lines"
+        super().refuse_row(bad, records, row, reason)
+
     def add_flags(self, row: bytes, values: tuple[Any, ...]) -> bytes:
         """Insert the flags before the closing brace of a line."""
         flags = dict(zip(self.flag_names, values, strict=True))
@@ -68,7 +78,7 @@ def _parsed(line: memoryview | bytes, replacing: bool) -> Any:
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        reason = MalformedRow(f"not JSON: {error.msg} at column {error.colno}")
+        reason = MalformedRow(f"{_NOT_JSON}: {error.msg} at column {error.colno}")
     data = bytes(line)
     try:
         if replacing and _HALF.search(data):
@@ -86,6 +96,7 @@ def _parsed(line: memoryview | bytes, replacing: bool) -> Any:
     return reason
 
 
+_NOT_JSON = "not JSON"
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 
 

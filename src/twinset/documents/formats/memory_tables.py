@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -12,16 +13,19 @@ import pyarrow as pa
 from twinset.documents.compressed import reading, writing
 from twinset.documents.formats.arrow import ArrowPart
 from twinset.documents.formats.typed_columns import ColumnsPart
+from twinset.documents.frames import mixed_columns
 from twinset.documents.parquet.write import ParquetWriter
-from twinset.documents.parts import LEAST_ROW, Block, Chunk, KeptWriter
+from twinset.documents.parts import LEAST_ROW, Block, Chunk, KeptWriter, Mask
+from twinset.errors import ColumnError, SourceError
 from twinset.options import ReadOptions
+from twinset.options.checks import shown_value
 
 # These tables are in memory anyway; other streams may be read only once.
 _IN_MEMORY = ("pandas", "polars")
 
 
 class TablePart(ColumnsPart):
-    """A table in memory."""
+    """A table in memory; `left_out` are columns of its frame that Arrow cannot hold, so that they are not read."""
 
     format = "table"
 
@@ -32,7 +36,9 @@ class TablePart(ColumnsPart):
         options: ReadOptions,
         table: Any,
         unreadable: Mapping[int, str] | None = None,
+        left_out: Sequence[str] = (),
     ) -> None:
+        self.left_out = list(left_out)
         super().__init__(name, source, options, table.schema)
         self.table = table
         self.size = table.nbytes
@@ -48,7 +54,24 @@ class TablePart(ColumnsPart):
 
     def open_writer(self, out: Path, *, flag: bool = False, copy: bool = False) -> KeptWriter:
         """Write kept rows of a table as Parquet."""
+        self.check_whole()
         return ParquetWriter(out / "kept" / self.kept_name, self.schema, self.flag_schema if flag else None, {})
+
+    def take_rows(self, block: Block, chosen: Mask) -> Any:
+        """The kept rows with all their columns."""
+        self.check_whole()
+        return super().take_rows(block, chosen)
+
+    def check_whole(self) -> None:
+        """Refuse a frame with columns that cannot be written."""
+        if self.left_out:
+            raise ColumnError(mixed_types(self.left_out[0], self.options), where=self.name)
+
+    def no_column(self, name: str, option: str) -> ColumnError:
+        """Make the error for a missing column."""
+        if name in self.left_out:
+            return ColumnError(mixed_types(name, self.options), where=self.name)
+        return super().no_column(name, option)
 
     def check_unchanged(self) -> None:
         """Arrow tables do not change."""
@@ -128,7 +151,14 @@ def table_part(given: Any, name: str, source: int, options: ReadOptions, spool: 
     if isinstance(given, pa.Table):
         return TablePart(name, source, options, given)
     with reading(name, "Arrow stream"):
-        reader = stream_of(given, options)
+        try:
+            reader = stream_of(given, options, name)
+        except SourceError:
+            mixed = mixed_columns(given)
+            if not mixed:
+                raise
+            table = stream_of(given.drop(columns=mixed), options, name).read_all()
+            return TablePart(name, source, options, table, left_out=[str(one) for one in mixed])
         if type(given).__module__.split(".")[0] in _IN_MEMORY:
             return TablePart(name, source, options, reader.read_all())
         with writing(spool):
@@ -141,7 +171,7 @@ def table_part(given: Any, name: str, source: int, options: ReadOptions, spool: 
     return SpooledPart(name, source, options, spool)
 
 
-def stream_of(given: Any, options: ReadOptions) -> Any:
+def stream_of(given: Any, options: ReadOptions, where: str) -> Any:
     """Read an object with Arrow's stream interface batch by batch; a series has one column."""
     if isinstance(given, pa.RecordBatchReader):
         return given
@@ -152,7 +182,31 @@ def stream_of(given: Any, options: ReadOptions) -> Any:
             # A series is a stream of values, not of rows.
             return pa.table({_column(options): pa.chunked_array(given)}).to_reader()
         except (pa.ArrowException, TypeError, ValueError):
-            raise pa.ArrowInvalid(str(error)) from error
+            raise SourceError(_why_no_stream(str(error), options), where=where) from error
+
+
+def _why_no_stream(error: str, options: ReadOptions) -> str:
+    """Say why a frame cannot become an Arrow table, and what to do."""
+    mixed = re.search(r"Conversion failed for column (.*) with type", error, re.DOTALL)
+    if mixed:
+        return mixed_types(mixed[1], options)
+    if "Duplicate column names" in error:
+        twins = shown_value(error.partition(": ")[2])
+        return f"two columns have the same name ({twins}); rename one, or {_give_fewer(options)}"
+    return f"it cannot be converted to an Arrow table: {shown_value(error)}"
+
+
+def mixed_types(column: str, options: ReadOptions) -> str:
+    """Say that a column cannot be read or written, and what to do."""
+    return (
+        f"the column {shown_value(column)} holds values of several types, which Arrow cannot hold; convert it, such as "
+        f"with astype(str), or {_give_fewer(options)}"
+    )
+
+
+def _give_fewer(options: ReadOptions) -> str:
+    needed = ", ".join(repr(name) for name in options.item_columns)
+    return f"give only the columns that are needed, such as frame[[{needed}]], and choose rows with the result's mask"
 
 
 def _column(options: ReadOptions) -> str:

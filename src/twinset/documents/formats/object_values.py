@@ -14,8 +14,13 @@ from twinset.documents.fields import MISSING, value_at
 from twinset.documents.items.chat import chat_text
 from twinset.documents.items.pack import json_type, json_value, packed
 from twinset.options import ReadOptions
+from twinset.options.checks import shown_names, shown_value
 
 _REPLACED = "\ufffd".encode()
+
+
+OTHER_IDS = "name another column with --id NAME, or name rows by their position with --no-id"
+"""What to do about rows without an id."""
 
 
 class MalformedRow(Exception):
@@ -50,8 +55,9 @@ def item_value(values: dict[str, Any], options: ReadOptions) -> Any:
     for name in options.item_columns:
         value = value_at(values, name)
         if value is MISSING:
-            keys = ", ".join(map(repr, list(values)[:20])) or "none"
-            raise MalformedRow(f"there is no key {name!r}, which {options.flag_of(name)} names; the keys are {keys}")
+            keys = shown_names(list(values))
+            flag = options.flag_of(name)
+            raise MalformedRow(f"there is no key {shown_value(name)}, which {flag} names; the keys are {keys}")
         try:
             columns.append(json_value(options, name, value))
         except ValueError as error:
@@ -82,15 +88,16 @@ def id_value(values: dict[str, Any], key: str) -> str:
         if _undecoded(values, value):
             raise MalformedRow(f"the id {key!r} is not {_encoding_of(values)}")
         return value
-    problem = "but is missing" if value is MISSING else f"not a {kind_of_value(value)}"
-    raise MalformedRow(f"the id {key!r} must be a string or a whole number, {problem}; --id NAME names another column")
+    problem = "but is missing" if value is MISSING else f"not {value}" if isinstance(value, float) else ""
+    problem = problem or f"not {'' if value is None or isinstance(value, bool) else 'a '}{kind_of_value(value)}"
+    raise MalformedRow(f"the id {shown_value(key)} must be a string or a whole number, {problem}; {OTHER_IDS}")
 
 
 def partition_value(values: dict[str, Any], key: str) -> str | None:
     """The value of ``--by`` of a row, as a string."""
     value = value_at(values, key)
     if value is MISSING:
-        raise MalformedRow(f"there is no key {key!r}, which --by names")
+        raise MalformedRow(f"there is no key {shown_value(key)}, which --by names")
     if value is None:
         return None
     if isinstance(value, str):
@@ -135,15 +142,16 @@ def _other_text(values: dict[str, Any], key: str) -> str | None:
     text = value_at(values, key)
     if text is None or isinstance(text, str):
         return text
+    shown = shown_value(key)
     if isinstance(text, (list, dict)):
         try:
             return chat_text(text)
         except ValueError as error:
-            raise MalformedRow(f"the text {key!r} must be a string, not a {kind_of_value(text)}: {error}") from error
+            raise MalformedRow(f"the text {shown} must be a string, not a {kind_of_value(text)}: {error}") from error
     if text is MISSING:
-        keys = ", ".join(map(repr, list(values)[:20])) or "none"
-        raise MalformedRow(f"there is no key {key!r}; the keys are {keys}: name the key of the text with --text NAME")
-    raise MalformedRow(f"the text {key!r} must be a string, not a {kind_of_value(text)}")
+        keys = shown_names(list(values))
+        raise MalformedRow(f"there is no key {shown}; the keys are {keys}: name the key of the text with --text NAME")
+    raise MalformedRow(f"the text {shown} must be a string, not a {kind_of_value(text)}")
 
 
 def _bytes(text: str) -> bytes:

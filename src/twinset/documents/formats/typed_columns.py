@@ -13,12 +13,14 @@ import pyarrow.compute as pc
 
 from twinset.documents.fields import column_at, paths_of, place_of, type_at
 from twinset.documents.formats.byte_rows import null_where
+from twinset.documents.formats.object_values import OTHER_IDS
 from twinset.documents.items.chat import chat_texts, holds_chats
 from twinset.documents.items.pack import check_type, is_text, packed, value_type
 from twinset.documents.items.vectors import of_one_column
 from twinset.documents.parts import MAX_ROW_BYTES, Block, KeptWriter, Mask, Part, Unreadable
 from twinset.errors import ColumnError
 from twinset.options import ReadOptions
+from twinset.options.checks import shown_value
 from twinset.options.sketch import METADATA
 
 GROUP_BYTES = 32 * 2**20
@@ -65,8 +67,8 @@ class ColumnsPart(Part):
         if self.options.id is None:
             return None
         raise ColumnError(
-            f"ids must be strings or whole numbers, but {name!r} holds {self.type_of(name)}; "
-            "name another with --id NAME",
+            f"ids must be strings or whole numbers, but {shown_value(name)} holds {self.type_of(name)}; "
+            f"{OTHER_IDS}",
             where=self.name,
         )
 
@@ -158,7 +160,8 @@ class ColumnsPart(Part):
             known = {row for row, _ in bad}
             for row in np.flatnonzero(ids.is_null().to_numpy(zero_copy_only=False)).tolist():
                 if row not in known:
-                    reason = f"the id {self.id_name!r} is null or not UTF-8; every row needs an id"
+                    name = shown_value(self.id_name)
+                    reason = f"the id {name} is null or not UTF-8; every row needs an id: {OTHER_IDS}"
                     self.bad_row(bad, row, first_row + row, reason, lines=False)
         return ids
 

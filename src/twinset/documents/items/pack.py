@@ -32,6 +32,7 @@ from twinset.documents.normalize import buffers_of, hash_values
 from twinset.errors import ColumnError
 from twinset.options import ReadOptions
 from twinset.schema import Bytes, Hashes, Places
+from twinset.wording import with_article
 
 PackedRows = tuple[Any, list[tuple[int, str]]]
 """The packed rows, null where a row is bad, and the bad rows with reasons."""
@@ -172,7 +173,7 @@ def _element(name: str, value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return str(pa.scalar(value).cast(pa.string()).as_py()) if isinstance(value, float) else str(value)
-    raise ValueError(f"the list {name!r} must hold strings or numbers, but holds a {type(value).__name__}")
+    raise ValueError(f"the list {name!r} must hold strings or numbers, but holds {with_article(type(value).__name__)}")
 
 
 def column_values(options: ReadOptions, item: Any) -> list[Any] | str:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from twinset.errors import ColumnError
 from twinset.options import ReadOptions
 from twinset.schema import MOST_DIMENSIONS, Places
+from twinset.wording import with_article
 
 PackedRows = tuple[Any, list[tuple[int, str]]]
 _BETWEEN = str.maketrans(",;|", "   ")
@@ -180,7 +181,7 @@ def vector_of(name: str, value: Any) -> list[float]:
         value = [one.item() if isinstance(one, np.generic) else one for one in value]
     if not _all_numbers(value):
         odd = next(one for one in value if type(one) is not float and type(one) is not int)
-        shown = repr(odd) if isinstance(odd, (str, bool)) and len(repr(odd)) <= 40 else f"a {type(odd).__name__}"
+        shown = repr(odd) if isinstance(odd, (str, bool)) and len(repr(odd)) <= 40 else with_article(type(odd).__name__)
         raise ValueError(f"the list {name!r} must hold only numbers, but holds {'null' if odd is None else shown}")
     try:
         return [float(one) for one in value]

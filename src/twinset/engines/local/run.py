@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from twinset.clusters.keep import check_columns
+from twinset.documents.frames import one_frame
 from twinset.documents.own_files import exclude_outputs, patterns_of_files
 from twinset.documents.parts import Part
 from twinset.documents.sources import Sources, open_sources
@@ -28,7 +29,7 @@ from twinset.engines.local.steps import candidates as banded
 from twinset.engines.local.steps import cluster
 from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.steps.cluster_beside_index import IndexMatches, refuse_to_bury
-from twinset.engines.local.steps.open import refuse_to_replace, sketch_pictures, tell_unexpected
+from twinset.engines.local.steps.open import refuse_to_replace, sketch_pictures, tell_unexpected, warn_of_unreadable
 from twinset.engines.local.steps.read import DocumentReader
 from twinset.engines.local.steps.shingle_length import (
     choice_note,
@@ -117,8 +118,11 @@ class LocalRun(Run):
             refuse_to_bury(output, own_files)
         tell_unexpected(self.skipped, self.parts, self.progress)
         columns = frozenset(column for _, column in options.keep_rules if column is not None)
+        whole = isinstance(options, DedupOptions) and (self.place is not None or one_frame(self.job.sources) is None)
         for part in self.found.parts:
             part.wanted = columns
+            for inner in part.inner if whole else ():  # early: comparing may take hours
+                inner.check_whole()
             if options.flag and (self.job.rows_file is None or part.format not in WITHOUT_COLUMNS):
                 part.check_flag()
         folder = state_folder(self.place) if self.place else scratch / "state"
@@ -203,6 +207,7 @@ class LocalRun(Run):
                 needs_ids=self.job.needs_ids,
             )  # fmt: skip
             corpus = reading.corpus()
+            warn_of_unreadable(corpus)
             self.budget = self.budget.beside(corpus.documents)
         if isinstance(self.options, DedupOptions) and corpus.border is None:  # early: comparing may take hours
             check_columns(self.options.keep_rules, corpus, self.options.date_format)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,13 +12,16 @@ import numpy.typing as npt
 
 from twinset.clusters import keep
 from twinset.clusters.group import Grouping
+from twinset.clusters.keep_columns import Unread
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.copies import SAME, Copies
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.sort_pairs import Rows, sorted_portions
 from twinset.engines.local.steps.sketch import UNREADABLE
 from twinset.engines.progress import Progress
+from twinset.errors import SourceWarning
 from twinset.options import DedupOptions
+from twinset.options.checks import shown_value
 from twinset.options.keep_rules import KEEP_RULES
 from twinset.schema import Flags, Numbers
 from twinset.system.scratch import Spool
@@ -68,8 +72,9 @@ def cluster(join: SimilarityJoin, pairs: Spool, matches: IndexMatches | None) ->
 def ranks(corpus: Corpus, options: DedupOptions, own_ids: bool, progress: Progress) -> Numbers:
     """Return the rank of each document under the keep policy; documents compared against come first."""
     if corpus.border is None:
-        missing: dict[str, Flags] = {}
-        rank = keep.ranking(options.keep_rules, corpus, own_ids, options.date_format, missing)
+        missing: dict[str, Unread] = {}
+        readable = corpus.status != UNREADABLE
+        rank = keep.ranking(options.keep_rules, corpus, own_ids, options.date_format, missing, readable)
         _tell_unranked(corpus, options, missing, progress)
         return rank
     order = np.lexsort([np.arange(corpus.documents), np.arange(corpus.documents) < corpus.own])
@@ -78,18 +83,32 @@ def ranks(corpus: Corpus, options: DedupOptions, own_ids: bool, progress: Progre
     return rank
 
 
-def _tell_unranked(corpus: Corpus, options: DedupOptions, missing: dict[str, Flags], progress: Progress) -> None:
-    """Count the documents that have no value to be ranked by, and say so."""
-    readable = corpus.status != UNREADABLE
-    counts = {column: int(np.count_nonzero(flags & readable)) for column, flags in missing.items()}
+def _tell_unranked(corpus: Corpus, options: DedupOptions, missing: dict[str, Unread], progress: Progress) -> None:
+    """Count the documents that have no value to be ranked by, and say so; warn if their values look readable."""
+    counts = {column: int(np.count_nonzero(one.missing)) for column, one in missing.items()}
     corpus.report.unranked = {column: count for column, count in counts.items() if count}
     for rule, column in options.keep_rules:
-        if column in corpus.report.unranked:
-            noun = "date" if KEEP_RULES[rule].dates else "number"
-            documents = counted(corpus.report.unranked[column], "document")
-            progress.note(
-                f"--keep {rule}:{column}: {documents} of {corpus.documents:,} without a {noun} in this column; "
-                "they rank last"
+        if column is None or column not in corpus.report.unranked:
+            continue
+        one, dates = missing[column], KEEP_RULES[rule].dates
+        example = "" if one.example is None else f", such as {shown_value(one.example)}"
+        progress.note(
+            f"--keep {rule}:{column}: {counted(counts[column], 'document')} of {corpus.documents:,} without a "
+            f"{'date' if dates else 'number'} in this column{example}; they rank last"
+        )
+        if one.odd:
+            what, remedy = (
+                ("a year of two digits", "write all years with four digits")
+                if dates
+                else ("a comma", "write numbers without separators of thousands, and with a point: 1234.5")
+            )
+            warnings.warn(
+                SourceWarning(
+                    f"--keep {rule}:{column}: {counted(one.odd, 'value')} with {what}, such as "
+                    f"{shown_value(one.odd_example)}, cannot be read and {'ranks' if one.odd == 1 else 'rank'} last; "
+                    f"{remedy}"
+                ),
+                stacklevel=2,
             )
 
 

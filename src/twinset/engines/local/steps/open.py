@@ -5,10 +5,13 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from twinset.documents.compressed import split_codec
-from twinset.documents.files import AMONG_TEXTS, is_plain
+from twinset.documents.files import AMONG_TEXTS, NOT_FOLLOWED, is_plain
 from twinset.documents.parts import Part
 from twinset.documents.spooled import is_url
+from twinset.engines.local.corpus import Corpus
 from twinset.engines.progress import Progress
 from twinset.errors import OutputError, SourceWarning
 from twinset.options import ReadOptions
@@ -20,10 +23,12 @@ _MAX_NOTES = 5
 
 def tell_unexpected(skipped: Sequence[tuple[str, str]], parts: Sequence[Part], progress: Progress) -> None:
     """Note what users may not expect: skipped files, and tables read as texts."""
-    for name, reason in skipped[:_MAX_NOTES]:
+    others = [one for one in skipped if one[1] not in NOT_FOLLOWED]
+    for name, reason in others[:_MAX_NOTES]:
         progress.note(f"skipped {name}: {reason}")
-    if len(skipped) > _MAX_NOTES:
-        progress.note(f"skipped {counted(len(skipped) - _MAX_NOTES, 'more file')}, named in the summary")
+    if len(others) > _MAX_NOTES:
+        progress.note(f"skipped {counted(len(others) - _MAX_NOTES, 'more file')}, named in the summary")
+    _tell_not_followed([one for one in skipped if one[1] in NOT_FOLLOWED], progress)
     for part in parts:
         files = [file.path for file in part.files]
         if files and not part.options.images and all(split_codec(path)[0].lower().endswith(".json") for path in files):
@@ -31,6 +36,15 @@ def tell_unexpected(skipped: Sequence[tuple[str, str]], parts: Sequence[Part], p
         if is_url(part.name):
             progress.note(f"fetched {part.name}: {shown_size(part.size)}")
     warn_of_mixed(skipped, parts)
+
+
+def _tell_not_followed(skipped: Sequence[tuple[str, str]], progress: Progress) -> None:
+    """Note hidden files and links in one line, since most folders have some."""
+    if len(skipped) == 1:
+        progress.note(f"skipped {skipped[0][0]}: {skipped[0][1]}")
+    elif skipped:
+        name, reason = skipped[0]
+        progress.note(f"skipped {len(skipped):,} hidden files and links, such as {name} ({reason})")
 
 
 def warn_of_mixed(skipped: Sequence[tuple[str, str]], parts: Sequence[Part]) -> None:
@@ -48,6 +62,18 @@ def warn_of_mixed(skipped: Sequence[tuple[str, str]], parts: Sequence[Part]) -> 
         ),
         stacklevel=2,
     )
+
+
+def warn_of_unreadable(corpus: Corpus) -> None:
+    """Warn of a run that can read none of its documents."""
+    own = [(number, reason) for number, reason in corpus.report.unreadable if number < corpus.own]
+    if not own or len(own) < corpus.own:
+        return
+    number, reason = own[0]
+    first = corpus.take_ids(np.array([number], np.uint32))[0].as_py()
+    none = f"none of {corpus.own:,} documents can be read, such as {first!r}"
+    one = f"the only document, {first!r}, cannot be read"
+    warnings.warn(SourceWarning(f"{one if corpus.own == 1 else none}: {reason}"), stacklevel=2)
 
 
 def sketch_pictures(parts: Sequence[Part], options: ReadOptions) -> None:

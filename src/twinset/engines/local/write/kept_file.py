@@ -119,7 +119,7 @@ def _is_native(parts: Sequence[Part], format: str) -> bool:
     if not parts or any(("parquet" if one.format == "table" else one.format) != format for one in parts):
         return False
     first = parts[0]
-    headers = {getattr(one, "header", b"").strip() for one in parts}
+    headers = {(getattr(one, "header", b"").strip(), getattr(one, "delimiter", "")) for one in parts}
     schemas = [getattr(one, "schema", None) for one in parts]
     return len(headers) == 1 and all(one == schemas[0] for one in schemas) and first.format != "images"
 
