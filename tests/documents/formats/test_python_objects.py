@@ -185,5 +185,5 @@ def test_what_holds_sketches_holds_no_documents(tmp_path: Path) -> None:
 
 
 def test_the_shingles_of_a_single_column_are_said_apart() -> None:
-    with pytest.raises(SourceError, match='for a single column use text="name" shingle="char:2"'):
+    with pytest.raises(SourceError, match='for a single column use text="name", shingle="char:2"'):
         opened(pa.table({"name": ["anna"]}), text="name,char:2")
