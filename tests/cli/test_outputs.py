@@ -14,7 +14,9 @@ from twinset.cli.screen.show import audit
 from twinset.engines.local.state import State
 from twinset.engines.local.write.place import state_folder
 from twinset.options import DedupOptions
+from twinset.options.formats import ROW_ENDINGS
 from twinset.options.place import Place
+from twinset.wording import either
 
 
 def test_one_file_of_kept_rows(call: Call, corpus: Path) -> None:
@@ -88,7 +90,7 @@ def test_a_folder_of_pairs(call: Call, corpus: Path, output: str) -> None:
 @pytest.mark.parametrize("name", ["clean.json", "clean.txt", "clean.XLSX", "clean.json.gz", "clean.zip", "clean.npy"])
 def test_a_folder_is_not_made_where_a_file_was_meant(call: Call, corpus: Path, name: str) -> None:
     for command, endings in (
-        ("dedup", ".jsonl, .ndjson, .csv, .tsv, .parquet, .arrow or .feather"),
+        ("dedup", either(ROW_ENDINGS)),
         ("pairs", ".jsonl, .ndjson, .csv or .parquet"),
     ):
         for more in ((), ("--dry-run",)):

@@ -14,6 +14,7 @@ import pytest
 import twinset
 from tests.pictures import encoded, scene
 from twinset.errors import SourceError
+from twinset.options.formats import DELIMITERS
 
 from .conftest import Call, text
 
@@ -80,9 +81,9 @@ def test_half_a_surrogate_pair(call: Call) -> None:
     assert call("pairs", "-", "--on-error", "skip", "--json", stdin=line).json["unreadable"] == 1
 
 
-@pytest.mark.parametrize(("data", "format"), [(as_csv(","), "csv"), (as_csv("\t"), "tsv")])
-def test_rows_that_are_no_json_on_stdin_name_the_format(call: Call, data: bytes, format: str) -> None:
-    data = f"id{data[1:2].decode()}text\n".encode() + data
+@pytest.mark.parametrize(("format", "delimiter"), DELIMITERS.items())
+def test_rows_that_are_no_json_on_stdin_name_the_format(call: Call, format: str, delimiter: str) -> None:
+    data = f"id{delimiter}text\n".encode() + as_csv(delimiter)
     said = call("dedup", "-", "-o", "out", stdin=data).refusal
     assert "stdin, line 1: not JSON: " in said
     assert f"if these are no JSON lines, name the format, such as --format {format}, or use --lines; " in said
@@ -126,11 +127,14 @@ def test_options_of_reading_are_used_again(call: Call, tmp_path: Path, kind: str
     assert call("report", "out", "-o", "report.html").code == 0
 
 
-def test_stdin_of_any_format_and_compression(call: Call, tmp_path: Path) -> None:
-    data = gzip.compress(b"id\ttext\n" + as_csv("\t"))
-    summary = call("dedup", "-", "--format", "tsv", "-o", "out", "--json", stdin=data).json
-    assert (summary["removed"], summary["options"]["format"]) == (1, "tsv")
-    assert gzip.decompress((tmp_path / "out/kept/stdin.tsv.gz").read_bytes()).startswith(b"id\ttext\na\t")
+@pytest.mark.parametrize(("format", "delimiter"), DELIMITERS.items())
+def test_compressed_stdin_of_separated_values(call: Call, tmp_path: Path, format: str, delimiter: str) -> None:
+    header = f"id{delimiter}text\n".encode()
+    data = gzip.compress(header + as_csv(delimiter))
+    summary = call("dedup", "-", "--format", format, "-o", "out", "--json", stdin=data).json
+    assert (summary["removed"], summary["options"]["format"]) == (1, format)
+    kept = gzip.decompress((tmp_path / f"out/kept/stdin.{format}.gz").read_bytes())
+    assert kept.startswith(header + f"a{delimiter}".encode())
 
 
 def test_wrong_values_say_what_is_allowed(call: Call) -> None:

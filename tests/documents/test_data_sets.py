@@ -14,6 +14,7 @@ from tests.documents.reading import opened, read_all, write_all
 from twinset.engines.local.steps.open import tell_unexpected
 from twinset.engines.progress import Silent
 from twinset.errors import ColumnError, SourceWarning
+from twinset.options.formats import DELIMITERS
 
 
 def table(path: Path, **columns: list[str]) -> None:
@@ -55,12 +56,13 @@ def test_other_tables_beside_documentation(tmp_path: Path, name: str) -> None:
     assert read_all(opened(tmp_path)).texts == [b"one"]
 
 
-def test_csv_is_a_data_set_beside_a_readme_but_not_among_notes(tmp_path: Path) -> None:
-    text(tmp_path / "train.csv", "text\none\n")
+@pytest.mark.parametrize("format", DELIMITERS)
+def test_csv_is_a_data_set_beside_a_readme_but_not_among_notes(tmp_path: Path, format: str) -> None:
+    text(tmp_path / f"train.{format}", "text\none\n")
     text(tmp_path / "README.md")
     assert read_all(opened(tmp_path)).texts == [b"one"]
     text(tmp_path / "monday.md", "a note")
-    assert read_all(opened(tmp_path)).ids == ["README.md", "monday.md", "train.csv"]
+    assert read_all(opened(tmp_path)).ids == ["README.md", "monday.md", f"train.{format}"]
 
 
 def test_any_other_mixture_is_a_folder_of_texts_and_warns(tmp_path: Path) -> None:

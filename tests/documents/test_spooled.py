@@ -20,6 +20,9 @@ import pytest
 import twinset
 from tests.documents.reading import ENDINGS, opened, packed, read_all, unpacked, write_all
 from twinset.errors import OptionError, SourceError
+from twinset.options import formats
+from twinset.options.formats import DELIMITERS
+from twinset.wording import either
 
 LINES = b'{"text":"one"}\n{"text":"two"}\n'
 
@@ -48,8 +51,7 @@ def zipped(*members: tuple[str, bytes]) -> bytes:
 FORMATS = {
     "jsonl": LINES,
     "json": b'[{"text": "one"},\n {"text": "two"}]',
-    "csv": b"n,text\n1,one\n2,two\n",
-    "tsv": b"n\ttext\n1\tone\n2\ttwo\n",
+    **{name: b"n,text\n1,one\n2,two\n".replace(b",", one.encode()) for name, one in DELIMITERS.items()},
     "parquet": parquet(),
     "arrow": arrow(),
 }
@@ -57,6 +59,10 @@ FORMATS = {
 
 def give(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def test_every_format_of_texts_has_a_sample() -> None:
+    assert set(FORMATS) == {one.name for one in formats.formats_for("text")}
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -99,7 +105,7 @@ def test_format_decides_whatever_the_name(tmp_path: Path) -> None:
     assert read_all(opened(tmp_path / "table.txt")).texts == [FORMATS["csv"]]
     (tmp_path / "a.csv").write_bytes(b"text\na\n")
     assert read_all(opened(tmp_path / "a.csv", format="text")).texts == [b"text\na\n"]
-    with pytest.raises(OptionError, match="'xls'; allowed: jsonl, json, csv, tsv, parquet, arrow, npy or text"):
+    with pytest.raises(OptionError, match=f"'xls'; allowed: {either([*formats.FORMATS, 'text'])}"):
         opened(tmp_path, format="xls")
 
 

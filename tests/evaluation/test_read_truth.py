@@ -17,6 +17,7 @@ from twinset.errors import ColumnError, RowError, SourceError
 from twinset.evaluation import true_pairs as knowledge
 from twinset.evaluation.read_truth import read_truth, resolved
 from twinset.evaluation.true_pairs import ListedClusters, ListedPairs, unpaired
+from twinset.options.formats import DELIMITERS, TRUTH_ENDINGS
 
 PAIRS = [("a", "b"), ("007", "1e5"), ("with, comma", 'and "quotes"\nand lines')]
 
@@ -26,16 +27,16 @@ def written(folder: Path, kind: str, columns: dict[str, list[Any]]) -> Path:
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     if kind == "parquet":
         pq.write_table(pa.table(columns), path)
-    elif kind == "jsonl":
+    elif kind in ("jsonl", "ndjson"):
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     else:
-        mark = "\t" if kind == "tsv" else ","
+        mark = DELIMITERS[kind]
         quoted = [['"' + str(value).replace('"', '""') + '"' for value in row.values()] for row in rows]
         path.write_text("\n".join(mark.join(row) for row in [list(columns), *quoted]) + "\n", "utf-8")
     return path
 
 
-@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "jsonl"])
+@pytest.mark.parametrize("kind", [ending[1:] for ending in TRUTH_ENDINGS])
 @pytest.mark.parametrize("names", [("left", "right"), ("id1", "id2"), ("Left_ID", "Right_ID"), ("id_1", "id_2")])
 def test_pairs_of_every_format_and_name(tmp_path: Path, kind: str, names: tuple[str, str]) -> None:
     columns = {names[0]: [left for left, _ in PAIRS], "similarity": [0.5] * 3, names[1]: [right for _, right in PAIRS]}

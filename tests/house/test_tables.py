@@ -11,8 +11,9 @@ import pytest
 from twinset.cli.command_line import twinset as commands
 from twinset.cli.reference import reference
 from twinset.documents.files import format_of
+from twinset.documents.formats.csv_files import SeparatedPart
 from twinset.documents.parts import Part
-from twinset.options.formats import CODECS, FORMATS, OUTPUT_ENDINGS, Format
+from twinset.options.formats import CODECS, FORMATS, OUTPUT_ENDINGS, ROW_ENDINGS, TRUTH_ENDINGS, Format
 from twinset.options.items import KINDS
 from twinset.options.keep_rules import KEEP_RULES, KeepRule
 
@@ -39,10 +40,18 @@ def test_every_format_has_a_part_that_reads_it(format: Format) -> None:
     module, _, name = format.part.partition(":")
     part = getattr(import_module(module), name)
     assert issubclass(part, Part)
-    assert part.format == format.name
+    assert (part is SeparatedPart) == (format.delimiter is not None)
+    assert part is SeparatedPart or part.format == format.name
     assert set(format.kinds) <= set(KINDS)
     for ending in format.endings:
         assert format_of(f"a{ending.upper()}.gz") == (format.name, "gzip")
+
+
+def test_endings_that_were_promised_stay() -> None:
+    rows = {".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".arrow", ".feather"}
+    assert rows <= set(ROW_ENDINGS)
+    assert rows - {".arrow", ".feather"} <= set(TRUTH_ENDINGS)
+    assert {".jsonl", ".ndjson", ".csv", ".parquet"} <= set(OUTPUT_ENDINGS)
 
 
 def test_no_ending_has_two_formats() -> None:

@@ -20,7 +20,9 @@ from twinset.documents.normalize import hash_values
 from twinset.engines.local.write import result
 from twinset.errors import ColumnError, OptionError, SourceError
 from twinset.evaluation.survey import survey
+from twinset.options.keep_rules import rules_for
 from twinset.system.scratch import BatchFile
+from twinset.wording import either
 
 OFFICE = {"ann": ["chair", "desk", "rug", "keyboard", "mouse"], "bob": ["chair", "rug", "keyboard"], "cyd": ["lamp"]}
 WORDS: dict[str, Any] = {"group": "user", "item": "movie", "threshold": 0.5}
@@ -293,7 +295,8 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(tmp_path: Path, monkeypatch: py
 
 def test_what_is_refused(tmp_path: Path) -> None:
     path = write(long_table(), tmp_path / "long.csv")
-    with pytest.raises(OptionError, match=r"keep= by the column .n. needs one value.*first, longest or source"):
+    rules = either([rule.name for rule in rules_for("groups")])
+    with pytest.raises(OptionError, match=rf"keep= by the column .n. needs one value.*allowed: {rules}$"):
         twinset.dedup(path, keep="highest:n", **WORDS)
     with pytest.raises(OptionError, match="flag adds a column 'cluster'"):
         twinset.dedup(pa.table({"user": ["a"], "movie": [1], "cluster": [2]}), flag=True, **WORDS)

@@ -16,6 +16,7 @@ import pytest
 import twinset
 from twinset.documents.compressed import open_reader, split_codec
 from twinset.errors import OptionError, OutputError, StateError
+from twinset.options.formats import CODECS, FORMATS, ROW_ENDINGS, format_by_ending
 
 LONG = "the river rose in the night and the lower town was under water by the morning of the third day"
 TEXTS = [LONG, "a quite different text about the price of bread in the towns along the coast", LONG + " again"]
@@ -44,22 +45,29 @@ def read(path: Path) -> list[dict[str, Any]]:
         return list(pa.feather.read_table(path).to_pylist())
     with open_reader(path, codec, path.name) as stream:
         text = b"".join(iter(lambda: stream.read(2**20), b"")).decode()
-    if name.endswith((".csv", ".tsv")):
-        return list(csv.DictReader(text.splitlines(), delimiter="\t" if name.endswith("tsv") else ","))
+    format = format_by_ending(name)
+    if format is not None and format.delimiter is not None:
+        return list(csv.DictReader(text.splitlines(), delimiter=format.delimiter))
     return [json.loads(line) for line in text.splitlines()]
 
 
-ENDINGS = ["jsonl", "ndjson", "csv", "tsv", "parquet", "arrow", "feather", "jsonl.gz", "csv.zst", "JSONL.xz", "tsv.bz2"]
+PACKED = [
+    f"{format.endings[0]}{codec}"
+    for format in FORMATS.values()
+    if format.rows and format.compressible
+    for codec in CODECS
+    if codec != ".zip"
+]
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", [*ROW_ENDINGS, *PACKED, ".JSONL.xz"])
 def test_every_format_holds_the_kept_rows(tmp_path: Path, lines: Path, ending: str) -> None:
-    out = tmp_path / f"clean.{ending}"
+    out = tmp_path / f"clean{ending}"
     done = twinset.dedup(lines, output=out, **WORDS)
     rows = read(out)
     assert [row["id"] for row in rows] == KEPT
     assert [row["text"] for row in rows] == TEXTS[:2]
-    details = tmp_path / f"clean.{ending}.details"
+    details = tmp_path / f"clean{ending}.details"
     assert {"removed.parquet", "clusters.parquet", "summary.json"} <= {path.name for path in details.iterdir()}
     assert not (details / "kept").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([out.name, details.name, "in.jsonl"])

@@ -16,7 +16,7 @@ from twinset.documents.encodings import is_utf8, utf16_in
 from twinset.documents.own_files import names_in, why_our_file, why_our_folder, why_our_rows
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
-from twinset.options.formats import format_by_ending
+from twinset.options.formats import DELIMITERS, format_by_ending
 from twinset.options.place import DETAILS_ENDING
 
 _HEAD = 8192
@@ -62,11 +62,11 @@ def is_plain(name: str) -> bool:
 def is_documentation(name: str, beside: str) -> bool:
     """Whether a file among tables describes or configures them, and is not a document itself.
 
-    `beside` is the format of the tables. CSV is also written for people, among notes in Markdown, so that beside it
-    only files named README, LICENSE and so on count.
+    `beside` is the format of the tables. CSV, like every separated format, is also written for people, among notes in
+    Markdown, so that beside it only files named README, LICENSE and so on count.
     """
     ending = os.path.splitext(name)[1].lower()
-    return describes(name) or ending in _SETTINGS or (ending == ".md" and beside not in ("csv", "tsv"))
+    return describes(name) or ending in _SETTINGS or (ending == ".md" and beside not in DELIMITERS)
 
 
 def describes(name: str) -> bool:

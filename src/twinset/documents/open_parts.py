@@ -15,7 +15,7 @@ from twinset.documents.output_names import Components, partition_of
 from twinset.documents.parts import DocumentFile, Part
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
-from twinset.options.formats import FORMATS, Format
+from twinset.options.formats import DELIMITERS, FORMATS, Format
 
 
 @dataclass(slots=True)
@@ -59,6 +59,8 @@ def file_part(file: SourceFile, kept: PurePosixPath, options: ReadOptions) -> Pa
     part: Part
     if file.folder is not None or kind == "text":
         part = LinesPart(*where, codec)
+    elif kind in DELIMITERS:
+        part = part_class(FORMATS[kind])(*where, codec, kind)
     elif FORMATS[kind].compressible:
         part = part_class(FORMATS[kind])(*where, codec)
     elif codec is not None:

@@ -35,7 +35,7 @@ from twinset.documents.spooled import Spooled, is_pipe, is_url, spool_pipe, spoo
 from twinset.documents.stored_sources import StoredSource
 from twinset.errors import OptionError, SourceError
 from twinset.options import ReadOptions
-from twinset.options.formats import endings_for, format_by_ending
+from twinset.options.formats import DELIMITERS, endings_for, format_by_ending
 from twinset.options.spoken import speaks_flags
 
 
@@ -205,7 +205,7 @@ class _Opening:
         if self.options.format is not None:
             return self.options.format != "text"
         found = {format_of(name)[0] for name in names if not is_plain(name)}
-        beside = "csv" if found & {"csv", "tsv"} else "parquet"
+        beside = "csv" if found & DELIMITERS.keys() else "parquet"
         return bool(found) and all(is_documentation(name, beside) for name in names if is_plain(name))
 
     def _why_no_table(self, name: str) -> str | None:
@@ -321,7 +321,7 @@ class _Opening:
     def _check_separated(self, parts: list[Part]) -> None:
         """Refuse options of CSV where no source is CSV; the sources of ``--against`` may be."""
         unused = "--delimiter" if self.options.delimiter else "" if self.options.header else "--no-header"
-        if unused and not self.options.against and all(part.format not in ("csv", "tsv") for part in parts):
+        if unused and not self.options.against and all(part.format not in DELIMITERS for part in parts):
             raise OptionError(
                 f"{unused} is for CSV, but {parts[0].name} is read as {parts[0].format}; --format csv reads it as CSV"
             )

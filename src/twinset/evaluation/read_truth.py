@@ -21,10 +21,10 @@ import pyarrow.parquet as pq
 
 from twinset.errors import ColumnError, RowError, SourceError
 from twinset.evaluation.true_pairs import LinkedClusters, ListedClusters, ListedPairs, TruePairs, each_once
+from twinset.options.formats import TRUTH_ENDINGS, format_by_ending
 from twinset.schema import Flags, Numbers
 from twinset.wording import at_line, at_row
 
-ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson")
 PAIR_COLUMNS = (
     ("left", "right"),
     ("id1", "id2"),
@@ -110,15 +110,16 @@ def _strings(values: list[Any], column: str, name: str) -> Any:
 
 def _from_file(path: Path, name: str) -> pa.Table:
     ending = path.suffix.lower()
-    if ending not in ENDINGS:
-        raise SourceError(f"cannot tell the format of the truth; allowed: {', '.join(ENDINGS)}", where=name)
+    format = format_by_ending(path.name)
+    if format is None or ending not in TRUTH_ENDINGS:
+        raise SourceError(f"cannot tell the format of the truth; allowed: {', '.join(TRUTH_ENDINGS)}", where=name)
     if not path.exists():
         raise SourceError("there is no such file; --truth names a file of pairs or of clusters", where=name)
     try:
         if ending == ".parquet":
             return _parquet(path)
-        if ending in (".csv", ".tsv"):
-            return _separated(path, "\t" if ending == ".tsv" else ",")
+        if format.delimiter is not None:
+            return _separated(path, format.delimiter)
         return _json_lines(path, name)
     except OSError as error:
         reason = error.strerror or str(error)

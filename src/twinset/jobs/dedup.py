@@ -31,8 +31,8 @@ def dedup(*sources: object, output: Any = None, progress: ProgressChoice = None,
         Paths, patterns, lists and iterators of texts or rows (dicts), mappings id → text, or tables with Arrow's
         stream interface; for other kinds of items lists and mappings of them, and NumPy arrays of vectors and codes.
     output
-        A folder for the result, or a file for the kept rows, ending in .jsonl, .csv, .tsv, .parquet or .arrow, with a
-        folder of the same name and ``.details`` beside it; without it the tables are kept in memory.
+        A folder for the result, or a file for the kept rows in the format of its ending, such as .jsonl, .csv or
+        .parquet, with a folder of the same name and ``.details`` beside it; without it the tables are kept in memory.
     progress
         Bars for True, silence for False, or an object that receives the progress of the run. By default bars appear on
         a terminal and in a notebook.

@@ -10,9 +10,11 @@ from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import option
 from twinset.options.checks import Check
+from twinset.options.formats import TRUTH_ENDINGS
 from twinset.options.items import KINDS
 from twinset.options.jobs import DedupOptions
 from twinset.options.steps import FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions
+from twinset.wording import either
 
 __all__ = ["EvaluateOptions", "parse_sweep"]
 
@@ -56,7 +58,7 @@ class EvaluateOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
 
     truth: object = option(
         None,
-        "Truth: a .csv, .tsv, .jsonl or .parquet file of pairs (columns left and right) or clusters (columns id and "
+        f"Truth: a {either(TRUTH_ENDINGS)} file of pairs (columns left and right) or clusters (columns id and "
         "cluster).",
         Check(lambda value: value, "a file, or a table", in_help=False),
         "FILE",

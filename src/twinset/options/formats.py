@@ -24,7 +24,8 @@ class Format:
     of the reader. `binary`: not text, so such a file is not a document of a folder of texts. `compressible`: read
     sequentially, so a compressed file (``.gz``) can be read, too. `kinds`: the kinds of items it can contain. `output`:
     result tables can be written in it. `rows`: the kept rows of a result can be written in it as one file. `named`:
-    only a file that is named itself has this format by its ending; in a folder or a pattern it is a text.
+    only a file that is named itself has this format by its ending; in a folder or a pattern it is a text. `delimiter`:
+    the character between two fields of a separated format such as CSV, whose part is always `SeparatedPart`.
     """
 
     name: str
@@ -38,7 +39,10 @@ class Format:
     output: bool = False
     named: bool = False
     rows: bool = False
+    delimiter: str | None = None
 
+
+_SEPARATED = "twinset.documents.formats.csv_files:SeparatedPart"
 
 FORMATS = {
     one.name: one
@@ -67,19 +71,21 @@ FORMATS = {
             (".csv",),
             "CSV",
             "one per row, below a header row",
-            "twinset.documents.formats.csv_files:CsvPart",
+            _SEPARATED,
             compressible=True,
             output=True,
             rows=True,
+            delimiter=",",
         ),
         Format(
             "tsv",
             (".tsv",),
             "TSV",
             "one per row, below a header row; tabs between the fields",
-            "twinset.documents.formats.csv_files:TsvPart",
+            _SEPARATED,
             compressible=True,
             rows=True,
+            delimiter="\t",
         ),
         Format(
             "parquet",
@@ -118,6 +124,12 @@ OUTPUT_ENDINGS = tuple(ending for one in FORMATS.values() if one.output for endi
 ROW_ENDINGS = tuple(ending for one in FORMATS.values() if one.rows for ending in one.endings)
 """The endings of files of kept rows; those of compressible formats may be followed by one of `CODECS`."""
 
+DELIMITERS = {one.name: one.delimiter for one in FORMATS.values() if one.delimiter is not None}
+"""The separated formats, each with the character between two fields."""
+
+TRUTH_ENDINGS = tuple(ending for name in (*DELIMITERS, "parquet", "jsonl") for ending in FORMATS[name].endings)
+"""The endings of files that can contain the truth of an evaluation."""
+
 CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz", ".zip": "zip"}
 """The endings of compressed files, with their codecs."""
 
@@ -151,8 +163,8 @@ def endings_for(kind: str) -> list[str]:
 
     Examples
     --------
-    >>> endings_for("text")
-    ['.jsonl', '.ndjson', '.json', '.csv', '.tsv', '.parquet', '.arrow', '.feather']
+    >>> endings_for("text")[:3]
+    ['.jsonl', '.ndjson', '.json']
     """
     return [ending for one in formats_for(kind) for ending in one.endings]
 
@@ -226,6 +238,18 @@ def row_file_format(name: str) -> tuple[Format, str | None] | None:
             f"the output is {shown_value(name)}, and {found.words} is compressed inside the file; leave out {ending}"
         )
     return found, codec
+
+
+def delimiter_help() -> str:
+    """Describe the delimiter of each separated format.
+
+    Examples
+    --------
+    >>> delimiter_help().startswith("a comma in CSV, a tab in TSV")
+    True
+    """
+    words = {",": "a comma", "\t": "a tab"}
+    return ", ".join(f"{words.get(one, repr(one))} in {FORMATS[name].words}" for name, one in DELIMITERS.items())
 
 
 def source_help() -> str:

@@ -10,7 +10,7 @@ from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
 from twinset.options.checks import AUTO, parse_shingle
-from twinset.options.formats import FORMATS
+from twinset.options.formats import FORMATS, delimiter_help
 from twinset.options.items import ItemOptions
 from twinset.system.memory import LEAST_MEMORY, default_memory, default_threads
 
@@ -65,7 +65,7 @@ class ReadOptions(ItemOptions):
         "Character between the fields of CSV, such as ';' or '|', or the word tab.",
         checks.delimiter(),
         "CHARACTER",
-        default_text="a comma in CSV, a tab in TSV",
+        default_text=delimiter_help(),
     )
     header: bool = option(
         True,

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from tests.documents.reading import opened, read_all, write_all
 from twinset.documents.formats.csv_files import SeparatedScanner
 from twinset.errors import ColumnError, OptionError, RowError, SourceError
+from twinset.options.formats import DELIMITERS
 
 MESSY = st.lists(st.sampled_from(['"', '""', ",", "\n", "\r\n", "\r", "a", "é", " ", '",', ',"']), max_size=40)
 
@@ -143,14 +144,27 @@ def test_records_are_the_same_wherever_a_piece_ends() -> None:
             assert scanned(data[:first], data[first:second], data[second:]) == whole, (first, second)
 
 
+@pytest.mark.parametrize("format", DELIMITERS)
 @pytest.mark.parametrize(("given", "character"), [(";", ";"), ("|", "|"), ("tab", "\t"), ("\\t", "\t"), ("\t", "\t")])
-def test_another_delimiter(tmp_path: Path, given: str, character: str) -> None:
-    path = tmp_path / "in.csv"
+def test_another_delimiter(tmp_path: Path, format: str, given: str, character: str) -> None:
+    path = tmp_path / f"in.{format}"
     path.write_text(f'id{character}text\na{character}"one; | \t two"\nb{character}"three, four"\n')
     sources = opened(path, delimiter=given)
     assert read_all(sources).ids == ["a", "b"]
     write_all(sources, tmp_path / "out", lambda part, row: row == 1)
-    assert (tmp_path / "out/kept/in.csv").read_text() == f'id{character}text\nb{character}"three, four"\n'
+    assert (tmp_path / f"out/kept/in.{format}").read_text() == f'id{character}text\nb{character}"three, four"\n'
+
+
+@pytest.mark.parametrize(("format", "delimiter"), DELIMITERS.items())
+def test_a_file_read_as_another_separated_format_says_its_delimiter(
+    tmp_path: Path, format: str, delimiter: str
+) -> None:
+    path = tmp_path / f"in.{format}"
+    path.write_text(f"id{delimiter}text\na{delimiter}one\n")
+    assert read_all(opened(path)).ids == ["a"]
+    other = next(one for one in DELIMITERS if one != format)
+    with pytest.raises(ColumnError, match="or name the separator of fields: delimiter="):
+        opened(path, format=other)
 
 
 def test_a_file_with_another_delimiter_says_which(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.documents.reading import ENDINGS, opened, packed, read_all, unpacked, write_all
+from twinset.documents.files import format_of
+from twinset.options.formats import DELIMITERS
 
 TEXTS = [
     "plain words",
@@ -50,12 +52,13 @@ def table() -> pa.Table:
 
 @pytest.mark.parametrize("batch", BATCHES)
 @pytest.mark.parametrize("ending", ENDINGS)
-@pytest.mark.parametrize("kind", ["jsonl", "ndjson", "csv", "tsv"])
+@pytest.mark.parametrize("kind", ["jsonl", "ndjson", *DELIMITERS])
 def test_rows_of_bytes(tmp_path: Path, kind: str, ending: str, batch: int) -> None:
-    data = jsonl() if kind in ("jsonl", "ndjson") else separated("," if kind == "csv" else "\t")
+    data = jsonl() if kind in ("jsonl", "ndjson") else separated(DELIMITERS[kind])
     path = tmp_path / f"in.{kind}{ending}"
     path.write_bytes(packed(data, ending))
     sources = opened(path)
+    assert sources.parts[0].format == format_of(path.name)[0]
     rows = read_all(sources, batch)
     assert rows.ids == IDS
     assert rows.texts == [text.encode() for text in TEXTS]

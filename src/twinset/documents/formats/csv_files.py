@@ -1,4 +1,4 @@
-"""Comma- and tab-separated values: fields stay text, and kept rows keep their bytes."""
+"""Separated values, such as CSV and TSV: fields stay text, and kept rows keep their bytes."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from twinset.documents.items.vectors import need_column
 from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
 from twinset.errors import ColumnError, SourceError
 from twinset.options import ReadOptions
-from twinset.options.formats import CODECS
+from twinset.options.formats import CODECS, DELIMITERS
 from twinset.wording import counted
 
 _CAPACITY = 2**16
 _SEPARATOR_AT = len("sep=")
 _LOOKED_AT = 2**12
-_DELIMITERS = (";", "\t", "|", ",")
+_LIKELY = frozenset((";", "|", *DELIMITERS.values()))
 
 
 class SeparatedScanner:
@@ -66,14 +66,17 @@ class SeparatedScanner:
 
 
 class SeparatedPart(Part):
-    """A file of values with a delimiter between them, below a header row unless ``--no-header`` is given."""
+    """A file of values with a delimiter between them, below a header row unless ``--no-header`` is given.
 
-    delimiter: str
+    `format` is a name of `DELIMITERS`.
+    """
 
-    def __init__(self, name: str, source: int, options: ReadOptions, path: Path, codec: str | None = None) -> None:
+    def __init__(
+        self, name: str, source: int, options: ReadOptions, path: Path, codec: str | None = None, format: str = "csv"
+    ) -> None:
         super().__init__(name, source, options, path)
-        self.codec = codec
-        self.delimiter = options.delimiter or self.delimiter
+        self.format, self.codec = format, codec
+        self.delimiter = options.delimiter or DELIMITERS[format]
         self.encoding = "utf-8" if is_utf8(options.encoding) else options.encoding
         check_splittable(options.encoding, name)
         with open_reader(path, codec, name) as stream:
@@ -142,7 +145,7 @@ class SeparatedPart(Part):
         """Make the error for a missing column; another delimiter before the first field's end suggests that one."""
         error = super().no_column(name, option)
         unquoted = re.sub('"[^"]*"', "", self._first_row)
-        likely = next((one for one in unquoted if one in _DELIMITERS or one == self.delimiter), self.delimiter)
+        likely = next((one for one in unquoted if one in _LIKELY or one == self.delimiter), self.delimiter)
         if likely == self.delimiter:
             return error
         shown = "tab" if likely == "\t" else f"'{likely}'"
@@ -217,18 +220,6 @@ def _skip_separator(stream: Reader) -> tuple[bytes, Reader]:
     found = re.match(rb"sep=[;,|\t](?:\r\n|\n)", head)
     line = found[0] if found else b""
     return line, Prefixed(head[len(line) :], stream)
-
-
-class CsvPart(SeparatedPart):
-    """A file of comma-separated values."""
-
-    format, delimiter = "csv", ","
-
-
-class TsvPart(SeparatedPart):
-    """A file of tab-separated values."""
-
-    format, delimiter = "tsv", "\t"
 
 
 class SeparatedChunk(Chunk):

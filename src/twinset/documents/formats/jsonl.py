@@ -17,6 +17,7 @@ from twinset.documents.formats.object_values import EscapedRow, MalformedRow, Re
 from twinset.documents.formats.objects import ObjectsPart
 from twinset.documents.parts import Unreadable
 from twinset.options import ReadOptions
+from twinset.options.formats import DELIMITERS
 
 
 class JsonLinesPart(ObjectsPart):
@@ -56,7 +57,7 @@ class JsonLinesPart(ObjectsPart):
         if records.first_row + row == 0 and reason.startswith(_NOT_JSON):
             first = bytes(records.data[records.starts[row] : records.ends[row]])
             if not first.lstrip().startswith((b"{", b"[")):
-                format = "tsv" if b"\t" in first else "csv"
+                format = _likely_format(first)
                 reason += f"; if these are no JSON lines, name the format, such as --format {format}, or use --lines"
         super().refuse_row(bad, records, row, reason)
 
@@ -121,3 +122,12 @@ def _encodes(text: str) -> bool:
 
 def _no_constant(word: str) -> None:
     raise ValueError(f"{word} is not JSON")
+
+
+def _likely_format(header: bytes) -> str:
+    """Guess the separated format of a row. Commas are also in texts, so any other delimiter is more telling.
+
+    >>> _likely_format(b"id\\ttitle, text"), _likely_format(b"id,text"), _likely_format(b"text")
+    ('tsv', 'csv', 'csv')
+    """
+    return next((name for name, one in DELIMITERS.items() if one != "," and one.encode() in header), "csv")

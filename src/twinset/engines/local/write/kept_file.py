@@ -29,10 +29,9 @@ from twinset.documents.parquet.write import ParquetWriter
 from twinset.documents.parts import Block, KeptWriter, Mask, Part
 from twinset.engines.local.write import column_types as types
 from twinset.errors import OptionError
-from twinset.options.formats import row_file_format
+from twinset.options.formats import Format, row_file_format
 
 _STAGED_BYTES = 2**22
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 class KeptFile:
@@ -42,19 +41,19 @@ class KeptFile:
         found = row_file_format(name)
         if found is None:
             raise OptionError(f"the output {name!r} has no ending of a file of rows")
-        self._format, codec = found[0].name, found[1]
+        self._format, codec = found
         self.path, self._folder, self._flag, self._codec = folder / "kept" / name, folder, flag, codec
         inner = [one for part in parts for one in part.inner]
         self._shared: _SharedWriter | None = None
         self._lines: ByteWriter | None = None
         self._stages: list[_ObjectStage | _TableStage] = []
-        if _is_native(inner, self._format):
+        if _is_native(inner, self._format.name):
             like = copy.copy(inner[0])
             like.kept_name = PurePosixPath(name)
             if codec is not None or hasattr(like, "codec"):
                 like.codec = codec  # type: ignore[attr-defined]
             self._shared = _SharedWriter(like.open_writer(folder, flag=flag))
-        elif self._format == "jsonl":
+        elif self._format.name == "jsonl":
             self._lines = ByteWriter(self.path, codec)
         else:
             _refuse_repeated_names(inner, name)
@@ -94,7 +93,7 @@ class KeptFile:
             fields = types.merge_fields(fields, stage.fields)
         fields = {name: types.storable(kind) for name, kind in fields.items()} or {"id": pa.string()}
         schema = pa.schema([(name, kind or pa.string()) for name, kind in fields.items()])
-        sink = self._open_sink(schema)
+        sink = _open_sink(self._format, self.path, self._codec, schema)
         try:
             for stage in self._stages:
                 for table in stage.tables(fields):
@@ -106,12 +105,16 @@ class KeptFile:
             sink.abort()
             raise
 
-    def _open_sink(self, schema: pa.Schema) -> KeptWriter:
-        if self._format == "parquet":
-            return ParquetWriter(self.path, schema, None, {})
-        if self._format == "arrow":
-            return ArrowWriter(self.path, schema, None, False, None)
-        return _SeparatedWriter(self.path, self._codec, schema, _DELIMITERS[self._format])
+
+def _open_sink(format: Format, path: Path, codec: str | None, schema: pa.Schema) -> KeptWriter:
+    """Open the writer of converted rows; JSON lines are not staged, so they need none."""
+    if format.delimiter is not None:
+        return _SeparatedWriter(path, codec, schema, format.delimiter)
+    if format.name == "arrow":
+        return ArrowWriter(path, schema, None, False, None)
+    if format.name == "parquet":
+        return ParquetWriter(path, schema, None, {})
+    raise NotImplementedError(f"{format.name} has rows=True in FORMATS, but no writer here")
 
 
 def _is_native(parts: Sequence[Part], format: str) -> bool:
@@ -296,7 +299,7 @@ class _TableStage(KeptWriter):
 
 
 class _SeparatedWriter(KeptWriter):
-    """Writes rows as CSV or TSV."""
+    """Writes rows as separated values."""
 
     def __init__(self, path: Path, codec: str | None, schema: pa.Schema, delimiter: str) -> None:
         self._file, self._delimiter = ByteWriter(path, codec), delimiter
