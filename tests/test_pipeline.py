@@ -16,6 +16,7 @@ import pytest
 
 import twinset
 from tests import oracles
+from twinset.options.formats import OUTPUT_ENDINGS
 
 VOCABULARY = [
     f"{a}{b}{c}" for a in "bdfgklmnprst" for b in ("a", "ei", "o", "u") for c in ("l", "nd", "r", "sk", "t", "")
@@ -359,14 +360,14 @@ def test_pairs_come_in_input_order() -> None:
     assert pairs == sorted(pairs)
 
 
-@pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
+@pytest.mark.parametrize("ending", OUTPUT_ENDINGS)
 def test_pairs_in_a_file_are_the_pairs_in_memory(tmp_path: Any, ending: str) -> None:
     texts = corpus(seed=61, count=40) | {'quo"te,1': LINE, "new\nline": LINE, "": LINE}
     expected = found_pairs(twinset.find_pairs(texts, shingle="word:2"))
-    result = twinset.find_pairs(texts, shingle="word:2", output=tmp_path / f"pairs.{ending}")
+    result = twinset.find_pairs(texts, shingle="word:2", output=tmp_path / f"pairs{ending}")
     assert found_pairs(result) == expected
     assert str(len(expected)) in repr(result)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [f"pairs.{ending}"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"pairs{ending}"]
 
 
 def test_half_a_surrogate_is_an_error_of_our_own() -> None:

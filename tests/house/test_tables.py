@@ -42,6 +42,7 @@ def test_every_format_has_a_part_that_reads_it(format: Format) -> None:
     assert issubclass(part, Part)
     assert (part is SeparatedPart) == (format.delimiter is not None)
     assert part is SeparatedPart or part.format == format.name
+    assert format.endings[0] == f".{format.name}"
     assert set(format.kinds) <= set(KINDS)
     for ending in format.endings:
         assert format_of(f"a{ending.upper()}.gz") == (format.name, "gzip")

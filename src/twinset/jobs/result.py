@@ -24,6 +24,7 @@ from twinset.errors import OptionError, StateError
 from twinset.jobs.show_result import dedup_as_html, describe_dedup, describe_pairs, pairs_as_html
 from twinset.options import DedupOptions
 from twinset.options.checks import shown_value
+from twinset.options.formats import format_by_ending
 from twinset.options.place import Place
 from twinset.results.stored import StoredResult
 from twinset.schema import pairs_schema
@@ -64,9 +65,11 @@ class PairsResult:
             return self._pairs
         if self.path is None:
             return self._schema.empty_table()
-        if self.path.suffix == ".csv":
+        format = format_by_ending(self.path.name)
+        if format is not None and format.delimiter is not None:
             kinds = pa.csv.ConvertOptions(column_types=self._schema, strings_can_be_null=False)
-            return pa.csv.read_csv(self.path, convert_options=kinds)
+            parsing = pa.csv.ParseOptions(delimiter=format.delimiter)
+            return pa.csv.read_csv(self.path, parse_options=parsing, convert_options=kinds)
         if self.path.suffix in (".jsonl", ".ndjson"):
             return _read_json_lines(self.path, self._schema)
         return pq.read_table(self.path)

@@ -22,9 +22,9 @@ class KeepRule:
     """A rule that prefers one document of a cluster to another.
 
     `wins`: the preferred document, in one line. `column`: whether the rule needs a column, as in ``newest:date``.
-    `dates`: whether the column holds dates, whose format an option can name. `final`: whether it leaves no ties, so
-    that no rule can follow. `undefined_for`: the kinds of items (a subset of `items.KINDS`) that it cannot order.
-    `reason`: why it cannot.
+    `dates`: whether the column holds dates, whose format an option can name. `final`: whether it is the order of the
+    input, which needs no key and leaves no ties, so that no rule can follow. `undefined_for`: the kinds of items (a
+    subset of `items.KINDS`) that it cannot order. `reason`: why it cannot.
     """
 
     name: str

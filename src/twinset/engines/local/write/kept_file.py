@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -110,11 +110,14 @@ def _open_sink(format: Format, path: Path, codec: str | None, schema: pa.Schema)
     """Open the writer of converted rows; JSON lines are not staged, so they need none."""
     if format.delimiter is not None:
         return _SeparatedWriter(path, codec, schema, format.delimiter)
-    if format.name == "arrow":
-        return ArrowWriter(path, schema, None, False, None)
-    if format.name == "parquet":
-        return ParquetWriter(path, schema, None, {})
-    raise NotImplementedError(f"{format.name} has rows=True in FORMATS, but no writer here")
+    return _OPEN_SINK[format.name](path, schema)
+
+
+_OPEN_SINK: dict[str, Callable[[Path, pa.Schema], KeptWriter]] = {
+    "arrow": lambda path, schema: ArrowWriter(path, schema, None, False, None),
+    "parquet": lambda path, schema: ParquetWriter(path, schema, None, {}),
+}
+"""The writers of formats with `rows` that are neither separated nor JSON lines."""
 
 
 def _is_native(parts: Sequence[Part], format: str) -> bool:

@@ -12,7 +12,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from twinset.documents.parquet.read_back import check_written
-from twinset.options.formats import check_output_name
+from twinset.options.formats import check_output_name, format_by_ending
 from twinset.system import batch_sizes
 from twinset.system.scratch import cannot_write
 
@@ -41,8 +41,9 @@ class TableFile:
                     self._file, schema, compression="snappy", use_dictionary=False,
                     write_page_checksum=group_rows is not None,
                 )  # fmt: skip
-            elif self._format == ".csv":
-                self._writer = pa.csv.CSVWriter(self._file, schema)
+            elif (known := format_by_ending(path.name)) is not None and known.delimiter is not None:
+                options = pa.csv.WriteOptions(delimiter=known.delimiter)
+                self._writer = pa.csv.CSVWriter(self._file, schema, write_options=options)
         except OSError as error:
             raise cannot_write(path, error) from error
 
