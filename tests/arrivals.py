@@ -43,7 +43,9 @@ def expected(
     for name, ours in sets.items():
         best: tuple[str, oracles.Scores] | None = None
         for other, their in theirs.items():
-            found = oracles.scores(ours, their) if ours and their else (0.0, 0.0, 0.0)
+            if not ours or not their:
+                continue
+            found = oracles.scores(ours, their)
             if other != name and found[0] >= threshold and (best is None or found[0] > best[1][0]):
                 best = other, found
         if best is not None:

@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import Any
 
 from twinset import textbook
+from twinset.schema import SCORES
 
 BITS_32, BITS_64 = 2**32 - 1, 2**64 - 1
 MIX_A, MIX_B, WHOLE = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F
@@ -231,12 +232,31 @@ def _folded(bitmap: int, bits: int) -> int:
 
 # Pairs
 
-Scores = tuple[float, float, float]
+Scores = tuple[float, ...]
+
+COLUMNS: dict[str, Callable[[frozenset[Any], frozenset[Any]], float]] = {
+    "similarity": textbook.jaccard,
+    "left_in_right": textbook.containment,
+    "right_in_left": lambda left, right: textbook.containment(right, left),
+}
+"""Every score column of two sets, by the textbook."""
 
 
 def scores(left: frozenset[Any], right: frozenset[Any]) -> Scores:
-    """Jaccard similarity, containment of left in right and of right in left."""
-    return textbook.jaccard(left, right), textbook.containment(left, right), textbook.containment(right, left)
+    """The scores of two sets in the order of the columns."""
+    return tuple(score(left, right) for score in COLUMNS.values())
+
+
+def columns(table: str = "name") -> list[str]:
+    """The score columns of sets in pairs ("name"), "removed" or "answer"; all of them must be known here."""
+    every = SCORES["jaccard"]
+    assert [column.name for column in every] == list(COLUMNS), "a column of pairs has no definition in tests/oracles.py"
+    return [getattr(column, table) for column in every]
+
+
+def scores_in(row: Mapping[str, Any], table: str = "name") -> Scores:
+    """The scores in a row of a table."""
+    return tuple(row[name] for name in columns(table))
 
 
 def pairs(texts: Mapping[str, str | bytes | None], threshold: float, **words: Any) -> dict[tuple[str, str], Scores]:
@@ -272,8 +292,8 @@ def stored_keys(slots: Sequence[int], bands: int, rows: int) -> list[int]:
 
 def answers(
     sets: Mapping[str, frozenset[Any]], query: frozenset[Any], threshold: float = 0.0, k: int | None = None
-) -> list[tuple[str, float, float, float]]:
-    """A query against every set: similarity, query in document, document in query; best first, ties in their order.
+) -> list[tuple[Any, ...]]:
+    """A query against every set: id and scores; best first, ties in their order.
 
     What has nothing in common is no answer.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +18,18 @@ MOST_DIMENSIONS = 1 << 16
 MOST_TOTAL = 1e300
 """Maximum sum of the weights of a set; the sum of two sets is still finite."""
 
+Shown = Literal["share", "count", "length", "flag"]
+"""How the values of a column are shown: a share of 1 truncated, a whole number, a length, or true and false."""
+
+
 @dataclass(frozen=True)
 class ScoreColumn:
     """A score column of a measure, with its name in each table.
 
-    `answer` is its name in the answers of an index, where left is the query. `swapped` is the column that replaces it
-    when left and right change sides. `equal` is its value for equal items. The first column of a measure is the score
-    itself; ``--flag`` adds it to the rows.
+    `answer` is its name in the answers of an index, where left is the query. `equal` is its value for equal items, a
+    constant. `swapped` is the column that replaces it when left and right change sides. `shown` says how its values are
+    shown on the screen, in notebooks and in the report. `caption` is its text in the report: {} is the value and {noun}
+    the kind of document. The first column of a measure is the score itself; ``--flag`` adds it to the rows.
     """
 
     name: str
@@ -33,35 +38,56 @@ class ScoreColumn:
     type: pa.DataType
     equal: float
     swapped: str
+    shown: Shown
+    caption: str
 
     def field(self, table: str, *, nullable: bool = False) -> pa.Field:
         """Return the field of a table: ``"name"`` for pairs, ``"removed"`` or ``"answer"``."""
         return pa.field(getattr(self, table), self.type, nullable=nullable)
 
 
-def _score(name: str, kind: pa.DataType, equal: float) -> ScoreColumn:
-    return ScoreColumn(name, name, name, kind, equal, name)
+def _score(name: str, kind: pa.DataType, equal: float, shown: Shown) -> ScoreColumn:
+    """Return a column with the same name in every table."""
+    return ScoreColumn(name, name, name, kind, equal, name, shown, f"{name.replace('_', ' ')} {{}}")
+
+
+_LEFT_IN_RIGHT = ScoreColumn(
+    "left_in_right", "in_kept", "query_in_document", pa.float64(), 1, "right_in_left", "share",
+    "{} of it is in the kept {noun}",
+)  # fmt: skip
+_RIGHT_IN_LEFT = ScoreColumn(
+    "right_in_left", "of_kept", "document_in_query", pa.float64(), 1, "left_in_right", "share",
+    "{} of the kept {noun} is in it",
+)  # fmt: skip
 
 
 SCORES: dict[str, tuple[ScoreColumn, ...]] = {
     "jaccard": (
-        _score("similarity", pa.float64(), 1),
-        ScoreColumn("left_in_right", "in_kept", "query_in_document", pa.float64(), 1, "right_in_left"),
-        ScoreColumn("right_in_left", "of_kept", "document_in_query", pa.float64(), 1, "left_in_right"),
+        _score("similarity", pa.float64(), 1, "share"),
+        _LEFT_IN_RIGHT,
+        _RIGHT_IN_LEFT,
     ),
-    "cosine": (_score("similarity", pa.float64(), 1),),
-    "distance": (_score("distance", pa.float64(), 0),),
-    "bits": (_score("distance", pa.int32(), 0),),
+    "cosine": (_score("similarity", pa.float64(), 1, "share"),),
+    "distance": (_score("distance", pa.float64(), 0, "length"),),
+    "bits": (_score("distance", pa.int32(), 0, "length"),),
     "estimate": (
-        _score("similarity", pa.float64(), 1),
-        _score("standard_error", pa.float64(), 0),
-        _score("estimate", pa.bool_(), False),
+        _score("similarity", pa.float64(), 1, "share"),
+        _score("standard_error", pa.float64(), 0, "share"),
+        _score("estimate", pa.bool_(), False, "flag"),
     ),
 }
 """The score columns of each measure, from which the tables of pairs, removed documents and answers are derived.
 
 Pairs of sketches have an estimate, its standard error, and a flag that marks estimates.
 """
+
+SHOWN: dict[str, Shown] = {
+    name: column.shown
+    for columns in SCORES.values()
+    for column in columns
+    for name in (column.name, column.removed, column.answer)
+} | {"recall": "share"}
+"""How the values of each column are shown, by its name in any table."""
 
 DISTANCES = frozenset(measure for measure, columns in SCORES.items() if columns[0].name == "distance")
 """Measures for which smaller is nearer."""
@@ -134,6 +160,11 @@ def swap_sides(scores: Scores, measure: str) -> Scores:
 def equal_scores(measure: str, count: int) -> Scores:
     """Return the scores of pairs of equal items."""
     return {one.name: np.full(count, one.equal, one.type.to_pandas_dtype()) for one in SCORES[measure]}
+
+
+def in_order(scores: Scores, measure: str) -> tuple[npt.NDArray[Any], ...]:
+    """Return the scores of pairs in the order of the columns."""
+    return tuple(scores[column.name] for column in SCORES[measure])
 
 
 def sketches_schema(slots: int | None) -> pa.Schema:

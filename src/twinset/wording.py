@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
-__all__ = ["DIGITS", "MARGIN", "at_line", "at_row", "counted", "either", "quoted", "reason", "share", "with_article"]
+__all__ = [
+    "DIGITS", "MARGIN", "at_line", "at_row", "counted", "either", "quoted", "reason", "score", "share", "with_article",
+]  # fmt: skip
 
 DIGITS = 4
 """Digits of a displayed similarity."""
@@ -72,6 +75,26 @@ def share(value: float, digits: int = DIGITS) -> str:
     ('0.9999', '1.0000', '0.6666', '0.5700', '0.666666')
     """
     return f"{math.floor(value * 10**digits + MARGIN) / 10**digits:.{digits}f}"
+
+
+def score(value: Any, shown: str) -> str:
+    """Write a value of a score column; `shown` is that of its `ScoreColumn`.
+
+    Examples
+    --------
+    >>> score(0.99999, "share"), score(1234, "count"), score(12.5, "length"), score(True, "flag")
+    ('0.9999', '1,234', '12.5', 'true')
+    """
+    match shown:
+        case "share":
+            return share(value)
+        case "count":
+            return f"{value:,}"
+        case "length":
+            return f"{value:g}"
+        case "flag":
+            return "true" if value else "false"
+    raise ValueError(f"values cannot be shown as {shown!r}")
 
 
 def at_line(name: str, line: int) -> str:

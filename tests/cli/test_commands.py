@@ -19,11 +19,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import twinset
+from tests import oracles
 from tests.cli.conftest import Run, text
 from tests.cli.index.test_index_refused import powerless
 from twinset import textbook
 
-HEAD = ["left", "right", "similarity", "left_in_right", "right_in_left"]
+HEAD = ["left", "right", *oracles.columns()]
 
 
 def test_plan_shows_the_numbers_and_the_curve(run: Run) -> None:

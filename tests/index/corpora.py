@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tests import oracles
 
-Row = tuple[str, float, float, float]
+Row = tuple[Any, ...]
 
 
 def words(count: int, name: str) -> list[str]:
@@ -44,9 +44,8 @@ def families(count: int, seed: int = 1, size: int = 5) -> dict[str, str]:
 
 
 def rows(table: pa.Table) -> list[Row]:
-    """The answers to one query: id, similarity, containment both ways."""
-    names = ("id", "similarity", "query_in_document", "document_in_query")
-    return list(zip(*(table.column(name).to_pylist() for name in names), strict=True))
+    """The answers to one query: id and scores."""
+    return [(row["id"], *oracles.scores_in(row, "answer")) for row in table.to_pylist()]
 
 
 def rows_by_query(table: pa.Table) -> dict[str, list[Row]]:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import twinset
+from tests import oracles
 from tests.reliability.command import bytes_of
 from twinset import textbook
 from twinset.documents.long_tables.write import NAME_SEED, GroupNumbers
@@ -102,9 +103,9 @@ def test_the_worked_example_of_a_set() -> None:
     table = pa.table({"user": [user for user, _ in rows], "movie": [item for _, item in rows]})
     for source, words in ((table, WORDS), (OFFICE, {"items": "things", "threshold": 0.5})):
         (pair,) = twinset.find_pairs(source, **words).pairs.to_pylist()
-        assert pair == {
-            "left": "ann", "right": "bob", "similarity": 3 / 5, "left_in_right": 3 / 5, "right_in_left": 1.0,
-        }  # fmt: skip
+        assert (pair["left"], pair["right"]) == ("ann", "bob")
+        assert (pair["similarity"], pair["left_in_right"], pair["right_in_left"]) == (3 / 5, 3 / 5, 1.0)
+        assert oracles.scores_in(pair) == oracles.scores(*(frozenset(OFFICE[name]) for name in ("ann", "bob")))
 
 
 @pytest.mark.parametrize(
@@ -191,9 +192,10 @@ def test_a_group_spread_over_two_files_and_bad_rows(tmp_path: Path) -> None:
     places = sorted(tmp_path.glob("*.csv"))
     done = twinset.dedup(*places, on_error="skip", keep="longest", output=tmp_path / "out", **WORDS)
     assert (done.summary["documents"], done.summary["kept"], done.summary["unreadable"]) == (5, 2, 2)
-    assert done.removed.to_pylist() == [
-        {"id": "ann", "because_of": "bob", "similarity": 2 / 3, "in_kept": 1.0, "of_kept": 2 / 3}
-    ]
+    (removed,) = done.removed.to_pylist()
+    assert (removed["id"], removed["because_of"]) == ("ann", "bob")
+    assert (removed["similarity"], removed["in_kept"], removed["of_kept"]) == (2 / 3, 1.0, 2 / 3)
+    assert oracles.scores_in(removed, "removed") == oracles.scores(frozenset({1, 2}), frozenset({1, 2, 3}))
     assert pq.read_table(tmp_path / "out" / "unreadable.parquet").to_pylist() == [
         {"id": f"{places[0]}:2", "reason": "line 4: the group 'user' is empty"},
         {"id": f"{places[1]}:4", "reason": "line 6: the item 'movie' is empty"},

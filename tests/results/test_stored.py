@@ -13,8 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import twinset
+from tests import oracles
 from twinset.engines.local.copies import SAME
 from twinset.engines.local.threads import Threads
+from twinset.engines.local.write.summary import sha256_of, summary_check
 from twinset.results.recut import limit_for_rows
 from twinset.results.stored import StoredResult
 from twinset.results.stored_corpus import StoredCorpus, StoredPairs
@@ -165,6 +167,28 @@ def test_no_damage_to_a_table_goes_unseen(tmp_path: Path, name: str) -> None:
     assert not list(tmp_path.glob("*.twinset-state"))
 
 
+@pytest.mark.parametrize(("name", "column"), [("pairs", "right_in_left"), ("removed", "of_kept")])
+def test_a_result_of_another_version_lacks_a_column(tmp_path: Path, name: str, column: str) -> None:
+    out = folder_of(tmp_path)
+    path, summary = out / f"{name}.parquet", json.loads((out / "summary.json").read_text("utf-8"))
+    pq.write_table(pq.read_table(path).drop_columns([column]), path)
+    summary["files"][path.name] = sha256_of(path)
+    summary["check"] = summary_check(summary)
+    (out / "summary.json").write_text(json.dumps(summary), "utf-8")
+    removed = pq.read_table(out / "removed.parquet")["id"][0].as_py()
+    uses = {
+        "recut": lambda: twinset.open_result(out).rethreshold(0.9, output=tmp_path / "new"),
+        "report": lambda: twinset.open_result(out).report(tmp_path / "report.html"),
+        "explain": lambda: twinset.open_result(out).explain(removed),
+    }
+    said = rf"{name}\.parquet: the result was written by another version.*it has no column '{column}'.*; run"
+    for use in ("recut", "report") if name == "pairs" else ("report", "explain"):
+        with pytest.raises(twinset.StateError, match=said):
+            uses[use]()
+    assert not (tmp_path / "new").exists()
+    assert not (tmp_path / "report.html").exists()
+
+
 def cut_or_refused(out: Path) -> Any:
     """A cut, or the words in which it was refused."""
     try:
@@ -218,7 +242,8 @@ def test_scored_pairs_do_not_depend_on_what_is_held_in_memory(tmp_path: Path) ->
         places = scored.rows_of(np.array([0, 0], np.uint32), np.array([1, 5], np.uint32))
         assert places[1] == SAME
         scores = {name: values.tolist() for name, values in scored.scores(places[:1]).items()}
-        assert scores == {"similarity": [29 / 30], "left_in_right": [1.0], "right_in_left": [29 / 30]}
+        assert scores == {**scores, "similarity": [29 / 30], "left_in_right": [1.0], "right_in_left": [29 / 30]}
+        assert list(scores) == oracles.columns()
     threads.close()
     assert found[0] == found[1]
     assert len(found[0][0]) == 1, "copies are no pairs of their own"

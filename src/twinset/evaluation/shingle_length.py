@@ -59,7 +59,7 @@ def chance_by_length(sample: Sample, options: SurveyOptions) -> list[Length]:
         one = ShingleOptions.of(**{**{name: getattr(options, name) for name in names}, "shingle": spec})
         sets = sample.sets(one, options.seed, few)
         shared = overlaps(sets, lefts, rights, 0.0)
-        similarities[spec] = scores(shared, sets.sizes[lefts], sets.sizes[rights])[0]
+        similarities[spec] = scores(shared, sets.sizes[lefts], sets.sizes[rights])["similarity"]
         if length == lengths[-1]:
             unrelated = similarities[spec] < _RELATED
             lefts, rights, similarities[spec] = lefts[unrelated], rights[unrelated], similarities[spec][unrelated]

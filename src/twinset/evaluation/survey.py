@@ -196,7 +196,7 @@ def _near(sample: Sample, sets: Sets, floor: float) -> tuple[int, npt.NDArray[np
 
 def _similarities(sets: Sets, lefts: Numbers, rights: Numbers, threshold: float) -> Floats:
     shared = overlaps(sets, lefts, rights, threshold)
-    return scores(shared, sets.sizes[lefts], sets.sizes[rights])[0]
+    return scores(shared, sets.sizes[lefts], sets.sizes[rights])["similarity"]
 
 
 def _spectrum(

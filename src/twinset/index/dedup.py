@@ -31,14 +31,14 @@ from twinset.index.backend import Backend, Int64s
 from twinset.index.index import Index
 from twinset.index.kinds.text_entries import Entries, SketchedBatch, make_entries, sketch_texts
 from twinset.index.kinds.text_queries import TextSearcher
-from twinset.index.query import Limits
+from twinset.index.query import Answers, Limits
 from twinset.index.read_batches import checked_ids
 from twinset.index.settings import FORMAT, Settings
 from twinset.index.write import IndexWriter
 from twinset.options import DedupOptions
 from twinset.options.checks import AUTO
 from twinset.options.index import IndexOptions
-from twinset.schema import Flags, Numbers
+from twinset.schema import SCORES, Flags, Numbers
 from twinset.system import batch_sizes
 from twinset.wording import counted, quoted
 
@@ -145,7 +145,7 @@ class IndexedDedup:
         searcher = _EarlierSearcher(writer.backend, writer.settings, left_out)
         wanted = (copies.first == np.arange(corpus.documents, dtype=np.uint32)) & (corpus.status == READ)
         limits = Limits(self.run.options.least, 1)
-        contents, ids, scores = [np.zeros(0, np.uint32)], [pa.array([], pa.string())], [np.zeros((3, 0))]
+        contents, ids, parts = [np.zeros(0, np.uint32)], [pa.array([], pa.string())], list[Answers]()
 
         def prepare(span: Span, block: Block) -> tuple[Numbers, SketchedBatch]:
             numbers, texts = _chosen(span, block, wanted)
@@ -154,17 +154,17 @@ class IndexedDedup:
         self.run.progress.stage("querying the index", int(np.count_nonzero(wanted)), "documents")
         for _, (numbers, queries) in corpus.read(self.run.threads, prepare, wanted=wanted):
             searcher.own = self._own_numbers(numbers, copies)
-            near, found, scored = searcher.nearest(queries, limits)
-            contents.append(numbers[near])
-            ids.append(found)
-            scores.append(scored)
+            near, names = searcher.nearest(queries, limits)
+            contents.append(numbers[near.queries])
+            ids.append(names)
+            parts.append(near)
             self.run.progress.advance(len(numbers))
         self.facts = {"documents": documents - len(left_out)}
         self.run.timed("index", since)
         every = np.concatenate(contents)
         order = np.argsort(every)
-        names = ("similarity", "left_in_right", "right_in_left")
-        columns = dict(zip(names, np.concatenate(scores, axis=1)[:, order], strict=True))
+        scores = Answers.concat(parts, "jaccard").scores
+        columns = {column.name: values[order] for column, values in zip(SCORES["jaccard"], scores, strict=True)}
         already_indexed = np.flatnonzero(self._already_indexed & (corpus.status == READ)).astype(np.uint32)
         return IndexMatches(every[order], pa.concat_arrays(ids).take(pa.array(order)), columns, already_indexed)
 
@@ -292,16 +292,12 @@ class _EarlierSearcher(TextSearcher):
         self.left_out = left_out
         self.own: Int64s = np.zeros((0, 2), np.int64)
 
-    def nearest(self, queries: SketchedBatch, limits: Limits) -> tuple[Int64s, pa.Array, Any]:
-        """Return the queries that have an answer, the ids of the answers, and their scores, (3, n)."""
+    def nearest(self, queries: SketchedBatch, limits: Limits) -> tuple[Answers, pa.Array]:
+        """Return the answers, one for each query that has any, and their ids."""
         self.ids = {}
         with self.backend.snapshot():
-            parts = self.find(queries, limits)
-            numbers = [number for part in parts for number in part.numbers.tolist()]
-        near = np.concatenate([np.zeros(0, np.int64), *(part.queries for part in parts)])
-        scores = [np.stack(one.scores) for one in parts]
-        ids = pa.array([self.ids[number] for number in numbers], pa.string())
-        return near, ids, np.concatenate([np.zeros((3, 0)), *scores], axis=1)
+            near = Answers.concat(self.find(queries, limits), "jaccard")
+        return near, pa.array([self.ids[number] for number in near.numbers.tolist()], pa.string())
 
     def _candidates(self, queries: SketchedBatch, first: int, last: int) -> Iterator[tuple[Int64s, Int64s]]:
         for query_rows, numbers in super()._candidates(queries, first, last):

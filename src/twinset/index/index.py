@@ -265,10 +265,10 @@ class Index:
         Returns
         -------
         pyarrow.Table
-            Best first: `id`, `similarity`, `query_in_document`, `document_in_query`, `estimate` and `recall`, the
-            minimum probability that a document of this similarity is found. Vectors have no containment. Codes,
-            pictures and vectors by distance have `distance` instead of `similarity`. With many queries, `query` is the
-            id of the query.
+            Best first: `id`, the scores, `estimate` and `recall`, the minimum probability that a document of this
+            similarity is found. Texts and sets have the scores of pairs, from the side of the query: `similarity`,
+            `query_in_document` and so on. Vectors have `similarity` alone. Codes, pictures and vectors by distance have
+            `distance`. With many queries, `query` is the id of the query.
         """
         kind = self._kind
         if kind.is_single(what):

@@ -17,7 +17,7 @@ from twinset.index.backend import Backend, Int64s, SketchRows
 from twinset.index.kinds.text_entries import SketchedBatch, runs
 from twinset.index.read_batches import Batch
 from twinset.index.settings import Settings
-from twinset.schema import Hashes, answers_schema
+from twinset.schema import Hashes, answers_schema, equal_scores, in_order
 from twinset.system import batch_sizes
 from twinset.system.arrays import ranges
 
@@ -96,15 +96,16 @@ class Answers:
     scores: tuple[Scores, ...]
 
     @classmethod
-    def concat(cls, parts: list[Answers], columns: int) -> Answers:
-        """Concatenate answers; without any, return empty ones with this number of scores."""
+    def concat(cls, parts: list[Answers], measure: str) -> Answers:
+        """Concatenate answers; without any, return empty ones with the scores of the measure."""
         if len(parts) == 1:
             return parts[0]
         none = np.zeros(0, np.int64)
-        queries = np.concatenate([none, *(part.queries for part in parts)])
-        numbers = np.concatenate([none, *(part.numbers for part in parts)])
-        each = zip(*(part.scores for part in parts), strict=True) if parts else [[np.zeros(0)]] * columns
-        return cls(queries, numbers, tuple(np.concatenate(column) for column in each))
+        if not parts:
+            return cls(none, none, in_order(equal_scores(measure, 0), measure))
+        queries, numbers = (np.concatenate([getattr(part, name) for part in parts]) for name in ("queries", "numbers"))
+        columns = zip(*(part.scores for part in parts), strict=True)
+        return cls(queries, numbers, tuple(np.concatenate(column) for column in columns))
 
     def best(self, limits: Limits, *, descending: bool) -> Answers:
         """Apply the limits, and order answers by query, score and document number.
@@ -134,13 +135,13 @@ def queries_short_of(parts: list[Answers], rows: Int64s, k: int, least: float, *
     return rows[sure[rows] < k]
 
 
-def replace_answers(parts: list[Answers], rows: Int64s, better: list[Answers]) -> list[Answers]:
+def replace_answers(parts: list[Answers], rows: Int64s, better: list[Answers], measure: str) -> list[Answers]:
     """Replace all answers to some queries."""
     kept = []
     for part in parts:
         stay = ~np.isin(part.queries, rows)
         kept.append(Answers(part.queries[stay], part.numbers[stay], tuple(one[stay] for one in part.scores)))
-    whole = Answers.concat([*kept, *better], len((parts or better)[0].scores))
+    whole = Answers.concat([*kept, *better], measure)
     order = np.argsort(whole.queries, kind="stable")
     return [Answers(whole.queries[order], whole.numbers[order], tuple(one[order] for one in whole.scores))]
 
@@ -152,7 +153,7 @@ class Searcher(ABC):
     """Whether scores are estimates."""
 
     def __init__(self, backend: Backend, settings: Settings) -> None:
-        self.backend, self.settings = backend, settings
+        self.backend, self.settings, self.measure = backend, settings, settings.options.measure
         self.ids: dict[int, str] = {}
 
     @abstractmethod
@@ -168,8 +169,8 @@ class Searcher(ABC):
     ) -> pa.Table:
         """Return the answers to queries as a table, best first, excluding the document `without`."""
         self.ids = {}
-        schema = answers_schema(self.settings.options.measure)
-        found = Answers.concat(self.find(queries, limits, without), len(schema) - 3)
+        schema = answers_schema(self.measure)
+        found = Answers.concat(self.find(queries, limits, without), self.measure)
         numbers = found.numbers.tolist()
         missing = sorted({number for number in numbers if number not in self.ids})
         for document in self.backend.documents(np.array(missing, np.int64), contents=False) if missing else ():

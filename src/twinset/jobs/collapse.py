@@ -157,7 +157,7 @@ def collapse(results: Any, **options: Any) -> Collapsed:
     leader, shared = fold(_prefix_sets(sets, checked.threshold), checked.threshold)
     folded = np.flatnonzero(shared)
     similarity = np.ones(len(leader))
-    similarity[folded] = scores(shared[folded], sets.sizes[folded], sets.sizes[leader[folded]])[0]
+    similarity[folded] = scores(shared[folded], sets.sizes[folded], sets.sizes[leader[folded]])["similarity"]
     return Collapsed(items, leader, similarity)
 
 

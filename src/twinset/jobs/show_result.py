@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from twinset.wording import counted, share
+from twinset.schema import SHOWN
+from twinset.wording import counted, score, share
 
 _ROWS, _LETTERS = 5, 40
 
@@ -69,7 +70,7 @@ def _table(table: pa.Table) -> str:
         return ""
     head = "".join(f"<th>{escape(name)}</th>" for name in table.column_names)
     rows = "".join(
-        f"<tr>{''.join(f'<td>{escape(_cell(value))}</td>' for value in row.values())}</tr>"
+        f"<tr>{''.join(f'<td>{escape(_cell(name, value))}</td>' for name, value in row.items())}</tr>"
         for row in table.slice(0, _ROWS).to_pylist()
     )
     more = table.num_rows - _ROWS
@@ -77,6 +78,6 @@ def _table(table: pa.Table) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{rest}"
 
 
-def _cell(value: Any) -> str:
-    text = share(value) if isinstance(value, float) else str(value)
+def _cell(name: str, value: Any) -> str:
+    text = score(value, SHOWN[name]) if name in SHOWN else str(value)
     return text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}…"

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from twinset.pairs import sets_kernels
-from twinset.schema import Bytes, Hashes, Numbers, Places, Shares, Shingles
+from twinset.schema import Bytes, Hashes, Numbers, Places, Scores, Shares, Shingles
 from twinset.system import batch_sizes
 from twinset.system.arrays import Room, offsets_of
 
@@ -138,8 +138,15 @@ def gathered(pieces: Sequence[tuple[Bytes, Places, Places]], room: Room) -> tupl
     return out[: offsets[-1]], offsets
 
 
-def scores(shared: Numbers, left: Numbers, right: Numbers) -> tuple[Shares, Shares, Shares]:
-    """Jaccard similarity, containment of left in right, and of right in left, from an overlap and two set sizes."""
+def scores(shared: Numbers | Shares, left: Numbers | Shares, right: Numbers | Shares) -> Scores:
+    """Return all scores of pairs of sets from the overlap and both set sizes, which may be estimates.
+
+    Examples
+    --------
+    >>> found = scores(np.array([2]), np.array([4]), np.array([2]))
+    >>> {name: values.tolist() for name, values in found.items()}
+    {'similarity': [0.5], 'left_in_right': [0.5], 'right_in_left': [1.0]}
+    """
     common = shared.astype(np.float64)
     union = left.astype(np.float64) + right.astype(np.float64) - common
-    return common / union, common / left, common / right
+    return {"similarity": common / union, "left_in_right": common / left, "right_in_left": common / right}

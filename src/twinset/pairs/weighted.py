@@ -8,7 +8,7 @@ set is the left one.
 import numpy as np
 
 from twinset.pairs import weighted_kernels as kernels
-from twinset.schema import Numbers, Shares, WeightedSets
+from twinset.schema import Numbers, Places, Scores, Shares, WeightedSets
 
 
 def totals(sets: WeightedSets) -> Shares:
@@ -48,3 +48,9 @@ def overlaps(
     shared, similarity = np.empty(len(lefts), np.float64), np.empty(len(lefts), np.float64)
     kernels.overlaps(lefts, rights, sets.offsets, sets.hashes, sets.weights, sums, threshold, shared, similarity)
     return shared, similarity
+
+
+def scores(sets: WeightedSets, sums: Shares, lefts: Places, rights: Places) -> Scores:
+    """Return all scores of pairs of weighted sets: containment is the share of a set's weight that the other has."""
+    shared, similarity = overlaps(sets, sums, lefts.astype(np.uint32), rights.astype(np.uint32), 0.0)
+    return {"similarity": similarity, "left_in_right": shared / sums[lefts], "right_in_left": shared / sums[rights]}

@@ -15,6 +15,7 @@ from twinset.report.item_differences import MOST
 from twinset.report.numbers import Numbers, Whole, scaled
 from twinset.results.explain import apart_of, kept_numbers
 from twinset.results.stored import StoredResult
+from twinset.schema import SCORES, ScoreColumn
 
 MEMBERS = 6
 """Removed documents per cluster shown with their difference: the least similar ones."""
@@ -42,6 +43,7 @@ def lists(numbers: Numbers, options: ReportOptions) -> dict[str, Any]:
     place_of_cluster = np.full(numbers.clusters, -1, np.int64)
     place_of_cluster[clusters] = np.arange(len(clusters))
     removed = recorded.removed.take(pa.array(rows))
+    columns = SCORES[recorded.options.measure]
     data: dict[str, Any] = {
         "clusters": {
             "id": numbers.kept_ids.take(pa.array(clusters)).to_pylist(),
@@ -54,8 +56,8 @@ def lists(numbers: Numbers, options: ReportOptions) -> dict[str, Any]:
             "id": removed["id"].to_pylist(),
             "cluster": place_of_cluster[numbers.cluster_of[rows]].tolist(),
             "similarity": scaled(numbers.similarity[rows]),
-            **{name: scaled(np.asarray(removed[name])) for name in removed.column_names[3:]},
-            **({"distance": numbers.scores[rows].tolist()} if numbers.by_distance else {}),
+            **{column.removed: _values(removed, column) for column in columns},
+            "columns": [[column.removed, column.shown, column.caption] for column in columns],
             "total": len(numbers.cluster_of),
         },
         "excerpts": {"kept": {}, "removed": {}},
@@ -74,6 +76,12 @@ def lists(numbers: Numbers, options: ReportOptions) -> dict[str, Any]:
     elif options.texts and recorded.options.item_kind in ("codes", "vectors") and recorded.sources.lasting:
         _add_items(data, numbers, rows, members)
     return data
+
+
+def _values(removed: pa.Table, column: ScoreColumn) -> list[Any]:
+    """The values of a score column, shares as the page expects them."""
+    values = removed[column.removed]
+    return scaled(np.asarray(values)) if column.shown == "share" else values.to_pylist()
 
 
 def _least_similar(numbers: Numbers, cluster: int) -> list[int]:

@@ -120,10 +120,10 @@
     return grid;
   }
   function caption(row) {
-    if (removed.distance) return `distance ${apart(removed.distance[row])}`;
-    if (!removed.in_kept) return `similarity ${share(removed.similarity[row])}`;
-    return `similarity ${share(removed.similarity[row])} · ${share(removed.in_kept[row])} of it is in the kept ${noun} · ` +
-      `${share(removed.of_kept[row])} of the kept ${noun} is in it`;
+    const written = { share, count: whole, length: apart, flag: String };
+    const facts = removed.columns.map(([name, shown, text]) =>
+      text.replace("{noun}", noun).replace("{}", written[shown](removed[name][row])));
+    return facts.join(" · ");
   }
 
   function story(row) {

@@ -142,6 +142,7 @@ class StoredResult:
         _check_digest(path, self.summary["files"].get(path.name))
         try:
             file = pq.ParquetFile(path)
+            _check_columns(path, file.schema_arrow, self.schema(name))
             for batch in file.iter_batches(rows, columns=list(columns)):
                 yield pa.Table.from_batches([batch])
         except (pa.ArrowException, ValueError, OSError) as error:
@@ -321,6 +322,15 @@ def _check_digest(path: Path, digest: str | None) -> None:
         raise _read_error(path, error) from error
 
 
+def _check_columns(path: Path, found: pa.Schema, expected: pa.Schema) -> None:
+    """Refuse a table whose columns are not those of this version."""
+    if found.names == expected.names:
+        return
+    lacking = [name for name in expected.names if name not in found.names]
+    difference = f"it has no column {quoted(lacking[0])}" if lacking else "it has other columns"
+    raise StateError(f"{path}: the result was written by another version of Twinset ({difference}); run dedup again")
+
+
 def _read_error(path: Path, error: OSError) -> StateError:
     reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
     return StateError(f"{path}: {reason}; run dedup again")
@@ -334,6 +344,8 @@ def _read_table(path: Path, digest: str, schema: pa.Schema) -> pa.Table:
     if hashlib.sha256(data).hexdigest() != digest:
         raise StateError(f"{path} is damaged: it is not as it was written; run dedup again")
     try:
-        return pq.read_table(pa.BufferReader(data)).cast(schema)
+        table = pq.read_table(pa.BufferReader(data))
+        _check_columns(path, table.schema, schema)
+        return table.cast(schema)
     except (pa.ArrowException, ValueError, OSError) as error:
         raise StateError(f"{path} cannot be read ({reason(error)}); run dedup again") from error

@@ -20,10 +20,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from tests import oracles
 from tests.cli.conftest import Call, text
 from twinset.cli.screen.answers import ROWS
 
-HEAD = ["query", "id", "similarity", "query_in_document", "document_in_query", "estimate", "recall"]
+HEAD = ["query", "id", *oracles.columns("answer"), "estimate", "recall"]
 LONG = "a-rather-long-name-of-a-folder/and-of-a-file-in-it-"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import itertools
 import os
 import pty
 import re
@@ -20,6 +21,7 @@ from rich.cells import cell_len
 
 from twinset.cli.screen import pairs_table, show
 from twinset.cli.support import progress
+from twinset.schema import SCORES, SHOWN
 
 
 def test_one_line_a_stage(capsys: pytest.CaptureFixture[str]) -> None:
@@ -84,6 +86,19 @@ def test_a_table_fits_a_narrow_window(
         "the most similar 3 of 1,234 pairs; -o FILE writes all",
         "a wider window also shows: left in right, right in left",
     ]
+
+
+def test_each_kind_of_score_is_shown_in_its_own_way(capsys: pytest.CaptureFixture[str]) -> None:
+    scores = {"similarity": 0.99996, "standard_error": 0.0123, "estimate": True}
+    pairs_table.print_rows([{"left": "a", "right": "b", **scores}], total=1)
+    pairs_table.print_rows([{"left": "a", "right": "b", "distance": 12.5}], total=1)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [lines[1], lines[3]] == [["a", "b", "0.9999", "0.0123", "true"], ["a", "b", "12.5"]]
+
+
+def test_a_name_is_shown_in_one_way() -> None:
+    for column in itertools.chain.from_iterable(SCORES.values()):
+        assert {SHOWN[name] for name in (column.name, column.removed, column.answer)} == {column.shown}
 
 
 def test_the_table_shows_the_best_pairs_and_ids_that_differ(

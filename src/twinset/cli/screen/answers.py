@@ -11,32 +11,24 @@ from twinset.cli.screen import curves, show
 ROWS = 50
 _LEAST_ID = 16
 _GAP = 2
-_NUMBERS = {
-    "similarity": "similarity",
-    "distance": "distance",
-    "query_in_document": "query in\ndocument",
-    "document_in_query": "document\nin query",
-    "recall": "recall",
-}
-_SHARES = ("query_in_document", "document_in_query")
+_OTHERS = ("query", "id", "estimate", "recall")
+"""The columns of answers that are not scores."""
 
 
-def fitting(
-    width: int, longest: Sequence[int], recall: bool, available: Sequence[str] = ("similarity", *_SHARES)
-) -> tuple[tuple[str, ...], int]:
-    """Choose the available numbers to show, and the maximum width of an id: ids are cut last.
+def fitting(width: int, longest: Sequence[int], recall: bool, scores: Sequence[str]) -> tuple[tuple[str, ...], int]:
+    """Choose the scores to show, and the maximum width of an id: the first score stays, and ids are cut last.
 
     Examples
     --------
-    >>> fitting(80, [5, 5], recall=False), fitting(40, [30], recall=True)
+    >>> scores = ["similarity", "query_in_document", "document_in_query"]
+    >>> fitting(80, [5, 5], False, scores), fitting(40, [30], True, scores)
     ((('similarity', 'query_in_document', 'document_in_query'), 23), (('similarity', 'recall'), 20))
-    >>> fitting(80, [20, 30], recall=False)
+    >>> fitting(80, [20, 30], False, scores)
     (('similarity',), 33)
     """
     last = ("recall",) if recall else ()
-    first = "similarity" if "similarity" in available else "distance"
-    shares = tuple(name for name in _SHARES if name in available)
-    for numbers, least in (((first, *shares, *last), max(longest)), ((first, *last), min(_LEAST_ID, max(longest)))):
+    first = scores[0]
+    for numbers, least in (((*scores, *last), max(longest)), ((first, *last), min(_LEAST_ID, max(longest)))):
         room = _room(width, len(longest), numbers)
         if room >= least:
             return numbers, room
@@ -48,7 +40,20 @@ def _room(width: int, ids: int, numbers: Sequence[str]) -> int:
 
 
 def _width(name: str) -> int:
-    return max(len(line) for line in _NUMBERS[name].split("\n"))
+    return max(map(len, _heading(name).split("\n")))
+
+
+def _heading(name: str) -> str:
+    """Write the name of a column in up to two lines, as narrow as possible.
+
+    Examples
+    --------
+    >>> _heading("similarity"), _heading("query_in_document"), _heading("document_in_query")
+    ('similarity', 'query in\\ndocument', 'document\\nin query')
+    """
+    words = name.split("_")
+    cuts = (" ".join(words[:at]) + "\n" + " ".join(words[at:]) for at in range(1, len(words)))
+    return min(cuts, key=lambda lines: max(map(len, lines.split("\n"))), default=name)
 
 
 def print_table(file: Path, summary: dict[str, Any]) -> None:
@@ -62,28 +67,27 @@ def print_table(file: Path, summary: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from twinset.schema import SHOWN
+
     console = show.console()
     ids = [name for name in ("query", "id") if name in rows[0]]
     longest = [max(len(name), *(show.columns_of(show.printable(row[name])) for row in rows)) for name in ids]
-    numbers, width = fitting(console.width, longest, _below_plan(summary), list(rows[0]))
+    scores = [name for name in rows[0] if name not in _OTHERS]
+    numbers, width = fitting(console.width, longest, _below_plan(summary), scores)
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
     for name in ids:
         table.add_column(name, no_wrap=True, max_width=width, vertical="bottom")
     for name in numbers:
-        table.add_column(_NUMBERS[name], justify="right", no_wrap=True, vertical="bottom")
+        table.add_column(_heading(name), justify="right", no_wrap=True, vertical="bottom")
     last = None
     for row in rows:
         # A query is named once, in the row of its first answer.
         names = (Text(show.shortened(row[name], width)) if name == "id" or row[name] != last else "" for name in ids)
-        table.add_row(*names, *(_shown(name, row[name]) for name in numbers))
+        table.add_row(*names, *(show.score(row[name], SHOWN[name]) for name in numbers))
         last = row.get("query")
     console.print(table)
     if summary["found"] > len(rows):
         console.print(f"… and {summary['found'] - len(rows):,} more; -o FILE writes all")
-
-
-def _shown(name: str, value: float) -> str:
-    return f"{value:g}" if name == "distance" else show.share(value)
 
 
 def _below_plan(summary: dict[str, Any]) -> bool:

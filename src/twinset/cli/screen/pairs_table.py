@@ -69,6 +69,8 @@ def print_rows(rows: Sequence[Mapping[str, Any]], total: int, sort: bool = True)
     from rich.table import Table
     from rich.text import Text
 
+    from twinset.schema import SHOWN
+
     console = show.console()
     names = [name.replace("_", " ") for name in rows[0] if name not in ("left", "right")]
     longest = [
@@ -82,11 +84,9 @@ def print_rows(rows: Sequence[Mapping[str, Any]], total: int, sort: bool = True)
     for name in numbers:
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
-        scores = ((name, row[name.replace(" ", "_")]) for name in numbers)
-        table.add_row(
-            *map(Text, apart(str(row["left"]), str(row["right"]), widths)),
-            *(f"{value:.6g}" if name == "distance" else show.share(value) for name, value in scores),
-        )
+        ids = apart(str(row["left"]), str(row["right"]), widths)
+        scores = (name.replace(" ", "_") for name in numbers)
+        table.add_row(*map(Text, ids), *(show.score(row[name], SHOWN[name]) for name in scores))
     console.print(table)
     if total > len(rows):
         which = "most similar" if sort else "first"

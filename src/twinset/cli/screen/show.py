@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from twinset.options import DedupOptions
 
-count, share = wording.counted, wording.share
+count, share, score = wording.counted, wording.share, wording.score
 _NAMED = 3
 
 def need_stdout() -> None:

@@ -293,11 +293,11 @@ class _CodeSearcher(Searcher):
             kernels.differing_bits(codes, _words(kept.slots), query_rows[chosen], places, bits)
             near = bits <= most
             parts.append(Answers(query_rows[chosen[near]], numbers[chosen[near]], (bits[near].astype(np.int64),)))
-        return Answers.concat(parts, 1)
+        return Answers.concat(parts, self.measure)
 
     def _nearest(self, codes: Codes, rows: Int64s, most: int, k: int) -> Iterator[Answers]:
         """Yield the k nearest within a distance, searching at increasing distances until none can be missing."""
-        found = Answers.concat([], 1)
+        found = Answers.concat([], self.measure)
         seen = np.zeros(0, np.uint64)
         active = rows
         for proven, steps in self._steps(most):
@@ -308,7 +308,7 @@ class _CodeSearcher(Searcher):
                 pairs = (query_rows.astype(np.uint64) << np.uint64(32)) | numbers.astype(np.uint64)
                 new = ~np.isin(pairs, seen)
                 seen = np.concatenate([seen, pairs[new]])
-                found = Answers.concat([found, self._verify(codes, query_rows[new], numbers[new], most)], 1)
+                found = Answers.concat([found, self._verify(codes, query_rows[new], numbers[new], most)], self.measure)
             near = np.bincount(found.queries[found.scores[0] <= proven], minlength=len(codes))
             done = active[(near[active] >= k) | (proven >= most)]
             mine = np.isin(found.queries, done)
@@ -350,7 +350,7 @@ class _CodeSearcher(Searcher):
             for row, some in found.items()
             for numbers, distances in some
         ]
-        return Answers.concat(parts, 1)
+        return Answers.concat(parts, self.measure)
 
     def _codes_of(self, page: SketchRows) -> tuple[Int64s, Codes]:
         fit_settings = page.padded_to(self.kind.slots)

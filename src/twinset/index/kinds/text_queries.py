@@ -25,7 +25,7 @@ from twinset.index.query import (
 from twinset.index.settings import Settings
 from twinset.pairs.sets import Sets, overlaps, scores
 from twinset.plan import at_least, matches_needed
-from twinset.schema import Numbers
+from twinset.schema import SCORES, Numbers, in_order
 from twinset.system import batch_sizes
 from twinset.system.arrays import ranges
 
@@ -79,12 +79,12 @@ class TextSearcher(Searcher):
         if not len(short) or not self.has_at_most(MOST_SCANNED):
             return parts
         self._scanned = short
-        parts = replace_answers(parts, short, list(self._scan(queries, short, limits, without)))
+        parts = replace_answers(parts, short, list(self._scan(queries, short, limits, without)), self.measure)
         short = queries_short_of(parts, short, limits.k or 0, self._least_sure, descending=True)
         if self.estimates or not len(short) or not self.has_at_most(MOST_READ):
             return parts
         self._read = short
-        return replace_answers(parts, short, list(self._read_all(queries, short, limits, without)))
+        return replace_answers(parts, short, list(self._read_all(queries, short, limits, without)), self.measure)
 
     @property
     def _least_sure(self) -> float:
@@ -200,8 +200,12 @@ class TextSearcher(Searcher):
         similarity = candidates.matches / self.plan.n_hashes
         ours, theirs = queries.shingles[candidates.queries].astype(np.float64), candidates.sizes.astype(np.float64)
         shared = similarity / (1 + similarity) * (ours + theirs)
-        contained = np.minimum(shared / ours, 1.0), np.minimum(shared / theirs, 1.0)
-        return Answers(candidates.queries, candidates.numbers, (similarity, *contained))
+        estimates = in_order({**scores(shared, ours, theirs), "similarity": similarity}, self.measure)
+        limited = (
+            np.minimum(values, 1.0) if column.shown == "share" else values
+            for column, values in zip(SCORES[self.measure], estimates, strict=True)
+        )
+        return Answers(candidates.queries, candidates.numbers, tuple(limited))
 
     def _verify(self, queries: SketchedBatch, candidates: _Candidates, limits: Limits) -> Answers:
         """Return the exact scores of pairs that reach the threshold."""
@@ -219,8 +223,8 @@ class TextSearcher(Searcher):
             shared = overlaps(sets, left, right, limits.threshold)
             some = np.flatnonzero(shared)
             exact = scores(shared[some], sets.sizes[left[some]], sets.sizes[right[some]])
-            done.append(Answers(query_rows[some], candidates.numbers[chosen[some]], exact))
-        return Answers.concat(done, 3)
+            done.append(Answers(query_rows[some], candidates.numbers[chosen[some]], in_order(exact, self.measure)))
+        return Answers.concat(done, self.measure)
 
     def _sets(self, numbers: Int64s) -> tuple[Sets, Int64s]:
         """Return the distinct shingle sets of documents, and the row of each document's set."""

@@ -200,7 +200,7 @@ class VectorSearcher(Searcher):
     def __init__(self, backend: Backend, kind: VectorKind) -> None:
         super().__init__(backend, kind.settings)
         self.kind = kind
-        self.by_cosine = kind.settings.options.measure == "cosine"
+        self.by_cosine = self.measure == "cosine"
         self._scanned = np.zeros(0, np.int64)
 
     def recall(self, answers: Answers, limits: Limits) -> Shares:
@@ -216,7 +216,7 @@ class VectorSearcher(Searcher):
             return []
         vectors = self.kind.vectors_of(queries.slots)
         if not self.kind.plan.tables and not self._ranks(limits):
-            found = Answers.concat(list(self._compare_all(vectors, rows, limits, without)), 1)
+            found = Answers.concat(list(self._compare_all(vectors, rows, limits, without)), self.measure)
             return [found.best(limits, descending=self.by_cosine)]
         parts: list[Answers] = []
         for query_rows, numbers in self._candidates(vectors, rows, limits):
@@ -227,7 +227,7 @@ class VectorSearcher(Searcher):
                 self._verify(vectors, query_rows[chosen], places, sketches, limits)
                 for chosen, places, sketches in self.with_sketches(numbers, self.kind.slots, _SKETCHES)
             ]
-            parts.append(Answers.concat(near_by, 1).best(limits, descending=self.by_cosine))
+            parts.append(Answers.concat(near_by, self.measure).best(limits, descending=self.by_cosine))
         return (
             parts if limits.k is None or self._ranks(limits) else self._complete(parts, vectors, rows, limits, without)
         )
@@ -242,8 +242,8 @@ class VectorSearcher(Searcher):
         if not len(short) or not self.has_at_most(MOST_SCANNED):
             return parts
         self._scanned = short
-        found = Answers.concat(list(self._compare_all(vectors, short, limits, without)), 1)
-        return replace_answers(parts, short, [found.best(limits, descending=self.by_cosine)])
+        found = Answers.concat(list(self._compare_all(vectors, short, limits, without)), self.measure)
+        return replace_answers(parts, short, [found.best(limits, descending=self.by_cosine)], self.measure)
 
     def _ranks(self, limits: Limits) -> bool:
         """Whether candidates also come from a ranking of all documents."""

@@ -96,7 +96,7 @@ class SetJoin(SimilarityJoin):
         self._verifier.verify(candidates, 0.0, out)
 
     def scores(self, left: Numbers, right: Numbers, code: Numbers) -> Scores:
-        """Return Jaccard similarity and both containments, from the shared shingles and both set sizes."""
+        """Return the scores of pairs, from the shared shingles and both set sizes."""
         return jaccard_scores(self.sizes[self.copies.first[left]], self.sizes[self.copies.first[right]], code)
 
     def identical_across(self, pairs: Spool) -> int:
@@ -113,8 +113,7 @@ def jaccard_scores(left_sizes: Numbers, right_sizes: Numbers, shared: Numbers) -
     """Return the scores of pairs of sets; if `shared` is SAME they are equal, and their sizes may be unknown."""
     same = shared == SAME
     one = np.uint32(1)
-    shares = scores(*(np.where(same, one, numbers) for numbers in (shared, left_sizes, right_sizes)))
-    return dict(zip(("similarity", "left_in_right", "right_in_left"), shares, strict=True))
+    return scores(*(np.where(same, one, numbers) for numbers in (shared, left_sizes, right_sizes)))
 
 
 def _rows_of(candidates: Candidates) -> Spool:

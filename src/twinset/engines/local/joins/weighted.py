@@ -8,7 +8,7 @@ import numpy as np
 from twinset.candidates import banding
 from twinset.candidates.banding import Banded
 from twinset.engines.local.joins.in_memory import InMemoryJoin, Sink, distance_codes
-from twinset.pairs.weighted import overlaps, totals
+from twinset.pairs.weighted import overlaps, scores, totals
 from twinset.plan import Plan
 from twinset.plan.choose import band_plan
 from twinset.schema import Bytes, Numbers, Places, Scores, WeightedSets
@@ -115,10 +115,5 @@ class WeightedJoin(InMemoryJoin):
         return distance_codes(1.0 - self.scores_of(lefts, rights)["similarity"])
 
     def scores_of(self, lefts: Places, rights: Places) -> Scores:
-        """Return the similarity, and the share of each set's weight that the other has."""
-        shared, similarity = overlaps(self.sets, self.sums, lefts.astype(np.uint32), rights.astype(np.uint32), 0.0)
-        return {
-            "similarity": similarity,
-            "left_in_right": shared / self.sums[lefts],
-            "right_in_left": shared / self.sums[rights],
-        }
+        """Return the scores of pairs."""
+        return scores(self.sets, self.sums, lefts, rights)
