@@ -45,9 +45,9 @@ $(STAMP): pyproject.toml requirements.lock
 demo: $(STAMP)
 	$(BIN)/twinset demo
 
-# Two processes at a time, each file of tests in one of them: most of the time is waiting for disks and for processes.
+# Three processes, each file of tests in one of them: on two cores, a part of the time is waiting for disks and processes.
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -6,6 +6,7 @@ killed process cannot remove is put elsewhere, into folders that begin with `KIL
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import tempfile
@@ -57,6 +58,9 @@ class Watch:
 
     def left(self) -> list[str]:
         """What is still there, and should not be, each with the test after which it appeared."""
+        # A command that runs in this process freezes what is in memory, and so keeps results that nobody uses.
+        gc.unfreeze()
+        gc.collect()
         names = sorted(name for name in os.listdir(self.folder) if not name.startswith(KILLED))
         return [f"{name}, first seen after {self._seen.get(name, 'the last test')}" for name in names]
 
