@@ -7,6 +7,7 @@ crowd.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -48,7 +49,7 @@ class Crowds:
     def __init__(
         self, places: CrowdedPlaces, rank: Numbers, rules: PlaceRules, least: int, windows: WindowHashes
     ) -> None:
-        self.rules, self.least = rules, least
+        self.rules, self.least, self._rank = rules, least, rank
         self._documents, self._first = places.documents, places.first
         best = np.argsort(pair_words(rank[places.documents], places.first))
         order = best[np.argsort(places.hashes[best], kind="stable")]
@@ -109,20 +110,45 @@ class Crowds:
                 kernels.pair_windows(*about, rows)
                 yield rows
 
-    def ties(self) -> Numbers:
+    def ties(self, by_number: bool = True) -> Numbers:
         """Tie crowded windows to their first places.
 
-        Rows (n, 6): left and right document, left and right place, windows, documents of the rarest window.
+        Rows (n, 6): left and right document, left and right place, windows, documents of the rarest window. The left
+        document is the lesser, or else that of the first place.
         """
         classes = len(self._class_starts) - 1
         about = (
             0, classes, self._window_starts, self._group_of, self.crowded, self.n_documents, self._firsts, self._members,
             self._class_starts, self._documents, self._first, self.rules.border, self.rules.within, self.least,
+            by_number,
         )  # fmt: skip
         rows = np.empty((kernels.tie_windows(*about, np.empty((0, 6), np.uint32)), 6), np.uint32)
         if len(rows):
             kernels.tie_windows(*about, rows)
         return merged(rows)
+
+    def later_copies(self, copies: int, everywhere: bool) -> Numbers:
+        """List the windows after the first `copies` of each, as rows of `ties`; with `everywhere`, all with a copy."""
+        groups = len(self._group_starts) - 1
+        sizes = np.add.reduceat(
+            np.diff(self._class_starts)[self._class_of[self._order]], self._group_starts[:-1]
+        ) if groups else np.zeros(0, np.int64)  # fmt: skip
+        by_rank = np.empty(len(self._rank), np.uint32)
+        by_rank[self._rank] = np.arange(len(self._rank), dtype=np.uint32)
+        places, kept = np.empty(int(sizes.max(initial=0)), np.uint64), np.empty(copies, np.uint64)
+        portions = [np.empty((0, 6), np.uint32)]
+        step = np.flatnonzero(np.diff(np.cumsum(sizes) // batch_sizes.CANDIDATE_ROWS, prepend=-1))
+        for begin, end in pairwise([*step.tolist(), groups]):
+            about = (
+                begin, end, self._group_starts, self._order, self._class_of, self._window_starts, self._members,
+                self._class_starts, self._documents, self._first, self._rank, by_rank, self.least, copies, everywhere,
+                places, kept,
+            )  # fmt: skip
+            rows = np.empty((kernels.later_copies(*about, np.empty((0, 6), np.uint32)), 6), np.uint32)
+            if len(rows):
+                kernels.later_copies(*about, rows)
+                portions.append(merged(rows))
+        return merged(np.concatenate(portions))
 
     def stretches(self) -> Iterator[Stretch]:
         """Yield the crowded windows at their first appearances, those that follow each other as one."""

@@ -128,16 +128,17 @@ def can_tie(document, place, tied_to, tied_place, within, least):  # type: ignor
 
 @kernel(
     "int64(int64, int64, int64[::1], int64[::1], boolean[::1], uint32[::1], uint32[:, :, ::1], uint32[::1], int64[::1],"
-    "uint32[::1], uint32[::1], int64, boolean, int64, uint32[:, ::1])"
+    "uint32[::1], uint32[::1], int64, boolean, int64, boolean, uint32[:, ::1])"
 )
 def tie_windows(
     begin, end, window_starts, group_of, crowded, n_documents, firsts, members, class_starts, documents, first, border,
-    within, least, out,
+    within, least, by_number, out,
 ):  # type: ignore[no-untyped-def]  # fmt: skip
     """Tie the crowded windows of classes `begin` to `end` to their first places; return the number of rows.
 
     An empty `out` only counts them. Windows that follow each other on both sides are one row: left and right document,
-    left and right place, number of windows, documents of the rarest of them. The left document is the lesser.
+    left and right place, number of windows, documents of the rarest of them. The left document is that of the first
+    place, or `by_number` the lesser.
     """
     count = 0
     for c in range(begin, end):
@@ -164,7 +165,7 @@ def tie_windows(
                     if not can_tie(document, place, tied_to, tied_place, within, least):
                         continue
                     if len(out) > 0:
-                        swapped = 1 if document < tied_to else 0
+                        swapped = 1 if by_number and document < tied_to else 0
                         out[count, swapped] = tied_to
                         out[count, 1 - swapped] = document
                         out[count, 2 + swapped] = tied_place
@@ -173,6 +174,64 @@ def tie_windows(
                         out[count, 5] = fewest
                     count += 1
                 v += n
+    return count
+
+
+@inlined
+def put_copy(out, count, tied_to, place, by_rank):  # type: ignore[no-untyped-def]
+    """Write a row of one window: the document and place that a place is a copy of, and the place."""
+    if len(out) > 0:
+        out[count, 0] = by_rank[tied_to >> U(32)]
+        out[count, 1] = by_rank[place >> U(32)]
+        out[count, 2] = tied_to & U(0xFFFFFFFF)
+        out[count, 3] = place & U(0xFFFFFFFF)
+        out[count, 4] = 1
+        out[count, 5] = 0
+
+
+@kernel(
+    "int64(int64, int64, int64[::1], int64[::1], int64[::1], int64[::1], uint32[::1], int64[::1], uint32[::1],"
+    "uint32[::1], uint32[::1], uint32[::1], int64, int64, boolean, uint64[::1], uint64[::1], uint32[:, ::1])"
+)
+def later_copies(
+    begin, end, group_starts, order, class_of, window_starts, members, class_starts, documents, first, rank, by_rank,
+    least, copies, everywhere, places, kept, out,
+):  # type: ignore[no-untyped-def]  # fmt: skip
+    """Places of windows after the first `copies`, each with the first place, as in `tie_windows`; return their number.
+
+    A place that overlaps a kept one of its group is no copy. With `everywhere` the first place is listed, too, if it has
+    a copy. An empty `out` only counts. by_rank: the document of each rank. Scratch places: the largest group; kept:
+    `copies`.
+    """
+    count = 0
+    for g in range(begin, end):
+        n = 0
+        for at in range(group_starts[g], group_starts[g + 1]):
+            v = order[at]
+            c = class_of[v]
+            for i in range(class_starts[c], class_starts[c + 1]):
+                row = members[i]
+                places[n] = (U(rank[documents[row]]) << U(32)) | U(first[row] + (v - window_starts[c]))
+                n += 1
+        places[:n].sort()
+        n_kept = 0
+        n_later = 0
+        for i in range(n):
+            overlaps = False
+            for j in range(n_kept):
+                overlaps |= kept[j] >> U(32) == places[i] >> U(32) and places[i] - kept[j] < U(least)
+            if overlaps:
+                continue
+            if n_kept < copies:
+                kept[n_kept] = places[i]
+                n_kept += 1
+                continue
+            if everywhere and n_later == 0:
+                put_copy(out, count, places[i], kept[0], by_rank)
+                count += 1
+            n_later += 1
+            put_copy(out, count, kept[0], places[i], by_rank)
+            count += 1
     return count
 
 
