@@ -14,14 +14,12 @@ import twinset
 from twinset import pipeline
 from twinset.engines.base import Job
 from twinset.engines.local.passages.run import LocalPassageRun
-from twinset.engines.local.passages.write import MAIN
 from twinset.engines.local.write.place import check_place, refuse_sources
 from twinset.engines.progress import ProgressChoice, reporting
 from twinset.options.checks import new_file
 from twinset.options.formats import check_pairs_name, is_folder_name
 from twinset.options.passages import PassagesOptions
 from twinset.options.place import Place
-from twinset.schema import PASSAGES
 from twinset.wording import counted
 
 
