@@ -15,8 +15,10 @@ from twinset.documents.encodings import check_splittable, decode, is_utf8, refus
 from twinset.documents.formats.byte_rows import LineScanner, Records, ending_of, skip_mark, split_records
 from twinset.documents.formats.object_values import EscapedRow, MalformedRow, ReplacedRow
 from twinset.documents.formats.objects import ObjectsPart
+from twinset.documents.items.chat import no_chats
 from twinset.documents.parts import Unreadable
 from twinset.options import ReadOptions
+from twinset.options.checks import shown_value
 from twinset.options.formats import DELIMITERS
 
 
@@ -70,6 +72,18 @@ class JsonLinesPart(ObjectsPart):
         comma = b"" if body[:-1].rstrip() == b"{" else b","
         return body[:-1].rstrip() + comma + added[1:] + ending_of(row)
 
+    def rewrite_text(self, row: bytes, text: str) -> bytes:
+        """Replace the string of the text; all other bytes of the row stay, also those of a repeated key."""
+        encoding = self.encoding or "utf-8"
+        line = row.decode(encoding, "surrogateescape")
+        start, end = _span_of(line, str(self.options.text))
+        if line[start] != '"':
+            raise ValueError(no_chats(str(self.options.text)))
+        # A row of ASCII stays one, and JSON can escape what an encoding lacks.
+        ascii_only = row.isascii() or not _encodes(text, encoding)
+        new = json.dumps(text, ensure_ascii=ascii_only).encode(encoding)
+        return line[:start].encode(encoding, "surrogateescape") + new + line[end:].encode(encoding, "surrogateescape")
+
 
 def _parsed(line: memoryview | bytes, replacing: bool) -> Any:
     """Return the value of a line of UTF-8, or the `MalformedRow` that explains why it has none.
@@ -112,12 +126,59 @@ def _without_halves(value: Any) -> Any:
     return value
 
 
-def _encodes(text: str) -> bool:
+def _encodes(text: str, encoding: str = "utf-8") -> bool:
     try:
-        text.encode()
+        text.encode(encoding)
     except UnicodeEncodeError:
         return False
     return True
+
+
+_STRING = r'"(?:[^"\\]++|\\.)*+"'
+_KEY = re.compile(rf"[\s,]*({_STRING})\s*:\s*", re.DOTALL)
+_TOKEN = re.compile(rf"{_STRING}|[\[\]{{}}]|[^\s,:\[\]{{}}]++", re.DOTALL)
+
+
+def _span_of(line: str, name: str) -> tuple[int, int]:
+    """Return the start and end of the value of a key or path in an object, or of a line that is a string.
+
+    Examples
+    --------
+    >>> line = '{"n": 1, "meta": {"body": "one"}}'
+    >>> line[slice(*_span_of(line, "meta.body"))], line[slice(*_span_of(line, "n"))]
+    ('"one"', '1')
+    """
+    start = next(at for at, one in enumerate(line) if one in '{"')
+    span = (start, _end_of(line, start)) if line[start] == '"' else _find(line, start, name)
+    if span is None:
+        raise ValueError(f"the text {shown_value(name)} is not found in the bytes of the row")
+    return span
+
+
+def _find(line: str, start: int, name: str) -> tuple[int, int] | None:
+    """Find a value of the object that starts at a place, as `value_at` does; of a repeated key the last one counts."""
+    values: dict[str, tuple[int, int]] = {}
+    at = start + 1
+    while key := _KEY.match(line, at):
+        at = _end_of(line, key.end())
+        values[json.loads(key[1])] = (key.end(), at)
+    at = -1 if name in values else name.find(".")
+    while at >= 0:
+        inner = values.get(name[:at])
+        if inner and line[inner[0]] == "{" and (span := _find(line, inner[0], name[at + 1 :])):
+            return span
+        at = name.find(".", at + 1)
+    return values.get(name)
+
+
+def _end_of(line: str, start: int) -> int:
+    """Return the end of the value that starts at a place."""
+    depth = 0
+    for token in _TOKEN.finditer(line, start):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(line[token.start()], 0)
+        if depth == 0:
+            return token.end()
+    return len(line)
 
 
 def _no_constant(word: str) -> None:
