@@ -118,15 +118,15 @@ def encode_file(text: str, encoding: str, before: bytes) -> bytes:
 
 
 @contextmanager
-def replacing(where: str) -> Iterator[None]:
+def replacing(where: str, encoding: str) -> Iterator[None]:
     """Turn a `ValueError` about a text that cannot be written at a place into a `SourceError`."""
     try:
         yield
     except UnicodeEncodeError as error:
         lacking = error.object[error.start]
-        reason = f"the new text has the character U+{ord(lacking):04X}, which {error.encoding} cannot encode"
+        message = f"the new text has U+{ord(lacking):04X}, which {encoding} cannot encode; use another --mark, or"
         if lacking == "\ufffd":
-            reason = f"the text has bytes that are not {error.encoding}, so it cannot be written back"
-        raise SourceError(f"{reason}; use another --mark, or convert the source to utf-8", where=where) from error
+            message = f"the text has bytes that are not {encoding}, so it cannot be written back;"
+        raise SourceError(f"{message} convert the source to utf-8", where=where) from error
     except ValueError as error:
         raise SourceError(str(error), where=where) from error

@@ -233,7 +233,7 @@ class Part(ABC):
         flag, noun = self.options.item_flag, self.options.item_noun
         if self.options.item_kind != "text":
             raise OptionError(f"{self.name}: {flag} cannot select {noun} here: only texts of one column can be changed")
-        with replacing(self.name):
+        with replacing(self.name, self.options.encoding):
             self.encode_text(inserted)
 
     def replace_texts(self, block: Block, rows: Places, texts: Sequence[str]) -> Block:

@@ -287,7 +287,7 @@ def rewrite_rows(
     records: Records = block.payload
     new = []
     for row, text in zip(rows.tolist(), texts, strict=True):
-        with replacing(at_row(part.name, block.first_row + row)):
+        with replacing(at_row(part.name, block.first_row + row), part.options.encoding):
             new.append(rewrite(records.data[records.starts[row] : records.ends[row]], text))
     return records.replace(rows, new)
 

@@ -84,7 +84,7 @@ class TextPart(Part):
         files: list[DocumentFile] = list(block.payload)
         for row, text in zip(rows.tolist(), texts, strict=True):
             file = files[row]
-            with replacing(file.path):
+            with replacing(file.path, self.options.encoding):
                 content = encode_file(text, self.options.encoding, file_bytes(file))
             files[row] = ChangedFile(**asdict(file), content=content)
         return files

@@ -182,7 +182,7 @@ class ColumnsPart(Part):
 
     def payload_with(self, block: Block, rows: Places, texts: Sequence[str]) -> Any:
         """Replace values of the column or field of texts."""
-        with replacing(self.name):
+        with replacing(self.name, self.options.encoding):
             return replace_at(block.payload, self.options.item_columns[0], rows, texts)
 
 
