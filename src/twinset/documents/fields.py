@@ -112,8 +112,7 @@ def paths_of(fields: Iterable[Any], before: str = "") -> Iterator[str]:
 def replace_at(table: Any, name: str, rows: Places, texts: Sequence[str]) -> Any:
     """Return a table with other texts in some rows, in ascending order, of a column or a field of its structs.
 
-    The schema stays: a dictionary gets the new texts at its end, and an index type that is too small for them raises
-    `ArrowInvalid`.
+    The schema stays: a dictionary gets the new texts at its end, and one that is full raises `ValueError`.
 
     Examples
     --------
@@ -161,6 +160,8 @@ def _replace(array: Any, mask: Any, texts: Any) -> Any:
         present = array.dictionary.cast(pa.large_binary())
         values = texts.cast(pa.large_binary())
         added = values.filter(pc.invert(pc.is_in(values, value_set=present))).unique()
+        if len(present) + len(added) > np.iinfo(kind.index_type.to_pandas_dtype()).max + 1:
+            raise ValueError(f"a dictionary of {kind.index_type} has no room for the new texts; convert it to strings")
         codes = pc.index_in(values, value_set=pa.concat_arrays([present, added])).cast(kind.index_type)
         dictionary = pa.concat_arrays([array.dictionary, added.cast(kind.value_type)])
         indices = pc.replace_with_mask(array.indices, mask, codes)

@@ -79,6 +79,27 @@ def test_paths_into_objects(tmp_path: Path, row: str, name: str) -> None:
         assert found.strip("[]\n") == row.replace("old", "NEW")
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="later versions of Python have a higher limit")
+def test_a_row_that_is_nested_too_deeply(tmp_path: Path) -> None:
+    row = b'{"text":"old","deep":%b%b}' % (b"[" * 1000, b"]" * 1000)
+    with pytest.raises(SourceError, match="row 0, counted from 0: the row is nested too deeply"):
+        rewritten(tmp_path, "in.jsonl", row, {0: "new"})
+
+
+def test_a_key_that_is_half_a_pair(tmp_path: Path) -> None:
+    with pytest.raises(
+        SourceError, match="row 0, counted from 0: the text '\ufffd' is not found in the bytes of the row"
+    ):
+        rewritten(tmp_path, "in.jsonl", b'{"\\ud800":"old"}', {0: "new"}, text="\ufffd")
+
+
+def test_a_byte_order_mark_of_another_encoding(tmp_path: Path) -> None:
+    data = '\ufeff{"text":"déjà"}\n{"text":"old"}\n'.encode("gb18030")
+    assert rewritten(tmp_path, "in.jsonl", data, {0: "là"}, encoding="gb18030") == data.replace(
+        "déjà".encode("gb18030"), "là".encode("gb18030")
+    )
+
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=6),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),

@@ -124,7 +124,7 @@ def test_an_index_that_is_too_small(tmp_path: Path) -> None:
     values = [f"text {number}" for number in range(120)]
     table = pa.table({"text": of_small_codes(values), "row": range(120)})
     new = {row: f"new {row}" for row in range(20)}
-    with pytest.raises(SourceError, match=r"table: .*128"):
+    with pytest.raises(SourceError, match="table: a dictionary of int8 has no room for the new texts; convert it"):
         write_all(opened(table), tmp_path / "out", texts=new)
     with pytest.raises(OutputError, match=r"table\.parquet: cannot be written: .*larger index type"):
         write_all(opened(table), tmp_path / "more", batch_bytes=2000, texts=new)

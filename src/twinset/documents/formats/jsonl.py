@@ -113,6 +113,8 @@ def _parsed(line: memoryview | bytes, replacing: bool) -> Any:
 
 _NOT_JSON = "not JSON"
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+# Numbers stay text: they are only passed over, and Python refuses the longest.
+_SCAN = json.JSONDecoder(strict=False, parse_int=str, parse_float=str).raw_decode
 
 
 def _without_halves(value: Any) -> Any:
@@ -134,11 +136,6 @@ def _encodes(text: str, encoding: str = "utf-8") -> bool:
     return True
 
 
-_STRING = r'"(?:[^"\\]++|\\.)*+"'
-_KEY = re.compile(rf"[\s,]*({_STRING})\s*:\s*", re.DOTALL)
-_TOKEN = re.compile(rf"{_STRING}|[\[\]{{}}]|[^\s,:\[\]{{}}]++", re.DOTALL)
-
-
 def _span_of(line: str, name: str) -> tuple[int, int]:
     """Return the start and end of the value of a key or path in an object, or of a line that is a string.
 
@@ -148,8 +145,11 @@ def _span_of(line: str, name: str) -> tuple[int, int]:
     >>> line[slice(*_span_of(line, "meta.body"))], line[slice(*_span_of(line, "n"))]
     ('"one"', '1')
     """
-    start = next(at for at, one in enumerate(line) if one in '{"')
-    span = (start, _end_of(line, start)) if line[start] == '"' else _find(line, start, name)
+    start = _skip(line, 0)
+    try:
+        span = (start, _SCAN(line, start)[1]) if line[start] == '"' else _find(line, start, name)
+    except RecursionError:
+        raise ValueError("the row is nested too deeply for its text to be replaced") from None
     if span is None:
         raise ValueError(f"the text {shown_value(name)} is not found in the bytes of the row")
     return span
@@ -158,10 +158,13 @@ def _span_of(line: str, name: str) -> tuple[int, int]:
 def _find(line: str, start: int, name: str) -> tuple[int, int] | None:
     """Find a value of the object that starts at a place, as `value_at` does; of a repeated key the last one counts."""
     values: dict[str, tuple[int, int]] = {}
-    at = start + 1
-    while key := _KEY.match(line, at):
-        at = _end_of(line, key.end())
-        values[json.loads(key[1])] = (key.end(), at)
+    at = _skip(line, start + 1)
+    while line[at] == '"':
+        key, at = _SCAN(line, at)
+        value = _skip(line, at)
+        _, at = _SCAN(line, value)
+        values[key] = (value, at)
+        at = _skip(line, at)
     at = -1 if name in values else name.find(".")
     while at >= 0:
         inner = values.get(name[:at])
@@ -171,14 +174,11 @@ def _find(line: str, start: int, name: str) -> tuple[int, int] | None:
     return values.get(name)
 
 
-def _end_of(line: str, start: int) -> int:
-    """Return the end of the value that starts at a place."""
-    depth = 0
-    for token in _TOKEN.finditer(line, start):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(line[token.start()], 0)
-        if depth == 0:
-            return token.end()
-    return len(line)
+def _skip(line: str, at: int) -> int:
+    """Return the place of the next character that is part of a value; a byte-order mark is none."""
+    while line[at] in " \t\r\n,:\ufeff":
+        at += 1
+    return at
 
 
 def _no_constant(word: str) -> None:
