@@ -146,7 +146,8 @@ def replace_texts(array: Any, rows: Places, texts: Sequence[str], place: Sequenc
     if place:
         fields = [array.field(at) for at in range(array.type.num_fields)]
         fields[place[0]] = replace_texts(fields[place[0]], rows, texts, place[1:])
-        return pa.StructArray.from_arrays(fields, fields=list(array.type), mask=array.is_null())
+        null = array.is_null() if array.null_count else None
+        return pa.StructArray.from_arrays(fields, fields=list(array.type), mask=null)
     mask = np.zeros(len(array), np.bool_)
     mask[rows] = True
     return _replace(array, pa.array(mask), pa.array(texts, pa.large_string()))

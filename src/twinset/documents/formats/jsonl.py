@@ -73,7 +73,7 @@ class JsonLinesPart(ObjectsPart):
         return body[:-1].rstrip() + comma + added[1:] + ending_of(row)
 
     def rewrite_text(self, row: bytes, text: str) -> bytes:
-        """Replace the string of the text; all other bytes of the row stay, also those of a repeated key."""
+        """Replace the string of the text; all else in the row stays, also the other values of a repeated key."""
         encoding = self.encoding or "utf-8"
         line = row.decode(encoding, "surrogateescape")
         start, end = _span_of(line, str(self.options.text))

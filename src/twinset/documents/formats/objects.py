@@ -28,7 +28,7 @@ from twinset.documents.formats.object_values import (
     partition_value,
     was_replaced,
 )
-from twinset.documents.items.chat import no_chats
+from twinset.documents.items.chat import is_chat, no_chats
 from twinset.documents.items.vectors import need_column
 from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, RowCollector, Unreadable
 from twinset.errors import ColumnError, OptionError
@@ -155,7 +155,7 @@ class ObjectsPart(Part):
         """Refuse objects whose text is a chat, as far as the first rows show; `rewrite_text` refuses others."""
         super().check_texts_replaceable(inserted)
         name = self.options.item_columns[0]
-        if any(isinstance(value_at(values, name), (list, dict)) for values in self._first_objects()):
+        if any(is_chat(value_at(values, name)) for values in self._first_objects()):
             raise ColumnError(no_chats(name), where=self.name)
 
     def payload_with(self, block: Block, rows: Places, texts: Sequence[str]) -> Records:

@@ -36,6 +36,19 @@ def chat_text(value: Any) -> str:
     return _content(messages, _DEEPEST) or ""
 
 
+def is_chat(value: Any) -> bool:
+    """Whether a value of JSON is a chat.
+
+    >>> is_chat([{"content": "Hello"}]), is_chat("Hello"), is_chat([1])
+    (True, False, False)
+    """
+    try:
+        chat_text(value)
+    except ValueError:
+        return False
+    return True
+
+
 def no_chats(name: str) -> str:
     """Say that the text of a chat cannot be replaced."""
     return f"the text {shown_value(name)} is a list of messages, which cannot be changed; name one string with --text"
