@@ -19,9 +19,8 @@ from twinset.engines.progress import Progress, Silent
 from twinset.options import DedupOptions, PairsOptions
 from twinset.options.passages import PassagesOptions, TrimOptions
 
-__all__ = ["Audit", "Candidates", "Clusters", "Corpus", "Cuts", "Engine", "IndexBeside", "Job", "Join", "Matches", "Output",
-           "Pairs", "PassageRun", "Run", "Tables",
-           "TrimRun", "Unique"]  # fmt: skip
+__all__ = ["Audit", "Candidates", "Clusters", "Corpus", "Cuts", "Engine", "IndexBeside", "Job", "Join", "Matches",
+           "Output", "Pairs", "PassageRun", "Run", "Tables", "TrimRun", "Unique"]  # fmt: skip
 
 Corpus: TypeAlias = Any
 """The documents of a run, with their sketches if their kind has any."""

@@ -23,6 +23,12 @@ from twinset.options.place import Place
 from twinset.wording import counted
 
 
+def outline_passages(sources: tuple[object, ...], options: PassagesOptions) -> dict[str, Any]:
+    """Describe what `find_passages` would read; only headers and footers are read."""
+    with LocalPassageRun(Job(sources, options, twinset.__version__)) as run:
+        return run.outline()
+
+
 class PassagesResult:
     """Shared passages: `.passages`, and unless one file was written `.copied` and `.boilerplate`; `.summary`."""
 

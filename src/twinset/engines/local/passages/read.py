@@ -65,8 +65,8 @@ class AnchorReader(DocumentReader):
             lengths = item_lengths(block.texts, options) if block.lengths is None else block.lengths
         return SketchedBlock(
             rows=block.rows, status=status, counts=counts, digests=np.zeros((block.rows, 2), np.uint64), keys=keys,
-            sketches=np.ascontiguousarray(extra).reshape(-1).view(np.uint8), ids=ids, own_ids=block.ids is not None, id_hashes=hash_ids(ids, other),
-            lengths=lengths,
+            sketches=np.ascontiguousarray(extra).reshape(-1).view(np.uint8), ids=ids, own_ids=block.ids is not None,
+            id_hashes=hash_ids(ids, other), lengths=lengths,
             sources=np.full(block.rows, part.source, np.uint32) if sources is None else sources.astype(np.uint32),
             columns=block.columns, text_bytes=words.nbytes,
             replaced=sorted({*words.replaced.tolist(), *block.replaced}), repeats=np.zeros(0, np.uint32),

@@ -75,7 +75,7 @@ class AnchorSearch:
                 documents.append((rows[:, 1] >> np.uint64(32)).astype(np.uint32) + np.uint32(span.first))
                 places.append(rows[:, 1].astype(np.uint32))
             if hashes:
-                yield AnchorGroups(*(np.concatenate(one) for one in (hashes, documents, places)), rules)
+                yield AnchorGroups(np.concatenate(hashes), np.concatenate(documents), np.concatenate(places), rules)
 
     def candidates(self, sizes: Winnow, rules: PlaceRules, rank: Numbers, by_number: bool = True) -> PassageCandidates:
         """Search anchors for runs of at least `sizes.least` words."""

@@ -61,7 +61,7 @@ class LocalTrimRun(SearchedJob, TrimRun):
 
     def _check_items(self) -> None:
         for part in self.parts:
-            part.check_texts_replaceable()
+            part.check_texts_replaceable(self.options.mark if self.options.unit == "words" else "")
 
     def _facts(self) -> dict[str, Any]:
         self.sizes = Winnow.of(self.options.least_words)

@@ -58,7 +58,8 @@ class TrimmedTexts:
         if not len(numbers):
             return block
         rows = numbers.astype(np.int64) - span.first
-        texts = [self._text(int(number), _as_text(block.texts[int(row)])) for number, row in zip(numbers, rows, strict=True)]
+        both = zip(numbers.tolist(), rows.tolist(), strict=True)
+        texts = [self._text(number, _as_text(block.texts[row])) for number, row in both]
         return part.replace_texts(block, rows, texts)
 
     def _text(self, number: int, text: str) -> str:
@@ -177,7 +178,8 @@ def _words(corpus: Corpus) -> Places:
 
 def _count_words(words: Places, cut_words: Places) -> dict[str, int]:
     """Count words, and check that none was lost."""
-    counts = {"words": int(words.sum()), "words_kept": int((words - cut_words).sum()), "words_cut": int(cut_words.sum())}
+    kept = words - cut_words
+    counts = {"words": int(words.sum()), "words_kept": int(kept.sum()), "words_cut": int(cut_words.sum())}
     if (cut_words > words).any():
         raise TwinsetError("more words were cut than there are; please report this, and do not use the result")
     return counts
