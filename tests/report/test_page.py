@@ -18,7 +18,7 @@ from tests.report.results import families, made, near, text, write
 from twinset.errors import OptionError, OutputError, SourceError, StateError
 from twinset.report import excerpts
 from twinset.report.numbers import Numbers
-from twinset.report.page import as_json, filled
+from twinset.report.html_file import as_json, filled
 from twinset.results.stored import StoredResult
 
 
