@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,7 @@ from typing import Any
 import pytest
 
 import twinset
-from tests.components import skip_without
-from tests.report.browser import Browser, missing
+from tests.report.browser import Browser
 from tests.report.results import families, made, near, text, write
 
 # Each tries another way out of the place where it stands; all would set window.hacked.
@@ -35,13 +33,6 @@ PAYLOADS = [
     "\\u003cscript\\u003ewindow.hacked=14\\u003c/script\\u003e",
     "&lt;script&gt;window.hacked=15&lt;/script&gt;",
 ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    skip_without(missing())
-    with Browser() as window:
-        yield window
 
 
 def opened(browser: Browser, page: Path, width: int = 1280, height: int = 900, dark: bool = False) -> None:

@@ -59,8 +59,7 @@ class List {
     document.getElementById(`${name}-list`).hidden = false;
     this.radios = document.querySelectorAll(`#${name}-list input[type=radio]`);
     for (const radio of this.radios) radio.addEventListener("change", () => this.refresh());
-    let waiting = 0;
-    this.search.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(() => this.refresh(), 120); });
+    this.search.addEventListener("input", () => { clearTimeout(this.waiting); this.waiting = setTimeout(() => this.refresh(), 120); });
     this.previous = button("Previous", () => this.go(this.page - 1));
     this.next = button("Next", () => this.go(this.page + 1));
     this.number = make("input"); this.number.type = "number"; this.number.min = 1;
@@ -70,6 +69,7 @@ class List {
     this.refresh();
   }
   refresh() {
+    clearTimeout(this.waiting); // a later search must not close what was opened since
     const chosen = [...this.radios].find((radio) => radio.checked)?.value;
     const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const all = Array.from({ length: this.source }, (_, i) => i);
