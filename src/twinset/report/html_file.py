@@ -6,28 +6,62 @@ import base64
 import hashlib
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from importlib.resources import files
 from typing import Any
 
 import orjson
 
 
-def html_file(name: str, values: Mapping[str, str], data: Mapping[str, Any], pictures: bool = False) -> bytes:
-    """Fill the template `name`; `values` are its HTML, escaped by the caller, and `data` is for its script.
+@dataclass(frozen=True)
+class PageFrame:
+    """What surrounds the sections of a page; all values are HTML.
 
-    All pages share `page.css` and `lists.js`; a page may add a style and a script of its own name.
+    Attributes
+    ----------
+    kind
+        What the page is, such as ``report``.
+    nav
+        Links in the header: the id of a section, and its title.
+    keys
+        Keys that act on the page: the names of the keys, and what they do.
+    scripted
+        What needs scripts, with its verb: "The lists need".
     """
-    style = "".join(_read(file) for file in dict.fromkeys(("page.css", f"{name}.css")))
+
+    kind: str
+    name: str
+    version: str
+    lead: str
+    figures: str
+    nav: Mapping[str, str]
+    keys: Mapping[str, str]
+    scripted: str
+
+
+def html_file(
+    template: str, frame: PageFrame, values: Mapping[str, str], data: Mapping[str, Any], pictures: bool = False
+) -> bytes:
+    """Fill a template; `values` are its HTML, escaped by the caller, and `data` is for its script.
+
+    All pages share `frame.html`, `page.css` and `lists.js`; a page adds its sections and its script, and may add a
+    style.
+    """
+    style = "".join(_read(file) for file in dict.fromkeys(("page.css", f"{template}.css")))
     # In a function of its own the names of the scripts are not properties of the window.
-    script = f'"use strict";\n(() => {{\n{_read("lists.js")}\n{_read(f"{name}.js")}}})();\n'
+    script = f'"use strict";\n(() => {{\n{_read("lists.js")}\n{_read(f"{template}.js")}}})();\n'
+    keys = ((" ".join(f"<kbd>{key}</kbd>" for key in pressed.split()), does) for pressed, does in frame.keys.items())
     page = {
-        **values,
+        **{field.name: getattr(frame, field.name) for field in fields(frame)},
+        "nav": "".join(f'<a href="#{section}">{title}</a>' for section, title in frame.nav.items()),
+        "keys": " ".join(f"{pressed} {does}" for pressed, does in keys),
+        "sections": filled(_read(f"{template}.html"), values),
         "policy": policy(style, script, pictures),
         "style": style,
         "script": script,
         "data": as_json(data),
     }
-    return filled(_read(f"{name}.html"), page).encode("utf-8", "replace")
+    return filled(_read("frame.html"), page).encode("utf-8", "replace")
 
 
 def policy(style: str, script: str, pictures: bool = False) -> str:

@@ -10,7 +10,7 @@ from twinset.options.checks import new_file
 from twinset.options.results import ReportOptions
 from twinset.report import sections
 from twinset.report.excerpts import lists
-from twinset.report.html_file import html_file
+from twinset.report.html_file import PageFrame, html_file
 from twinset.report.numbers import Numbers
 from twinset.results.stored import StoredResult
 from twinset.system.atomic_files import replace_atomically
@@ -44,13 +44,26 @@ def render(recorded: StoredResult, options: ReportOptions) -> bytes:
         "noun": numbers.noun,
         **lists(numbers, options),
     }
+    frame = PageFrame(
+        kind="report",
+        name=escape(_name(recorded)),
+        version=escape(str(numbers.summary["version"])),
+        lead=sections.lead(numbers),
+        figures=sections.figures(numbers),
+        nav={
+            "sure": "How sure",
+            "similarity": numbers.score.capitalize(),
+            "clusters": "Clusters",
+            "removed": "Removed",
+            "done": "What was done",
+        },
+        keys={"/": "search", "j k": "next and previous row", "Enter": "open", "[ ]": "pages"},
+        scripted=f"The lists of clusters and {numbers.noun}s need",
+    )
     return html_file(
         "page",
+        frame,
         {
-            "version": escape(str(numbers.summary["version"])),
-            "name": escape(_name(recorded)),
-            "lead": sections.lead(numbers),
-            "figures": sections.figures(numbers),
             "sure": sections.sure(numbers),
             "similarity": sections.similarity(numbers),
             "score": numbers.score,

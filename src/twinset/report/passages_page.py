@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from twinset.report import sections
-from twinset.report.html_file import html_file
+from twinset.report.html_file import PageFrame, html_file
 from twinset.report.numbers import Whole, scaled
 from twinset.report.passage_views import PageLimits, PassageTables, ReadTexts, page_data
 from twinset.wording import counted
@@ -58,13 +58,20 @@ def passages_page(
         },
         **views,
     }
+    frame = PageFrame(
+        kind="passages",
+        name=escape(run.name),
+        version=escape(run.version),
+        lead=_lead(tables, every),
+        figures=_figures(tables, every, boilerplate),
+        nav={"documents": "Documents", "boilerplate": "Boilerplate", "done": "What was done"},
+        keys={"/": "search", "j k": "rows", "Enter": "open, or other side", "n p": "passages", "[ ]": "pages"},
+        scripted="The list of documents needs",
+    )
     return html_file(
         "passages_page",
+        frame,
         {
-            "name": escape(run.name),
-            "version": escape(run.version),
-            "lead": _lead(tables, every),
-            "figures": _figures(tables, every, boilerplate),
             "documents": _documents(every, views, texts is not None, limits),
             "boilerplate": _boilerplate(boilerplate, run.crowd),
             "done": f'<div class="card">{sections.facts(run.options.items())}</div>',
