@@ -45,14 +45,14 @@ def print_difference(
         console.print(Text("the texts are the same" if exactly else f"{words}; case, punctuation or spaces differ"))
         return
     both = styles(kept_right)
-    _columns(console, Text.assemble((left, both[0])), Text.assemble((right, both[1])), both)
+    columns(console, Text.assemble((left, both[0])), Text.assemble((right, both[1])), both)
     for hunk in hunks:
         if hunk.folded:
             folded = f"… {show.count(hunk.folded, 'equal word')} …"
             console.print(Text(folded, style="dim", justify="center"))
         if hunk.parts:
             ours, theirs = (_side(hunk.parts, side, console, style) for side, style in enumerate(both))
-            _columns(console, ours, theirs, both)
+            columns(console, ours, theirs, both)
 
 
 def print_shingles(
@@ -105,14 +105,16 @@ def _side(parts: Sequence[Part], side: int, console: Console, style: str) -> Tex
     return line
 
 
-def _columns(console: Console, left: Text, right: Text, both: tuple[str, str]) -> None:
-    """Print two texts side by side, or one below the other in a narrow window."""
+def columns(
+    console: Console, left: Text, right: Text, both: tuple[str, str], marks: tuple[str, str] = ("- ", "+ ")
+) -> None:
+    """Print two texts side by side, or one below the other in a narrow window, where marks tell them apart."""
     from rich.box import MINIMAL
     from rich.table import Table
     from rich.text import Text
 
     if console.width < NARROW:
-        for mark, style, text in (("- ", both[0], left), ("+ ", both[1], right)):
+        for mark, style, text in zip(marks, both, (left, right), strict=True):
             for number, line in enumerate(text.wrap(console, console.width - len(mark), overflow="fold")):
                 line.rstrip()
                 console.print(Text.assemble(("  " if number else mark, style), line), overflow="fold")
