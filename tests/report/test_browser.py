@@ -75,6 +75,20 @@ def test_a_cluster_opens_with_the_words_that_differ(browser: Browser, page: Path
     browser.wait("!document.querySelector('#clusters-rows > details:nth-child(2)').open")
 
 
+def test_moved_words_have_their_own_colour_and_a_number(browser: Browser, tmp_path: Path) -> None:
+    first, rest = " ".join(text(1).split()[:8]), " ".join(text(1).split()[8:])
+    out = made(tmp_path, {"kept": f"{first} {rest}", "moved": f"{rest} {first}"})
+    for width in (1280, 390):
+        opened(browser, twinset.open_result(out).report(tmp_path / "report.html", force=True), width=width)
+        browser.click("#clusters-rows > details > summary")
+        browser.wait("document.querySelectorAll('#clusters-rows .pair .moved').length === 2")
+        shown = browser.run("return [...document.querySelectorAll('.pair .moved')].map((one) => one.innerText)")
+        assert shown == [f"1{first}"] * 2
+        assert browser.count("#clusters-rows :is(del, ins)") == 0
+        assert browser.run("return document.querySelector('.moved').title") == "moved"
+        assert browser.run("return document.documentElement.scrollWidth") <= width
+
+
 def test_removed_documents_are_found_by_id_by_words_and_by_the_kept_one(browser: Browser, page: Path) -> None:
     for words, found in (
         ("NEAR", ["a-near", "b-near", "c-near"]),

@@ -25,9 +25,14 @@ removed.cluster.forEach((c, row) => { if (c >= 0) members[filled[c]++] = row; })
 const membersOf = (c) =>
   Array.from(members.subarray(starts[c], starts[c + 1])).sort((a, b) => removed.similarity[a] - removed.similarity[b] || a - b);
 
-function mark(side, tag, words) {
+// Words that are elsewhere in the other text have their number on both sides.
+function mark(side, tag, words, moved) {
   const body = words.trimEnd();
-  if (body) side.append(make(tag, "", body));
+  if (body && moved) {
+    const shown = make("span", "moved", make("b", "", String(moved)), body);
+    shown.title = "moved";
+    side.append(shown);
+  } else if (body) side.append(make(tag, "", body));
   side.append(words.slice(body.length));
 }
 function difference(row) {
@@ -44,13 +49,13 @@ function difference(row) {
     if (folded) grid.append(make("div", "fold", `${count(folded, "word", "words")} the same`));
     if (!parts.length) continue;
     const left = foreign("div", "l", ""), right = foreign("div", "r", "");
-    for (const [equal, ours, theirs] of parts) {
+    for (const [equal, ours, theirs, moved] of parts) {
       if (equal) {
         left.append(ours);
         right.append(theirs ?? ours);
       } else {
-        mark(left, "del", ours);
-        mark(right, "ins", theirs);
+        mark(left, "del", ours, moved);
+        mark(right, "ins", theirs, moved);
       }
     }
     grid.append(left, right);

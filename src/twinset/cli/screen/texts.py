@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from twinset.jobs.result import Explanation, Part
+    from twinset.jobs.result import Explanation, Stretch
 
 NARROW = 56
 """In a narrower window the texts are printed one below the other."""
@@ -20,6 +20,9 @@ NARROW = 56
 KEPT, OTHER = "underline bright_blue", "bold dark_goldenrod"
 """Styles of what only the kept text has, and of what only the other one has, as in the report. Most colour-blind people
 can tell blue and orange apart, and a line or bold letters say the same."""
+
+MOVED = "italic magenta"
+"""Style of words that are elsewhere in the other text."""
 
 _JOINERS = "\u200c\u200d"
 
@@ -85,7 +88,7 @@ def clean(text: str) -> str:
     return "".join(one if one.isprintable() or one in _JOINERS else "·" for one in line)
 
 
-def _side(parts: Sequence[Part], side: int, console: Console, style: str) -> Text:
+def _side(parts: Sequence[Stretch], side: int, console: Console, style: str) -> Text:
     """Return one side of a hunk, with changed words in colour or between marks."""
     from rich.text import Text
 
@@ -98,8 +101,10 @@ def _side(parts: Sequence[Part], side: int, console: Console, style: str) -> Tex
             line.append(words)
         elif words.strip():
             body = words.rstrip()
-            marked = f"{opening}{body}{closing}" if plain else body
-            line.append(marked, style=style)
+            if part.moved:  # with its number on both sides
+                line.append(f"[~{part.moved} {body}~]" if plain else f"~{part.moved} {body}", style=MOVED)
+            else:
+                line.append(f"{opening}{body}{closing}" if plain else body, style=style)
             line.append(words[len(body) :])
     line.rstrip()
     return line
