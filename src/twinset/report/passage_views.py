@@ -53,7 +53,7 @@ class PageLimits:
     documents: int = 200
     partners: int = 8
     passages: int = 300
-    longest: int = 100_000
+    longest: int = 30_000
     characters: int = 6_000_000
 
 
