@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from twinset.schema import Flags, Places, Shares
+from twinset.schema import Flags, Hashes, Places, Shares
 
 DEFINITIONS = {
     "precision": "Share of the characters of a detection, on both sides, that are in the cases it detects; mean of all "
@@ -37,11 +37,11 @@ _BLOCK = 1 << 22  # pairs of a case and a detection that are compared at a time
 class AlignedSpans:
     """Pairs of spans, one in each document of a pair, in any order.
 
-    pair: the number of the document pair, 0 or more, of each.
+    pair: the document pair of each, as a number; those of `pair_words` name both documents.
     left_start, left_end, right_start, right_end: the spans in characters, the end exclusive. None is empty.
     """
 
-    pair: Places
+    pair: Hashes
     left_start: Places
     left_end: Places
     right_start: Places
@@ -55,10 +55,15 @@ class AlignedSpans:
         """Characters of each, on both sides."""
         return (self.left_end - self.left_start) + (self.right_end - self.right_start)
 
+    @property
+    def columns(self) -> tuple[Places, ...]:
+        """The document pair and the spans."""
+        return (self.pair.astype(np.int64), self.left_start, self.left_end, self.right_start, self.right_end)
+
     def take(self, chosen: Flags | Places) -> AlignedSpans:
         """Return the chosen ones."""
-        columns = (self.pair, self.left_start, self.left_end, self.right_start, self.right_end)
-        return AlignedSpans(*(column[chosen] for column in columns))
+        spans = (self.left_start, self.left_end, self.right_start, self.right_end)
+        return AlignedSpans(self.pair[chosen], *(column[chosen] for column in spans))
 
 
 @dataclass(frozen=True)
