@@ -178,7 +178,7 @@ def test_too_many_pairs_for_the_memory_are_refused() -> None:
         ({"passages": "x.csv", "cluster": "leader"}, "cluster cannot be used with passages="),
         ({"passages": "x.csv", "codes": "c"}, r"passages does not apply to bit codes \(codes=.*\); leave it out"),
         ({"exact": True, "least": 50}, "least needs passages=: it applies to passages only"),
-        ({"truth": {"0": 1}, "everywhere": True}, "everywhere needs passages="),
+        ({"truth": {"0": 1}, "complete": True}, "complete needs passages="),
     ],
 )
 def test_words_that_do_not_go_together(words: dict[str, Any], said: str) -> None:

@@ -25,8 +25,8 @@ def spans(rows: list[Row]) -> AlignedSpans:
     return AlignedSpans(pair, left_start, left_end, right_start, right_end)
 
 
-def compared(cases: list[Row], found: list[Row], everywhere: bool = False) -> PassageEvaluation:
-    return compare_passages(spans(cases), spans(found), IDS, everywhere, {"documents": 4})
+def compared(cases: list[Row], found: list[Row], complete: bool = False) -> PassageEvaluation:
+    return compare_passages(spans(cases), spans(found), IDS, complete, {"documents": 4})
 
 
 def test_passages_where_the_truth_says_nothing_are_counted_and_not_wrong() -> None:
@@ -39,7 +39,7 @@ def test_passages_where_the_truth_says_nothing_are_counted_and_not_wrong() -> No
 
 
 def test_a_complete_truth_makes_them_false() -> None:
-    done = compared(CASES, FOUND, everywhere=True)
+    done = compared(CASES, FOUND, complete=True)
     assert (done.precision, done.recall, done.summary["measures"]["false_detections"]) == (0.25, 0.5, 3)
     assert (done.summary["elsewhere"], done.elsewhere.num_rows) == ({"passages": 0, "pairs": 0}, 0)
 

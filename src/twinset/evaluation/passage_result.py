@@ -19,8 +19,8 @@ WORDS = {
     **DEFINITIONS,
     "cases": "True passages, each counted once.",
     "detected_cases": "Cases that at least one detection overlaps on both sides.",
-    "detections": "Passages found in the document pairs that the truth names; all passages found, if the truth is said "
-    "to be complete (everywhere).",
+    "detections": "Passages found in the document pairs that the truth names; all passages found, if the truth is "
+    "complete (see --complete).",
     "false_detections": "Detections that overlap no case on both sides.",
     "elsewhere": "Passages found in document pairs that the truth does not name, and the number of these pairs. They "
     "count in no measure, since they may be real.",
@@ -100,15 +100,15 @@ _MEASURES = pa.schema(
 
 
 def compare_passages(
-    cases: AlignedSpans, passages: AlignedSpans, ids: Any, everywhere: bool, facts: dict[str, Any]
+    cases: AlignedSpans, passages: AlignedSpans, ids: Any, complete: bool, facts: dict[str, Any]
 ) -> PassageEvaluation:
     """Compare the passages of a run with the cases.
 
     ids: the id of every document, by number.
-    everywhere: whether passages in document pairs without a case are detections, too.
+    complete: whether passages in document pairs without a case are detections, too.
     facts: what else the summary says.
     """
-    named = among(passages.pair, np.unique(cases.pair)) | everywhere
+    named = among(passages.pair, np.unique(cases.pair)) | complete
     detections, others = passages.take(named), passages.take(~named)
     scores = score_passages(cases, detections)
     summary = {

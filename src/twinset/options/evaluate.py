@@ -66,7 +66,7 @@ class _RarePassageOptions(PassageOptions):
     gap: int = _rare(PassageOptions, "gap")
 
 
-_OF_PASSAGES = frozenset({"passages", "everywhere", *(name for name, _ in PassageOptions.specs())})
+_OF_PASSAGES = frozenset({"passages", "complete", *(name for name, _ in PassageOptions.specs())})
 _OF_PAIRS = frozenset(
     {"truth", "exact", "sweep", "cluster", "plots", "shingle", "bag", "squeeze", "by"}
     | {name for name, _ in PlanOptions.specs()}
@@ -96,7 +96,7 @@ class EvaluateOptions(_RarePassageOptions, RunOptions, PlanOptions, ShingleOptio
         "FILE",
         common=True,
     )
-    everywhere: bool = option(
+    complete: bool = option(
         False,
         "With --passages: the truth is complete, so passages in document pairs that it does not name are false "
         "detections. Without it they are only counted.",
