@@ -37,8 +37,8 @@ _SHOWN_IDS = 5
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @flags.flags_of(EvaluateOptions)
 @flags.output(
-    "Folder for the measures: evaluation.json, measures.csv, definitions.txt, and shares.csv and plots; with --passages "
-    "cases.csv, detections.csv and elsewhere.csv."
+    "Folder for the measures: evaluation.json, measures.csv, definitions.txt, shares.csv and plots; with --passages "
+    "cases.csv, detections.csv and elsewhere.csv instead of shares.csv and plots."
 )
 @click.option("--definitions", is_flag=True, cls=flags.Flag, help="Also print the definition of each measure.")
 @click.option("--quiet", is_flag=True, cls=flags.Flag, help="Print no progress and no table.")
