@@ -21,7 +21,7 @@ from twinset.engines.local.budget import Budget, batch_within, peak_bytes
 from twinset.engines.local.copies import SAME
 from twinset.engines.local.joins.base import Work
 from twinset.engines.local.joins.choose import join_for
-from twinset.engines.local.run import WITHOUT_COLUMNS
+from twinset.engines.local.opened import WITHOUT_COLUMNS
 from twinset.engines.local.state import State, fingerprint
 from twinset.engines.local.steps import cluster
 from twinset.engines.local.steps.cluster import Clusters
