@@ -13,7 +13,7 @@ from twinset.options.checks import Check
 from twinset.options.formats import TRUTH_ENDINGS
 from twinset.options.items import KINDS
 from twinset.options.jobs import DedupOptions
-from twinset.options.passages import PassageOptions
+from twinset.options.passages import PassageOptions, PassagesOptions
 from twinset.options.steps import FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions
 from twinset.wording import either
 
@@ -64,13 +64,9 @@ class _RarePassageOptions(PassageOptions):
 
     least: int = _rare(PassageOptions, "least")
     gap: int = _rare(PassageOptions, "gap")
-
-
-_OF_PASSAGES = frozenset({"passages", "complete", *(name for name, _ in PassageOptions.specs())})
-_OF_PAIRS = frozenset(
-    {"truth", "exact", "sweep", "cluster", "plots", "shingle", "bag", "squeeze", "by"}
-    | {name for name, _ in PlanOptions.specs()}
-)
+    run: int = _rare(PassageOptions, "run")
+    crowd: int = _rare(PassageOptions, "crowd")
+    within: bool = _rare(PassageOptions, "within")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +155,12 @@ class EvaluateOptions(_RarePassageOptions, RunOptions, PlanOptions, ShingleOptio
 
     @property
     def _unused(self) -> frozenset[str]:
-        return _OF_PASSAGES if self.passages is None else _OF_PAIRS
+        """The options that do not apply: those of passages, or those that a search for passages does not have."""
+        own = {"passages", "complete"}
+        if self.passages is None:
+            return frozenset(own.union(name for name, _ in PassageOptions.specs()))
+        searching = {name for name, _ in PassagesOptions.specs()}
+        return frozenset(name for name, _ in self.specs() if name not in own | searching)
 
     @property
     def thresholds(self) -> tuple[float, ...]:
