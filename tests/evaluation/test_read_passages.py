@@ -11,7 +11,7 @@ import pytest
 
 from tests.evaluation.test_read_truth import written
 from twinset.errors import ColumnError, RowError, SourceError
-from twinset.evaluation.find_cases import find_cases, find_detections
+from twinset.evaluation.find_cases import find_cases, oriented
 from twinset.evaluation.passage_measures import AlignedSpans
 from twinset.evaluation.read_passages import TruePassages, read_passages
 from twinset.evaluation.true_pairs import unpaired
@@ -81,9 +81,7 @@ def test_a_wrong_truth_is_named_and_explained(
 def test_what_is_no_truth(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"there is no such file; passages= names a file of true passages"):
         read_passages(tmp_path / "none.csv")
-    with pytest.raises(
-        SourceError, match="a list is not a truth of passages: give a path, or a table with"
-    ):
+    with pytest.raises(SourceError, match="a list is not a truth of passages: give a path, or a table with"):
         read_passages([("a", "b")])
     doubles = pa.table({name: [1.0] for name in LEFT})
     with pytest.raises(ColumnError, match="'left' holds double"):
@@ -156,9 +154,10 @@ def test_cases_within_one_document_need_within() -> None:
 
 
 def test_passages_found_have_the_same_order_as_cases() -> None:
-    found = pa.table([["c", "a"], [0, 50], [9, 60], ["x/a.txt", "a"], [5, 10], [14, 20]], LEFT)
-    assert listed(find_detections(found, IDS)) == [(0, 5, 14, 3, 0, 9), (4, 10, 20, 4, 50, 60)]
-    across = pa.table([["a"], [1], [2], ["a"], [3], [4]], LEFT)
-    assert listed(find_detections(across, pa.array(["a", "b", "a"]), border=2)) == [(0, 1, 2, 2, 3, 4)]
-    nothing = pa.table({name: pa.array([], pa.string() if name in ("left", "right") else pa.int64()) for name in LEFT})
-    assert listed(find_detections(nothing, IDS)) == []
+    columns = [
+        np.array(one) for one in zip((3, 0, 9, 0, 5, 14), (4, 50, 60, 4, 10, 20), (0, 1, 2, 1, 3, 4), strict=True)
+    ]
+    found = oriented(columns[0], columns[3], (*columns[1:3], *columns[4:]))
+    assert listed(found) == [(0, 5, 14, 3, 0, 9), (4, 10, 20, 4, 50, 60), (0, 1, 2, 1, 3, 4)]
+    nothing = np.empty(0, np.int64)
+    assert listed(oriented(nothing, nothing, (nothing,) * 4)) == []

@@ -1,4 +1,4 @@
-"""Find the documents of true passages and of passages found.
+"""Find the documents of true passages.
 
 A truth may name a document by its id, by its file name without the folder, or by its file name without folder and
 ending, if that is unique among the documents of its side.
@@ -24,7 +24,6 @@ from twinset.system.arrays import pair_words
 from twinset.wording import at_row
 
 UNKNOWN, AMBIGUOUS = -1, -2
-SPANS = ("left_start", "left_end", "right_start", "right_end")
 _MOST_GUESSED, _MOST_COMPARED = 5, 20_000
 
 
@@ -113,7 +112,8 @@ def find_cases(
     if len(known) and not (found.left_known | found.right_known).any():
         _refuse_other_documents(truth, ids)
     own = found.linked & (found.left == found.right) & (not within)
-    every = _oriented(found.left, found.right, truth.spans, found.linked & ~own)
+    used = found.linked & ~own
+    every = oriented(found.left[used], found.right[used], tuple(column[used] for column in truth.spans))
     _, first = np.unique(np.stack(every.columns, axis=1), axis=0, return_index=True)
     facts = {
         "kind": "passages",
@@ -130,21 +130,19 @@ def find_cases(
     return every.take(np.sort(first)), facts
 
 
-def find_detections(passages: pa.Table, ids: Any, border: int | None = None) -> AlignedSpans:
-    """Return the passages of a run by document number."""
-    own, other = (ids, ids) if border is None else (ids.slice(0, border), ids.slice(border))
-    left, right = (
-        _numbers(_one_array(passages[column]), side.cast(pa.large_string()))
-        for column, side in (("left", own), ("right", other))
-    )
-    spans = tuple(passages[name].to_numpy().astype(np.int64) for name in SPANS)
-    return _oriented(left, right + (border or 0), spans, np.ones(len(left), np.bool_))
+def oriented(left: Places, right: Places, spans: tuple[Places, ...]) -> AlignedSpans:
+    """Put the document that was read first on the left, or the first span of one document.
 
+    left, right: the documents of each passage, by number. spans: start and end on the left, start and end on the right.
 
-def _oriented(left: Places, right: Places, spans: tuple[Places, ...], chosen: Flags) -> AlignedSpans:
-    """Return the chosen passages with the document that was read first on the left, or the first span of one."""
-    left, right = left[chosen], right[chosen]
-    left_start, left_end, right_start, right_end = (column[chosen] for column in spans)
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = oriented(np.array([7]), np.array([2]), tuple(np.array([[0], [9], [30], [39]])))
+    >>> one.left_start.tolist(), one.right_start.tolist()
+    ([30], [0])
+    """
+    left_start, left_end, right_start, right_end = spans
     swap = (left > right) | ((left == right) & (left_start > right_start))
     pair = pair_words(np.minimum(left, right).astype(np.uint32), np.maximum(left, right).astype(np.uint32))
     return AlignedSpans(
@@ -225,7 +223,3 @@ def _numbers(values: Any, ids: Any) -> Places:
     """Return the number of each document by id, or -1."""
     numbers = pc.fill_null(pc.index_in(values, value_set=ids), UNKNOWN)
     return np.asarray(numbers.to_numpy(zero_copy_only=False), np.int64)
-
-
-def _one_array(column: pa.ChunkedArray) -> Any:
-    return pa.concat_arrays([pa.array([], pa.large_string()), *column.cast(pa.large_string()).chunks])

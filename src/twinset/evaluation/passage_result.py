@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from twinset.evaluation.find_cases import SPANS
 from twinset.evaluation.passage_measures import DEFINITIONS, AlignedSpans, score_passages
 from twinset.evaluation.result import write_summary
 from twinset.evaluation.true_pairs import among, unpaired
@@ -127,5 +126,6 @@ def compare_passages(
 
 def _table(spans: AlignedSpans, ids: Any, **more: Any) -> pa.Table:
     left, right = (ids.take(pa.array(side)) for side in unpaired(spans.pair))
-    offsets = {name: getattr(spans, name) for name in SPANS}
+    names = ("left_start", "left_end", "right_start", "right_end")
+    offsets = {name: getattr(spans, name) for name in names}
     return pa.table({"left": left, "right": right, **offsets, **more})
