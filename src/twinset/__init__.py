@@ -2,6 +2,7 @@
 
     twinset.find_pairs(source, …)    find every pair of documents at least as similar as the threshold (also: pairs)
     twinset.dedup(source, …)         remove near-duplicates, with a reason for every removal
+    twinset.find_passages(source, …) find every run of words that documents share, and where it stands
     twinset.open_result(folder)      open a result of dedup
     twinset.recut(result, …)         recut a result at another threshold, without comparing again
     twinset.compare(a, b, …)         compare two documents exactly
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from twinset.jobs.explain import explain
     from twinset.jobs.pairs import find_pairs
     from twinset.jobs.pairs import find_pairs as pairs
+    from twinset.jobs.passages import find_passages
     from twinset.jobs.report import report
     from twinset.jobs.result import open_result, recut
     from twinset.jobs.sketch import Sketches, sketch
@@ -89,6 +91,7 @@ __all__ = [
     "evaluate",
     "explain",
     "find_pairs",
+    "find_passages",
     "open_result",
     "pairs",
     "plan",
@@ -104,7 +107,7 @@ _LAZY = {
     "Index": "index.index", "Plan": "plan", "SimHashes": "jobs.codes", "Sketches": "jobs.sketch",
     "VectorIndex": "index.in_memory",
     "collapse": "jobs.collapse", "compare": "jobs.compare", "dedup": "jobs.dedup", "evaluate": "jobs.evaluate",
-    "explain": "jobs.explain", "find_pairs": "jobs.pairs", "open_result": "jobs.result", "recut": "jobs.result",
+    "explain": "jobs.explain", "find_pairs": "jobs.pairs", "find_passages": "jobs.passages", "open_result": "jobs.result", "recut": "jobs.result",
     "sketch": "jobs.sketch", "warm": "jobs.warm",
 }  # fmt: skip
 

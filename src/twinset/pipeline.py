@@ -6,7 +6,7 @@ A *kind* of item (texts, sets, weighted sets, codes, vectors, pictures) says how
 measured. An *engine* says where the work happens. This file says what follows what, and nothing else.
 """
 
-from twinset.engines.base import IndexBeside, Output, Run
+from twinset.engines.base import IndexBeside, Output, PassageRun, Run
 
 
 def find_pairs(run: Run) -> Output:
@@ -37,3 +37,11 @@ def dedup(run: Run, index: IndexBeside | None = None) -> Output:
     if index:
         index.commit(output.path)
     return output
+
+
+def find_passages(run: PassageRun) -> Output:
+    """Find every run of words that two documents share, and where it stands."""
+    corpus = run.read()  # documents → words → anchors
+    candidates = run.candidates(corpus)  # places with equal anchors
+    passages = run.verify(corpus, candidates)  # exact
+    return run.write_passages(corpus, candidates, passages)

@@ -119,6 +119,37 @@ source, `source` the number of the SOURCE argument, `status` 0 for read, 1 for e
 first document of equal content, `length` the characters, `shingles` the shingles with repeats."""
 
 
+PASSAGES = pa.schema(
+    _required(
+        left=pa.string(), right=pa.string(), left_start=pa.int64(), left_end=pa.int64(), right_start=pa.int64(),
+        right_end=pa.int64(), words=pa.int64(), shared=pa.int64(), documents=pa.int64(),
+    )
+)  # fmt: skip
+"""Passages: places are code points of the text as it came, the end exclusive; `words` are those of the left side,
+`shared` those that both sides have, `documents` the documents that hold the left side."""
+COPIED = pa.schema(
+    [
+        *_required(id=pa.string(), role=pa.string(), words=pa.int64(), copied=pa.int64(), share=pa.float64()),
+        *(pa.field("most_in", pa.string()), pa.field("most_words", pa.int64(), nullable=False)),
+    ]
+)
+"""Every readable document: its words, those that stand elsewhere, and the document that shares most of them."""
+BOILERPLATE = pa.schema(
+    _required(text=pa.string(), words=pa.int64(), documents=pa.int64(), first=pa.string(), start=pa.int64(),
+              end=pa.int64())
+)  # fmt: skip
+"""Crowded text: its beginning, its length in words, and the place of its first appearance."""
+CUTS = pa.schema(
+    _required(
+        id=pa.string(), start=pa.int64(), end=pa.int64(), because_of=pa.string(), because_start=pa.int64(),
+        because_end=pa.int64(),
+    )
+)  # fmt: skip
+"""What was cut, and the copy because of which it was cut, in code points of the texts as they came."""
+LEFT = pa.schema(_required(id=pa.string(), words=pa.int64(), left=pa.int64()))
+"""Documents that cuts left with few words."""
+
+
 def pairs_schema(measure: str) -> pa.Schema:
     """Return the columns of pairs.parquet and missed.parquet: ids and scores."""
     ids = _required(left=pa.string(), right=pa.string())

@@ -21,10 +21,11 @@ _AS_TEXT = pc.CastOptions(pa.large_string(), allow_invalid_utf8=True)  # `survey
 
 @dataclass(frozen=True)
 class Normalized:
-    """Texts ready to be shingled, and the rows whose invalid UTF-8 was replaced."""
+    """Texts ready to be shingled, the rows whose invalid UTF-8 was replaced, and those that NFC may have changed."""
 
     texts: list[Texts]
     replaced: Places
+    unsettled: Places
 
 
 def buffers_of(array: pa.Array) -> tuple[Bytes, Places]:
@@ -82,7 +83,7 @@ def normalize(
         rewritten = _rewrite(array, others, needs[others], lowercase, nfc)
         new_data, new_offsets = buffers_of(rewritten)
         texts.append(Texts(new_data, new_offsets[:-1], new_offsets[1:], others, ascii=False))
-    return Normalized(texts, replaced)
+    return Normalized(texts, replaced, np.flatnonzero((needs >= _NFC) & chosen))
 
 
 def _rewrite(array: pa.Array, rows: Places, needs: Bytes, lowercase: bool, nfc: bool) -> pa.Array:

@@ -17,9 +17,10 @@ import pyarrow as pa
 
 from twinset.engines.progress import Progress, Silent
 from twinset.options import DedupOptions, PairsOptions
+from twinset.options.passages import PassagesOptions, TrimOptions
 
 __all__ = ["Audit", "Candidates", "Clusters", "Corpus", "Engine", "IndexBeside", "Job", "Join", "Matches", "Output",
-           "Pairs", "Run", "Tables", "Unique"]  # fmt: skip
+           "Pairs", "PassageRun", "Run", "Tables", "Unique"]  # fmt: skip
 
 Corpus: TypeAlias = Any
 """The documents of a run, with their sketches if their kind has any."""
@@ -53,7 +54,7 @@ class Job:
     """
 
     sources: tuple[object, ...]
-    options: PairsOptions | DedupOptions
+    options: PairsOptions | DedupOptions | PassagesOptions | TrimOptions
     version: str
     output: Path | None = None
     progress: Progress = field(default_factory=Silent)
@@ -136,6 +137,26 @@ class Run(ABC):
         matches: Matches, index: IndexBeside | None,
     ) -> Output:  # fmt: skip
         """Write clean data and a reason for every removal to the output folder."""
+
+
+class PassageRun(ABC):
+    """A run that finds passages. The pipeline calls its steps in the order below."""
+
+    @abstractmethod
+    def read(self) -> Corpus:
+        """Read every document once: its words, and anchors of them."""
+
+    @abstractmethod
+    def candidates(self, corpus: Corpus) -> Candidates:
+        """Find pairs of places with equal anchors."""
+
+    @abstractmethod
+    def verify(self, corpus: Corpus, candidates: Candidates) -> Pairs:
+        """Extend pairs of places to passages."""
+
+    @abstractmethod
+    def write_passages(self, corpus: Corpus, candidates: Candidates, passages: Pairs) -> Output:
+        """Write passages, the copied share of each document, and boilerplate."""
 
 
 class Engine(Protocol):

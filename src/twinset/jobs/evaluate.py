@@ -217,7 +217,7 @@ def _summary(
         "shares": shares,
         "sampled": {"true_pairs": true, "looked_at": min(true, MOST_SAMPLED)},
         "definitions": definitions(facts["kind"], between=border is not None),
-        **run_facts(run, join.plan),
+        **run_facts(run, join.plan.to_dict()),
         "options": options.to_dict(),
     }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from twinset.schema import Bytes, Hashes, Places, Texts
+from twinset.schema import Bytes, Hashes, Numbers, Places, Texts
 from twinset.shingles import runs_kernels as kernels
 from twinset.shingles.texts import BIT_PLACES
 from twinset.shingles.words_kernels import AT_ONCE
@@ -62,22 +62,53 @@ def word_runs(texts: Texts, lowercase: bool, split: bool) -> WordRuns:
     return WordRuns(texts.rows, offsets, hashes[: offsets[-1]])
 
 
-def word_places(text: bytes, ascii_only: bool, split: bool) -> tuple[Places, Places]:
-    """Return the first and the last code point (exclusive) of each word of a text that is valid UTF-8.
+def byte_borders(text: bytes, ascii_only: bool, split: bool) -> npt.NDArray[np.int32]:
+    """Return the byte offsets at which the words of a text (valid UTF-8) start and end, alternating.
 
     Examples
     --------
-    >>> starts, ends = word_places("über das Haus".encode(), False, True)
-    >>> starts.tolist(), ends.tolist()
-    ([0, 5, 9], [4, 8, 13])
+    >>> byte_borders("über das Haus".encode(), False, True).tolist()
+    [0, 5, 6, 9, 10, 14]
     """
     _scratch.fit(len(text))
     data = np.frombuffer(text, np.uint8)
     count = kernels.word_borders(data, ascii_only, split, classes(), BIT_PLACES, _scratch.text, _scratch.borders)
-    borders = _scratch.borders[:count]
-    if ascii_only:
-        points = borders.astype(np.int64)
-    else:
-        points = np.empty(count, np.int64)
-        kernels.code_points_before(data, borders, points)
-    return points[0::2], points[1::2]
+    return _scratch.borders[:count].copy()
+
+
+def code_points_at(text: bytes, places: Places) -> Places:
+    """Return the number of code points before each of some ascending byte offsets.
+
+    Examples
+    --------
+    >>> code_points_at("über".encode(), np.array([0, 2, 5])).tolist()
+    [0, 1, 4]
+    """
+    points = np.empty(len(places), np.int64)
+    kernels.code_points_before(np.frombuffer(text, np.uint8), places.astype(np.int32), points)
+    return points
+
+
+def place_words(
+    texts: Texts, split: bool, ask_starts: Places, first: Numbers, last: Numbers
+) -> tuple[Places, Places]:
+    """Return the code points at which spans of words start and end.
+
+    Spans ask_starts[i] to ask_starts[i+1] are those of text i: words first[j] to last[j] (exclusive).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> data = np.frombuffer("über das Haus".encode(), np.uint8)
+    >>> texts = Texts(data, np.array([0]), np.array([14]), np.array([0]), ascii=False)
+    >>> place_words(texts, True, np.array([0, 1]), np.array([1], np.uint32), np.array([3], np.uint32))
+    (array([5]), array([13]))
+    """
+    lengths = texts.ends - texts.starts
+    _scratch.fit(int(lengths.max(initial=0)))
+    starts, ends = np.empty(len(first), np.int64), np.empty(len(first), np.int64)
+    kernels.place_words(
+        texts.data, texts.starts, texts.ends, texts.ascii, split, classes(), BIT_PLACES, _scratch.text,
+        _scratch.borders, ask_starts, first, last, starts, ends,
+    )  # fmt: skip
+    return starts, ends

@@ -7,12 +7,9 @@ their hashes is kept, so both runs keep the same gram at the same distance from 
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from twinset.schema import Hashes, Numbers, Places
 from twinset.sketches import winnowing_kernels as kernels
-
-Words32 = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True)
@@ -41,6 +38,10 @@ class Winnow:
     def least(self) -> int:
         """The least length of a run that is guaranteed to be found."""
         return self.k + self.w - 1
+
+    def to_dict(self) -> dict[str, int]:
+        """Return the lengths as plain values."""
+        return {"gram_words": self.k, "window_grams": self.w, "least_words": self.least}
 
 
 @dataclass(frozen=True)

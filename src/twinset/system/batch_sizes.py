@@ -20,6 +20,8 @@ COMPARED_SHINGLES = 1 << 18
 
 TABLE_ROWS = 1 << 17
 """Rows of a result table made at a time."""
+PLACED_ROWS = 1 << 22
+"""Passages whose places in the texts are found at a time: each time the texts are read again."""
 ROW_GROUP = 1 << 17
 """Rows in a row group of a result table."""
 RECUT_PAIRS = 1 << 20

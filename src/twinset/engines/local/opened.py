@@ -46,6 +46,7 @@ class OpenedJob:
         self.written = False
         self.started = time.perf_counter()
         self.timings: dict[str, float] = {}
+        self.found_lengths: dict[str, Any] = {}
         self.batch_bytes = batch_within(options.batch_bytes, options.memory_bytes, options.thread_count)
         self._inputs = temporary_folder(options.scratch)
         try:

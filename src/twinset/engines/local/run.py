@@ -59,7 +59,6 @@ class LocalRun(OpenedJob, Run):
 
     def __init__(self, job: Job) -> None:
         self.sketching: Plan | None = plan_for(job.options)
-        self.found_lengths: dict[str, Any] = {}
         super().__init__(job)
 
     @property

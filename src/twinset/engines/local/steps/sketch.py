@@ -62,7 +62,7 @@ def sketch_block(
     block: Block, part: Part, options: WorkOptions, plan: Plan | None, other_side: bool, by_length: bool
 ) -> SketchedBlock:
     """Process a block for the later stages; without a plan its items are not sets of hashes."""
-    salts = _salts(block, options)
+    salts = group_salts(block, options)
     items = _digest_items(block, options) if plan is None else _sketch_sets(block, salts, options, plan)
     refuse_replaced(items.replaced, block, part, options)
     counts, digests = items.counts, items.digests
@@ -190,7 +190,7 @@ def refuse_replaced(replaced: Places, block: Block, part: Part, options: ReadOpt
         )
 
 
-def _salts(block: Block, options: ReadOptions) -> Hashes:
+def group_salts(block: Block, options: ReadOptions) -> Hashes:
     """Return a hash of the `by` column, which separates documents that are not compared."""
     if options.by is None:
         return np.zeros(block.rows, np.uint64)

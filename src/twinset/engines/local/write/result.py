@@ -32,7 +32,7 @@ from twinset.engines.local.write.summary import (
     write_summary,
 )
 from twinset.engines.local.write.table_file import copy_as_csv
-from twinset.engines.local.write.tables import ResultTables, write_kept, write_sources
+from twinset.engines.local.write.tables import ResultTables, write_documents, write_kept, write_left_out, write_sources
 from twinset.schema import Flags
 from twinset.system.memory import temporary_folder
 from twinset.system.scratch import Spool
@@ -185,8 +185,8 @@ def _write_tables(run: LocalRun, tables: ResultTables, clusters: Clusters, pairs
     count = tables.write_pairs(draft / PAIRS, all_pairs)
     tables.write_removed(draft / "removed.parquet", clusters)
     tables.write_clusters(draft / "clusters.parquet", clusters)
-    tables.write_left_out(draft, tables.corpus.report.unreadable)
-    tables.write_documents(draft / "documents.parquet")
+    write_left_out(tables.corpus, draft)
+    write_documents(tables.corpus, draft / "documents.parquet", tables.copies.first)
     return count
 
 

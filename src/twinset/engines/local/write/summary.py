@@ -16,7 +16,6 @@ from twinset.documents.parts import Part
 from twinset.documents.spooled import is_pipe
 from twinset.engines.local.audit.result import AuditResult, audit_summary
 from twinset.engines.local.budget import peak_bytes
-from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.joins.base import Candidates, RunPlan
 from twinset.engines.local.steps.cluster import Clusters
@@ -30,6 +29,7 @@ from twinset.system.scratch import cannot_write
 from twinset.wording import counted
 
 if TYPE_CHECKING:
+    from twinset.engines.local.opened import OpenedJob
     from twinset.engines.local.run import LocalRun
 
 _PIPES = ("/dev/fd/", "/proc/self/fd/")  # process substitution: a pipe with the name of a file
@@ -40,12 +40,12 @@ def pairs_summary(
 ) -> dict[str, Any]:
     """Make the summary of a run that finds pairs."""
     return {
-        **_counts(run, tables.corpus, tables.copies),
-        "named": _name_excluded(tables.corpus),
+        **count_documents(run, tables.corpus, tables.copies.extra),
+        "named": name_excluded(tables.corpus),
         "pairs": pairs,
         "candidates": candidates.count,
         "audit": audit_summary(audit, tables) if audit else None,
-        **run_facts(run, plan),
+        **run_facts(run, plan.to_dict()),
     }
 
 
@@ -62,11 +62,11 @@ def dedup_summary(
         "index": index,
         "audit": audit_summary(audit, tables) if audit else None,
         "input": {**describe_input(run), "own_ids": own_ids, **written},
-        **run_facts(run, plan),
+        **run_facts(run, plan.to_dict()),
     }
 
 
-def run_facts(run: LocalRun, plan: RunPlan) -> dict[str, Any]:
+def run_facts(run: OpenedJob, plan: dict[str, Any]) -> dict[str, Any]:
     """Return options, plan, timings and version of a run."""
     compiling, before = take_seconds(run.started)
     if compiling:
@@ -75,7 +75,7 @@ def run_facts(run: LocalRun, plan: RunPlan) -> dict[str, Any]:
     return {
         "options": run.options.to_dict(),
         **run.found_lengths,
-        "plan": plan.to_dict(),
+        "plan": plan,
         "timings": {
             "seconds": run.timings,
             "threads": run.threads.count,
@@ -90,7 +90,7 @@ def run_facts(run: LocalRun, plan: RunPlan) -> dict[str, Any]:
     }
 
 
-def describe_input(run: LocalRun) -> dict[str, Any]:
+def describe_input(run: OpenedJob) -> dict[str, Any]:
     """Return the source arguments of a run."""
     return {"sources": describe_sources(run.job.sources), "against": describe_sources(run.options.against)}
 
@@ -107,14 +107,14 @@ def describe_sources(sources: Sequence[object]) -> list[str | None]:
     return [None if path is None or path == "-" or is_pipe(path) or path.startswith(_PIPES) else path for path in paths]
 
 
-def _counts(run: LocalRun, corpus: Corpus, copies: Copies) -> dict[str, Any]:
-    """Count documents by outcome."""
+def count_documents(run: OpenedJob, corpus: Corpus, identical: int | None = None) -> dict[str, Any]:
+    """Count documents by outcome; `identical` of them are copies, if that is known."""
     status, report = corpus.status[: corpus.own], corpus.report
     return {
         "documents": corpus.own,
         "empty": int(np.count_nonzero(status == EMPTY)),
         "unreadable": int(np.count_nonzero(status == UNREADABLE)),
-        "identical": copies.extra,
+        **({} if identical is None else {"identical": identical}),
         "replaced": report.replaced,
         "skipped": [list(one) for one in run.skipped],
         "against": corpus.documents - corpus.own,
@@ -128,7 +128,7 @@ def _counts(run: LocalRun, corpus: Corpus, copies: Copies) -> dict[str, Any]:
 
 def _dedup_counts(run: LocalRun, tables: ResultTables, clusters: Clusters) -> dict[str, Any]:
     """Count documents by outcome; check that no row was lost."""
-    counts = _counts(run, tables.corpus, tables.copies)
+    counts = count_documents(run, tables.corpus, tables.copies.extra)
     kept, removed = int(np.count_nonzero(clusters.kept)), int(np.count_nonzero(clusters.removed))
     if kept + removed + counts["unreadable"] != counts["documents"]:
         raise TwinsetError(
@@ -139,7 +139,7 @@ def _dedup_counts(run: LocalRun, tables: ResultTables, clusters: Clusters) -> di
     return {**first, **counts, "clusters": tables.clusters(clusters)}
 
 
-def _name_excluded(corpus: Corpus) -> dict[str, Any]:
+def name_excluded(corpus: Corpus) -> dict[str, Any]:
     """Return the first ids of empty and of unreadable documents."""
     empty = np.flatnonzero(corpus.status[: corpus.own] == EMPTY)[: batch_sizes.NAMED].tolist()
     own = [(number, reason) for number, reason in corpus.report.unreadable if number < corpus.own]

@@ -114,37 +114,6 @@ class ResultTables:
                 names = [self.corpus.take_ids(numbers), self.kept_ids(clusters, numbers)]
                 file.write(pa.table([*names, pa.array(clusters.kept[numbers])], schema=CLUSTERS))
 
-    def write_documents(self, path: Path) -> None:
-        """Write one row for each document by number: its position and status."""
-        corpus = self.corpus
-        with TableFile(path, DOCUMENTS) as file:
-            for span in corpus.spans:
-                numbers = np.arange(span.first, span.first + span.rows, dtype=np.uint32)
-                columns = [
-                    np.full(span.rows, span.part, np.uint32),
-                    np.arange(span.first_row, span.first_row + span.rows, dtype=np.uint64),
-                    corpus.sources[numbers],
-                    corpus.status[numbers],
-                    self.copies.first[numbers],
-                    corpus.lengths[numbers],
-                    corpus.counts[numbers],
-                ]
-                file.write(pa.table([corpus.take_ids(numbers), *map(pa.array, columns)], schema=DOCUMENTS))
-
-    def write_left_out(self, folder: Path, unreadable: list[tuple[int, str]]) -> None:
-        """Write the empty documents and the unreadable rows of the sources."""
-        own = np.arange(self.corpus.documents) < self.corpus.own
-        empty = np.flatnonzero((self.corpus.status == EMPTY) & own).astype(np.uint32)
-        with TableFile(folder / "empty.parquet", EMPTY_SCHEMA) as file:
-            for start in range(0, len(empty), batch_sizes.TABLE_ROWS):
-                numbers = empty[start : start + batch_sizes.TABLE_ROWS]
-                file.write(pa.table([self.corpus.take_ids(numbers)], schema=EMPTY_SCHEMA))
-        own_rows = [(number, reason) for number, reason in unreadable if number < self.corpus.own]
-        with TableFile(folder / "unreadable.parquet", UNREADABLE_SCHEMA) as file:
-            names = self.corpus.take_ids(np.array([number for number, _ in own_rows], np.uint32))
-            reasons = pa.array([reason for _, reason in own_rows], pa.string())
-            file.write(pa.table([names, reasons], schema=UNREADABLE_SCHEMA))
-
     def flags(self, clusters: Clusters, span: Span) -> pa.Table:
         """Make the columns of --flag for a block of rows."""
         numbers = np.arange(span.first, span.first + span.rows, dtype=np.uint32)
@@ -159,6 +128,38 @@ class ResultTables:
             score: pa.array(scores[score], mask=~removed),
         }
         return pa.table(columns, schema=flags_schema(self.measure))
+
+
+def write_documents(corpus: Corpus, path: Path, content: Numbers) -> None:
+    """Write one row for each document by number: its position, its status, and the first one of equal content."""
+    with TableFile(path, DOCUMENTS) as file:
+        for span in corpus.spans:
+            numbers = np.arange(span.first, span.first + span.rows, dtype=np.uint32)
+            columns = [
+                np.full(span.rows, span.part, np.uint32),
+                np.arange(span.first_row, span.first_row + span.rows, dtype=np.uint64),
+                corpus.sources[numbers],
+                corpus.status[numbers],
+                content[numbers],
+                corpus.lengths[numbers],
+                corpus.counts[numbers],
+            ]
+            file.write(pa.table([corpus.take_ids(numbers), *map(pa.array, columns)], schema=DOCUMENTS))
+
+
+def write_left_out(corpus: Corpus, folder: Path) -> None:
+    """Write the empty documents and the unreadable rows of the sources."""
+    own = np.arange(corpus.documents) < corpus.own
+    empty = np.flatnonzero((corpus.status == EMPTY) & own).astype(np.uint32)
+    with TableFile(folder / "empty.parquet", EMPTY_SCHEMA) as file:
+        for start in range(0, len(empty), batch_sizes.TABLE_ROWS):
+            numbers = empty[start : start + batch_sizes.TABLE_ROWS]
+            file.write(pa.table([corpus.take_ids(numbers)], schema=EMPTY_SCHEMA))
+    own_rows = [(number, reason) for number, reason in corpus.report.unreadable if number < corpus.own]
+    with TableFile(folder / "unreadable.parquet", UNREADABLE_SCHEMA) as file:
+        names = corpus.take_ids(np.array([number for number, _ in own_rows], np.uint32))
+        reasons = pa.array([reason for _, reason in own_rows], pa.string())
+        file.write(pa.table([names, reasons], schema=UNREADABLE_SCHEMA))
 
 
 def write_kept(

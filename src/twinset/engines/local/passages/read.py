@@ -1,0 +1,87 @@
+"""Read every document once: words, and anchors instead of a sketch."""
+
+import numpy as np
+
+from twinset.candidates.anchors import Repeats
+from twinset.documents.parts import Block, Chunk, Part
+from twinset.engines.local.passages.words import block_words
+from twinset.engines.local.steps.read import DocumentReader
+from twinset.engines.local.steps.shingle import item_lengths
+from twinset.engines.local.steps.sketch import (
+    EMPTY,
+    READ,
+    UNREADABLE,
+    SketchedBlock,
+    block_ids,
+    hash_ids,
+    refuse_replaced,
+)
+from twinset.schema import Hashes, Numbers, Places
+from twinset.sketches.winnowing import Anchors, Winnow, winnow
+from twinset.system.arrays import pair_words
+
+def pack_anchors(anchors: Anchors, rows: Numbers) -> Hashes:
+    """Pack anchors into pairs of words: the hash, and the row with the place."""
+    return np.stack([anchors.hashes, pair_words(rows, anchors.places)], axis=1)
+
+
+class AnchorReader(DocumentReader):
+    """Reads parts into a corpus whose keys are anchors.
+
+    `sizes` are the lengths of winnowing, and for joined runs `run_sizes`. With a filter, only anchors that it knows are
+    kept: those of the smaller side.
+    """
+
+    sizes: Winnow
+    run_sizes: Winnow | None = None
+    filters: tuple[Repeats, Repeats | None] | None = None
+    with_lengths = False
+
+    def forget_texts(self) -> None:
+        """Keep no text in memory after it was read."""
+        self._caching = False
+
+    def _sketch(self, task: tuple[int, Chunk]) -> tuple[tuple[int, Chunk, Block | None], SketchedBlock]:
+        number, chunk = task
+        holding = self._caching
+        block = chunk.read(whole=self.whole and holding)
+        return (number, chunk, block if holding else None), self._anchor_block(block, number)
+
+    def _anchor_block(self, block: Block, number: int) -> SketchedBlock:
+        part, options, other = self.parts[number], self.options, number >= self.against
+        words = block_words(block, options, number)  # type: ignore[arg-type]
+        refuse_replaced(words.replaced, block, part, options)
+        counts, barriers = np.zeros(block.rows, np.uint32), np.zeros(block.rows, np.uint32)
+        counts[words.rows], barriers[words.rows] = np.diff(words.offsets), words.barriers
+        keys, runs = self._anchors(words.hashes, words.offsets, words.rows.astype(np.uint32))
+        status = np.where(counts == barriers, EMPTY, READ).astype(np.uint8)
+        status[[row for row, _ in block.unreadable]] = UNREADABLE
+        ids, lengths, sources = block_ids(block, part), np.zeros(0, np.uint64), block.sources
+        if self.with_lengths:
+            lengths = item_lengths(block.texts, options) if block.lengths is None else block.lengths
+        extra = np.ascontiguousarray(runs).view(np.uint8) if self.run_sizes else barriers.view(np.uint8)
+        return SketchedBlock(
+            rows=block.rows, status=status, counts=counts, digests=np.zeros((block.rows, 2), np.uint64), keys=keys,
+            sketches=extra.reshape(-1), ids=ids, own_ids=block.ids is not None, id_hashes=hash_ids(ids, other),
+            lengths=lengths,
+            sources=np.full(block.rows, part.source, np.uint32) if sources is None else sources.astype(np.uint32),
+            columns=block.columns, text_bytes=words.nbytes,
+            replaced=sorted({*words.replaced.tolist(), *block.replaced}), repeats=np.zeros(0, np.uint32),
+            unreadable=block.unreadable,
+        )  # fmt: skip
+
+    def _anchors(self, words: Hashes, offsets: Places, rows: Numbers) -> tuple[Hashes, Hashes]:
+        """Winnow words, for whole passages and for the runs that are joined."""
+        packed = []
+        for sizes, known in zip((self.sizes, self.run_sizes), self.filters or (None, None), strict=True):
+            anchors = winnow(words, offsets, sizes) if sizes else Anchors.none()
+            if known is not None and len(anchors.hashes):
+                chosen = known.added(anchors.hashes)
+                anchors = Anchors(anchors.hashes[chosen], anchors.documents[chosen], anchors.places[chosen])
+            packed.append(pack_anchors(anchors, rows[anchors.documents]))
+        return packed[0], packed[1]
+
+
+def parts_bytes(parts: list[Part]) -> int:
+    """Return the size of some parts, as far as known."""
+    return sum(inner.size or sum(file.size for file in inner.files) for part in parts for inner in part.inner)
