@@ -109,7 +109,9 @@ def test_mistakes_are_one_line(run: Run, corpus: Path, tmp_path: Path) -> None:
     for words, said in (
         (("--truth", "truth.csv"), "twinset: truth.csv: the truth must have the columns left and right"),
         (("--truth", "none.csv"), "twinset: none.csv: there is no such file"),
-        ((), "twinset: the truth is either a file (--truth FILE) or the exact join (--exact); neither is given"),
+        ((), "twinset: the truth is a file of pairs or clusters (--truth FILE), a file of passages (--passages FILE)"),
+        (("--passages", "truth.csv", "--truth", "truth.csv"), "twinset: --truth cannot be used with --passages: "),
+        (("--exact", "--gap", "10"), "twinset: --gap needs --passages: it applies to passages only"),
         (("--exact", "--sweep", "1:0:1"), "twinset: --sweep is '1:0:1'; allowed: FIRST:LAST:STEP"),
         (("--exact", "--sweep", "0.5:0.9:0.1", "--threshold", "0.7"), "twinset: threshold 0.7 and sweep"),
     ):

@@ -166,11 +166,19 @@ def test_too_many_pairs_for_the_memory_are_refused() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({}, r'either a file \(truth="FILE"\) or the exact join \(exact=True\); neither is given'),
-        ({"truth": {"0": 1}, "exact": True}, "; both are given"),
+        ({}, r'\(truth="FILE"\), a file of passages \(passages="FILE"\) or the exact join \(exact=True\); none is'),
+        ({"truth": {"0": 1}, "exact": True}, "; two are given"),
         ({"exact": True, "sweep": "0.5:0.9:0.1", "threshold": 0.7}, "threshold 0.7 and sweep .* give one"),
         ({"exact": True, "against": "x", "cluster": "complete"}, 'cluster="complete" cannot be used with against='),
         ({"exact": True, "sweep": "0.9:0.5:0.1"}, "sweep is '0.9:0.5:0.1'; allowed: FIRST:LAST:STEP"),
+        ({"passages": "x.csv", "truth": "y.csv"}, "truth cannot be used with passages=: passages are compared, not"),
+        ({"passages": "x.csv", "exact": True}, "exact cannot be used with passages="),
+        ({"passages": "x.csv", "threshold": 0.8}, "threshold cannot be used with passages="),
+        ({"passages": "x.csv", "shingle": "word:3"}, "shingle cannot be used with passages="),
+        ({"passages": "x.csv", "cluster": "leader"}, "cluster cannot be used with passages="),
+        ({"passages": "x.csv", "codes": "c"}, r"passages does not apply to bit codes \(codes=.*\); leave it out"),
+        ({"exact": True, "least": 50}, "least needs passages=: it applies to passages only"),
+        ({"truth": {"0": 1}, "complete": True}, "complete needs passages="),
     ],
 )
 def test_words_that_do_not_go_together(words: dict[str, Any], said: str) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
-from twinset.cli.screen import curves, show
+from twinset.cli.screen import curves, passage_scores, show
 from twinset.cli.support import flags, run
 from twinset.options import DedupOptions
 from twinset.options.evaluate import EvaluateOptions
@@ -36,7 +36,10 @@ _SHOWN_IDS = 5
 @click.command("evaluate", cls=flags.Command, short_help="Measure how well near-duplicates are found.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @flags.flags_of(EvaluateOptions)
-@flags.output("Folder for the measures: evaluation.json, measures.csv, shares.csv, definitions.txt and plots.")
+@flags.output(
+    "Folder for the measures: evaluation.json, measures.csv, definitions.txt, shares.csv and plots; with --passages "
+    "cases.csv, detections.csv and elsewhere.csv instead of shares.csv and plots."
+)
 @click.option("--definitions", is_flag=True, cls=flags.Flag, help="Also print the definition of each measure.")
 @click.option("--quiet", is_flag=True, cls=flags.Flag, help="Print no progress and no table.")
 @flags.shown
@@ -53,10 +56,19 @@ def command(
 
     With --against only pairs between the sources and the other source count, found or true: left of a true pair is an
     id of the sources, right one of the other source. Such pairs make no clusters.
+
+    With --passages FILE passages are searched instead of pairs, and compared with the true ones: precision, recall,
+    granularity and plagdet, as at PAN. A document is named by its id, or by its file name with or without ending.
     """
     given = flags.given(EvaluateOptions, values)
     options = EvaluateOptions.of(**given)
     import twinset
+
+    if options.passages is not None:
+        with run.watched(quiet, "jobs.evaluate") as progress:
+            summary = twinset.evaluate(*sources, output=output, progress=progress, **given).summary
+        _show(summary, output, quiet, as_json, lambda: passage_scores.print_scores(summary, definitions))
+        return
 
     # The run and its plan are those of a dedup at the lowest threshold.
     known = {name for name, _ in DedupOptions.specs()}
@@ -65,11 +77,17 @@ def command(
     lowest = DedupOptions.of(**{**searching, **({"threshold": options.thresholds[0]} if alike else {})})
     with run.followed(lowest, quiet) as progress:
         done = twinset.evaluate(*sources, output=output, progress=progress, **given)
-    summary = done.summary
+    summary, what = done.summary, "threshold" if alike else "distance"
+    _show(summary, output, quiet, as_json, lambda: _print(summary, what, definitions))
+
+
+def _show(
+    summary: dict[str, Any], output: str | None, quiet: bool, as_json: bool, print_tables: Callable[[], None]
+) -> None:
     if as_json:
         show.as_json(summary)
     elif not quiet:
-        _print(summary, "threshold" if alike else "distance", definitions)
+        print_tables()
         if output:
             click.echo(f"\nwritten to {output}")
 

@@ -9,21 +9,17 @@ Other columns are ignored, so the `pairs.parquet` and `clusters.parquet` of an e
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
-import pyarrow.parquet as pq
 
 from twinset.errors import ColumnError, RowError, SourceError
 from twinset.evaluation.true_pairs import LinkedClusters, ListedClusters, ListedPairs, TruePairs, each_once
-from twinset.options.formats import TRUTH_ENDINGS, format_by_ending
+from twinset.evaluation.truth_files import as_text, columns_by_name, read_columns, text_table
 from twinset.schema import Flags, Numbers
-from twinset.wording import at_line, at_row
+from twinset.wording import at_row
 
 PAIR_COLUMNS = (
     ("left", "right"),
@@ -36,6 +32,7 @@ CLUSTER_COLUMNS = ("cluster", "cluster_id", "group", "group_id", "family")
 VERDICTS = ("label", "match", "is_match", "duplicate", "is_duplicate")
 ALLOWED = "the columns left and right (a pair a row), or id and cluster (a document a row)"
 MOST_NAMED = 1000
+_KNOWN = frozenset({*(name for pair in PAIR_COLUMNS for name in pair), "id", *CLUSTER_COLUMNS, *VERDICTS})
 
 
 @dataclass(frozen=True)
@@ -60,15 +57,15 @@ def read_truth(given: object) -> Truth:
     """
     if isinstance(given, (str, os.PathLike)):
         name = os.fsdecode(given)
-        return _truth_of_table(_from_file(Path(name), name), name)
+        return _truth_of_table(read_columns(name, _named_columns, "--truth names a file of pairs or of clusters"), name)
     if isinstance(given, Mapping):
         rows = list(given.items())
         columns = {"id": [key for key, _ in rows], "cluster": [value for _, value in rows]}
-        return _truth_of_table(_table(columns, "the truth"), "the truth")
+        return _truth_of_table(text_table(columns, "the truth"), "the truth")
     if hasattr(given, "__arrow_c_stream__"):
         return _truth_of_table(pa.table(given), "the truth")
     if isinstance(given, (list, tuple)):
-        return _truth_of_table(_table(_halves(given), "the truth"), "the truth")
+        return _truth_of_table(text_table(_halves(given), "the truth"), "the truth")
     raise SourceError(
         f"a {type(given).__name__} is not a truth: give a path, a list of pairs of ids, a mapping from id to cluster, "
         f"or a table with {ALLOWED}"
@@ -85,102 +82,9 @@ def _halves(rows: Iterable[Any]) -> dict[str, list[Any]]:
     return {"left": left, "right": right}
 
 
-def _table(columns: Mapping[str, list[Any]], name: str) -> pa.Table:
-    return pa.table({key: _strings(values, key, name) for key, values in columns.items()})
-
-
-def _strings(values: list[Any], column: str, name: str) -> Any:
-    """Convert values to strings; only strings and integers are ids."""
-    texts: list[str | None] = []
-    for number, value in enumerate(values):
-        if value is None or isinstance(value, str):
-            texts.append(value)
-        elif isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-            texts.append(str(value))
-        else:
-            raise RowError(
-                f"{column} is {str(value)[:60]!r}, a {type(value).__name__}; allowed: strings and whole numbers",
-                where=at_row(name, number),
-            )
-    try:
-        return pa.array(texts, pa.large_string())
-    except UnicodeEncodeError as error:
-        raise SourceError(f"{column} contains an unpaired surrogate, which UTF-8 cannot encode", where=name) from error
-
-
-def _from_file(path: Path, name: str) -> pa.Table:
-    ending = path.suffix.lower()
-    format = format_by_ending(path.name)
-    if format is None or ending not in TRUTH_ENDINGS:
-        raise SourceError(f"cannot tell the format of the truth; allowed: {', '.join(TRUTH_ENDINGS)}", where=name)
-    if not path.exists():
-        raise SourceError("there is no such file; --truth names a file of pairs or of clusters", where=name)
-    try:
-        if ending == ".parquet":
-            return _parquet(path)
-        if format.delimiter is not None:
-            return _separated(path, format.delimiter)
-        return _json_lines(path, name)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise SourceError(f"the truth cannot be read: {reason}", where=name) from error
-    except pa.ArrowException as error:
-        kind = ending[1:].upper() if ending != ".parquet" else "Parquet"
-        raise SourceError(f"the truth cannot be read as {kind}: {str(error).splitlines()[0]}", where=name) from error
-
-
-def _parquet(path: Path) -> pa.Table:
-    with pq.ParquetFile(path) as file:
-        names = file.schema_arrow.names
-        known = {*(name for pair in PAIR_COLUMNS for name in pair), "id", *CLUSTER_COLUMNS, *VERDICTS}
-        wanted = [name for name in names if name.strip().lower() in known]
-        if not wanted:  # the error message lists the columns of the file
-            return file.schema_arrow.empty_table()
-        return file.read(columns=wanted)
-
-
-def _separated(path: Path, delimiter: str) -> pa.Table:
-    """Read every value as text: ids such as 007 and 1e5 are not numbers."""
-    parsing = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    reading = pa.csv.ReadOptions(block_size=1 << 26)
-    with pa.csv.open_csv(path, read_options=reading, parse_options=parsing) as opened:
-        names = opened.schema.names
-    kinds = pa.csv.ConvertOptions(
-        column_types=dict.fromkeys(names, pa.large_string()), strings_can_be_null=True, null_values=[""]
-    )
-    return pa.csv.read_csv(path, read_options=reading, parse_options=parsing, convert_options=kinds)
-
-
-def _json_lines(path: Path, name: str) -> pa.Table:
-    columns: dict[str, list[Any]] = {}
-    with open(path, "rb") as file:
-        rows = 0
-        for number, line in enumerate(file, start=1):
-            line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-            if not line.strip():
-                continue
-            try:
-                row = orjson.loads(line)
-            except orjson.JSONDecodeError as error:
-                raise RowError(f"not JSON: {error.msg}", where=at_line(name, number)) from error
-            if not isinstance(row, dict):
-                raise RowError('a line must be an object such as {"left": …, "right": …}', where=at_line(name, number))
-            for key in row.keys() - columns.keys():
-                columns[key] = [None] * rows
-            rows += 1
-            for key, values in columns.items():
-                values.append(row.get(key))
-    wanted = _named_columns(list(columns), name) if rows else []
-    return _table({key: columns[key] for key in wanted}, name)
-
-
 def _named_columns(names: list[str], where: str) -> list[str]:
     """Return the two columns of the truth, or raise an error that explains what is missing."""
-    lower = [name.strip().lower() for name in names]
-    for name in lower:
-        if lower.count(name) > 1:
-            raise ColumnError(f"there is more than one column {name!r}; rename one", where=where)
-    at = dict(zip(lower, names, strict=True))
+    at = columns_by_name(names, _KNOWN, where)
     pairs = [pair for pair in PAIR_COLUMNS if pair[0] in at and pair[1] in at]
     clusters = [("id", name) for name in CLUSTER_COLUMNS if name in at and "id" in at]
     matches = pairs + clusters
@@ -202,7 +106,7 @@ def _truth_of_table(table: pa.Table, name: str) -> Truth:
     """Decide between pairs and clusters by the column names."""
     first, second = _named_columns(table.column_names, name)
     kind = "clusters" if first.strip().lower() == "id" else "pairs"
-    values = [_as_text(table.column(column), column, name) for column in (first, second)]
+    values = [as_text(table.column(column), column, name) for column in (first, second)]
     for column, array in zip((first, second), values, strict=True):
         if array.null_count and (kind == "pairs" or column == first):
             row = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
@@ -211,20 +115,6 @@ def _truth_of_table(table: pa.Table, name: str) -> Truth:
     if kind == "clusters":
         _refuse_two_clusters(values[0], values[1], name)
     return Truth(kind, name, values[0], values[1])
-
-
-def _as_text(column: Any, label: str, name: str) -> Any:
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column, kind = column.cast(kind.value_type), kind.value_type
-    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_integer)
-    if not (pa.types.is_null(kind) or any(is_kind(kind) for is_kind in texts)):
-        raise ColumnError(f"{label!r} holds {kind}; allowed: strings and whole numbers", where=name)
-    if isinstance(column, pa.Array):
-        return column.cast(pa.large_string())
-    return pa.concat_arrays(
-        [chunk.cast(pa.large_string()) for chunk in column.chunks] or [pa.array([], pa.large_string())]
-    )
 
 
 def _refuse_two_clusters(ids: Any, clusters: Any, name: str) -> None:

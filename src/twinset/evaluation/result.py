@@ -90,6 +90,14 @@ def definitions(kind: str, between: bool = False) -> dict[str, str]:
 
 def write_files(summary: dict[str, Any], folder: Path) -> None:
     """Write evaluation.json, measures.csv, shares.csv and definitions.txt."""
+    tables = {
+        name: _table(summary[name], columns) for name, columns in (("measures", COLUMNS), ("shares", BIN_COLUMNS))
+    }
+    write_summary(summary, tables, folder)
+
+
+def write_summary(summary: dict[str, Any], tables: dict[str, pa.Table], folder: Path) -> None:
+    """Write evaluation.json, definitions.txt, and each table as a CSV file."""
     lines = [
         f"{name}\n{textwrap.fill(text, 100, initial_indent='    ', subsequent_indent='    ')}\n"
         for name, text in summary["definitions"].items()
@@ -98,8 +106,8 @@ def write_files(summary: dict[str, Any], folder: Path) -> None:
         text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         (folder / "evaluation.json").write_bytes(text.encode("utf-8", "backslashreplace"))
         (folder / "definitions.txt").write_text("\n".join(lines), "utf-8")
-        for name, columns in (("measures", COLUMNS), ("shares", BIN_COLUMNS)):
-            pa.csv.write_csv(_table(summary[name], columns), folder / f"{name}.csv")
+        for name, table in tables.items():
+            pa.csv.write_csv(table, folder / f"{name}.csv")
     except OSError as error:
         raise OutputError(f"cannot write {folder}: {error.strerror or error}") from error
 

@@ -1,11 +1,11 @@
-"""Evaluate one run at the lowest threshold against the truth, and write the measures."""
+"""Evaluate one run against the truth, of pairs at the lowest threshold or of passages, and write the measures."""
 
 from __future__ import annotations
 
 import dataclasses
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,10 @@ import twinset
 from twinset.clusters.group import components
 from twinset.engines.base import Job
 from twinset.engines.local.copies import expanded
+from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.joins.base import SimilarityJoin
+from twinset.engines.local.passages.places import sides_in_texts
+from twinset.engines.local.passages.run import LocalPassageRun
 from twinset.engines.local.run import LocalEngine, LocalRun
 from twinset.engines.local.steps.sketch import READ, UNREADABLE
 from twinset.engines.local.write.place import check_output, move_to_output
@@ -22,6 +25,9 @@ from twinset.engines.local.write.summary import run_facts
 from twinset.engines.progress import ProgressChoice, reporting
 from twinset.errors import OptionError
 from twinset.evaluation import sweep
+from twinset.evaluation.find_cases import find_cases, oriented
+from twinset.evaluation.passage_result import PassageEvaluation, compare_passages
+from twinset.evaluation.read_passages import read_passages
 from twinset.evaluation.read_truth import Truth, read_truth, resolved
 from twinset.evaluation.result import Evaluation, best_of, definitions, write_files
 from twinset.evaluation.true_pairs import MOST_SAMPLED, ExactPairs, ScoredPairs, TruePairs, among, each_once, unpaired
@@ -29,17 +35,31 @@ from twinset.options import DedupOptions, PlanOptions, ReadOptions, RunOptions, 
 from twinset.options.checks import shown_size
 from twinset.options.evaluate import EvaluateOptions
 from twinset.options.items import MEASURED
+from twinset.options.passages import PassagesOptions
 from twinset.report.evaluation_plots import evaluation_figures
 from twinset.report.plots import check_figure
 from twinset.system.arrays import pair_words
 from twinset.system.scratch import Spool
 
+_NEEDS_IDS = "a truth names documents by unique ids"
 _PAIR_BYTES = 96  # memory per pair while it is sorted and measured
+
+
+@overload
+def evaluate(
+    *sources: object, passages: object, output: Any = None, progress: ProgressChoice = None, **options: Any
+) -> PassageEvaluation: ...
+
+
+@overload
+def evaluate(
+    *sources: object, output: Any = None, progress: ProgressChoice = None, **options: Any
+) -> Evaluation: ...
 
 
 def evaluate(
     *sources: object, output: Any = None, progress: ProgressChoice = None, **options: Any
-) -> Evaluation:
+) -> Evaluation | PassageEvaluation:
     """Measure how well near-duplicates are found, against a truth or against the exact join.
 
     Parameters
@@ -53,12 +73,15 @@ def evaluate(
         a terminal and in a notebook.
     **options
         The options of `twinset evaluate`, as keyword arguments. `truth` may also be a list of pairs of ids, a mapping
-        from id to cluster, or a table with Arrow's stream interface.
+        from id to cluster, or a table with Arrow's stream interface. `passages`, a file or such a table of true
+        passages, searches passages instead of pairs.
 
     Returns
     -------
     Evaluation
-        With `.measures` and `.shares` (Arrow tables), `.best`, `.summary` and `.plan`.
+        With `.measures` and `.shares` (Arrow tables), `.best`, `.summary` and `.plan`. For passages a
+        `PassageEvaluation` with `.precision`, `.recall`, `.granularity`, `.plagdet`, `.summary`, and the Arrow tables
+        `.cases`, `.detections` and `.elsewhere`.
 
     Examples
     --------
@@ -73,12 +96,14 @@ def evaluate(
     if "threshold" in options and checked.sweep is not None:
         raise OptionError(f"threshold {checked.threshold:g} and sweep {checked.sweep} cannot be combined; give one")
     path = Path(output) if output is not None else None
+    check_output(path, checked.force, "evaluation.json", "an earlier evaluation")
+    if checked.passages is not None:
+        return _evaluate_passages(sources, checked, path, progress)
     if path is not None and checked.plots != "none":
         check_figure(path / f"f1.{checked.plots}")
-    check_output(path, checked.force, "evaluation.json", "an earlier evaluation")
     truth = None if checked.exact else read_truth(checked.truth)
     run_options = _run_options(checked)
-    needs = "" if checked.exact else "a truth names documents by unique ids"
+    needs = "" if checked.exact else _NEEDS_IDS
     job = Job(sources, run_options, twinset.__version__, path, needs_ids=needs)
     with reporting(progress) as reporter, LocalEngine().open(dataclasses.replace(job, progress=reporter)) as run:
         corpus = run.read()
@@ -131,8 +156,7 @@ def _read_known(
     """Return the truth by document number, and facts about it."""
     corpus = join.corpus
     if truth is not None:
-        ids = pa.concat_arrays([pa.array([], pa.large_string()), *corpus.names.all().cast(pa.large_string()).chunks])
-        return resolved(truth, ids, corpus.status != UNREADABLE, corpus.border)
+        return resolved(truth, _all_ids(corpus), corpus.status != UNREADABLE, corpus.border)
     since = time.perf_counter()
     exact_pairs = Spool(run.state.scratch / "exact-pairs", "<u4", 3)
     join.join_all(exact_pairs)
@@ -196,3 +220,41 @@ def _summary(
         **run_facts(run, join.plan.to_dict()),
         "options": options.to_dict(),
     }
+
+
+def _all_ids(corpus: Corpus) -> pa.Array:
+    """Return the id of every document, by number."""
+    return pa.concat_arrays([pa.array([], pa.large_string()), *corpus.names.all().cast(pa.large_string()).chunks])
+
+
+def _evaluate_passages(
+    sources: tuple[object, ...], options: EvaluateOptions, path: Path | None, progress: ProgressChoice
+) -> PassageEvaluation:
+    """Search passages, and compare them with the true ones."""
+    searching = dataclasses.fields(PassagesOptions)
+    shared = {field.name: getattr(options, field.name) for field in searching if hasattr(options, field.name)}
+    truth = read_passages(options.passages)
+    job = Job(sources, PassagesOptions(**shared), twinset.__version__, path, needs_ids=_NEEDS_IDS)
+    with reporting(progress) as reporter, LocalPassageRun(dataclasses.replace(job, progress=reporter)) as run:
+        corpus = run.read()
+        ids, border = _all_ids(corpus), corpus.border
+        cases, facts = find_cases(truth, ids, border, options.within)
+        rows = run.verify(corpus, run.candidates(corpus)).rows
+        run.progress.stage("measuring", len(rows), "passages")
+        since = time.perf_counter()
+        places = sides_in_texts(corpus, run.options, run.threads, rows)
+        passages = oriented(rows[:, 0], rows[:, 1], places)
+        readable = corpus.status != UNREADABLE
+        done = compare_passages(cases, passages, ids, options.complete, {"truth": facts})
+        run.timed("measure", since)
+        done.summary.update(
+            documents=int(np.count_nonzero(readable[:border])),
+            against=0 if border is None else int(np.count_nonzero(readable[border:])),
+            unreadable=int(np.count_nonzero(~readable)),
+            **{**run_facts(run, run.sizes.to_dict()), "options": options.to_dict()},
+        )
+        if path is not None:
+            draft = run.room_for_output("out")
+            done.write(draft)
+            move_to_output(draft, path, run.state.folder / "old")
+    return dataclasses.replace(done, path=path)
