@@ -2,7 +2,8 @@
 
     twinset.find_pairs(source, …)    find every pair of documents at least as similar as the threshold (also: pairs)
     twinset.dedup(source, …)         remove near-duplicates, with a reason for every removal
-    twinset.find_passages(source, …) find every run of words that documents share, and where it stands
+    twinset.find_passages(source, …) find every run of words that two documents share, and its places
+    twinset.trim(source, …)          cut repeated passages, lines or paragraphs out of documents
     twinset.open_result(folder)      open a result of dedup
     twinset.recut(result, …)         recut a result at another threshold, without comparing again
     twinset.compare(a, b, …)         compare two documents exactly
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from twinset.jobs.report import report
     from twinset.jobs.result import open_result, recut
     from twinset.jobs.sketch import Sketches, sketch
+    from twinset.jobs.trim import trim
     from twinset.jobs.warm import warm
     from twinset.plan import Plan, plan
 
@@ -98,6 +100,7 @@ __all__ = [
     "recut",
     "report",
     "sketch",
+    "trim",
     "warm",
 ]
 
@@ -107,8 +110,9 @@ _LAZY = {
     "Index": "index.index", "Plan": "plan", "SimHashes": "jobs.codes", "Sketches": "jobs.sketch",
     "VectorIndex": "index.in_memory",
     "collapse": "jobs.collapse", "compare": "jobs.compare", "dedup": "jobs.dedup", "evaluate": "jobs.evaluate",
-    "explain": "jobs.explain", "find_pairs": "jobs.pairs", "find_passages": "jobs.passages", "open_result": "jobs.result", "recut": "jobs.result",
-    "sketch": "jobs.sketch", "warm": "jobs.warm",
+    "explain": "jobs.explain", "find_pairs": "jobs.pairs", "find_passages": "jobs.passages",
+    "open_result": "jobs.result", "recut": "jobs.result",
+    "sketch": "jobs.sketch", "trim": "jobs.trim", "warm": "jobs.warm",
 }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ A *kind* of item (texts, sets, weighted sets, codes, vectors, pictures) says how
 measured. An *engine* says where the work happens. This file says what follows what, and nothing else.
 """
 
-from twinset.engines.base import IndexBeside, Output, PassageRun, Run
+from twinset.engines.base import IndexBeside, Output, PassageRun, Run, TrimRun
 
 
 def find_pairs(run: Run) -> Output:
@@ -45,3 +45,10 @@ def find_passages(run: PassageRun) -> Output:
     candidates = run.candidates(corpus)  # places with equal anchors
     passages = run.verify(corpus, candidates)  # exact
     return run.write_passages(corpus, candidates, passages)
+
+
+def trim(run: TrimRun) -> Output:
+    """Cut later copies of passages out of the documents, with a reason for each cut."""
+    corpus = run.read()
+    cuts = run.cut(corpus)
+    return run.write_trimmed(corpus, cuts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -62,6 +63,21 @@ def test_two_files(run: Run, tmp_path: Path) -> None:
     whole = run("explain", "a.txt", "b.txt", "--shingle", "word:2", "--full").stdout
     assert "equal words …" not in whole
     assert "more;" not in whole
+
+
+def test_moved_words(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rain, market = "rain fell all night on the town ", "the market opened late and few people came before noon "
+    words = ["explain", "--string", rain + market, "--string", market + rain]
+    for width in (32, 200):
+        shown = run(*words, width=width).stdout
+        said = " ".join(re.sub(r"\n[-+ ] ", " ", shown).split())
+        assert said.count("[~1 rain fell all night on the town~]") == 2, shown
+        assert "[-" not in shown
+        assert "{+" not in shown
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    shown = in_a_terminal([sys.executable, "-m", "twinset", *words], tmp_path)
+    assert shown.count("\x1b[3;35m~1 rain") == 2
 
 
 def test_two_strings_as_json(run: Run) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from twinset.documents import Part, Sources, open_sources
+from twinset.documents import Block, Part, Sources, open_sources
 from twinset.options import ReadOptions
 
 ENDINGS = ["", ".gz", ".zst", ".bz2", ".xz"]
@@ -56,18 +56,30 @@ def read_all(parts: Sources | list[Part], batch_bytes: int = 2**20, **how: bool)
 
 
 def write_all(
-    sources: Sources, out: Path, keep: Any = None, batch_bytes: int = 2**20, flags: Any = None, **how: bool
+    sources: Sources,
+    out: Path,
+    keep: Any = None,
+    batch_bytes: int = 2**20,
+    flags: Any = None,
+    texts: dict[int, str] | None = None,
+    **how: bool,
 ) -> None:
-    """Write all rows for which `keep(part, row)` is true."""
+    """Write all rows for which `keep(part, row)` is true; `texts` are the new texts of some rows of each part."""
     for part in sources.parts:
         writer = part.open_writer(out, **how)
         for chunk in part.chunks(batch_bytes):
-            block = chunk.read(whole=True)
+            block = replaced(part, chunk.read(whole=True), texts or {})
             rows = range(chunk.first_row, chunk.first_row + chunk.rows)
             mask = np.array([keep is None or keep(part, row) for row in rows], bool)
             table = flags.slice(chunk.first_row, chunk.rows) if flags is not None else None
             writer.write(block, mask, table)
         writer.close()
+
+
+def replaced(part: Part, block: Block, texts: dict[int, str]) -> Block:
+    """The block with the new texts of those of its rows that have one, by the rows of the part."""
+    rows = [row for row in range(block.rows) if block.first_row + row in texts]
+    return part.replace_texts(block, np.array(rows, np.int64), [texts[block.first_row + row] for row in rows])
 
 
 def packed(data: bytes, ending: str) -> bytes:

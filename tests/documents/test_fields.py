@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -15,6 +16,7 @@ import pytest
 
 import twinset
 from tests.documents.reading import opened, read_all
+from twinset.documents.fields import replace_at
 from twinset.errors import ColumnError, RowError
 
 ROWS: list[dict[str, Any]] = [
@@ -175,3 +177,10 @@ def test_bytes_in_a_chat_that_do_not_decode_are_replaced(tmp_path: Path) -> None
     rows = read_all(opened(path, text="messages"))
     assert rows.texts == [b"caf\xe9"]
     assert twinset.dedup(path, text="messages").summary["replaced"] == 1
+
+
+def test_a_dictionary_gets_only_the_texts_that_it_lacks() -> None:
+    table = pa.table({"text": pa.array(["one", "two", None, "one"]).dictionary_encode()})
+    found = replace_at(table, "text", np.array([0, 1, 3]), ["two", "new", "new"])["text"].chunk(0)
+    assert found.to_pylist() == ["two", "new", None, "new"]
+    assert found.dictionary.to_pylist() == ["one", "two", "new"]

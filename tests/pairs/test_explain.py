@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ import twinset
 from twinset import textbook
 from twinset.errors import OptionError, SourceError
 from twinset.options import ShingleOptions
+from twinset.pairs.explain.moved import moved_runs
 from twinset.pairs.explain.shared import explain_texts, shingle_texts
 from twinset.pairs.explain.words import Difference, Words, equal_blocks, shortest_script
 
@@ -60,7 +62,7 @@ def test_a_difference_is_the_two_texts(left: str, right: str, chosen: ShingleOpt
         if part.words:
             assert Words(part.left, chosen).keys == Words(part.right, chosen).keys
             assert part.words == len(Words(part.left, chosen))
-    assert all(bool(a.words) != bool(b.words) for a, b in pairwise(parts))
+    assert all(bool(a.words) != bool(b.words) or found.moves for a, b in pairwise(parts))
     hunks = found.hunks(context)
     assert sum(hunk.folded + sum(part.words for part in hunk.parts) for hunk in hunks) == found.equal_words
     changes = [part for hunk in hunks for part in hunk.parts if not part.words]
@@ -156,4 +158,98 @@ def test_what_is_wrong_is_said() -> None:
 def test_as_plain_values() -> None:
     found = twinset.explain("Nadal", "Nadia", shingle="char:2").to_dict()
     assert found["shared"] == ["na", "ad"]
-    assert found["difference"] == [{"folded": 0, "parts": [{"equal": False, "left": "Nadal", "right": "Nadia"}]}]
+    part = {"equal": False, "left": "Nadal", "right": "Nadia", "moved": None}
+    assert found["difference"] == [{"folded": 0, "parts": [part]}]
+
+
+RAIN, MARKET, FERRY = (
+    "Rain fell all night on the old town. ",
+    "The market opened late, and few people came before noon; most of the stalls were empty. ",
+    "Nobody had seen the ferry leave for the island. ",
+)
+
+
+def moved_words(difference: Difference) -> tuple[dict[int, str], dict[int, str]]:
+    parts = [part for part in difference.parts() if part.moved]
+    left, right = ({part.moved: one for part in parts if (one := getattr(part, side))} for side in ("left", "right"))
+    return left, right
+
+
+def test_moved_words_have_a_number_on_both_sides() -> None:
+    found = Difference(RAIN + MARKET + FERRY, MARKET + "And then: " + RAIN.upper(), ShingleOptions())
+    assert moved_words(found) == ({1: RAIN}, {1: RAIN.upper()})
+    changes = [(part.left, part.right) for part in found.parts() if not part.words and not part.moved]
+    assert changes == [(FERRY, ""), ("", "And then: ")]
+    values = twinset.explain(RAIN + MARKET, MARKET + RAIN).to_dict(None)["difference"][0]["parts"]
+    assert [part["moved"] for part in values] == [1, None, 1]
+
+
+def test_two_runs_of_one_stretch_have_two_numbers() -> None:
+    left = f"{RAIN}{FERRY}{MARKET}"
+    right = f"{MARKET}{FERRY}in between {RAIN}"
+    assert moved_words(Difference(left, right, ShingleOptions())) == ({1: RAIN, 2: FERRY}, {1: RAIN, 2: FERRY})
+
+
+def test_few_words_are_not_moved() -> None:
+    four = "four words went away "
+    found = Difference(four + MARKET, MARKET + four, ShingleOptions())
+    assert found.moves == []
+    assert Difference("five " + four + MARKET, MARKET + "five " + four, ShingleOptions()).moves == [(0, 16, 5)]
+
+
+numbers = st.lists(st.integers(0, 3), max_size=60)
+
+
+@given(numbers, numbers, st.integers(0, 30), st.integers(0, 30))
+def test_moved_runs_are_equal_and_taken_once(left: list[int], right: list[int], i: int, k: int) -> None:
+    deleted = [(0, min(i, len(left))), (min(i + 3, len(left)), len(left))]
+    added = [(0, min(k, len(right))), (min(k + 3, len(right)), len(right))]
+    runs = moved_runs(left, right, deleted, added)
+    for a, b, count in runs:
+        assert count >= 5
+        assert left[a : a + count] == right[b : b + count]
+        assert any(first <= a and a + count <= stop for first, stop in deleted)
+        assert any(first <= b and b + count <= stop for first, stop in added)
+    for side in (0, 1):
+        ordered = sorted((run[side], run[side] + run[2]) for run in runs)
+        assert all(one[1] <= other[0] for one, other in pairwise(ordered))
+    # What is left over has no run in common: nothing that moved was missed.
+    rest = [spans_without(spans, runs, side) for side, spans in enumerate((deleted, added))]
+    fives = [
+        {tuple(text[at : at + 5]) for first, stop in spans for at in range(first, stop - 4)}
+        for text, spans in zip((left, right), rest, strict=True)
+    ]
+    assert not fives[0] & fives[1]
+
+
+def spans_without(spans: list[tuple[int, int]], runs: list[tuple[int, int, int]], side: int) -> list[tuple[int, int]]:
+    """The parts of the spans that no run has taken."""
+    taken = {at for run in runs for at in range(run[side], run[side] + run[2])}
+    free = []
+    for first, stop in spans:
+        edges = [first - 1, *(at for at in range(first, stop) if at in taken), stop]
+        free += [(one + 1, other) for one, other in pairwise(edges)]
+    return free
+
+
+@pytest.mark.parametrize("words", [1, 2, 7, 100_000])
+def test_moves_are_found_in_linear_time(words: int) -> None:
+    # 100,000 words that move as blocks: comparing all with all would be 10 billion steps.
+    blocks = [[str(at % words) for at in range(start, start + 50)] for start in range(0, 100_000, 50)]
+    numbered = {word: number for number, word in enumerate({word for block in blocks for word in block})}
+    left = [numbered[word] for block in blocks for word in block]
+    right = [numbered[word] for block in reversed(blocks) for word in block]
+    steps = Counted(left)
+    runs = moved_runs(steps, right, [(0, len(left))], [(0, len(right))])
+    assert sum(count for _, _, count in runs) > 90_000
+    assert steps.reads < 12 * len(left)
+
+
+class Counted(list[int]):
+    """A list that counts how often it is read."""
+
+    reads = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        self.reads += 1
+        return super().__getitem__(place)

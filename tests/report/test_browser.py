@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,7 @@ from typing import Any
 import pytest
 
 import twinset
-from tests.components import skip_without
-from tests.report.browser import Browser, missing
+from tests.report.browser import Browser
 from tests.report.results import families, made, near, text, write
 
 # Each tries another way out of the place where it stands; all would set window.hacked.
@@ -35,13 +33,6 @@ PAYLOADS = [
     "\\u003cscript\\u003ewindow.hacked=14\\u003c/script\\u003e",
     "&lt;script&gt;window.hacked=15&lt;/script&gt;",
 ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    skip_without(missing())
-    with Browser() as window:
-        yield window
 
 
 def opened(browser: Browser, page: Path, width: int = 1280, height: int = 900, dark: bool = False) -> None:
@@ -82,6 +73,20 @@ def test_a_cluster_opens_with_the_words_that_differ(browser: Browser, page: Path
     assert "similarity 0." in browser.text("#clusters-rows .member .facts")
     browser.click("#clusters-rows > details:nth-child(2) > summary")
     browser.wait("!document.querySelector('#clusters-rows > details:nth-child(2)').open")
+
+
+def test_moved_words_have_their_own_colour_and_a_number(browser: Browser, tmp_path: Path) -> None:
+    first, rest = " ".join(text(1).split()[:8]), " ".join(text(1).split()[8:])
+    out = made(tmp_path, {"kept": f"{first} {rest}", "moved": f"{rest} {first}"})
+    for width in (1280, 390):
+        opened(browser, twinset.open_result(out).report(tmp_path / "report.html", force=True), width=width)
+        browser.click("#clusters-rows > details > summary")
+        browser.wait("document.querySelectorAll('#clusters-rows .pair .moved').length === 2")
+        shown = browser.run("return [...document.querySelectorAll('.pair .moved')].map((one) => one.innerText)")
+        assert shown == [f"1{first}"] * 2
+        assert browser.count("#clusters-rows :is(del, ins)") == 0
+        assert browser.run("return document.querySelector('.moved').title") == "moved"
+        assert browser.run("return document.documentElement.scrollWidth") <= width
 
 
 def test_removed_documents_are_found_by_id_by_words_and_by_the_kept_one(browser: Browser, page: Path) -> None:

@@ -6,7 +6,6 @@ import base64
 import io
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,8 @@ import pytest
 from PIL import Image
 
 import twinset
-from tests.components import skip_without
 from tests.pictures import EDITS, encoded, scene
-from tests.report.browser import Browser, missing
+from tests.report.browser import Browser
 
 ODD = "<img src=x onerror=window.hacked=1>.png"
 
@@ -90,13 +88,6 @@ def test_pictures_that_changed_or_moved(out: Path, tmp_path: Path) -> None:
     (moved / "0.png").write_bytes(encoded(scene(9)))
     with pytest.raises(twinset.errors.SourceError, match="changed since that run"):
         result.report(tmp_path / "changed.html", source=(str(moved),))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    skip_without(missing())
-    with Browser() as window:
-        yield window
 
 
 def test_pictures_stand_side_by_side_in_a_browser(browser: Browser, out: Path) -> None:

@@ -17,8 +17,8 @@ import twinset
 from tests.report.results import families, made, near, text, write
 from twinset.errors import OptionError, OutputError, SourceError, StateError
 from twinset.report import excerpts
+from twinset.report.html_file import as_json, filled
 from twinset.report.numbers import Numbers
-from twinset.report.page import as_json, filled
 from twinset.results.stored import StoredResult
 
 

@@ -19,6 +19,7 @@ class Defect(NamedTuple):
 
 
 _SIZES = "tests/system/test_batch_sizes.py"
+_REPLACE = "tests/documents/formats/test_replace_texts"
 
 BATCHES = [
     Defect(
@@ -526,6 +527,35 @@ READING = [
     Defect("documents/compressed.py", "and len(name) > len(ending)", "", "tests/documents/test_finding.py"),
 ]
 
+REPLACING = [
+    Defect(
+        "documents/fields.py",
+        "values.filter(pc.invert(pc.is_in(values, value_set=present))).unique()",
+        "values.unique()",
+        "tests/documents/test_fields.py",
+    ),
+    Defect("documents/fields.py", "mask=null)", "mask=None)", f"{_REPLACE}_of_tables.py"),
+    Defect(
+        "documents/formats/arrow.py",
+        "            if self._grows:\n",
+        "            if False:\n",
+        f"{_REPLACE}_of_tables.py",
+    ),
+    Defect("documents/formats/csv_files.py", "if not field or record", "if record", f"{_REPLACE}.py"),
+    Defect(
+        "documents/formats/jsonl.py",
+        "values[key] = (value, at)",
+        "values.setdefault(key, (value, at))",
+        f"{_REPLACE}.py",
+    ),
+    Defect("documents/formats/lines.py", 'not ending.startswith(b"\\r")', "not ending", f"{_REPLACE}.py"),
+    Defect("documents/formats/lines.py", '(b"" if data else b"\\n")', 'b""', f"{_REPLACE}.py"),
+    Defect(
+        "documents/formats/text_files.py", "self._copy or isinstance(file, ChangedFile)", "self._copy", f"{_REPLACE}.py"
+    ),
+    Defect("documents/encodings.py", "if mark and before.startswith(mark)", "if not mark", f"{_REPLACE}.py"),
+]
+
 WORDS = [
     Defect(
         "options/checks.py",
@@ -632,4 +662,4 @@ INDEX = [
     ),
 ]
 
-DEFECTS: list[Defect] = [*BATCHES, *RESULTS, *INTERVALS, *PLANS, *KERNELS, *READING, *WORDS, *INDEX]
+DEFECTS: list[Defect] = [*BATCHES, *RESULTS, *INTERVALS, *PLANS, *KERNELS, *READING, *REPLACING, *WORDS, *INDEX]

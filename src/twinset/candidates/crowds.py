@@ -118,9 +118,9 @@ class Crowds:
         """
         classes = len(self._class_starts) - 1
         about = (
-            0, classes, self._window_starts, self._group_of, self.crowded, self.n_documents, self._firsts, self._members,
-            self._class_starts, self._documents, self._first, self.rules.border, self.rules.within, self.least,
-            by_number,
+            0, classes, self._window_starts, self._group_of, self.crowded, self.n_documents, self._firsts,
+            self._members, self._class_starts, self._documents, self._first, self.rules.border, self.rules.within,
+            self.least, by_number,
         )  # fmt: skip
         rows = np.empty((kernels.tie_windows(*about, np.empty((0, 6), np.uint32)), 6), np.uint32)
         if len(rows):
@@ -167,7 +167,7 @@ class Crowds:
 
 
 def merged(rows: Numbers) -> Numbers:
-    """Sort ties by both documents, by right minus left place and by the left place; merge those that follow each other."""
+    """Sort ties by both documents, right minus left place, and left place; merge those that follow each other."""
     shift = rows[:, 3].astype(np.int64) - rows[:, 2]
     rows = np.ascontiguousarray(rows[np.lexsort((rows[:, 2], shift, pair_words(rows[:, 0], rows[:, 1])))])
     return rows[: kernels.merge_ties(rows)]

@@ -199,8 +199,8 @@ def later_copies(
 ):  # type: ignore[no-untyped-def]  # fmt: skip
     """Places of windows after the first `copies`, each with the first place, as in `tie_windows`; return their number.
 
-    A place that overlaps a kept one of its group is no copy. With `everywhere` the first place is listed, too, if it has
-    a copy. An empty `out` only counts. by_rank: the document of each rank. Scratch places: the largest group; kept:
+    A place that overlaps a kept one of its group is no copy. With `everywhere` the first place is listed, too, if it
+    has a copy. An empty `out` only counts. by_rank: the document of each rank. Scratch places: the largest group; kept:
     `copies`.
     """
     count = 0

@@ -6,12 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from twinset.documents.parts import FLAG_NAMES, FLAG_SCHEMA, MAX_ROW_BYTES, Block, Chunk, KeptWriter, Part
+    from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Part
     from twinset.documents.sources import Sources, open_sources
 
 __all__ = [
-    "FLAG_NAMES",
-    "FLAG_SCHEMA",
     "MAX_ROW_BYTES",
     "Block",
     "Chunk",

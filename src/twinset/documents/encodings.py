@@ -1,8 +1,11 @@
-"""Convert text of legacy encodings to UTF-8."""
+"""Convert text of legacy encodings to UTF-8, and changed text back."""
 
 from __future__ import annotations
 
 import codecs
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -92,3 +95,38 @@ def decode_array(values: Any, encoding: str) -> tuple[Any, list[int]]:
         if replaced:
             rows.append(row)
     return pa.array(texts, pa.string()), rows
+
+
+def encode_file(text: str, encoding: str, before: bytes) -> bytes:
+    """Encode the text of a whole file with the byte-order mark that its bytes `before` start with, if any.
+
+    Examples
+    --------
+    >>> encode_file("a", "utf-8", codecs.BOM_UTF8 + b"abc"), encode_file("a", "utf-16", "abc".encode("utf-16-be"))
+    (b'\\xef\\xbb\\xbfa', b'a\\x00')
+    """
+    name = "utf-8" if is_utf8(encoding) else known(encoding)
+    orders = [name]
+    if name in ("utf-16", "utf-32"):
+        # Without a mark these names mean the order of the machine, which comes first.
+        orders = [f"{name}-{order}" for order in ("le", "be")][:: 1 if sys.byteorder == "little" else -1]
+    for order in orders:
+        mark = "\ufeff".encode(order, "ignore")
+        if mark and before.startswith(mark):
+            return mark + text.encode(order)
+    return text.encode(orders[0])
+
+
+@contextmanager
+def replacing(where: str, encoding: str) -> Iterator[None]:
+    """Turn a `ValueError` about a text that cannot be written at a place into a `SourceError`."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        lacking = error.object[error.start]
+        message = f"the new text has U+{ord(lacking):04X}, which {encoding} cannot encode; use another --mark, or"
+        if lacking == "\ufffd":
+            message = f"the text has bytes that are not {encoding}, so it cannot be written back;"
+        raise SourceError(f"{message} convert the source to utf-8", where=where) from error
+    except ValueError as error:
+        raise SourceError(str(error), where=where) from error

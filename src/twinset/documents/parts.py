@@ -6,7 +6,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -15,11 +15,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from twinset.documents.encodings import replacing
+from twinset.documents.fields import replace_texts
 from twinset.errors import ColumnError, OptionError, RowError, SourceError
 from twinset.options import ReadOptions
 from twinset.options.checks import shown_names, shown_value
 from twinset.options.keep_rules import COLUMN_FLAG
-from twinset.schema import Places
+from twinset.schema import Places, flags_schema
 from twinset.system.digests import file_digest
 from twinset.wording import at_line, at_row
 
@@ -28,9 +30,6 @@ MAX_ROW_BYTES = 128 * 2**20
 
 LEAST_ROW = 256
 """Minimum size counted per row when chunks are planned: bookkeeping takes about as much."""
-
-FLAG_NAMES = ("cluster", "duplicate_of", "similarity")
-FLAG_SCHEMA = pa.schema([("cluster", pa.string()), ("duplicate_of", pa.string()), ("similarity", pa.float64())])
 
 Mask = npt.NDArray[np.bool_]
 Unreadable = list[tuple[int, str]]
@@ -229,13 +228,38 @@ class Part(ABC):
     def take_rows(self, block: Block, chosen: Mask) -> Any:
         """Return the chosen rows of a whole-read block as an Arrow table."""
 
+    def check_texts_replaceable(self, inserted: str = "") -> None:
+        """Refuse a part whose texts cannot be replaced, or cannot hold the text `inserted`."""
+        flag, noun = self.options.item_flag, self.options.item_noun
+        if self.options.item_kind != "text":
+            raise OptionError(f"{self.name}: {flag} cannot select {noun} here: only texts of one column can be changed")
+        with replacing(self.name, self.options.encoding):
+            self.encode_text(inserted)
+
+    def replace_texts(self, block: Block, rows: Places, texts: Sequence[str]) -> Block:
+        """Return a whole-read block with other texts in some rows, which are in ascending order.
+
+        All other values stay. Bytes of these texts that could not be decoded are lost: `texts` have U+FFFD for them.
+        """
+        missing = rows[np.asarray(block.texts.is_null())[rows]]
+        if len(missing):
+            where = at_row(self.name, block.first_row + int(missing[0]))
+            raise SourceError("the row has no text to replace", where=where)
+        payload = self.payload_with(block, rows, texts)
+        return replace(block, texts=replace_texts(block.texts, rows, texts), payload=payload)
+
+    def payload_with(self, block: Block, rows: Places, texts: Sequence[str]) -> Any:
+        """Return the payload of a block with other texts in some rows."""
+        raise SourceError("its rows have no texts to replace", where=self.name)
+
+    def encode_text(self, text: str) -> bytes:
+        """Encode a new text as the part's texts are; a `ValueError` says why it cannot be."""
+        return text.encode()
+
     @property
     def flag_schema(self) -> Any:
         """The columns of ``--flag``; the last is a similarity or a distance."""
-        if self.options.measure in ("jaccard", "cosine"):
-            return FLAG_SCHEMA
-        kind = pa.int32() if self.options.measure == "bits" else pa.float64()
-        return pa.schema([*list(FLAG_SCHEMA)[:2], ("distance", kind)])
+        return flags_schema(self.options.measure)
 
     @property
     def flag_names(self) -> tuple[str, ...]:

@@ -19,8 +19,8 @@ from twinset.engines.progress import Progress, Silent
 from twinset.options import DedupOptions, PairsOptions
 from twinset.options.passages import PassagesOptions, TrimOptions
 
-__all__ = ["Audit", "Candidates", "Clusters", "Corpus", "Engine", "IndexBeside", "Job", "Join", "Matches", "Output",
-           "Pairs", "PassageRun", "Run", "Tables", "Unique"]  # fmt: skip
+__all__ = ["Audit", "Candidates", "Clusters", "Corpus", "Cuts", "Engine", "IndexBeside", "Job", "Join", "Matches",
+           "Output", "Pairs", "PassageRun", "Run", "Tables", "TrimRun", "Unique"]  # fmt: skip
 
 Corpus: TypeAlias = Any
 """The documents of a run, with their sketches if their kind has any."""
@@ -38,6 +38,8 @@ Matches: TypeAlias = Any
 """The most similar document of an index for each document; None without an index."""
 Clusters: TypeAlias = Any
 """The kept documents, and for each removed document the kept one that replaces it."""
+Cuts: TypeAlias = Any
+"""Words to cut, each with the place of the copy that stays."""
 Tables: TypeAlias = Any
 """Ids and scores for the tables of a result."""
 
@@ -157,6 +159,22 @@ class PassageRun(ABC):
     @abstractmethod
     def write_passages(self, corpus: Corpus, candidates: Candidates, passages: Pairs) -> Output:
         """Write passages, the copied share of each document, and boilerplate."""
+
+
+class TrimRun(ABC):
+    """A run that cuts repeated passages. The pipeline calls its steps in the order below."""
+
+    @abstractmethod
+    def read(self) -> Corpus:
+        """Read every document once: its words, and anchors of them."""
+
+    @abstractmethod
+    def cut(self, corpus: Corpus) -> Cuts:
+        """Find later copies of passages, in the order of the keep policy."""
+
+    @abstractmethod
+    def write_trimmed(self, corpus: Corpus, cuts: Cuts) -> Output:
+        """Write the documents without what was cut, and what was cut and why."""
 
 
 class Engine(Protocol):

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from twinset.candidates import prefix
 from twinset.clusters.collapse import RankedSets, fold
-from twinset.documents.formats.typed_columns import text_array, without_views
+from twinset.documents.fields import without_views
+from twinset.documents.formats.typed_columns import text_array
 from twinset.documents.normalize import normalize
 from twinset.documents.parts import MAX_ROW_BYTES
 from twinset.errors import ColumnError, OptionError, RowError, SourceError

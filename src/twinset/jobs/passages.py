@@ -14,15 +14,19 @@ import twinset
 from twinset import pipeline
 from twinset.engines.base import Job
 from twinset.engines.local.passages.run import LocalPassageRun
-from twinset.engines.local.passages.write import MAIN
 from twinset.engines.local.write.place import check_place, refuse_sources
 from twinset.engines.progress import ProgressChoice, reporting
 from twinset.options.checks import new_file
 from twinset.options.formats import check_pairs_name, is_folder_name
 from twinset.options.passages import PassagesOptions
 from twinset.options.place import Place
-from twinset.schema import PASSAGES
 from twinset.wording import counted
+
+
+def outline_passages(sources: tuple[object, ...], options: PassagesOptions) -> dict[str, Any]:
+    """Describe what `find_passages` would read; only headers and footers are read."""
+    with LocalPassageRun(Job(sources, options, twinset.__version__)) as run:
+        return run.outline()
 
 
 class PassagesResult:

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from twinset.pairs.explain.codes_and_vectors import CodeDifference as CodeDifference
     from twinset.pairs.explain.codes_and_vectors import VectorDifference as VectorDifference
     from twinset.pairs.explain.shared import Explanation as Explanation
-    from twinset.pairs.explain.words import Passage as Passage
+    from twinset.pairs.explain.words import Stretch as Stretch
     from twinset.results.explain import Account as Account
 
 _LAZY = {
     "Account": "results.explain", "CodeDifference": "pairs.explain.codes_and_vectors",
-    "VectorDifference": "pairs.explain.codes_and_vectors", "Part": "pairs.explain.words",
+    "VectorDifference": "pairs.explain.codes_and_vectors", "Stretch": "pairs.explain.words",
     "Explanation": "pairs.explain.shared",
 }  # fmt: skip
 

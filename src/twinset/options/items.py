@@ -237,6 +237,11 @@ class ItemOptions(Options):
         """The flag that selects the kind of items, for messages."""
         return "--items" if self.items else flag_of_kind(self.item_kind)
 
+    @property
+    def item_noun(self) -> str:
+        """The noun for items of this kind, for messages."""
+        return _NAMES[self.item_kind]
+
     def flag_of(self, column: str) -> str:
         """Return the flag that names a column of an item, for messages."""
         named = {self.item: "--item", self.weight: "--weight"}
@@ -275,4 +280,4 @@ class ItemOptions(Options):
         for name, kinds in {**_MEANING, **self.meanings}.items():
             if name in defaults and kind not in kinds and getattr(self, name) != defaults[name]:
                 flag = dict(self.specs())[name].spellings(name)[0]
-                raise OptionError(f"{flag} does not apply to {_NAMES[kind]} ({self.item_flag}); leave it out")
+                raise OptionError(f"{flag} does not apply to {self.item_noun} ({self.item_flag}); leave it out")

@@ -50,7 +50,8 @@ def count_holders(rows: Joined, documents: int) -> Numbers:
     stamps = np.zeros(documents, np.uint32)
     kernels.count_holders(keys, ends, others, asked, np.ascontiguousarray(rows[:, 3]), reach, stamps, counts)
     # The document itself holds it, unless another place of it has been counted.
-    return counts + (rows[:, 0] != rows[:, 1]).astype(np.uint32)
+    holders: Numbers = counts + (rows[:, 0] != rows[:, 1]).astype(np.uint32)
+    return holders
 
 
 @dataclass(frozen=True)

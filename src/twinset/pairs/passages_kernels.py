@@ -55,9 +55,9 @@ def maximal_runs(words, starts, lengths, hits, least, keys, lasts, out):  # type
     for h in range(len(hits)):
         a, b = hits[h, 0], hits[h, 1]
         i, j = np.int64(hits[h, 2]), np.int64(hits[h, 3])
-        if h > 0 and a == hits[h - 1, 0] and b == hits[h - 1, 1]:
-            if j - i == np.int64(hits[h - 1, 3]) - np.int64(hits[h - 1, 2]) and i < end:
-                continue
+        same = h > 0 and a == hits[h - 1, 0] and b == hits[h - 1, 1]
+        if same and j - i == np.int64(hits[h - 1, 3]) - np.int64(hits[h - 1, 2]) and i < end:
+            continue
         i, j, n = extend(words, starts[a], starts[b], np.int64(lengths[a]), np.int64(lengths[b]), i, j)
         end = i + n
         kept = min(n, j - i) if a == b else n
@@ -167,7 +167,8 @@ def inside_runs(ties, runs, out):  # type: ignore[no-untyped-def]
         while at < len(runs):
             run_shift = np.int64(runs[at, 3]) - np.int64(runs[at, 2])
             end = np.int64(runs[at, 2]) + np.int64(runs[at, 4])
-            if (np.int64(runs[at, 0]), np.int64(runs[at, 1]), run_shift, end) <= (np.int64(a), np.int64(b), shift, np.int64(ties[i, 2])):
+            before = (np.int64(runs[at, 0]), np.int64(runs[at, 1]), run_shift, end)
+            if before <= (np.int64(a), np.int64(b), shift, np.int64(ties[i, 2])):
                 at += 1
             else:
                 break

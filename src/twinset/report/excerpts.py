@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from twinset.options.results import ReportOptions
-from twinset.pairs.explain.words import Difference, Passage
+from twinset.pairs.explain.words import Difference, Stretch
 from twinset.report import item_differences
 from twinset.report.item_differences import MOST
 from twinset.report.numbers import Numbers, Whole, scaled
@@ -195,7 +195,7 @@ def _excerpt(text: str) -> str:
 
 
 def _difference(left: str, right: str, recorded: StoredResult) -> dict[str, Any]:
-    """The hunks of a difference: folded words, then passages, up to a limit."""
+    """The hunks of a difference: folded words, then stretches, up to a limit."""
     difference = Difference(left, right, recorded.options)
     hunks: list[list[Any]] = []
     room = MOST
@@ -216,8 +216,8 @@ def _difference(left: str, right: str, recorded: StoredResult) -> dict[str, Any]
     }
 
 
-def _plain(part: Passage, room: int) -> list[Any]:
+def _plain(part: Stretch, room: int) -> list[Any]:
     left, right = part.left[:room], part.right[:room]
     if part.words:
         return [1, left] if left == right else [1, left, right]
-    return [0, left, right]
+    return [0, left, right, part.moved] if part.moved else [0, left, right]

@@ -62,12 +62,16 @@ def figures(numbers: Numbers) -> str:
             (f"{gone} because of these", index["matched"], percent(index["matched"] / whole)),
         ]
     always = (f"{numbers.noun}s", "kept", "removed", "flagged", "clusters", "pairs")
-    cells = [
+    return counts(row for row in rows if row[1] or row[0] in always)
+
+
+def counts(rows: Iterable[tuple[str, int, str]]) -> str:
+    """Counts in large figures: name, number, and a remark."""
+    cells = "".join(
         f'<div><dt>{name}</dt><dd>{value:,}<span class="small">{escape(more)}</span></dd></div>'
         for name, value, more in rows
-        if value or name in always
-    ]
-    return f'<dl class="figures">{"".join(cells)}</dl>'
+    )
+    return f'<dl class="figures">{cells}</dl>'
 
 
 def _origin(numbers: Numbers) -> str:
@@ -292,28 +296,27 @@ def done(numbers: Numbers) -> str:
     """Options, plan, sources and timings."""
     summary = numbers.summary
     defaults = DedupOptions.defaults()
-    options = [(name, _value(value), value != _plain(defaults.get(name))) for name, value in summary["options"].items()]
-    set_here = "".join(_row(name, value) for name, value, changed in options if changed)
-    others = "".join(_row(name, value) for name, value, changed in options if not changed)
-    changed = f"<table>{set_here}</table>" if set_here else "<p>All options had their defaults.</p>"
-    seconds = summary["timings"]["seconds"]
-    times = "".join(_row(name, f"{value:,.3f} s") for name, value in seconds.items())
+    options = [(one, one[1] != _plain(defaults.get(one[0]))) for one in summary["options"].items()]
+    set_here = [one for one, changed in options if changed]
+    others = facts(one for one, changed in options if not changed)
+    changed = facts(set_here) if set_here else "<p>All options had their defaults.</p>"
+    times = [(name, f"{value:,.3f} s") for name, value in summary["timings"]["seconds"].items()]
     run = [
         ("version", summary["version"]),
         ("hash scheme", summary["hash_scheme"]),
         ("threads", summary["timings"]["threads"]),
         ("memory limit", shown_size(summary["timings"]["memory"])),
         ("bytes replaced in", counted(summary["replaced"], numbers.noun)),
+        *times,
     ]
-    about = "".join(_row(name, str(value)) for name, value in run)
     skipped = table(("file", "reason"), [[str(part) for part in one] for one in summary["skipped"][:200]])
     passed_over = f'<div class="card whole scroll"><h3>Skipped files</h3>{skipped}</div>' if summary["skipped"] else ""
     unchanged = "<summary>All other options, at their defaults</summary>"
     return (
         f'<div class="done"><div class="card"><h3>Options that were set</h3>{changed}</div>'
-        f'<div class="card"><h3>The run</h3><table>{about}{times}</table></div>'
+        f'<div class="card"><h3>The run</h3>{facts(run)}</div>'
         f'<div class="card whole scroll"><h3>Sources</h3>{_sources(numbers)}</div>{passed_over}'
-        f'<div class="card whole"><details>{unchanged}<table>{others}</table></details></div></div>'
+        f'<div class="card whole"><details>{unchanged}{others}</details></div></div>'
     )
 
 
@@ -347,8 +350,11 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers_from: int
     return f"<table><tr>{head}</tr>{body}</table>"
 
 
-def _row(name: str, value: str) -> str:
-    return f'<tr><th scope="row">{escape(name.replace("_", " "))}</th><td>{escape(value)}</td></tr>'
+def facts(rows: Iterable[tuple[str, Any]]) -> str:
+    """An HTML table of names and values."""
+    cells = ((escape(name.replace("_", " ")), escape(_value(value))) for name, value in rows)
+    body = "".join(f'<tr><th scope="row">{name}</th><td>{value}</td></tr>' for name, value in cells)
+    return f"<table>{body}</table>"
 
 
 def _value(value: Any) -> str:

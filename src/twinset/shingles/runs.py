@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from twinset.schema import Bytes, Hashes, Numbers, Places, Texts
 from twinset.shingles import runs_kernels as kernels
+from twinset.shingles import units_kernels
 from twinset.shingles.texts import BIT_PLACES
 from twinset.shingles.words_kernels import AT_ONCE
 from twinset.unicode import classes
@@ -60,6 +61,45 @@ def word_runs(texts: Texts, lowercase: bool, split: bool) -> WordRuns:
         _scratch.text, _scratch.borders, _scratch.high, hashes, offsets,
     )  # fmt: skip
     return WordRuns(texts.rows, offsets, hashes[: offsets[-1]])
+
+
+@dataclass(frozen=True)
+class TextUnits:
+    """Lines or paragraphs: a hash of the words, the row, the first word, the number of words; words of each row."""
+
+    hashes: Hashes
+    rows: Places
+    first: Numbers
+    sizes: Numbers
+    row_numbers: Places
+    row_words: Numbers
+
+
+def text_units(texts: Texts, lowercase: bool, split: bool, paragraphs: bool, least: int) -> TextUnits:
+    """Hash the words of each line, or of each paragraph, with at least `least` words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> data = np.frombuffer(b"To be\nor not\nto BE!\n", np.uint8)
+    >>> texts = Texts(data, np.array([0]), np.array([len(data)]), np.array([0]), ascii=True)
+    >>> units = text_units(texts, True, True, False, 1)
+    >>> units.first.tolist(), units.sizes.tolist(), units.hashes[0] == units.hashes[2]
+    ([0, 2, 4], [2, 2, 2], np.True_)
+    """
+    lengths = texts.ends - texts.starts
+    _scratch.fit(int(lengths.max(initial=0)))
+    room = int((lengths // _MOST_WORDS).sum()) + len(lengths) + 5
+    words = np.empty(int(lengths.max(initial=0)) // _MOST_WORDS + 6, np.uint64)
+    hashes, counts = np.empty(room, np.uint64), np.empty(len(lengths), np.uint32)
+    rows, first, sizes = (np.empty(room, np.uint32) for _ in range(3))
+    count = units_kernels.unit_hashes(
+        texts.data, texts.starts, texts.ends, texts.ascii, lowercase, split, paragraphs, least, classes(), BIT_PLACES,
+        _scratch.text, _scratch.borders, _scratch.high, words, hashes, rows, first, sizes, counts,
+    )  # fmt: skip
+    return TextUnits(
+        hashes[:count].copy(), texts.rows[rows[:count]], first[:count].copy(), sizes[:count].copy(), texts.rows, counts
+    )
 
 
 def byte_borders(text: bytes, ascii_only: bool, split: bool) -> npt.NDArray[np.int32]:

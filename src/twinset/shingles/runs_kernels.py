@@ -55,7 +55,8 @@ def code_points_before(document, offsets, out):  # type: ignore[no-untyped-def]
     "int64[::1], uint32[::1], uint32[::1], int64[::1], int64[::1])"
 )
 def place_words(
-    data, starts, ends, ascii_only, split, classes, bit_places, text, borders, ask_starts, first, last, out_start, out_end
+    data, starts, ends, ascii_only, split, classes, bit_places, text, borders, ask_starts, first, last, out_start,
+    out_end,
 ):  # type: ignore[no-untyped-def]
     """Code points at which spans of words start and end.
 

@@ -133,7 +133,7 @@ def repeated_words(
     cut = set()
     for places in windows(documents, least).values():
         kept: list[tuple[int, int]] = []
-        later = []
+        later: list[tuple[int, int]] = []
         for number, at in sorted(places, key=lambda place: (rank[place[0]], place[1])):
             if any(number == one and abs(at - start) < least for one, start in kept):
                 continue

@@ -67,6 +67,9 @@ class LengthPart(ObjectsPart):
     def add_flags(self, row: bytes, values: tuple[Any, ...]) -> bytes:
         return packed([orjson.dumps({**orjson.loads(row[4:]), **dict(zip(self.flag_names, values, strict=True))})])
 
+    def rewrite_text(self, row: bytes, text: str) -> bytes:
+        return packed([orjson.dumps({**orjson.loads(row[4:]), str(self.options.text): text})])
+
 
 def packed(rows: list[bytes]) -> bytes:
     return b"".join(len(row).to_bytes(4, "little") + row for row in rows)

@@ -13,6 +13,7 @@ from twinset.cli.support.passwords import hide_passwords
 from twinset.cli.support.settings import Setting
 from twinset.options import DedupOptions, PlanOptions
 from twinset.options.checks import shown_size
+from twinset.options.passages import TrimOptions
 from twinset.plan.from_summary import plan_from_summary
 
 _PARTS = 20
@@ -92,6 +93,9 @@ def _about_index(outline: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _plan(values: Mapping[str, Any], options: PlanOptions) -> str:
     """Write a plan; that of codes and vectors is made when all are read."""
+    if "least_words" in values:
+        least, gram = (show.count(values[name], "word") for name in ("least_words", "gram_words"))
+        return f"every run of at least {least}; one anchor in {show.count(values['window_grams'], 'gram')} of {gram}"
     if "chosen" not in values:
         return str(plan_from_summary(options, dict(values)))  # type: ignore[arg-type] # both have kinds of items
     limit = f"distance {values['distance']:g}" if "distance" in values else f"threshold {values['threshold']:g}"
@@ -100,7 +104,7 @@ def _plan(values: Mapping[str, Any], options: PlanOptions) -> str:
 
 def _place(output: str | None, options: Any) -> str:
     if not output:
-        return "none given; a run needs -o OUT" if isinstance(options, DedupOptions) else "the screen"
+        return "none given; a run needs -o OUT" if isinstance(options, (DedupOptions, TrimOptions)) else "the screen"
     if not os.path.lexists(output):
         return f"{output} (new)"
     return f"{output} (exists; {'it would be replaced' if options.force else 'refused without --force'})"

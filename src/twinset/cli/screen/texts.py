@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from twinset.jobs.result import Explanation, Part
+    from twinset.jobs.result import Explanation, Stretch
 
 NARROW = 56
 """In a narrower window the texts are printed one below the other."""
@@ -20,6 +20,9 @@ NARROW = 56
 KEPT, OTHER = "underline bright_blue", "bold dark_goldenrod"
 """Styles of what only the kept text has, and of what only the other one has, as in the report. Most colour-blind people
 can tell blue and orange apart, and a line or bold letters say the same."""
+
+MOVED = "italic magenta"
+"""Style of words that are elsewhere in the other text."""
 
 _JOINERS = "\u200c\u200d"
 
@@ -45,14 +48,14 @@ def print_difference(
         console.print(Text("the texts are the same" if exactly else f"{words}; case, punctuation or spaces differ"))
         return
     both = styles(kept_right)
-    _columns(console, Text.assemble((left, both[0])), Text.assemble((right, both[1])), both)
+    columns(console, Text.assemble((left, both[0])), Text.assemble((right, both[1])), both)
     for hunk in hunks:
         if hunk.folded:
             folded = f"… {show.count(hunk.folded, 'equal word')} …"
             console.print(Text(folded, style="dim", justify="center"))
         if hunk.parts:
             ours, theirs = (_side(hunk.parts, side, console, style) for side, style in enumerate(both))
-            _columns(console, ours, theirs, both)
+            columns(console, ours, theirs, both)
 
 
 def print_shingles(
@@ -85,7 +88,7 @@ def clean(text: str) -> str:
     return "".join(one if one.isprintable() or one in _JOINERS else "·" for one in line)
 
 
-def _side(parts: Sequence[Part], side: int, console: Console, style: str) -> Text:
+def _side(parts: Sequence[Stretch], side: int, console: Console, style: str) -> Text:
     """Return one side of a hunk, with changed words in colour or between marks."""
     from rich.text import Text
 
@@ -98,21 +101,25 @@ def _side(parts: Sequence[Part], side: int, console: Console, style: str) -> Tex
             line.append(words)
         elif words.strip():
             body = words.rstrip()
-            marked = f"{opening}{body}{closing}" if plain else body
-            line.append(marked, style=style)
+            if part.moved:  # with its number on both sides
+                line.append(f"[~{part.moved} {body}~]" if plain else f"~{part.moved} {body}", style=MOVED)
+            else:
+                line.append(f"{opening}{body}{closing}" if plain else body, style=style)
             line.append(words[len(body) :])
     line.rstrip()
     return line
 
 
-def _columns(console: Console, left: Text, right: Text, both: tuple[str, str]) -> None:
-    """Print two texts side by side, or one below the other in a narrow window."""
+def columns(
+    console: Console, left: Text, right: Text, both: tuple[str, str], marks: tuple[str, str] = ("- ", "+ ")
+) -> None:
+    """Print two texts side by side, or one below the other in a narrow window, where marks tell them apart."""
     from rich.box import MINIMAL
     from rich.table import Table
     from rich.text import Text
 
     if console.width < NARROW:
-        for mark, style, text in (("- ", both[0], left), ("+ ", both[1], right)):
+        for mark, style, text in zip(marks, both, (left, right), strict=True):
             for number, line in enumerate(text.wrap(console, console.width - len(mark), overflow="fold")):
                 line.rstrip()
                 console.print(Text.assemble(("  " if number else mark, style), line), overflow="fold")

@@ -15,7 +15,7 @@ from twinset.cli.screen import show
 from twinset.cli.support.interrupt import raise_pending_interrupt
 from twinset.cli.support.progress import Display, progress
 from twinset.cli.support.settings import given_settings
-from twinset.options import DedupOptions, PlanOptions
+from twinset.options import DedupOptions, PlanOptions, RunOptions
 from twinset.plan.choose import plan_for
 
 
@@ -36,11 +36,13 @@ def load(note: Callable[[str], None], module: str = "jobs.dedup", seconds: str =
 
 
 @contextmanager
-def followed(options: PlanOptions, quiet: bool, planned: bool = True) -> Iterator[Display]:
+def followed(
+    options: RunOptions, quiet: bool, planned: bool = True, module: str = "jobs.dedup"
+) -> Iterator[Display]:
     """Show the plan of a run, unless the run itself shows it later, and its progress."""
     # The plan of an index is shown when it is open; items with a measure of their own are planned when they are read.
     later = getattr(options, "index", None) is not None
-    chosen = None if later or not planned else plan_for(options)
+    chosen = plan_for(options) if planned and not later and isinstance(options, PlanOptions) else None
     shown = progress(quiet)
     if getattr(options, "memory", None) is None:
         # Arrow's allocator returns memory after 10 ms and requests it again, which wastes time if memory is free.
@@ -51,7 +53,7 @@ def followed(options: PlanOptions, quiet: bool, planned: bool = True) -> Iterato
     try:
         if chosen is not None:
             shown.note(f"plan: {chosen}")
-        load(shown.note)
+        load(shown.note, module)
         yield shown
     finally:
         shown.close()
@@ -75,11 +77,17 @@ def dry_run(
     given: dict[str, Any] | None = None,
     sketches: bool = False,
     output: str | None = None,
+    outline: dict[str, Any] | None = None,
 ) -> None:
-    """Print what would be read, planned and written; `given` are the options that have been given."""
+    """Print what would be read, planned and written; `given` are the options that have been given.
+
+    `outline` describes it, if that is known.
+    """
     from twinset.cli.screen.dry_run import print_dry_run
 
-    if sketches:
+    if outline is not None:
+        plan = outline
+    elif sketches:
         from twinset.jobs.estimate import outlined
 
         plan = outlined(tuple(sources), options, given or {})

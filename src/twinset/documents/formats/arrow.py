@@ -10,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from twinset.documents.compressed import reading, writing
-from twinset.documents.formats.typed_columns import ColumnsPart, GroupWriter, with_readable_names, without_views
+from twinset.documents.fields import without_views
+from twinset.documents.formats.typed_columns import ColumnsPart, GroupWriter, with_readable_names
 from twinset.documents.parts import LEAST_ROW, Block, Chunk, KeptWriter
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
@@ -128,12 +129,20 @@ class ArrowChunk(Chunk):
         return part.block(table, self.first_row, whole, texts_only)
 
 
+def _holds_dictionary(kind: Any) -> bool:
+    inner = (kind.field(at).type for at in range(kind.num_fields))
+    return bool(pa.types.is_dictionary(kind)) or any(map(_holds_dictionary, inner))
+
+
 class ArrowWriter(GroupWriter):
     """Write kept rows as an Arrow file."""
 
     def __init__(self, path: Path, schema: Any, flag: Any, stream: bool, compression: str | None) -> None:
         super().__init__(path, schema, flag)
-        options = pa.ipc.IpcWriteOptions(compression=compression, use_threads=False)
+        # In a file, unlike a stream, a dictionary can grow but not change.
+        self._grows = not stream and any(_holds_dictionary(kind) for kind in self.schema.types)
+        self._last: list[Any] = []
+        options = pa.ipc.IpcWriteOptions(compression=compression, use_threads=False, emit_dictionary_deltas=self._grows)
         make = pa.ipc.new_stream if stream else pa.ipc.new_file
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -143,6 +152,9 @@ class ArrowWriter(GroupWriter):
     def write_group(self, table: Any) -> None:
         """Write one record batch."""
         with writing(self.path):
+            if self._grows:
+                table = pa.concat_tables([*self._last, table]).unify_dictionaries().combine_chunks()
+                self._last = [table.take(pa.array([], pa.int64()))]  # its dictionaries
             self._file.write_table(table.cast(self.schema))
 
     def close(self) -> None:

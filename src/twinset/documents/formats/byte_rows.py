@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,8 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from twinset.documents.compressed import ByteWriter, Reader
+from twinset.documents.encodings import replacing
 from twinset.documents.formats.byte_rows_kernels import gather_rows
-from twinset.documents.parts import LEAST_ROW, MAX_ROW_BYTES, Block, KeptWriter, Mask
+from twinset.documents.parts import LEAST_ROW, MAX_ROW_BYTES, Block, KeptWriter, Mask, Part
+from twinset.wording import at_row
 
 Numbers = npt.NDArray[np.int64]
 FlagEncoder = Callable[[bytes, tuple[Any, ...]], bytes]
@@ -60,6 +62,13 @@ class Records:
         out = np.empty(int(((self.ends - self.starts) * chosen).sum()), np.uint8)
         gather_rows(np.frombuffer(self.data, np.uint8), self.starts, self.ends, chosen, out)
         return out.data
+
+    def replace(self, rows: Numbers, new: Sequence[bytes]) -> Records:
+        """Return the rows with other bytes for some; these are added to the end of `data`, so that nothing moves."""
+        starts, ends = self.starts.copy(), self.ends.copy()
+        ends[rows] = len(self.data) + np.cumsum([len(one) for one in new])
+        starts[rows] = ends[rows] - [len(one) for one in new]
+        return replace(self, data=b"".join([self.data, *new]), starts=starts, ends=ends)
 
 
 class Scanner(Protocol):
@@ -266,6 +275,21 @@ class RecordWriter(KeptWriter):
     def abort(self) -> None:
         """Remove the file."""
         self._file.abort()
+
+
+def rewrite_rows(
+    part: Part, block: Block, rows: Numbers, texts: Sequence[str], rewrite: Callable[[bytes, str], bytes]
+) -> Records:
+    """Return the records of a block with other texts in some rows.
+
+    `rewrite` returns the bytes of a row with another text; a `ValueError` says why it cannot have it.
+    """
+    records: Records = block.payload
+    new = []
+    for row, text in zip(rows.tolist(), texts, strict=True):
+        with replacing(at_row(part.name, block.first_row + row), part.options.encoding):
+            new.append(rewrite(records.data[records.starts[row] : records.ends[row]], text))
+    return records.replace(rows, new)
 
 
 def ending_of(line: bytes) -> bytes:

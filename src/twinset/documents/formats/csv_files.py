@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from twinset.documents.formats.byte_rows import (
     RecordWriter,
     ending_of,
     null_where,
+    rewrite_rows,
     skip_mark,
     split_records,
 )
@@ -31,6 +34,7 @@ from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mas
 from twinset.errors import ColumnError, SourceError
 from twinset.options import ReadOptions
 from twinset.options.formats import CODECS, DELIMITERS
+from twinset.schema import Places
 from twinset.wording import counted
 
 _CAPACITY = 2**16
@@ -184,6 +188,31 @@ class SeparatedPart(Part):
         columns = [self.column(records, at, unreadable)[0] for at in range(len(self._names))]
         table = pa.Table.from_arrays([_strings(column) for column in columns], names=self._names)
         return table.filter(pa.array(chosen))
+
+    def payload_with(self, block: Block, rows: Places, texts: Sequence[str]) -> Records:
+        """Replace the field of the text; other fields keep their bytes."""
+        return rewrite_rows(self, block, rows, texts, self._with_text)
+
+    def _with_text(self, record: bytes, text: str) -> bytes:
+        """Replace the field of the text in a record; it stays without quotes if it was and needs none."""
+        column = self._names.index(self.options.item_columns[0])
+        start, end = next(islice(self._fields.finditer(record), column, None)).span(1)
+        field = self.encode_text(text)
+        special = (self.delimiter.encode(), b'"', b"\r", b"\n")
+        # An empty field could be read as null, or as a blank line.
+        if not field or record.startswith(b'"', start) or any(one in field for one in special):
+            field = b'"' + field.replace(b'"', b'""') + b'"'
+        return record[:start] + field + record[end:]
+
+    @cached_property
+    def _fields(self) -> re.Pattern[bytes]:
+        """A field and what ends it, as in `take_field`."""
+        delimiter = re.escape(self.delimiter.encode())
+        return re.compile(rb'((?:"(?:[^"]++|"")*+"?)?[^%b\r\n]*+)(?:%b|[\r\n]|\Z)' % (delimiter, delimiter))
+
+    def encode_text(self, text: str) -> bytes:
+        """Encode a field in the encoding of the file."""
+        return text.encode(self.encoding)
 
     def column(self, records: Records, at: int, unreadable: list[int]) -> tuple[Any, list[int]]:
         """One column's bytes or strings, null where a row is unreadable; and the rows with replaced bytes."""

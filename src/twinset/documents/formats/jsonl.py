@@ -15,8 +15,10 @@ from twinset.documents.encodings import check_splittable, decode, is_utf8, refus
 from twinset.documents.formats.byte_rows import LineScanner, Records, ending_of, skip_mark, split_records
 from twinset.documents.formats.object_values import EscapedRow, MalformedRow, ReplacedRow
 from twinset.documents.formats.objects import ObjectsPart
+from twinset.documents.items.chat import no_chats
 from twinset.documents.parts import Unreadable
 from twinset.options import ReadOptions
+from twinset.options.checks import shown_value
 from twinset.options.formats import DELIMITERS
 
 
@@ -70,6 +72,18 @@ class JsonLinesPart(ObjectsPart):
         comma = b"" if body[:-1].rstrip() == b"{" else b","
         return body[:-1].rstrip() + comma + added[1:] + ending_of(row)
 
+    def rewrite_text(self, row: bytes, text: str) -> bytes:
+        """Replace the string of the text; all else in the row stays, also the other values of a repeated key."""
+        encoding = self.encoding or "utf-8"
+        line = row.decode(encoding, "surrogateescape")
+        start, end = _span_of(line, str(self.options.text))
+        if line[start] != '"':
+            raise ValueError(no_chats(str(self.options.text)))
+        # A row of ASCII stays one, and JSON can escape what an encoding lacks.
+        ascii_only = row.isascii() or not _encodes(text, encoding)
+        new = json.dumps(text, ensure_ascii=ascii_only).encode(encoding)
+        return line[:start].encode(encoding, "surrogateescape") + new + line[end:].encode(encoding, "surrogateescape")
+
 
 def _parsed(line: memoryview | bytes, replacing: bool) -> Any:
     """Return the value of a line of UTF-8, or the `MalformedRow` that explains why it has none.
@@ -99,6 +113,8 @@ def _parsed(line: memoryview | bytes, replacing: bool) -> Any:
 
 _NOT_JSON = "not JSON"
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+# Numbers stay text: they are only passed over, and Python refuses the longest.
+_SCAN = json.JSONDecoder(strict=False, parse_int=str, parse_float=str).raw_decode
 
 
 def _without_halves(value: Any) -> Any:
@@ -112,12 +128,57 @@ def _without_halves(value: Any) -> Any:
     return value
 
 
-def _encodes(text: str) -> bool:
+def _encodes(text: str, encoding: str = "utf-8") -> bool:
     try:
-        text.encode()
+        text.encode(encoding)
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _span_of(line: str, name: str) -> tuple[int, int]:
+    """Return the start and end of the value of a key or path in an object, or of a line that is a string.
+
+    Examples
+    --------
+    >>> line = '{"n": 1, "meta": {"body": "one"}}'
+    >>> line[slice(*_span_of(line, "meta.body"))], line[slice(*_span_of(line, "n"))]
+    ('"one"', '1')
+    """
+    start = _skip(line, 0)
+    try:
+        span = (start, _SCAN(line, start)[1]) if line[start] == '"' else _find(line, start, name)
+    except RecursionError:
+        raise ValueError("the row is nested too deeply for its text to be replaced") from None
+    if span is None:
+        raise ValueError(f"the text {shown_value(name)} is not found in the bytes of the row")
+    return span
+
+
+def _find(line: str, start: int, name: str) -> tuple[int, int] | None:
+    """Find a value of the object that starts at a place, as `value_at` does; of a repeated key the last one counts."""
+    values: dict[str, tuple[int, int]] = {}
+    at = _skip(line, start + 1)
+    while line[at] == '"':
+        key, at = _SCAN(line, at)
+        value = _skip(line, at)
+        _, at = _SCAN(line, value)
+        values[key] = (value, at)
+        at = _skip(line, at)
+    at = -1 if name in values else name.find(".")
+    while at >= 0:
+        inner = values.get(name[:at])
+        if inner and line[inner[0]] == "{" and (span := _find(line, inner[0], name[at + 1 :])):
+            return span
+        at = name.find(".", at + 1)
+    return values.get(name)
+
+
+def _skip(line: str, at: int) -> int:
+    """Return the place of the next character that is part of a value; a byte-order mark is none."""
+    while line[at] in " \t\r\n,:\ufeff":
+        at += 1
+    return at
 
 
 def _no_constant(word: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,22 @@ import pyarrow as pa
 
 from twinset.documents.compressed import open_reader
 from twinset.documents.encodings import check_splittable, decode_array, is_utf8
-from twinset.documents.formats.byte_rows import LineScanner, Records, RecordWriter, null_where, skip_mark, split_records
+from twinset.documents.formats.byte_rows import (
+    LineScanner,
+    Records,
+    RecordWriter,
+    ending_of,
+    null_where,
+    rewrite_rows,
+    skip_mark,
+    split_records,
+)
 from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
 from twinset.errors import OptionError
 from twinset.options import ReadOptions
+from twinset.schema import Places
+
+_NO_BREAK = "the new text has a line break, which a line cannot hold; use a --mark without one, or leave out --lines"
 
 
 class LinesPart(Part):
@@ -54,6 +66,23 @@ class LinesPart(Part):
     def take_rows(self, block: Block, chosen: Mask) -> Any:
         """Ids and texts."""
         return self.id_and_text(block, chosen)
+
+    def payload_with(self, block: Block, rows: Places, texts: Sequence[str]) -> Records:
+        """Replace lines, without their ends."""
+        return rewrite_rows(self, block, rows, texts, self._with_text)
+
+    def _with_text(self, line: bytes, text: str) -> bytes:
+        data, ending = self.encode_text(text), ending_of(line)
+        if data.endswith(b"\r") and not ending.startswith(b"\r"):
+            raise ValueError(_NO_BREAK)
+        # An empty last line without an end would be no line.
+        return data + (ending or (b"" if data else b"\n"))
+
+    def encode_text(self, text: str) -> bytes:
+        """Encode a line, which cannot hold a line break."""
+        if "\n" in text:
+            raise ValueError(_NO_BREAK)
+        return text.encode("utf-8" if is_utf8(self.options.encoding) else self.options.encoding)
 
 
 class LinesChunk(Chunk):

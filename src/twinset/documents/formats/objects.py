@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import itertools
 from abc import abstractmethod
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from twinset.documents.fields import paths_in
-from twinset.documents.formats.byte_rows import Records, RecordWriter
+from twinset.documents.fields import paths_in, value_at
+from twinset.documents.formats.byte_rows import Records, RecordWriter, rewrite_rows
 from twinset.documents.formats.object_tables import ObjectCollector
 from twinset.documents.formats.object_values import (
     MalformedRow,
@@ -28,10 +28,12 @@ from twinset.documents.formats.object_values import (
     partition_value,
     was_replaced,
 )
+from twinset.documents.items.chat import is_chat, no_chats
 from twinset.documents.items.vectors import need_column
 from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, RowCollector, Unreadable
 from twinset.errors import ColumnError, OptionError
 from twinset.options import ReadOptions
+from twinset.schema import Places
 
 _PEEKED_ROWS = 1000
 _PEEKED_BYTES = 2**20
@@ -76,6 +78,10 @@ class ObjectsPart(Part):
     def add_flags(self, row: bytes, values: tuple[Any, ...]) -> bytes:
         """Return the bytes of a row with the values of `flag_names` added to its object."""
 
+    @abstractmethod
+    def rewrite_text(self, row: bytes, text: str) -> bytes:
+        """Return the bytes of a row with another text; a `ValueError` says why it cannot have it."""
+
     def check_head(self, data: bytes) -> None:
         """Refuse a file whose first rows, as bytes, do not fit the format."""
 
@@ -83,6 +89,15 @@ class ObjectsPart(Part):
         """Read the keys of the first rows; return the first object."""
         first = None
         keys: dict[str, None] = {}
+        for values in self._first_objects():
+            first = values if first is None else first
+            keys.update(dict.fromkeys(values))
+            self._paths.update(dict.fromkeys(name for name, _ in paths_in(values)))
+        self._keys = list(keys)
+        return first
+
+    def _first_objects(self) -> Iterator[dict[str, Any]]:
+        """Yield the objects of the first rows."""
         with closing(self.split(_PEEKED_BYTES)) as batches:
             records = next(batches, None)
         if records is not None:
@@ -90,11 +105,7 @@ class ObjectsPart(Part):
         for row in itertools.islice(records.rows() if records else (), _PEEKED_ROWS):
             values = self.parse(row)
             if isinstance(values, dict):
-                first = values if first is None else first
-                keys.update(dict.fromkeys(values))
-                self._paths.update(dict.fromkeys(name for name, _ in paths_in(values)))
-        self._keys = list(keys)
-        return first
+                yield values
 
     def _check_keys(self) -> None:
         need_column(self.options, self.name)
@@ -139,6 +150,17 @@ class ObjectsPart(Part):
     def collector(self) -> RowCollector:
         """Make the collector of kept objects."""
         return ObjectCollector(self)
+
+    def check_texts_replaceable(self, inserted: str = "") -> None:
+        """Refuse objects whose text is a chat, as far as the first rows show; `rewrite_text` refuses others."""
+        super().check_texts_replaceable(inserted)
+        name = self.options.item_columns[0]
+        if any(is_chat(value_at(values, name)) for values in self._first_objects()):
+            raise ColumnError(no_chats(name), where=self.name)
+
+    def payload_with(self, block: Block, rows: Places, texts: Sequence[str]) -> Records:
+        """Replace the text in the bytes of rows."""
+        return rewrite_rows(self, block, rows, texts, self.rewrite_text)
 
     def refuse_row(self, bad: Unreadable, records: Records, row: int, reason: str) -> None:
         """Refuse a malformed row by its line or row number."""

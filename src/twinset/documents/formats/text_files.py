@@ -7,6 +7,7 @@ import itertools
 import os
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -14,12 +15,13 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
-from twinset.documents.compressed import open_reader, writing
-from twinset.documents.encodings import decode, is_utf8
+from twinset.documents.compressed import ByteWriter, open_reader, writing
+from twinset.documents.encodings import decode, encode_file, is_utf8, replacing
 from twinset.documents.formats.lines import no_columns, no_flags
 from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, DocumentFile, KeptWriter, Mask, Part, Unreadable
 from twinset.errors import RowError, SourceError
 from twinset.options import ReadOptions
+from twinset.schema import Places
 from twinset.system.digests import file_digest
 
 SKIP = "use --on-error skip to skip such files"
@@ -27,6 +29,13 @@ SKIP = "use --on-error skip to skip such files"
 _PIECE = 2**20
 _MARK = b"\xef\xbb\xbf"
 _PACKED = 4  # assumed growth of a compressed text, for planning chunks
+
+
+@dataclass(slots=True)
+class ChangedFile(DocumentFile):
+    """A file that is written with another content, compressed as it was."""
+
+    content: bytes
 
 
 class TextPart(Part):
@@ -69,6 +78,20 @@ class TextPart(Part):
     def take_rows(self, block: Block, chosen: Mask) -> Any:
         """Ids and texts."""
         return self.id_and_text(block, chosen)
+
+    def payload_with(self, block: Block, rows: Places, texts: Sequence[str]) -> list[DocumentFile]:
+        """Give files another content; a byte-order mark stays."""
+        files: list[DocumentFile] = list(block.payload)
+        for row, text in zip(rows.tolist(), texts, strict=True):
+            file = files[row]
+            with replacing(file.path, self.options.encoding):
+                content = encode_file(text, self.options.encoding, file_bytes(file))
+            files[row] = ChangedFile(**asdict(file), content=content)
+        return files
+
+    def encode_text(self, text: str) -> bytes:
+        """Encode a text in the encoding of the files."""
+        return encode_file(text, self.options.encoding, b"")
 
     def file_bytes(self, row: int) -> bytes:
         """The bytes of a document's file."""
@@ -185,7 +208,7 @@ def _array(texts: list[bytes | str | None], utf8: bool) -> Any:
 
 
 class TextWriter(KeptWriter):
-    """List the kept files in ``kept.txt`` and, with ``--copy``, copy them below ``kept/``."""
+    """List the kept files in ``kept.txt`` and copy them below ``kept/``, with ``--copy`` or where they are changed."""
 
     def __init__(self, part: TextPart, out: Path, copy: bool) -> None:
         self._out = out
@@ -203,15 +226,21 @@ class TextWriter(KeptWriter):
         kept = list(itertools.compress(files, chosen.tolist()))
         with writing(self._list):
             self._file.write(b"".join(_listed(file.id) for file in kept))
-        for file in kept if self._copy else ():
-            self._copy_file(file)
+        for file in kept:
+            if self._copy or isinstance(file, ChangedFile):
+                self._copy_file(file)
 
     def _copy_file(self, file: DocumentFile) -> None:
         target = self._out / "kept" / file.kept
         with writing(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             self._copied.append(target)
-            shutil.copyfile(file.path, target)
+            if not isinstance(file, ChangedFile):
+                shutil.copyfile(file.path, target)
+                return
+        writer = ByteWriter(target, file.codec)
+        writer.write(file.content)
+        writer.close()
 
     def close(self) -> None:
         """Finish the list."""

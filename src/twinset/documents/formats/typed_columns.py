@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from twinset.documents.fields import column_at, paths_of, place_of, type_at
+from twinset.documents.compressed import writing
+from twinset.documents.encodings import replacing
+from twinset.documents.fields import column_at, paths_of, place_of, replace_at, type_at, without_views
 from twinset.documents.formats.byte_rows import null_where
 from twinset.documents.formats.object_values import OTHER_IDS
-from twinset.documents.items.chat import chat_texts, holds_chats
+from twinset.documents.items.chat import chat_texts, holds_chats, no_chats
 from twinset.documents.items.pack import check_type, is_text, packed, value_type
 from twinset.documents.items.vectors import of_one_column
 from twinset.documents.parts import MAX_ROW_BYTES, Block, KeptWriter, Mask, Part, Unreadable
@@ -22,6 +25,7 @@ from twinset.errors import ColumnError
 from twinset.options import ReadOptions
 from twinset.options.checks import shown_value
 from twinset.options.sketch import METADATA
+from twinset.schema import Places
 
 GROUP_BYTES = 32 * 2**20
 """Size of a written group of rows; fixed, so that the bytes depend only on the rows."""
@@ -169,6 +173,18 @@ class ColumnsPart(Part):
         """The kept rows with all their columns."""
         return without_views(block.payload).filter(pa.array(chosen))
 
+    def check_texts_replaceable(self, inserted: str = "") -> None:
+        """Refuse a column of chats, whose messages are several texts."""
+        super().check_texts_replaceable(inserted)
+        name = self.options.item_columns[0]
+        if holds_chats(value_type(self.type_of(name))):
+            raise ColumnError(no_chats(name), where=self.name)
+
+    def payload_with(self, block: Block, rows: Places, texts: Sequence[str]) -> Any:
+        """Replace values of the column or field of texts."""
+        with replacing(self.name, self.options.encoding):
+            return replace_at(block.payload, self.options.item_columns[0], rows, texts)
+
 
 def with_readable_names(schema: Any) -> Any:
     """Return the schema after decoding every name; one that is not UTF-8 raises `UnicodeDecodeError`."""
@@ -273,33 +289,6 @@ def _bytes_of(array: Any) -> list[bytes | None]:
     return values
 
 
-def without_views(table: Any) -> Any:
-    """The table with views as plain strings or bytes: Arrow supports few operations on views."""
-    plain = [_without_view(one.type) for one in table.schema]
-    if all(new.equals(old.type) for new, old in zip(plain, table.schema, strict=True)):
-        return table
-    fields = [one.with_type(kind) for one, kind in zip(table.schema, plain, strict=True)]
-    return table.cast(pa.schema(fields, table.schema.metadata))
-
-
-def _without_view(kind: Any) -> Any:
-    types = pa.types
-    if types.is_string_view(kind):
-        return pa.large_string()
-    if types.is_binary_view(kind):
-        return pa.large_binary()
-    if types.is_struct(kind):
-        return pa.struct([one.with_type(_without_view(one.type)) for one in kind])
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        item = kind.value_field.with_type(_without_view(kind.value_type))
-        if types.is_fixed_size_list(kind):
-            return pa.list_(item, kind.list_size)
-        return pa.list_(item) if types.is_list(kind) else pa.large_list(item)
-    if types.is_map(kind):
-        return pa.map_(_without_view(kind.key_type), kind.item_field.with_type(_without_view(kind.item_type)))
-    return kind
-
-
 def row_sizes(table: Any) -> npt.NDArray[np.int64]:
     """Approximate bytes of each row; a function of the rows alone."""
     total = np.zeros(table.num_rows, np.int64)
@@ -377,7 +366,8 @@ class GroupWriter(KeptWriter):
         if self._buffered:
             table = pa.concat_tables(self._buffered)
             if any(pa.types.is_dictionary(one.type) for one in table.schema):
-                table = table.unify_dictionaries()
+                with writing(self.path):  # the indexes may be too small for the values of all blocks
+                    table = table.unify_dictionaries()
             self.write_group(table.combine_chunks())
         self._buffered, self._buffered_bytes = [], 0
 

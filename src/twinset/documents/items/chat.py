@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from twinset.options.checks import shown_value
+
 _KEYS = ("content", "value", "text")
 _DEEPEST = 4  # messages, message, parts, part
 _LINE_BREAK = pa.scalar(b"\n", pa.large_binary())
@@ -32,6 +34,24 @@ def chat_text(value: Any) -> str:
     if messages and not any(key in one for one in messages for key in _KEYS):
         raise ValueError(_NOT_CHAT)
     return _content(messages, _DEEPEST) or ""
+
+
+def is_chat(value: Any) -> bool:
+    """Whether a value of JSON is a chat.
+
+    >>> is_chat([{"content": "Hello"}]), is_chat("Hello"), is_chat([1])
+    (True, False, False)
+    """
+    try:
+        chat_text(value)
+    except ValueError:
+        return False
+    return True
+
+
+def no_chats(name: str) -> str:
+    """Say that the text of a chat cannot be replaced."""
+    return f"the text {shown_value(name)} is a list of messages, which cannot be changed; name one string with --text"
 
 
 def _content(value: Any, depth: int) -> str | None:

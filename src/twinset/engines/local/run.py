@@ -58,7 +58,8 @@ class LocalRun(OpenedJob, Run):
     options: PairsOptions | DedupOptions
 
     def __init__(self, job: Job) -> None:
-        self.sketching: Plan | None = plan_for(job.options)
+        options: Any = job.options
+        self.sketching: Plan | None = plan_for(options)
         super().__init__(job)
 
     @property

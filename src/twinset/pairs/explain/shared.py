@@ -111,7 +111,10 @@ class Explanation:
             "difference": [
                 {
                     "folded": hunk.folded,
-                    "parts": [{"equal": part.words > 0, "left": part.left, "right": part.right} for part in hunk.parts],
+                    "parts": [
+                        {"equal": part.words > 0, "left": part.left, "right": part.right, "moved": part.moved or None}
+                        for part in hunk.parts
+                    ],
                 }
                 for hunk in self.hunks(context)
             ],

@@ -2,12 +2,13 @@
 
 Texts are split into words as for shingles; words are compared in the normalised form of a run. Words that occur once in
 both texts align the two (patience diff). The stretches between are matched by the shortest edit script (Myers 1986).
-A limit bounds the time for hostile texts: stretches beyond it count as changed.
+A limit bounds the time for hostile texts: stretches beyond it count as changed. Runs of words that were deleted in one
+place and added in another are numbered as moved.
 """
 
 import bisect
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 
 from twinset.compiled.bytes_kernels import SINGLE, WORD
 from twinset.options import ShingleOptions
+from twinset.pairs.explain.moved import moved_runs
 from twinset.unicode import classes
 
 MOST_EDITS = 600
@@ -27,6 +29,9 @@ INCIDENTAL = 3
 
 Block = tuple[int, int, int]
 """Equal words: start in the left text, start in the right text, and number of words."""
+
+Moved = tuple[int, int, int]
+"""Moved words of one text: start, end, and the number that both texts have; 0: these words did not move."""
 
 
 def normalise(text: str, options: ShingleOptions) -> str:
@@ -74,20 +79,24 @@ def _only_nfc(options: ShingleOptions) -> ShingleOptions:
 
 
 @dataclass(frozen=True)
-class Passage:
-    """A stretch of both texts: `words` equal words, or a change (0), where one side may be empty."""
+class Stretch:
+    """A stretch of both texts: `words` equal words, or a change (0), where one side may be empty.
+
+    `moved` is 0, or the number of a run of words that moved: one stretch has it on the left, and one on the right.
+    """
 
     words: int
     left: str
     right: str
+    moved: int = 0
 
 
 @dataclass(frozen=True)
 class Hunk:
-    """Passages after `folded` equal words that are not shown. The last hunk may have no passages."""
+    """Stretches after `folded` equal words that are not shown. The last hunk may have no stretches."""
 
     folded: int
-    parts: tuple[Passage, ...]
+    parts: tuple[Stretch, ...]
 
 
 class Difference:
@@ -104,36 +113,51 @@ class Difference:
         self.left, self.right = Words(left, options), Words(right, options)
 
     @cached_property
-    def blocks(self) -> list[Block]:
-        """Blocks of equal words, in order."""
+    def _numbers(self) -> tuple[list[int], list[int]]:
+        """The words of both texts as numbers."""
         numbers: dict[str, int] = {}
         ours, theirs = (
             [numbers.setdefault(key, len(numbers)) for key in side.keys] for side in (self.left, self.right)
         )
+        return ours, theirs
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """Blocks of equal words, in order."""
+        ours, theirs = self._numbers
         return _without_incidental(equal_blocks(ours, theirs), len(ours), len(theirs))
+
+    @cached_property
+    def moves(self) -> list[Block]:
+        """Blocks of equal words that are deleted in one place and added in another, in the order of the left text."""
+        changes = [span[:4] for span in self._spans() if not span[4]]
+        return moved_runs(*self._numbers, [(i, j) for i, j, _, _ in changes], [(k, m) for _, _, k, m in changes])
 
     @property
     def equal_words(self) -> int:
         """Number of equal words."""
         return sum(count for _, _, count in self.blocks)
 
-    def parts(self) -> list[Passage]:
-        """Alternating equal and changed stretches; joined, they are the two texts."""
-        return [self._part(*span) for span in self._spans()]
+    def parts(self) -> list[Stretch]:
+        """Alternating equal and changed stretches; joined, they are the two texts.
+
+        A change with moved words is several stretches: first those of the left text, then those of the right one.
+        """
+        return [part for span in self._spans() for part in self._parts(*span)]
 
     def hunks(self, context: int | None) -> list[Hunk]:
         """The changes, each with up to `context` equal words around it; longer equal stretches are folded."""
         if context is None:
             return [Hunk(0, tuple(self.parts()))]
         hunks: list[Hunk] = []
-        parts: list[Passage] = []
+        parts: list[Stretch] = []
         folded = 0
         spans = list(self._spans())
         for place, (i, j, k, m, equal) in enumerate(spans):
             head = context if place > 0 else 0
             tail = context if place + 1 < len(spans) else 0
             if not equal or j - i <= head + tail + 1:  # folding a single word saves nothing
-                parts.append(self._part(i, j, k, m, equal))
+                parts.extend(self._parts(i, j, k, m, equal))
                 continue
             if head:
                 parts.append(self._part(i, i + head, k, k + head, True))
@@ -144,11 +168,35 @@ class Difference:
         hunks.append(Hunk(folded, tuple(parts)))
         return hunks
 
-    def _part(self, i: int, j: int, k: int, m: int, equal: bool) -> Passage:
+    def _parts(self, i: int, j: int, k: int, m: int, equal: bool) -> Iterator[Stretch]:
+        """The stretches of a span."""
+        ours, theirs = ((), ()) if equal else (self._moved(0, i, j), self._moved(1, k, m))
+        if not ours and not theirs:
+            yield self._part(i, j, k, m, equal)
+            return
+        for first, stop, number in _with_gaps(ours, i, j):
+            yield Stretch(0, self.left.stretch(first, stop), "", number)
+        for first, stop, number in _with_gaps(theirs, k, m):
+            yield Stretch(0, "", self.right.stretch(first, stop), number)
+
+    def _moved(self, side: int, first: int, stop: int) -> Sequence[Moved]:
+        """The moved words of a span, in order."""
+        found = self._moved_by_side[side]
+        return found[bisect.bisect_left(found, (first,)) : bisect.bisect_left(found, (stop,))]
+
+    @cached_property
+    def _moved_by_side(self) -> tuple[list[Moved], list[Moved]]:
+        left, right = (
+            sorted((move[side], move[side] + move[2], number) for number, move in enumerate(self.moves, 1))
+            for side in (0, 1)
+        )
+        return left, right
+
+    def _part(self, i: int, j: int, k: int, m: int, equal: bool) -> Stretch:
         # A text without words is one stretch.
         left = self.left.stretch(i, j) if len(self.left) else self.left.text
         right = self.right.stretch(k, m) if len(self.right) else self.right.text
-        return Passage(j - i if equal else 0, left, right)
+        return Stretch(j - i if equal else 0, left, right)
 
     def _spans(self) -> Iterator[tuple[int, int, int, int, bool]]:
         i = k = 0
@@ -160,6 +208,17 @@ class Difference:
         bare = not self.blocks and (self.left.text or self.right.text)
         if len(self.left) > i or len(self.right) > k or bare:
             yield i, len(self.left), k, len(self.right), False
+
+
+def _with_gaps(moved: Iterable[Moved], first: int, stop: int) -> Iterator[Moved]:
+    """Moved words with their numbers, and what is between them with the number 0."""
+    for start, end, number in moved:
+        if start > first:
+            yield first, start, 0
+        yield start, end, number
+        first = end
+    if stop > first:
+        yield first, stop, 0
 
 
 def equal_blocks(left: Sequence[int], right: Sequence[int]) -> list[Block]:

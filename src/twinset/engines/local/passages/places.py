@@ -39,7 +39,6 @@ def sides_in_texts(
 ) -> tuple[Places, Places, Places, Places]:
     """Return the places of both sides of rows: left and right document, words left from and to, words right."""
     count = len(rows)
-    starts, ends = spans_in_texts(
-        corpus, options, threads, *(np.concatenate([rows[:, one], rows[:, other]]) for one, other in ((0, 1), (2, 4), (3, 5)))
-    )
+    both = (np.concatenate([rows[:, left], rows[:, right]]) for left, right in ((0, 1), (2, 4), (3, 5)))
+    starts, ends = spans_in_texts(corpus, options, threads, *both)
     return starts[:count], ends[:count], starts[count:], ends[count:]

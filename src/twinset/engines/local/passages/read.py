@@ -1,10 +1,13 @@
 """Read every document once: words, and anchors instead of a sketch."""
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from twinset.candidates.anchors import Repeats
 from twinset.documents.parts import Block, Chunk, Part
-from twinset.engines.local.passages.words import block_words
+from twinset.engines.local.passages.words import BlockWords, block_words
 from twinset.engines.local.steps.read import DocumentReader
 from twinset.engines.local.steps.shingle import item_lengths
 from twinset.engines.local.steps.sketch import (
@@ -13,12 +16,14 @@ from twinset.engines.local.steps.sketch import (
     UNREADABLE,
     SketchedBlock,
     block_ids,
+    group_salts,
     hash_ids,
     refuse_replaced,
 )
 from twinset.schema import Hashes, Numbers, Places
 from twinset.sketches.winnowing import Anchors, Winnow, winnow
 from twinset.system.arrays import pair_words
+
 
 def pack_anchors(anchors: Anchors, rows: Numbers) -> Hashes:
     """Pack anchors into pairs of words: the hash, and the row with the place."""
@@ -49,26 +54,36 @@ class AnchorReader(DocumentReader):
 
     def _anchor_block(self, block: Block, number: int) -> SketchedBlock:
         part, options, other = self.parts[number], self.options, number >= self.against
-        words = block_words(block, options, number)  # type: ignore[arg-type]
+        words, keys, extra = self._words(block, number)
         refuse_replaced(words.replaced, block, part, options)
         counts, barriers = np.zeros(block.rows, np.uint32), np.zeros(block.rows, np.uint32)
         counts[words.rows], barriers[words.rows] = np.diff(words.offsets), words.barriers
-        keys, runs = self._anchors(words.hashes, words.offsets, words.rows.astype(np.uint32))
         status = np.where(counts == barriers, EMPTY, READ).astype(np.uint8)
         status[[row for row, _ in block.unreadable]] = UNREADABLE
         ids, lengths, sources = block_ids(block, part), np.zeros(0, np.uint64), block.sources
         if self.with_lengths:
             lengths = item_lengths(block.texts, options) if block.lengths is None else block.lengths
-        extra = np.ascontiguousarray(runs).view(np.uint8) if self.run_sizes else barriers.view(np.uint8)
         return SketchedBlock(
             rows=block.rows, status=status, counts=counts, digests=np.zeros((block.rows, 2), np.uint64), keys=keys,
-            sketches=extra.reshape(-1), ids=ids, own_ids=block.ids is not None, id_hashes=hash_ids(ids, other),
-            lengths=lengths,
+            sketches=np.ascontiguousarray(extra).reshape(-1).view(np.uint8), ids=ids, own_ids=block.ids is not None,
+            id_hashes=hash_ids(ids, other), lengths=lengths,
             sources=np.full(block.rows, part.source, np.uint32) if sources is None else sources.astype(np.uint32),
             columns=block.columns, text_bytes=words.nbytes,
             replaced=sorted({*words.replaced.tolist(), *block.replaced}), repeats=np.zeros(0, np.uint32),
             unreadable=block.unreadable,
         )  # fmt: skip
+
+    def _words(self, block: Block, number: int) -> tuple[BlockWords, Hashes, npt.NDArray[Any]]:
+        """Return the words of a block, its keys, and what else is stored: anchors of runs, or the number of marks."""
+        words = block_words(block, self.options, number)  # type: ignore[arg-type]
+        keys, runs = self._anchors(words.hashes, words.offsets, words.rows.astype(np.uint32))
+        barriers = np.zeros(block.rows, np.uint32)
+        barriers[words.rows] = words.barriers
+        return words, keys, runs if self.run_sizes else barriers
+
+    def salts(self, block: Block) -> Hashes:
+        """Return a hash for each row that separates documents that are not compared (`--by`)."""
+        return group_salts(block, self.options)
 
     def _anchors(self, words: Hashes, offsets: Places, rows: Numbers) -> tuple[Hashes, Hashes]:
         """Winnow words, for whole passages and for the runs that are joined."""

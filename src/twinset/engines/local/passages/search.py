@@ -18,7 +18,7 @@ from twinset.engines.local.corpus import Corpus, Span
 from twinset.engines.local.passages.words import BlockWords, PassageWork, block_words
 from twinset.engines.local.threads import Threads
 from twinset.pairs.passages import NO_CROWDS, CrowdedWindows
-from twinset.schema import Flags, Hashes, Numbers, Places
+from twinset.schema import Flags, Hashes, Numbers
 from twinset.sketches.winnowing import Surroundings, Winnow, surroundings, window_hashes
 from twinset.system.arrays import pair_words
 from twinset.system.scratch import Spool
@@ -58,8 +58,8 @@ class AnchorSearch:
         n_anchors = anchors.nbytes // _ANCHOR_BYTES
         repeats = Repeats(n_anchors, max(1 << 20, self.budget.free // 8))
         for record in anchors.chunks():
-            repeats.add(_rows(record)[:, 0].copy())
-        chosen = [repeats.repeated(_rows(record)[:, 0].copy()) for record in anchors.chunks()]
+            repeats.add(anchor_rows(record)[:, 0].copy())
+        chosen = [repeats.repeated(anchor_rows(record)[:, 0].copy()) for record in anchors.chunks()]
         total = sum(int(np.count_nonzero(one)) for one in chosen)
         portions = 1
         while total * _ANCHOR_BYTES * _IN_HAND > portions * self.budget.sketches and portions < 4096:
@@ -68,14 +68,14 @@ class AnchorSearch:
         for portion in range(portions):
             hashes, documents, places = [], [], []
             for span, mask, record in zip(self.corpus.spans, chosen, anchors.chunks(), strict=True):
-                rows = _rows(record)[mask]
+                rows = anchor_rows(record)[mask]
                 if portions > 1:
                     rows = rows[(rows[:, 0] >> shift) == np.uint64(portion)]
                 hashes.append(rows[:, 0])
                 documents.append((rows[:, 1] >> np.uint64(32)).astype(np.uint32) + np.uint32(span.first))
                 places.append(rows[:, 1].astype(np.uint32))
             if hashes:
-                yield AnchorGroups(*(np.concatenate(one) for one in (hashes, documents, places)), rules)
+                yield AnchorGroups(np.concatenate(hashes), np.concatenate(documents), np.concatenate(places), rules)
 
     def candidates(self, sizes: Winnow, rules: PlaceRules, rank: Numbers, by_number: bool = True) -> PassageCandidates:
         """Search anchors for runs of at least `sizes.least` words."""
@@ -163,7 +163,7 @@ class AnchorSearch:
             yield done
 
 
-def _rows(record: npt.NDArray[Any]) -> Hashes:
+def anchor_rows(record: npt.NDArray[Any]) -> Hashes:
     """Return a record of anchors as rows of two words: the hash, and the row of the document with the place."""
     rows: Hashes = record.reshape(-1).view(np.uint64).reshape(-1, 2)
     return rows

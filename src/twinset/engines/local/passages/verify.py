@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from twinset.pairs.passages import (
     union,
     without_parts,
 )
-from twinset.schema import Numbers
+from twinset.schema import Numbers, Places
 from twinset.system import batch_sizes
 from twinset.system.arrays import offsets_of, pair_words
 from twinset.system.scratch import Spool
@@ -68,7 +69,7 @@ class PassageVerifier:
         ties[same, 4] = np.minimum(ties[same, 4], ties[same, 3] - ties[same, 2])
         return ties
 
-    def _portions(self, numbers: Numbers) -> Numbers:
+    def _portions(self, numbers: Places) -> Numbers:
         """Assign documents to portions whose words fit in memory, two at a time."""
         portion_of = np.zeros(self.corpus.documents, np.uint32)
         reach = np.cumsum(self.corpus.counts[numbers].astype(np.int64) * 8)
@@ -78,7 +79,7 @@ class PassageVerifier:
             portion_of[numbers] = np.unique((reach - 1) // limit, return_inverse=True)[1]
         return portion_of
 
-    def _load(self, numbers: Numbers) -> LoadedWords:
+    def _load(self, numbers: Places) -> LoadedWords:
         """Load the words of some documents, ascending."""
         counts = self.corpus.counts[numbers].astype(np.int64)
         offsets = offsets_of(counts)
@@ -120,7 +121,7 @@ class PassageVerifier:
             while at < len(hits) and (hits[at, :2] == hits[at - 1, :2]).all():
                 at += 1
             cuts.append(at)
-        pieces = [hits[start:end] for start, end in zip(cuts, cuts[1:], strict=False)]
+        pieces = [hits[start:end] for start, end in pairwise(cuts)]
         done = list(self.threads.map(lambda rows: maximal_runs(rows, loaded, least, crowds), pieces))
         return np.concatenate([np.empty((0, 5), np.uint32), *done])
 

@@ -26,7 +26,7 @@ from twinset.engines.local.write.summary import (
 )
 from twinset.engines.local.write.table_file import TableFile, copy_as_csv
 from twinset.engines.local.write.tables import write_documents, write_left_out, write_sources
-from twinset.pairs.coverage import NONE, coverage, count_holders
+from twinset.pairs.coverage import NONE, count_holders, coverage
 from twinset.pairs.passages import Joined
 from twinset.schema import BOILERPLATE, COPIED, PASSAGES, Numbers
 from twinset.system import batch_sizes
@@ -62,7 +62,7 @@ def write_passages(
     if in_folder:
         _write_copied(corpus, found, draft / "copied.parquet")
         _write_boilerplate(run, corpus, candidates, draft / "boilerplate.parquet")
-        _write_inputs(run, corpus, draft)
+        write_inputs(run, corpus, draft)
     run.timed("write", since)
     summary = {
         **count_documents(run, corpus),
@@ -153,7 +153,7 @@ def read_texts(run: SearchedJob, corpus: Corpus, documents: Numbers) -> dict[int
     return texts
 
 
-def _write_inputs(run: SearchedJob, corpus: Corpus, draft: Path) -> None:
+def write_inputs(run: SearchedJob, corpus: Corpus, draft: Path) -> None:
     """Write documents, sources, and what was left out."""
     digests = [run.threads.start(part.digest) if part.lasts and run.output is not None else None for part in run.parts]
     write_left_out(corpus, draft)

@@ -23,6 +23,7 @@ from twinset.errors import SourceWarning
 from twinset.options import DedupOptions
 from twinset.options.checks import shown_value
 from twinset.options.keep_rules import KEEP_RULES
+from twinset.options.passages import TrimOptions
 from twinset.schema import Flags, Numbers
 from twinset.system.scratch import Spool
 from twinset.wording import counted
@@ -69,7 +70,7 @@ def cluster(join: SimilarityJoin, pairs: Spool, matches: IndexMatches | None) ->
     return clusters
 
 
-def ranks(corpus: Corpus, options: DedupOptions, own_ids: bool, progress: Progress) -> Numbers:
+def ranks(corpus: Corpus, options: DedupOptions | TrimOptions, own_ids: bool, progress: Progress) -> Numbers:
     """Return the rank of each document under the keep policy; documents compared against come first."""
     if corpus.border is None:
         missing: dict[str, Unread] = {}
@@ -83,7 +84,9 @@ def ranks(corpus: Corpus, options: DedupOptions, own_ids: bool, progress: Progre
     return rank
 
 
-def _tell_unranked(corpus: Corpus, options: DedupOptions, missing: dict[str, Unread], progress: Progress) -> None:
+def _tell_unranked(
+    corpus: Corpus, options: DedupOptions | TrimOptions, missing: dict[str, Unread], progress: Progress
+) -> None:
     """Count the documents that have no value to be ranked by, and say so; warn if their values look readable."""
     counts = {column: int(np.count_nonzero(one.missing)) for column, one in missing.items()}
     corpus.report.unranked = {column: count for column, count in counts.items() if count}
