@@ -19,7 +19,7 @@ from twinset.documents.formats.typed_columns import text_array
 from twinset.documents.normalize import normalize
 from twinset.documents.parts import MAX_ROW_BYTES
 from twinset.errors import ColumnError, OptionError, RowError, SourceError
-from twinset.options.collapse import CollapseOptions
+from twinset.options.jobs import CollapseOptions
 from twinset.pairs.sets import Sets, scores
 from twinset.schema import Numbers
 from twinset.shingles.texts import shingle

@@ -21,11 +21,11 @@ from twinset.documents.frames import one_frame, take_rows
 from twinset.engines.base import Output
 from twinset.engines.progress import ProgressChoice, reporting
 from twinset.errors import OptionError, StateError
-from twinset.jobs.show_result import dedup_as_html, describe_dedup, describe_pairs, pairs_as_html
 from twinset.options import DedupOptions
 from twinset.options.checks import shown_value
 from twinset.options.formats import format_by_ending
 from twinset.options.place import Place, result_folder
+from twinset.results.describe import dedup_as_html, describe_dedup, describe_pairs, pairs_as_html
 from twinset.results.stored import StoredResult, read_summary
 from twinset.schema import pairs_schema
 
@@ -336,8 +336,7 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> "DedupResult | Pa
     Parameters
     ----------
     folder
-        The folder, or the file of kept rows or of passages. Its tables are checked against their digests; damage raises
-        `StateError`.
+        The folder, or the file of kept rows or of passages. Damaged tables raise `StateError`.
     source
         The current sources, in their original order, if they have moved. Methods that need texts read them.
 
@@ -354,8 +353,7 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> "DedupResult | Pa
     ['0']
     """
     if "passages" in read_summary(result_folder(folder)):
-        from twinset.jobs.passages import PassagesResult  # loads kernels: only where needed
-        from twinset.results.stored_passages import StoredPassages
+        from twinset.jobs.passages import PassagesResult, StoredPassages  # loads kernels: only where needed
 
         return PassagesResult(StoredPassages(folder, source))
     recorded = StoredResult(folder, source)
@@ -366,10 +364,10 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> "DedupResult | Pa
 
 
 def open_dedup(folder: Any) -> DedupResult:
-    """Open the result of an earlier `dedup` or `recut`, no other."""
+    """Open the result of an earlier `dedup` or `recut`."""
     result = open_result(folder)
     if not isinstance(result, DedupResult):
-        raise OptionError(f"{folder} is a result of passages, which has no clusters; name one of dedup")
+        raise OptionError(f"{folder} is a result of passages, without clusters; name one of dedup")
     return result
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from twinset.options.base import Options
     from twinset.options.checks import OptionSpec
 
-_MODULES = ("jobs", "index", "results", "sketch", "evaluate", "survey", "collapse", "passages")
+_MODULES = ("jobs", "index", "results", "sketch", "evaluate", "survey", "passages")
 # A flag, and the word after it, which may be its value; a flag in quotes is a value itself.
 _FLAG = re.compile(
     r"(?P<command>twinset (?P<job>[a-z]+) )?(?<![\w'\"-])--(?P<flag>[a-z][a-z-]*[a-z])\b"

@@ -89,7 +89,8 @@ def joined_runs(runs: Runs, loaded: LoadedWords, least: int, run: int, gap: int)
 
     Each run, in the order of its left place, that no passage holds yet begins one: the nearest run after it is added,
     then the nearest after that, and the same to the left. Passages of which both sides overlap, or are at most `gap`
-    words apart, are merged. Those with at least `least` words in common on the left are returned.
+    words apart, are merged. Those with at least `least` words in common are returned; where runs of one side overlap,
+    the side with fewer words counts.
     """
     order = np.lexsort((runs[:, 3], runs[:, 2], pair_words(runs[:, 0], runs[:, 1])))
     runs = runs[order]
@@ -98,7 +99,7 @@ def joined_runs(runs: Runs, loaded: LoadedWords, least: int, run: int, gap: int)
     for group in np.split(runs, cuts) if len(runs) else ():
         left, right = int(group[0, 0]), int(group[0, 1])
         for pieces in _chains(group, loaded, run, gap):
-            shared = _covered(pieces[:, 0], pieces[:, 0] + pieces[:, 2])
+            shared = min(_covered(pieces[:, side], pieces[:, side] + pieces[:, 2]) for side in (0, 1))
             if shared >= least:
                 ends = (pieces[:, :2] + pieces[:, 2:]).max(axis=0)
                 first = pieces[:, :2].min(axis=0)
