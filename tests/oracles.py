@@ -657,3 +657,29 @@ def grouped(
         return {group: {one: total for one, total in weights.items() if total} for group, weights in sums.items()}
     elements = {group: [element for element, _ in pairs] for group, pairs in found.items()}
     return {group: sorted(every if bag else set(every)) for group, every in elements.items()}
+
+
+# Passages
+
+
+def placed_words(text: str, **steps: bool) -> list[tuple[str, int, int]]:
+    """The words of a text that NFC does not change, each with its first and last place (exclusive)."""
+    normal = textbook.normalize(text, **steps)
+    assert len(normal) == len(text)
+    found, at = [], 0
+    for word in textbook.tokens(normal):
+        start = normal.index(word, at)
+        at = start + len(word)
+        found.append((word, start, at))
+    return found
+
+
+def without_holes(text: str, holes: Sequence[tuple[int, int]], mark: str) -> str:
+    """A text without spans, in order; a mark between any two remaining pieces that are not blank."""
+    places = [0, *(place for hole in holes for place in hole), len(text)]
+    pieces = [text[places[at] : places[at + 1]] for at in range(0, len(places), 2)]
+    found = pieces[0]
+    for number in range(1, len(pieces)):
+        between = any(piece.strip() for piece in pieces[:number]) and any(piece.strip() for piece in pieces[number:])
+        found += (mark if between else "") + pieces[number]
+    return found
