@@ -4,7 +4,7 @@
     twinset.dedup(source, …)         remove near-duplicates, with a reason for every removal
     twinset.find_passages(source, …) find every run of words that two documents share, and its places
     twinset.trim(source, …)          cut repeated passages, lines or paragraphs out of documents
-    twinset.open_result(folder)      open a result of dedup
+    twinset.open_result(folder)      open a result of dedup or find_passages
     twinset.recut(result, …)         recut a result at another threshold, without comparing again
     twinset.compare(a, b, …)         compare two documents exactly
     twinset.collapse(results, …)     fold near-duplicate search results under their first appearance

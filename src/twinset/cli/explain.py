@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from twinset.cli.compare import text_of
-from twinset.cli.screen import codes_and_vectors, pairs_table, show, texts
+from twinset.cli.screen import codes_and_vectors, copied_table, pairs_table, passages, show, texts
 from twinset.cli.support import flags, run
 from twinset.errors import OptionError
 from twinset.options import ShingleOptions
@@ -41,14 +41,15 @@ class ExplainCommand(flags.Command):
 @flags.flags_of(ExplainOptions)
 @flags.shown
 def command(arguments: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **values: Any) -> None:
-    """Explain how two documents resemble each other, or why one was removed.
+    """Explain how two documents resemble each other, why one was removed, or what it shares with others.
 
     A B: two files. OUT: the largest clusters of a result folder, or of the result beside a file of kept rows. OUT ID:
     a document of the result, with the reason for its removal and its cluster. OUT ID ID: two documents of the result.
 
     Prints the similarity, the containment of each document in the other, the words that differ side by side, and the
     shared and unshared shingles. For sets it prints their elements, for codes the bits that differ, for vectors their
-    angle and lengths. A terminal shows the first of many clusters, documents and shingles; --json has everything.
+    angle and lengths. Of a result of passages it prints those that two documents share. A terminal shows the first of
+    many clusters, documents and shingles; --json has everything.
     """
     given = flags.given(ExplainOptions, values)
     options = ExplainOptions.of(**given)
@@ -91,7 +92,10 @@ def _explain_result(arguments: tuple[str, ...], given: dict[str, Any], options: 
     import twinset
 
     run.load(lambda text: click.echo(text, err=True))
-    result = twinset.open_result(arguments[0])
+    result: Any = twinset.open_result(arguments[0])
+    if "passages" in result.summary:
+        _explain_passages(result, arguments[1:], options, as_json)
+        return
     if len(arguments) == 1:
         _list_clusters(result, arguments[0], as_json)
         return
@@ -136,6 +140,21 @@ def _list_clusters(result: DedupResult, name: str, as_json: bool) -> None:
     if every.num_rows > MEMBERS:
         click.echo(f"… and {show.count(every.num_rows - MEMBERS, 'more cluster')}; --json lists all")
     show.say(f"twinset explain {name} ID shows one of them, with its differences")
+
+
+def _explain_passages(result: Any, ids: tuple[str, ...], options: ExplainOptions, as_json: bool) -> None:
+    """Print the documents with the most copied words, or the passages of two documents."""
+    if not ids:
+        if as_json:
+            show.as_json({**result.summary, "copied": result.copied.to_pylist()})
+        else:
+            copied_table.print_copied(result.copied)
+        return
+    found = result.explain(*ids, source=options.source)
+    if as_json:
+        show.as_json(found.to_dict())
+    else:
+        passages.print_passages(found.passages, found.contents, (found.left, found.right), _context(options))
 
 
 def _context(options: ExplainOptions) -> int | None:

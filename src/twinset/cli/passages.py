@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,9 @@ from twinset.options.formats import OUTPUT_ENDINGS, check_pairs_name
 from twinset.options.passages import PassagesOptions
 from twinset.system.memory import temporary_folder
 from twinset.wording import either
+
+if TYPE_CHECKING:
+    from twinset.jobs.passages import PassagesResult
 
 
 @click.command("passages", cls=flags.Command, short_help="Find passages that documents share.")
@@ -46,7 +49,7 @@ def command(
         run.dry_run(sources, options, as_json, given, output=output, outline=outline_passages(sources, options))
         return
     if output:
-        summary = _find(sources, output, quiet, options, given)
+        summary = _find(sources, output, quiet, options, given).summary
         if as_json:
             show.as_json({**summary, "output": output})
         elif not quiet:
@@ -54,30 +57,30 @@ def command(
         return
     show.need_stdout()
     with temporary_folder(options.scratch) as folder:
-        place = Path(folder) / ("found" if sys.stdout.isatty() or as_json else "passages.csv")
+        file = Path(folder) / "passages.csv"
         try:
-            summary = _find(sources, str(place), quiet, options, given)
+            result = _find(sources, str(file), quiet, options, given)
         except BaseException as error:
             vars(error).pop("__notes__", None)  # the state goes with the folder, so there is nothing to resume
             raise
         if as_json:
-            show.as_json({**summary, "found": copied_table.passages(place)})
+            show.as_json({**result.summary, "found": result.passages.to_pylist()})
             return
-        if place.is_dir():
-            copied_table.print_copied(place)
+        if sys.stdout.isatty():
+            copied_table.print_copied(result.copied)
         else:
-            show.copied(place)
+            show.copied(file)
     if not quiet:
-        _print_summary(summary, err=True)
+        _print_summary(result.summary, err=True)
 
 
 def _find(
     sources: tuple[str, ...], output: str, quiet: bool, options: PassagesOptions, given: dict[str, Any]
-) -> dict[str, Any]:
+) -> PassagesResult:
     import twinset
 
     with run.followed(options, quiet, module="jobs.passages") as progress:
-        return dict(twinset.find_passages(*sources, output=output, progress=progress, **given).summary)
+        return twinset.find_passages(*sources, output=output, progress=progress, **given)
 
 
 def _print_summary(summary: dict[str, Any], where: str = "", err: bool = False) -> None:

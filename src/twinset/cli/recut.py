@@ -31,9 +31,9 @@ def command(folder: str, output: str, quiet: bool, as_json: bool, **values: Any)
     given = flags.given(RecutOptions, values)
     RecutOptions.of(**given)
     with run.watched(quiet) as progress:
-        from twinset.jobs.result import open_result
+        from twinset.jobs.result import open_dedup
 
-        result = open_result(folder).rethreshold(output=output, progress=progress, **given)
+        result = open_dedup(folder).rethreshold(output=output, progress=progress, **given)
     if as_json:
         show.as_json(result.summary)
     elif not quiet:

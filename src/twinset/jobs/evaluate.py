@@ -243,7 +243,8 @@ def _evaluate_passages(
         run.progress.stage("measuring", len(rows), "passages")
         since = time.perf_counter()
         places = sides_in_texts(corpus, run.options, run.threads, rows)
-        passages = oriented(rows[:, 0], rows[:, 1], places)
+        left, right = (rows[:, side].astype(np.int64) for side in (0, 1))
+        passages = oriented(left, right, places)
         readable = corpus.status != UNREADABLE
         done = compare_passages(cases, passages, ids, options.complete, {"truth": facts})
         run.timed("measure", since)

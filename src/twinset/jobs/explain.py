@@ -6,7 +6,7 @@ import os
 from typing import Any, overload
 
 from twinset.errors import OptionError, SourceError
-from twinset.jobs.result import DedupResult, open_result
+from twinset.jobs.result import DedupResult, open_dedup
 from twinset.options.checks import shown_value
 from twinset.options.results import ExplainOptions
 from twinset.pairs.explain.shared import Explanation, explain_texts
@@ -52,7 +52,7 @@ def explain(left: Any, right: Any, **options: Any) -> Explanation | Account:
     if isinstance(left, (DedupResult, os.PathLike)):
         if unknown := [name for name in options if name not in ("other", "source")]:
             raise OptionError(f"{unknown[0]} does not apply to a result; allowed: other and source")
-        done = left if isinstance(left, DedupResult) else open_result(left)
+        done = left if isinstance(left, DedupResult) else open_dedup(left)
         return done.explain(right, **options)
     checked = ExplainOptions.of(**options)
     for text in (left, right):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from twinset.jobs.result import DedupResult, open_result
+from twinset.jobs.result import open_result
 
 
 def report(result: Any, path: Any, **options: Any) -> Path:
@@ -14,7 +14,7 @@ def report(result: Any, path: Any, **options: Any) -> Path:
     Parameters
     ----------
     result
-        A `DedupResult`, or the folder of one.
+        A `DedupResult` or `PassagesResult`, or the folder of one.
     path
         A file that ends in .html.
     **options
@@ -33,5 +33,5 @@ def report(result: Any, path: Any, **options: Any) -> Path:
     >>> twinset.report(done, "roses.html").name
     'roses.html'
     """
-    done = result if isinstance(result, DedupResult) else open_result(result)
+    done = result if hasattr(result, "report") else open_result(result)
     return done.report(path, **options)

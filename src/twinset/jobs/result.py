@@ -25,11 +25,12 @@ from twinset.jobs.show_result import dedup_as_html, describe_dedup, describe_pai
 from twinset.options import DedupOptions
 from twinset.options.checks import shown_value
 from twinset.options.formats import format_by_ending
-from twinset.options.place import Place
-from twinset.results.stored import StoredResult
+from twinset.options.place import Place, result_folder
+from twinset.results.stored import StoredResult, read_summary
 from twinset.schema import pairs_schema
 
 if TYPE_CHECKING:
+    from twinset.jobs.passages import PassagesResult
     from twinset.pairs.explain.codes_and_vectors import CodeDifference as CodeDifference
     from twinset.pairs.explain.codes_and_vectors import VectorDifference as VectorDifference
     from twinset.pairs.explain.shared import Explanation as Explanation
@@ -329,19 +330,20 @@ def _read_index_texts(recorded: StoredResult, ids: list[str]) -> list[str | None
     return [texts.get(id) for id in ids]
 
 
-def open_result(folder: Any, source: Sequence[object] = ()) -> DedupResult:
-    """Open the result of an earlier `dedup` or `recut`.
+def open_result(folder: Any, source: Sequence[object] = ()) -> "DedupResult | PassagesResult":
+    """Open the result of an earlier `dedup`, `recut` or `find_passages`.
 
     Parameters
     ----------
     folder
-        The folder, or the file of kept rows. Its tables are checked against their digests; damage raises `StateError`.
+        The folder, or the file of kept rows or of passages. Its tables are checked against their digests; damage raises
+        `StateError`.
     source
         The current sources, in their original order, if they have moved. Methods that need texts read them.
 
     Returns
     -------
-    DedupResult
+    DedupResult or PassagesResult
 
     Examples
     --------
@@ -351,10 +353,23 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> DedupResult:
     >>> twinset.open_result("OUT").removed["because_of"].to_pylist()
     ['0']
     """
+    if "passages" in read_summary(result_folder(folder)):
+        from twinset.jobs.passages import PassagesResult  # loads kernels: only where needed
+        from twinset.results.stored_passages import StoredPassages
+
+        return PassagesResult(StoredPassages(folder, source))
     recorded = StoredResult(folder, source)
     recorded.earlier_texts = _read_index_texts
     result = DedupResult(recorded.summary, recorded.plan, recorded.folder)
     result._recorded = recorded
+    return result
+
+
+def open_dedup(folder: Any) -> DedupResult:
+    """Open the result of an earlier `dedup` or `recut`, no other."""
+    result = open_result(folder)
+    if not isinstance(result, DedupResult):
+        raise OptionError(f"{folder} is a result of passages, which has no clusters; name one of dedup")
     return result
 
 
@@ -383,5 +398,5 @@ def recut(
     >>> twinset.recut(done, 0.95)
     <DedupResult: 3 of 3 documents kept; recall 1.0000>
     """
-    done = result if isinstance(result, DedupResult) else open_result(result)
+    done = result if isinstance(result, DedupResult) else open_dedup(result)
     return done.recut(threshold, output=output, progress=progress, **options)

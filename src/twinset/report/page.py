@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from pathlib import Path
 
@@ -21,11 +22,16 @@ ENDINGS = (".html", ".htm")
 
 def write_report(recorded: StoredResult, path: Path | str, options: ReportOptions) -> Path:
     """Write the report of a result atomically."""
+    return write_page(path, options, lambda: render(recorded, options))
+
+
+def write_page(path: Path | str, options: ReportOptions, make: Callable[[], bytes]) -> Path:
+    """Write a page atomically; it is made once the name is known to be free."""
     output = Path(path)
     if output.suffix.lower() not in ENDINGS:
         raise OptionError(f"the report is {str(output)!r}; allowed: a name that ends in {' or '.join(ENDINGS)}")
     new_file(output, options.force)
-    page = render(recorded, options)
+    page = make()
     with replace_atomically(output) as new:
         try:
             new.write_bytes(page)

@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
@@ -51,6 +51,8 @@ class StoredResult:
         The present sources, in the order of the SOURCE arguments, those compared against last; empty if unchanged.
     """
 
+    command: ClassVar[str] = "dedup"
+    """The command that wrote the folder."""
     earlier_texts: Callable[["StoredResult", list[str]], list[str | None]] | None = None
     """Returns the texts of documents of an index; set by callers that can open one."""
     held: object = None
@@ -58,7 +60,7 @@ class StoredResult:
 
     def __init__(self, folder: Path | str, moved: Sequence[object] = ()) -> None:
         self.folder = result_folder(folder)
-        self.summary = _read_summary(self.folder)
+        self.summary = read_summary(self.folder)
         self.moved = tuple(moved)
         self._tables: dict[str, pa.Table] = {}
         self.in_memory = False
@@ -67,7 +69,7 @@ class StoredResult:
     @classmethod
     def from_tables(
         cls, summary: dict[str, Any], tables: dict[str, pa.Table], sources: Sequence[object]
-    ) -> "StoredResult":
+    ) -> Self:
         """Make a result that is in memory only, with its sources."""
         result = cls.__new__(cls)
         result.folder, result.summary, result.moved, result._tables = Path(), summary, tuple(sources), tables
@@ -78,7 +80,7 @@ class StoredResult:
     def but(
         self, *, summary: dict[str, Any] | None = None, tables: dict[str, pa.Table] | None = None,
         moved: Sequence[object] = (),
-    ) -> "StoredResult":  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Copy the result with another summary, other tables, or moved sources."""
         result = copy.copy(self)
         result._tables = {**self._tables, **(tables or {})}
@@ -96,14 +98,18 @@ class StoredResult:
         try:
             if self.summary["hash_scheme"] != HASH_SCHEME:
                 raise KeyError("hash_scheme")
-            values = self.summary["options"].items()
-            options = DedupOptions.of(**{name: tuple(v) if isinstance(v, list) else v for name, v in values})
+            options = DedupOptions.of(**self._given_options())
             return options, plan_from_summary(options, self.summary["plan"])
         except (TwinsetError, KeyError, TypeError) as error:
             raise self._damaged(SUMMARY, f"it is of another version of Twinset, or damaged ({error})") from error
 
+    def _given_options(self) -> dict[str, Any]:
+        """Return the options of the run as keyword arguments."""
+        values = self.summary["options"].items()
+        return {name: tuple(value) if isinstance(value, list) else value for name, value in values}
+
     def _damaged(self, name: str, why: str) -> StateError:
-        return StateError(f"{self.folder / name}: {why}; run dedup again")
+        return StateError(f"{self.folder / name}: {why}; run {self.command} again")
 
     @property
     def sketched(self) -> Plan:
@@ -124,8 +130,8 @@ class StoredResult:
             file = f"{name}.parquet"
             digest = self.summary.get("files", {}).get(file)
             if digest is None:
-                raise self._damaged(SUMMARY, f"it does not name {file}: not a result of dedup, or damaged")
-            self._tables[name] = _read_table(self.folder / file, digest, self.schema(name))
+                raise self._damaged(SUMMARY, f"it does not name {file}: not a result of {self.command}, or damaged")
+            self._tables[name] = _read_table(self.folder / file, digest, self.schema(name), self.command)
         return self._tables[name]
 
     def has(self, name: str) -> bool:
@@ -146,7 +152,7 @@ class StoredResult:
             for batch in file.iter_batches(rows, columns=list(columns)):
                 yield pa.Table.from_batches([batch])
         except (pa.ArrowException, ValueError, OSError) as error:
-            raise StateError(f"{path} cannot be read ({reason(error)}); run dedup again") from error
+            raise StateError(f"{path} cannot be read ({reason(error)}); run {self.command} again") from error
 
     def copy(self, name: str, folder: Path) -> None:
         """Copy the file of a table into a folder."""
@@ -298,7 +304,8 @@ class StoredResult:
         return self.earlier_texts(self, self.earlier_ids.take(pa.array(places)).to_pylist())
 
 
-def _read_summary(folder: Path) -> dict[str, Any]:
+def read_summary(folder: Path) -> dict[str, Any]:
+    """Read the summary of a result folder, and check it."""
     path = folder / SUMMARY
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
@@ -308,7 +315,7 @@ def _read_summary(folder: Path) -> dict[str, Any]:
             raise ValueError("changed")
     except OSError as error:
         reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
-        raise StateError(f"{path}: {reason}; name a folder or a file that dedup wrote") from error
+        raise StateError(f"{path}: {reason}; name a folder or a file that dedup or passages wrote") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StateError(f"{path} is damaged, or of another version or command of Twinset; run dedup again") from error
     return dict(summary)
@@ -322,30 +329,31 @@ def _check_digest(path: Path, digest: str | None) -> None:
         raise _read_error(path, error) from error
 
 
-def _check_columns(path: Path, found: pa.Schema, expected: pa.Schema) -> None:
+def _check_columns(path: Path, found: pa.Schema, expected: pa.Schema, command: str = "dedup") -> None:
     """Refuse a table whose columns are not those of this version."""
     if found.names == expected.names:
         return
     lacking = [name for name in expected.names if name not in found.names]
     difference = f"it has no column {quoted(lacking[0])}" if lacking else "it has other columns"
-    raise StateError(f"{path}: the result was written by another version of Twinset ({difference}); run dedup again")
+    other = f"the result was written by another version of Twinset ({difference})"
+    raise StateError(f"{path}: {other}; run {command} again")
 
 
-def _read_error(path: Path, error: OSError) -> StateError:
+def _read_error(path: Path, error: OSError, command: str = "dedup") -> StateError:
     reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
-    return StateError(f"{path}: {reason}; run dedup again")
+    return StateError(f"{path}: {reason}; run {command} again")
 
 
-def _read_table(path: Path, digest: str, schema: pa.Schema) -> pa.Table:
+def _read_table(path: Path, digest: str, schema: pa.Schema, command: str) -> pa.Table:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise _read_error(path, error) from error
+        raise _read_error(path, error, command) from error
     if hashlib.sha256(data).hexdigest() != digest:
-        raise StateError(f"{path} is damaged: it is not as it was written; run dedup again")
+        raise StateError(f"{path} is damaged: it is not as it was written; run {command} again")
     try:
         table = pq.read_table(pa.BufferReader(data))
-        _check_columns(path, table.schema, schema)
+        _check_columns(path, table.schema, schema, command)
         return table.cast(schema)
     except (pa.ArrowException, ValueError, OSError) as error:
-        raise StateError(f"{path} cannot be read ({reason(error)}); run dedup again") from error
+        raise StateError(f"{path} cannot be read ({reason(error)}); run {command} again") from error

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from twinset.cli.screen import show
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 ROWS = 20
 
 
-def passages(folder: Path) -> list[dict[str, Any]]:
-    """Read the passages of a result folder."""
-    import pyarrow.parquet as pq
-
-    rows: list[dict[str, Any]] = pq.read_table(folder / "passages.parquet").to_pylist()
-    return rows
-
-
-def print_copied(folder: Path) -> None:
+def print_copied(copied: pa.Table) -> None:
     """Print how many words of each document stand in another one, those with the largest share first."""
     import pyarrow.compute as pc
-    import pyarrow.parquet as pq
 
-    table = pq.read_table(folder / "copied.parquet", filters=[("role", "==", "source"), ("copied", ">", 0)])
+    table = copied.filter((pc.field("role") == "source") & (pc.field("copied") > 0))
     order = pc.sort_indices(table, [("share", "descending"), ("copied", "descending")])
     for row in table.take(order[:ROWS]).to_pylist():
         where = "" if row["most_in"] is None else f", {row['most_words']:,} of them in {show.named(row['most_in'])}"

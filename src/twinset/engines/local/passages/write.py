@@ -24,7 +24,7 @@ from twinset.engines.local.write.summary import (
     seal_summary,
     write_summary,
 )
-from twinset.engines.local.write.table_file import TableFile, copy_as_csv
+from twinset.engines.local.write.table_file import TableFile, copy_as_csv, copy_table
 from twinset.engines.local.write.tables import write_documents, write_left_out, write_sources
 from twinset.pairs.coverage import NONE, count_holders, coverage
 from twinset.pairs.passages import Joined
@@ -50,19 +50,17 @@ def with_holders(rows: Joined, documents: Numbers, n_documents: int) -> FoundPas
 def write_passages(
     run: LocalPassageRun, corpus: Corpus, candidates: PassageCandidates, passages: FoundPassages
 ) -> Output:
-    """Write the tables: all of them to a folder, or the passages to a file; without an output, return them."""
+    """Write the tables to a folder, and the passages to the one file that was asked for; or return the tables."""
     since = time.perf_counter()
     run.progress.stage("writing", len(passages.rows), "passages")
-    in_folder = run.output is None or run.job.pairs_folder
-    draft = run.room_for_output("out" if in_folder or run.output is None else f"out{run.output.suffix}")
-    _write_rows(run, corpus, passages, draft / MAIN if in_folder else draft)
+    draft = run.room_for_output("out")
+    _write_rows(run, corpus, passages, draft / MAIN)
     found = coverage(passages.rows, corpus.documents)
     plan = run.sizes.to_dict()
     words = corpus.counts[: corpus.own].sum(dtype=np.int64)
-    if in_folder:
-        _write_copied(corpus, found, draft / "copied.parquet")
-        _write_boilerplate(run, corpus, candidates, draft / "boilerplate.parquet")
-        write_inputs(run, corpus, draft)
+    _write_copied(corpus, found, draft / "copied.parquet")
+    _write_boilerplate(run, corpus, candidates, draft / "boilerplate.parquet")
+    write_inputs(run, corpus, draft)
     run.timed("write", since)
     summary = {
         **count_documents(run, corpus),
@@ -79,13 +77,14 @@ def write_passages(
     if run.output is None:
         tables = {path.stem: pq.read_table(path, memory_map=False) for path in draft.glob("*.parquet")}
         return Output(summary, plan, None, tables)
-    if in_folder:
-        stored = store_all(run.parts, run.against, describe_input(run), run.options, draft / FOLDER, link=True)
-        summary["input"] |= stored
-        summary = seal_summary(draft, summary)
-        write_summary(draft / "summary.json", summary)
-        if run.options.details_format == "csv":
-            copy_as_csv(draft)
+    stored = store_all(run.parts, run.against, describe_input(run), run.options, draft / FOLDER, link=True)
+    summary["input"] |= stored
+    summary = seal_summary(draft, summary)
+    write_summary(draft / "summary.json", summary)
+    if run.options.details_format == "csv":
+        copy_as_csv(draft)
+    if run.job.rows_file is not None:
+        copy_table(draft / MAIN, run.room_for_output("rows") / "kept" / run.job.rows_file.name)
     run.move_result(draft)
     return Output(summary, plan, run.output, {})
 

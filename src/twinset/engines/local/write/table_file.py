@@ -121,6 +121,12 @@ class TableFile:
 def copy_as_csv(folder: Path) -> None:
     """Write a CSV file beside each Parquet file of a folder."""
     for path in sorted(folder.glob("*.parquet")):
-        with pq.ParquetFile(path) as table, TableFile(path.with_suffix(".csv"), table.schema_arrow) as copy:
-            for batch in table.iter_batches():
-                copy.write(pa.Table.from_batches([batch]))
+        copy_table(path, path.with_suffix(".csv"))
+
+
+def copy_table(path: Path, to: Path) -> None:
+    """Copy a Parquet file to another file, in the format of its ending."""
+    to.parent.mkdir(exist_ok=True)
+    with pq.ParquetFile(path) as table, TableFile(to, table.schema_arrow) as copy:
+        for batch in table.iter_batches():
+            copy.write(pa.Table.from_batches([batch]))
