@@ -181,7 +181,7 @@ def _no_order(of: RuleColumn, example: str | None) -> ColumnError:
         fitting = format_of_date(text)
         remedy += ", or the format of its dates with --date-format" + (f" '{fitting}'" if fitting else "")
     elif re.match(_WITH_COMMAS, text):
-        remedy += ", or write numbers without separators of thousands, and with a point: 1234.5"
+        remedy += ", or write numbers without thousands separators and with a decimal point: 1234.5"
     elif format_of_date(text):
         remedy += f", or use {of.dated} for dates"
     return ColumnError(
