@@ -19,7 +19,7 @@ from twinset.options.checks import shown_value
 from twinset.options.keep_rules import KEEP_RULES
 
 _LEAST_SHARE = 10
-"""A column is one of numbers, or of dates, if at least one in this many of its values can be read as such."""
+"""A column holds numbers, or dates, if at least one in this many of its values can be read as such."""
 _NUMBER = r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$"
 _WITH_COMMAS = r"^[+-]?[$€£]? ?\d+(?:[.' ]\d{3})*,\d+(?:[,.]\d+)*(?: ?[%€])?$"
 _SHORT_YEAR = r"^\d{1,2}([-/.])\d{1,2}[-/.]\d{2}(?:\D|$)"

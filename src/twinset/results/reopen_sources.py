@@ -234,7 +234,7 @@ def _restore_ids(part: Part, ids: list[str], changed: str) -> None:
 
 
 def check_lengths(part: Part, texts: pa.Array, was: npt.NDArray[np.integer]) -> None:
-    """Refuse texts of another length: objects in memory have no digest."""
+    """Refuse texts whose length has changed: objects in memory have no digest."""
     if part.options.images:  # files, which have a digest
         return
     if (item_lengths(texts, part.options) != was.astype(np.uint64)).any():

@@ -91,7 +91,7 @@ def _about_index(outline: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _plan(values: Mapping[str, Any], options: PlanOptions) -> str:
-    """Write a plan; that of codes and vectors is made when all are read."""
+    """Describe the plan; for codes and vectors it is made once all items are read."""
     if "chosen" not in values:
         return str(plan_from_summary(options, dict(values)))  # type: ignore[arg-type] # both have kinds of items
     limit = f"distance {values['distance']:g}" if "distance" in values else f"threshold {values['threshold']:g}"

@@ -1,8 +1,8 @@
 """Join each vector with its nearest ones: by hash tables, or by comparing all with all.
 
 The distance of the nearest is not known beforehand. A sample is therefore compared with all vectors, and tables are
-planned for the neighbours of the sample; the share of these that the tables find is the reported recall. All are
-compared with all if that costs less.
+planned for the neighbours of the sample; the share of these that the tables find is the reported recall. If it costs
+less, every vector is compared with all others instead.
 """
 
 from __future__ import annotations

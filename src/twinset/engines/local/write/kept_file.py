@@ -1,4 +1,4 @@
-"""Write the kept rows of all sources to one file, in the format that its name asks for.
+"""Write the kept rows of all sources to one file, in the format given by its name.
 
 Sources that have this format and the same columns keep their rows as they are: bytes of JSON lines and CSV, types of
 Parquet and Arrow. Other rows are converted: JSON lines row by row, the other formats by way of staged files, because
