@@ -1,9 +1,9 @@
 """The command without its start: a process that has everything loaded waits, and forks for each call.
 
-To load Python, Arrow and the kernels is most of a short run. `folder` gives a folder with a program ``twinset``, which
-hands its words, folder, variables and streams over to that process and ends as the fork does, by whatever signal.
-Whoever sends a signal to a process, or looks at what a start does, or at runs that have nothing in common, needs the
-real command.
+To load Python, Arrow and the kernels takes several times as long as a short run itself. `folder` gives a folder with a
+program ``twinset``, which hands its words, folder, variables and streams over to that process and ends as the fork
+does, by whatever signal. Whoever sends a signal to a process, or looks at what a start does, or at runs that have
+nothing in common, needs the real command.
 
     python -m tests.ready SOCKET
 
@@ -31,6 +31,8 @@ from typing import NoReturn
 
 from twinset.cli import script
 from twinset.cli.command_line import COMMANDS
+from twinset.compiled import Kernel
+from twinset.jobs.warm import kernel_modules
 
 ROOT = Path(__file__).resolve().parents[1]
 _LARGEST = 2**20
@@ -83,6 +85,10 @@ def _serve(address: str) -> None:
     jobs = (f"jobs.{name}" for name in ("dedup", "evaluate", "pairs", "query_files"))
     for name in (*jobs, *(f"cli.{command}" for command in COMMANDS)):
         import_module(f"twinset.{name}")
+    for name in kernel_modules():
+        for one in vars(import_module(name)).values():
+            if isinstance(one, Kernel):
+                one.load()
     gc.freeze()
     atexit.unregister(close)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who answer
