@@ -18,7 +18,6 @@ import json
 import os
 import runpy
 import selectors
-import signal
 import socket
 import subprocess
 import sys
@@ -91,7 +90,6 @@ def _serve(address: str) -> None:
                 one.load()
     gc.freeze()
     atexit.unregister(close)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who answer
     with socket.socket(socket.AF_UNIX) as door, selectors.DefaultSelector() as either:
         door.bind(address)
         door.listen(64)
@@ -104,11 +102,19 @@ def _serve(address: str) -> None:
             if not os.fork():
                 _answer(line)
             line.close()
+            _reap()
+    _reap()
+
+
+def _reap() -> None:
+    """Wait for those who have answered: what they used is then counted as this process's."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _answer(line: socket.socket) -> NoReturn:
     """Let a fork do what is asked, and tell how it ended."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     size, streams, _, _ = socket.recv_fds(line, 8, 3)
     asked = b""
     while len(asked) < int.from_bytes(size, "big"):
