@@ -140,7 +140,7 @@ class DedupResult:
 
         Nothing is compared again. Without `output`, the new tables are in memory, and texts are read only for
         `cluster="components"` and for policies that name a column; `.kept` has ids if this result is a folder,
-        otherwise the rows, read from the same objects or files on first use. `rethreshold` is another name of this
+        otherwise the rows, read from the same objects or files on first use. `rethreshold` is another name for this
         method.
 
         Parameters
@@ -281,9 +281,9 @@ class DedupResult:
 
     @property
     def kept(self) -> Any:
-        """The kept rows with their columns: of a frame a frame, otherwise an Arrow table.
+        """The kept rows with their columns: a frame if the source is one, otherwise an Arrow table.
 
-        With ``flag=True`` all rows with the columns `cluster`, `duplicate_of` and `similarity`.
+        With ``flag=True`` it has all rows, with the columns `cluster`, `duplicate_of` and `similarity`.
         """
         if "kept" not in self._tables:
             self._tables["kept"] = self._read_kept()

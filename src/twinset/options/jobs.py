@@ -50,7 +50,7 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
     )
     identical: str = option(
         "all",
-        "Pairs of identical documents to report. all: every pair; link: each copy with its first appearance only.",
+        "Pairs of identical documents to report. all: every pair; link: each copy with its first occurrence only.",
         checks.choice("all", "link"),
     )
     top: int | None = option(
@@ -124,7 +124,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         default_text="the threshold, or the distance",
     )
     keep: str = option("first", *KEEP, common=True)
-    date_format: str | None = option(None, *DATE_FORMAT, default_text="found from all dates")
+    date_format: str | None = option(None, *DATE_FORMAT, default_text="detected from all dates")
     cluster: str = option("leader", *CLUSTER)
     copy: bool = option(
         False, "For a folder of files: copy the kept files, too; by default they are only listed.", checks.switch

@@ -1,4 +1,4 @@
-"""Messages name options as flags. The command line shows them so; in Python they are keyword arguments."""
+"""Turn the flags in messages into keyword arguments for callers in Python; the command line shows flags."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def spoken(message: str) -> str:
 class _Argument:
     """A flag of a message as a keyword argument; `value` begins with the equals sign.
 
-    job: the command before the flag; rest: a word after the flag that is not its value; start, end: the place of all.
+    job: the command before the flag; rest: a word after the flag that is not its value; start, end: the matched span.
     """
 
     name: str
