@@ -353,9 +353,9 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> "DedupResult | Pa
     ['0']
     """
     if "passages" in read_summary(result_folder(folder)):
-        from twinset.jobs.passages import PassagesResult, StoredPassages  # loads kernels: only where needed
+        from twinset.jobs.passages import PassagesResult  # loads kernels: only where needed
 
-        return PassagesResult(StoredPassages(folder, source))
+        return PassagesResult.open(folder, source)
     recorded = StoredResult(folder, source)
     recorded.earlier_texts = _read_index_texts
     result = DedupResult(recorded.summary, recorded.plan, recorded.folder)
