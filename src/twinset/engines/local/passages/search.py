@@ -159,7 +159,8 @@ class AnchorSearch:
         def run(span: Span, block: Block) -> _Out:
             return work(span, block_words(block, self.options, span.part, wanted[span.documents]))
 
-        for _, done in self.corpus.read(self.threads, run, wanted=wanted):
+        texts_only = self.options.by is None  # words of other groups differ
+        for _, done in self.corpus.read(self.threads, run, wanted=wanted, texts_only=texts_only):
             yield done
 
 
