@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
@@ -35,6 +36,49 @@ def identical(setting: Setting, documents: int) -> Path:
 def filled_forms(setting: Setting, documents: int, similarities: tuple[float, ...]) -> Path:
     name = f"forms-{len(similarities)}x{documents}.parquet"
     return written_once(setting.work / name, lambda path: write_filled_forms(path, documents, similarities))
+
+
+def headed(setting: Setting, documents: int, words: int) -> Path:
+    """Unrelated documents that all begin with the same words."""
+
+    def write(path: Path) -> None:
+        table = pq.read_table(generated(setting, documents, copies=0))
+        header = " ".join(pq.read_table(generated(setting, 100, copies=0))["text"][0].as_py().split()[:words])
+        texts = pc.binary_join_element_wise(header, table["text"], ".\n\n")
+        pq.write_table(table.set_column(table.schema.get_field_index("text"), "text", texts), path)
+
+    return written_once(setting.work / f"headed-{documents}.parquet", write)
+
+
+def questions(setting: Setting, corpus: Path, count: int, words: int) -> Path:
+    """Texts of some words: every second one stands in the corpus, the others do not. Their ids say which."""
+
+    def write(path: Path) -> None:
+        step = max(1, pq.read_metadata(corpus).num_rows * 2 // count)
+        known = pq.read_table(corpus)["text"].to_pylist()[::step]
+        unknown = pq.read_table(generated(setting, count, copies=0))["text"].to_pylist()
+        rows = []
+        for number in range(count):
+            source = known[number // 2] if number % 2 == 0 else unknown[number]
+            tokens = source.split()
+            start = max(0, len(tokens) - words) // 2
+            rows.append((f"{'known' if number % 2 == 0 else 'new'}-{number}", " ".join(tokens[start : start + words])))
+        columns = {name: [row[at] for row in rows] for at, name in enumerate(("id", "text"))}
+        pq.write_table(pa.table(columns), path)
+
+    return written_once(setting.work / f"questions-{count}-of-{corpus.stem}.parquet", write)
+
+
+def text_files(corpus: Path) -> Path:
+    """The texts of a corpus as files of a folder, named by row."""
+    folder = corpus.with_name(f"{corpus.stem}-files")
+
+    def write(partial: Path) -> None:
+        partial.mkdir(exist_ok=True)
+        for row, text in enumerate(pq.read_table(corpus, columns=["text"])["text"].to_pylist()):
+            (partial / f"{row:06}.txt").write_text(text, "utf-8")
+
+    return written_once(folder, write)
 
 
 def written_once(path: Path, write: Callable[[Path], object]) -> Path:

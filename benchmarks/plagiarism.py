@@ -6,6 +6,8 @@ results/plagiarism.json, the table to docs/clough-stevenson.md and its picture t
 A score is the containment of an answer in a source, exact, by `twinset.compare`. A rule is one cut of the scores for
 two classes, three cuts for four: at least so much is a near copy, at least so much a light revision, and so on. The
 best cuts are those with most answers of the training part right, each in the middle between two neighbouring scores.
+
+An answer is linked to a source by `twinset.find_passages` if they share a run of at least so many words.
 """
 
 from __future__ import annotations
@@ -21,12 +23,16 @@ from typing import Any
 
 import twinset
 from benchmarks.measure import BenchmarkError, Setting, say
+from twinset.textbook.passages import maximal_runs
+from twinset.textbook.words import normalize, tokens
 
 HERE = Path(__file__).resolve().parent
 FIGURES = HERE / "results" / "plagiarism.json"
 PAGE = HERE.parent / "docs" / "clough-stevenson.md"
 PICTURE = PAGE.parent / "figures" / "containment"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
+BEGIN_PASSAGES, END_PASSAGES = "<!-- passages -->", "<!-- /passages -->"
+LEAST = (5, 8, 12, 20)  # words of a run
 LEVELS = ("non", "heavy", "light", "cut")  # by how much of the answer is copied
 SHINGLES = ("word:1", "word:2", "word:3", "word:4", "word:5", "char:5", "char:7", "char:9", "char:12")
 PRINTED = ("word:3", "char:9")  # named before looking: the usual ones for short texts
@@ -164,8 +170,31 @@ def study(folder: Path) -> dict[str, Any]:
     result["scores"] = {
         name: sorted(one.score for one in confusion if one.label == level) for level, name in enumerate(LEVELS)
     }
+    result["passages"] = {str(least): linked(answers, sources, least) for least in LEAST}
     verdicts = Counter((answer.level, one) for answer, one in zip(answers, said, strict=True))
     result["confusion"] = [[verdicts[true, given] for given in range(4)] for true in range(4)]
+    return result
+
+
+def linked(answers: Sequence[Answer], sources: dict[str, str], least: int) -> dict[str, Any]:
+    """For each category: answers that share a passage with the source of their task, and with any source.
+
+    `differ` lists answers and sources that share a run by the definition and are not linked, or the other way round.
+    """
+    texts = {answer.file: answer.text for answer in answers}
+    found = twinset.find_passages(texts, against=sources, least=least).passages
+    links = set(zip(found["left"].to_pylist(), found["right"].to_pylist(), strict=True))
+    words = {task: tokens(normalize(text)) for task, text in sources.items()}
+    result: dict[str, Any] = {"differ": []}
+    for level, name in enumerate(LEVELS):
+        chosen = [answer for answer in answers if answer.level == level]
+        own = sum((answer.file, answer.task) in links for answer in chosen)
+        result[name] = {"own": own, "any": len({answer.file for answer in chosen} & {left for left, _ in links})}
+    for answer in answers:
+        mine = tokens(normalize(answer.text))
+        for task, theirs in words.items():
+            if bool(maximal_runs(mine, theirs, least)) != ((answer.file, task) in links):
+                result["differ"].append([answer.file, task])
     return result
 
 
@@ -215,6 +244,8 @@ def goals(result: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
         figure = f"{ranked['first']} of {ranked['copied']}"
         met = ranked["first"] >= GOAL * ranked["copied"]
         lines.append((f"own source is first of five by {shingle}", f"≥ {GOAL:.0%} of copied answers", figure, met))
+    wrong = len(result["passages"]["8"]["differ"])
+    lines.append(("answers with a run of 8 words of a source are linked to it", "all", f"{wrong} differ", not wrong))
     return lines
 
 
@@ -247,6 +278,24 @@ def section(result: dict[str, Any]) -> str:
     """Return the text between the marks of the page."""
     heading = "Four-way by `char:9`, each answer classified by a rule fitted without it:"
     return f"\n{table(result)}\n\n{heading}\n\n{confusion_table(result)}\n"
+
+
+def passages_section(result: dict[str, Any]) -> str:
+    """Return the text between the marks of the part on passages."""
+    counts = result["answers"]
+    copied = [name for name in reversed(LEVELS) if name != "non"]
+    head = "".join(f" {name} |" for name in copied)
+    lines = [
+        f"| `--least` |{head} copied | non | non, to any article |",
+        "|---:|" + "---:|" * (len(copied) + 3),
+    ]
+    for least, one in result["passages"].items():
+        cells = [f"{one[name]['own']} of {counts[name]}" for name in copied]
+        linked_copies, copies = sum(one[name]["own"] for name in copied), sum(counts[name] for name in copied)
+        share = f"{linked_copies} of {copies} ({linked_copies / copies:.0%})"
+        honest = [f"{one['non'][which]} of {counts['non']}" for which in ("own", "any")]
+        lines.append(f"| {least} | {' | '.join([*cells, share, *honest])} |")
+    return "\n" + "\n".join(lines) + "\n"
 
 
 def words(result: dict[str, Any]) -> str:
@@ -291,6 +340,7 @@ def main() -> None:
     arguments = parser.parse_args()
     result = study(arguments.folder)
     print(section(result))
+    print(passages_section(result))
     for shingle in PRINTED:
         one = result["shingles"][shingle]
         print(shingle, one["ranked"]["missed"], {way: one[way]["cuts"] for way in WAYS})
@@ -298,8 +348,13 @@ def main() -> None:
         draw(result, PICTURE)
         FIGURES.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
         page = PAGE.read_text("utf-8")
-        head, rest = page.split(BEGIN)
-        PAGE.write_text(f"{head}{BEGIN}\n{section(result)}\n{END}{rest.split(END)[1]}", "utf-8")
+        for begin, end, text in (
+            (BEGIN, END, section(result)),
+            (BEGIN_PASSAGES, END_PASSAGES, passages_section(result)),
+        ):
+            head, rest = page.split(begin)
+            page = f"{head}{begin}\n{text}\n{end}{rest.split(end)[1]}"
+        PAGE.write_text(page, "utf-8")
 
 
 if __name__ == "__main__":

@@ -28,11 +28,13 @@ def test_the_tables_of_the_page_are_what_was_measured() -> None:
     page = plagiarism.PAGE.read_text("utf-8")
     written = page.split(plagiarism.BEGIN)[1].split(plagiarism.END)[0]
     assert written.strip() == plagiarism.section(measured()).strip()
+    written = page.split(plagiarism.BEGIN_PASSAGES)[1].split(plagiarism.END_PASSAGES)[0]
+    assert written.strip() == plagiarism.passages_section(measured()).strip()
 
 
 def test_the_goal_is_reached() -> None:
     goals = plagiarism.goals(measured())
-    assert len(goals) == 2
+    assert len(goals) == 3
     assert all(met for *_, met in goals)
 
 
@@ -91,6 +93,16 @@ def test_a_small_corpus_by_hand(folder: Path) -> None:
     assert one["two"]["cuts"] == [10 / 60]
     assert one["four"]["cuts"] == pytest.approx([1 / 6, 1 / 2, 5 / 6])
     assert [one["four"][name] for name in ("on itself", "answer", "task")] == [1.0, 1.0, 1.0]
+
+
+def test_answers_are_linked_by_the_words_that_they_share(folder: Path) -> None:
+    answers, sources = plagiarism.read(folder)
+    linked = {"own": 2, "any": 2}
+    none = {"own": 0, "any": 0}
+    assert plagiarism.linked(answers, sources, 20) == {
+        "differ": [], "non": none, "heavy": linked, "light": linked, "cut": linked
+    }  # fmt: skip
+    assert plagiarism.linked(answers, sources, 21)["heavy"] == none
 
 
 def test_the_picture_shows_every_answer_and_the_cut(folder: Path, tmp_path: Path) -> None:
