@@ -147,3 +147,18 @@ def test_what_is_read_once_more_leaves_nothing_behind(tmp_path: Path) -> None:
     for words in (("report", tmp_path / "out", "-o", tmp_path / "out.html"), ("explain", tmp_path / "out", "a")):
         done = twinset(*words, scratch=scratch)
         assert (done.code, list(scratch.iterdir())) == (0, []), done.err
+
+
+@pytest.mark.parametrize("words", [("dedup",), ("pairs",), ("trim",), ("passages",)])
+@pytest.mark.parametrize("name", ["in.jsonl", "kept/"])
+def test_a_way_through_a_folder_that_is_not_there_replaces_nothing(
+    tmp_path: Path, words: tuple[str, ...], name: str
+) -> None:
+    """The name is that of the source, or of another folder, but only once the missing folder has been made."""
+    source = write_lines(tmp_path / "in.jsonl", documents(5))
+    (tmp_path / "kept").mkdir()
+    before = source.read_bytes()
+    out = f"{tmp_path}/gone/../{name}"
+    twinset(*words, source, "-o", out).refused("there is no folder", "gone")
+    assert source.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "kept"]

@@ -277,8 +277,20 @@ def parse_shingle(spec: str) -> tuple[str, int]:
     return found[1], int(found[2])
 
 
+def refuse_detour(path: str | os.PathLike[str]) -> None:
+    """Refuse a path with `..` after a missing folder: what it names is not there until the folder has been made."""
+    parts = os.fspath(path).split(os.sep)
+    for at, part in enumerate(parts):
+        before = os.sep.join(parts[:at])
+        if part == os.pardir and before and not os.path.isdir(before):
+            raise OutputError(
+                f"the output is {os.fspath(path)}, but there is no folder {before}; leave out {before}{os.sep}{part}"
+            )
+
+
 def new_file(path: str | os.PathLike[str], force: bool) -> None:
     """Refuse a path that is a folder, or that exists, unless `force` allows replacing it."""
+    refuse_detour(path)
     if os.path.isdir(path):
         raise OutputError(f"{os.fspath(path)} is a folder, but the output must be a file; choose another output")
     if os.path.lexists(path) and not force:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from twinset.documents.own_files import STATE_ENDING
 from twinset.errors import OutputError
+from twinset.options.checks import refuse_detour
 from twinset.options.place import Place
 from twinset.system.atomic_files import move_durably, sync
 from twinset.system.scratch import cannot_write
@@ -23,6 +24,7 @@ def state_folder(place: Place) -> Path:
 
 def check_place(place: Place, force: bool, sources: Sequence[object] = ()) -> None:
     """Refuse to write over something else, or over a result unless `force` is given."""
+    refuse_detour(place.name)
     for path in place.paths:
         refuse_sources(path, sources)
     if place.file is None:
