@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 from tests import components, run_folder
+from tests.long_files import LONG_FILES
 
 if TYPE_CHECKING:
     from tests.postgres_server import GivenServer, Server
@@ -27,13 +28,16 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "twinset"))
 
 # Processes that tests start find the package compiled, and compile nothing themselves: one that is struck in the midst
 # of it, or finds the disk full, would leave half a file for all that come after. Their streams are buffered, as usual.
+# The processes of a run, which have that variable, too, do keep the tests as pytest compiles them: it takes seconds.
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "twinset"
 compileall.compile_dir(PACKAGE, quiet=2)
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 os.environ.pop("PYTHONUNBUFFERED", None)
+sys.dont_write_bytecode = False
 
 # One seed for all that is random in a run, such as the moments of kills; and one for the order of the files of tests.
-# Both are printed; TWINSET_TEST_ORDER=random draws one, without the variable the order is that of the names.
+# Both are printed; TWINSET_TEST_ORDER=random draws one, without the variable the order is that of the names, after the
+# files that take longest: one that begins late keeps a process busy when the others have nothing left to do.
 os.environ.setdefault("TWINSET_TEST_SEED", str(random.randrange(10**6)))
 if os.environ.get("TWINSET_TEST_ORDER") == "random":
     os.environ["TWINSET_TEST_ORDER"] = str(random.randrange(10**6))
@@ -113,16 +117,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header() -> str:
-    order = os.environ.get("TWINSET_TEST_ORDER", "that of the names")
+    order = os.environ.get("TWINSET_TEST_ORDER", "long ones, then by name")
     return f"TWINSET_TEST_SEED={os.environ['TWINSET_TEST_SEED']}, order of files (TWINSET_TEST_ORDER): {order}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Shuffle the files, if that is wished; and run where it can be run what needs a file system of its own."""
+    """Put the files in order, and run where it can be run what needs a file system of its own."""
     if order := os.environ.get("TWINSET_TEST_ORDER"):
         files = sorted({item.path for item in items})
         random.Random(order).shuffle(files)
-        items.sort(key=lambda item: files.index(item.path))
+    else:
+        files = [Path(__file__).parent / name for name in LONG_FILES]
+    places = {path: place for place, path in enumerate(files)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
     for item in items:
         if "small_disk" in getattr(item, "fixturenames", ()):
             components.run_where_mounting_is_allowed(item)

@@ -3,12 +3,14 @@
 A compiled kernel that writes beyond an array damages whatever lies there, and most often nobody notices. Here every
 writable array is copied into the midst of a larger one, filled with a pattern, before a kernel is called; afterwards
 the pattern must be whole. What a kernel reads beyond an array is the pattern, too, so that its answer is wrong.
+The tables of all code points, a megabyte each, are copied once: kernels must not write to them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -16,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from twinset import unicode
 from twinset.compiled import Kernel
 
 PATTERN = 0xA5
@@ -28,7 +31,8 @@ class Guarded:
     def __init__(self, array: npt.NDArray[Any]) -> None:
         self.original = array
         self.before = array.copy()
-        self._around = np.full(array.nbytes + 2 * GUARD, PATTERN, np.uint8)
+        self._around = np.empty(array.nbytes + 2 * GUARD, np.uint8)
+        self._around[:GUARD] = self._around[GUARD + array.nbytes :] = PATTERN
         self.array = self._around[GUARD : GUARD + array.nbytes].view(array.dtype).reshape(array.shape)
         self.array[...] = array
 
@@ -46,6 +50,19 @@ class Guarded:
         self.original[changed] = self.array[changed]
 
 
+class GuardedTable(Guarded):
+    """A copy of a table that kernels only read: one copy for all calls."""
+
+    def hand_back(self) -> None:
+        """Fail if the table was written to."""
+        assert np.array_equal(self.array, self.before), f"a table was written to ({self.array.shape})"
+
+
+@cache
+def tables() -> dict[int, GuardedTable]:
+    return {id(table): GuardedTable(table) for table in (unicode.classes(), unicode.combining())}
+
+
 def is_guardable(value: object) -> bool:
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "iufb":
         return False
@@ -56,7 +73,8 @@ def call_guarded(call: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -
     """Call a kernel with guards around its writable arrays; arrays that share memory are left as they are."""
     arrays = [one for one in (*arguments, *named.values()) if isinstance(one, np.ndarray)]
     shared = {id(one) for pair in combinations(arrays, 2) if np.may_share_memory(*pair) for one in pair}
-    guarded = {id(one): Guarded(one) for one in arrays if is_guardable(one) and id(one) not in shared}
+    chosen = [one for one in arrays if is_guardable(one) and id(one) not in shared]
+    guarded = {id(one): tables().get(id(one)) or Guarded(one) for one in chosen}
 
     def given(value: Any) -> Any:
         return guarded[id(value)].array if id(value) in guarded else value

@@ -15,6 +15,7 @@ from typing import Any
 
 from twinset import textbook
 from twinset.schema import SCORES
+from twinset.textbook import passages as textbook_passages
 
 BITS_32, BITS_64 = 2**32 - 1, 2**64 - 1
 MIX_A, MIX_B, WHOLE = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F
@@ -657,3 +658,98 @@ def grouped(
         return {group: {one: total for one, total in weights.items() if total} for group, weights in sums.items()}
     elements = {group: [element for element, _ in pairs] for group, pairs in found.items()}
     return {group: sorted(every if bag else set(every)) for group, every in elements.items()}
+
+
+# Passages
+
+
+def placed_words(text: str, **steps: bool) -> list[tuple[str, int, int]]:
+    """The words of a text that NFC does not change, each with its first and last place (exclusive)."""
+    normal = textbook.normalize(text, **steps)
+    assert len(normal) == len(text)
+    found, at = [], 0
+    for word in textbook.tokens(normal):
+        start = normal.index(word, at)
+        at = start + len(word)
+        found.append((word, start, at))
+    return found
+
+
+def without_holes(text: str, holes: Sequence[tuple[int, int]], mark: str) -> str:
+    """A text without spans, in order; a mark between any two remaining pieces that are not blank."""
+    places = [0, *(place for hole in holes for place in hole), len(text)]
+    pieces = [text[places[at] : places[at + 1]] for at in range(0, len(places), 2)]
+    found = pieces[0]
+    for number in range(1, len(pieces)):
+        between = any(piece.strip() for piece in pieces[:number]) and any(piece.strip() for piece in pieces[number:])
+        found += (mark if between else "") + pieces[number]
+    return found
+
+
+Passage = tuple[int, int, int, int, int]
+"""First and last word (exclusive) of the left side, the same of the right side, and the words in common."""
+
+
+def joined_passages(left: Sequence[str], right: Sequence[str], least: int, run: int, gap: int) -> set[Passage]:
+    """Runs of at least `run` words, joined with the nearest ones over at most `gap` words on each side, and merged.
+
+    Where runs of one side overlap, the side with fewer words in runs counts.
+    """
+    held: set[tuple[int, int]] = set()
+    chains = []
+    for i, j, n in sorted(textbook_passages.maximal_runs(left, right, run)):
+        if (i, j) not in held:
+            chains.append(_chain(left, right, (i, j, n), run, gap))
+            held |= {(x, y) for x, y, _ in chains[-1]}
+    while near := next((two for two in combinations(chains, 2) if _are_near(*two, gap)), None):
+        chains = [one for one in chains if one not in near] + [[*near[0], *near[1]]]
+    found = set()
+    for chain in chains:
+        shared = min(len({word for run in chain for word in range(run[side], run[side] + run[2])}) for side in (0, 1))
+        if shared >= least:
+            found.add((*_box(chain), shared))
+    return found
+
+
+def _chain(
+    left: Sequence[str], right: Sequence[str], first: tuple[int, int, int], run: int, gap: int
+) -> list[tuple[int, int, int]]:
+    """A run, with the nearest one after it, the nearest after that, and so on, and the same before it."""
+    chain = [first]
+    steps = sorted(((p, q) for p in range(gap + 1) for q in range(gap + 1)), key=lambda step: (sum(step), step))
+
+    def equal(x: int, y: int) -> bool:
+        return 0 <= x < len(left) and 0 <= y < len(right) and left[x] == right[y]
+
+    x, y = first[0] + first[2], first[1] + first[2]
+    while step := next((s for s in steps if all(equal(x + s[0] + w, y + s[1] + w) for w in range(run))), None):
+        x, y, n = x + step[0], y + step[1], 0
+        while equal(x + n, y + n):
+            n += 1
+        chain.append((x, y, n))
+        x, y = x + n, y + n
+    x, y = first[:2]
+    while step := next((s for s in steps if all(equal(x - s[0] - w - 1, y - s[1] - w - 1) for w in range(run))), None):
+        x, y, n = x - step[0], y - step[1], 0
+        while equal(x - n - 1, y - n - 1):
+            n += 1
+        x, y = x - n, y - n
+        chain.append((x, y, n))
+    return chain
+
+
+def _box(chain: Sequence[tuple[int, int, int]]) -> tuple[int, int, int, int]:
+    starts, ends = [(x, y) for x, y, _ in chain], [(x + n, y + n) for x, y, n in chain]
+    return min(x for x, _ in starts), max(x for x, _ in ends), min(y for _, y in starts), max(y for _, y in ends)
+
+
+def _are_near(one: Sequence[tuple[int, int, int]], other: Sequence[tuple[int, int, int]], gap: int) -> bool:
+    """Whether both sides of two passages overlap or are at most `gap` words apart."""
+    a, b = _box(one), _box(other)
+    return max(a[0], b[0]) - min(a[1], b[1]) <= gap and max(a[2], b[2]) - min(a[3], b[3]) <= gap
+
+
+def holders(documents: Sequence[Sequence[str]], words: Sequence[str]) -> int:
+    """How many documents have these words in a row."""
+    n = len(words)
+    return sum(any(list(one[at : at + n]) == list(words) for at in range(len(one) - n + 1)) for one in documents)

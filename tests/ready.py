@@ -1,9 +1,9 @@
 """The command without its start: a process that has everything loaded waits, and forks for each call.
 
-To load Python, Arrow and the kernels is most of a short run. `folder` gives a folder with a program ``twinset``, which
-hands its words, folder, variables and streams over to that process and ends as the fork does, by whatever signal.
-Whoever sends a signal to a process, or looks at what a start does, or at runs that have nothing in common, needs the
-real command.
+To load Python, Arrow and the kernels takes several times as long as a short run itself. `folder` gives a folder with a
+program ``twinset``, which hands its words, folder, variables and streams over to that process and ends as the fork
+does, by whatever signal. Whoever sends a signal to a process, or looks at what a start does, or at runs that have
+nothing in common, needs the real command.
 
     python -m tests.ready SOCKET
 
@@ -18,7 +18,6 @@ import json
 import os
 import runpy
 import selectors
-import signal
 import socket
 import subprocess
 import sys
@@ -31,6 +30,8 @@ from typing import NoReturn
 
 from twinset.cli import script
 from twinset.cli.command_line import COMMANDS
+from twinset.compiled import Kernel
+from twinset.jobs.warm import kernel_modules
 
 ROOT = Path(__file__).resolve().parents[1]
 _LARGEST = 2**20
@@ -83,9 +84,12 @@ def _serve(address: str) -> None:
     jobs = (f"jobs.{name}" for name in ("dedup", "evaluate", "pairs", "query_files"))
     for name in (*jobs, *(f"cli.{command}" for command in COMMANDS)):
         import_module(f"twinset.{name}")
+    for name in kernel_modules():
+        for one in vars(import_module(name)).values():
+            if isinstance(one, Kernel):
+                one.load()
     gc.freeze()
     atexit.unregister(close)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who answer
     with socket.socket(socket.AF_UNIX) as door, selectors.DefaultSelector() as either:
         door.bind(address)
         door.listen(64)
@@ -98,11 +102,19 @@ def _serve(address: str) -> None:
             if not os.fork():
                 _answer(line)
             line.close()
+            _reap()
+    _reap()
+
+
+def _reap() -> None:
+    """Wait for those who have answered: what they used is then counted as this process's."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _answer(line: socket.socket) -> NoReturn:
     """Let a fork do what is asked, and tell how it ended."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     size, streams, _, _ = socket.recv_fds(line, 8, 3)
     asked = b""
     while len(asked) < int.from_bytes(size, "big"):

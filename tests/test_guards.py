@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.guards import call_guarded, guarding
+from tests.guards import call_guarded, guarding, tables
+from twinset import unicode
 from twinset.compiled import vector_kernels
 
 
@@ -46,6 +47,24 @@ def test_arrays_that_share_memory_stay_together() -> None:
 
     call_guarded(shift, (whole[1:], whole[1:3]), {})
     assert whole[1] == 9
+
+
+@pytest.mark.parametrize("table", [unicode.classes, unicode.combining])
+@pytest.mark.parametrize(
+    ("at", "said"), [(70, "a table was written to"), (-2, "beyond an array"), (unicode.POINTS, "beyond an array")]
+)
+def test_a_table_is_written_to_neither_within_nor_beyond(table: Any, at: int, said: str) -> None:
+    def write(given: Any) -> None:
+        reach(given, at)[0] ^= 1
+
+    whole = table().copy()
+    assert call_guarded(lambda given: given[65], (table(),), {}) == whole[65]
+    try:
+        with pytest.raises(AssertionError, match=said):
+            call_guarded(write, (table(),), {})
+    finally:
+        tables.cache_clear()
+    assert np.array_equal(table(), whole)
 
 
 def test_kernels_are_guarded_and_answer_as_ever() -> None:

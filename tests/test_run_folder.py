@@ -9,8 +9,13 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+
+from tests.conftest import pytest_collection_modifyitems
+from tests.long_files import LONG_FILES
 
 ROOT = Path(__file__).resolve().parents[1]
 TIDY = """
@@ -61,7 +66,7 @@ def test_a_run_names_its_components_and_leaves_nothing(folder: Path, way: str) -
     done = run(folder, *WAYS[way], TWINSET_TEST_SEED="4711")
     assert done.returncode == 0, done.stdout
     assert "\nused:    a component\nmissing: another component\n" in done.stdout
-    assert "TWINSET_TEST_SEED=4711, order of files (TWINSET_TEST_ORDER): that of the names" in done.stdout
+    assert "TWINSET_TEST_SEED=4711, order of files (TWINSET_TEST_ORDER): long ones, then by name" in done.stdout
     assert done.stdout.count(" seed 4711\n") == 6
 
 
@@ -83,3 +88,15 @@ def test_the_order_of_files_follows_from_its_seed(folder: Path) -> None:
         wanted = [f"test_{name}" for name in "abcdef"]
         random.Random(named[1]).shuffle(wanted)
         assert re.findall(r"(test_\w)\.py::test_files PASSED", done.stdout) == wanted
+
+
+def test_files_that_take_long_begin_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TWINSET_TEST_ORDER", raising=False)
+    first, second = LONG_FILES[:2]
+    items: list[Any] = [
+        SimpleNamespace(path=ROOT / "tests" / name) for name in ("test_b.py", second, "test_a.py", first, second)
+    ]
+    pytest_collection_modifyitems(items)
+    found = [str(item.path.relative_to(ROOT / "tests")) for item in items]
+    assert found == [first, second, second, "test_b.py", "test_a.py"]
+    assert [name for name in LONG_FILES if not (ROOT / "tests" / name).is_file()] == []

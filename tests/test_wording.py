@@ -40,7 +40,7 @@ def test_one_of_a_thing_is_one() -> None:
 
 def test_one_source_too_many(tmp_path: object) -> None:
     done = twinset.dedup([ROSE], [ROSE + " hall"], output=f"{tmp_path}/out")
-    with pytest.raises(twinset.OptionError, match="source= names 1 source, and that run was given 2"):
+    with pytest.raises(twinset.OptionError, match="source= names 1 source, but that run was given 2"):
         done.rethreshold(0.9, source=[[ROSE]], output=f"{tmp_path}/new")
 
 

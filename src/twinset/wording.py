@@ -1,4 +1,4 @@
-"""Write counts, shares and places in the same way on screens, pages and in messages."""
+"""Format counts, shares and positions in the same way on the screen, on pages and in messages."""
 
 from __future__ import annotations
 

@@ -139,3 +139,31 @@ def test_two_sides_have_pairs_and_no_clusters(run: Run, corpus: Path, tmp_path: 
     written = json.loads((tmp_path / "out" / "evaluation.json").read_text("utf-8"))
     assert (written["documents"], written["against"], written["options"]["against"]) == (2, others, ["old.jsonl"])
     assert "adjusted_rand" not in written["definitions"]
+
+
+def test_passages_have_measures_of_their_own(run: Run, tmp_path: Path) -> None:
+    copied = " ".join(f"copied{number}" for number in range(30))
+    (tmp_path / "new").mkdir()
+    (tmp_path / "old").mkdir()
+    (tmp_path / "new" / "a.txt").write_text(f"here is {copied} and more")
+    (tmp_path / "old" / "b.txt").write_text(f"{copied} is here")
+    head = "suspicious,suspicious_start,suspicious_end,source,source_start,source_end"
+    (tmp_path / "truth.csv").write_text(f"{head}\na,8,{8 + len(copied)},b,0,{len(copied)}\nx,0,1,b,0,1\n")
+    words = ("evaluate", "new", "--against", "old", "--passages", "truth.csv", "--least", "20")
+    done = run(*words, "-o", "out")
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert "truth: 1 unknown id (x); 1 row skipped" in done.stdout
+    assert ["plagdet", "1.0000"] in lines
+    assert ["detected", "cases", "1"] in lines
+    assert lines[-1] == ["written", "to", "out"]
+    assert (tmp_path / "out" / "detections.csv").exists()
+    summary = json.loads(run(*words, "--json").stdout)
+    assert (summary["measures"]["plagdet"], summary["truth"]["unknown"]) == (1.0, ["x"])
+    quiet = run(*words, "--quiet")
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
+    narrow = run(*words, "--definitions", env={"COLUMNS": "30"})
+    assert max(map(len, narrow.stdout.splitlines())) <= 30
+    refused = run(*words, "--threshold", "0.8")
+    assert refused.returncode == 2
+    assert refused.stderr.splitlines()[-1].startswith("twinset: --threshold cannot be used with --passages: ")

@@ -251,7 +251,7 @@ def test_a_report(run: Run, out: Path) -> None:
     [
         (["OUT"], "'-o'"),
         (["OUT", "-o", "report.pdf"], "ends in .html or .htm"),
-        (["nowhere", "-o", "report.html"], "there is no such file; name a folder or a file that dedup or passages wrote"),
+        (["nowhere", "-o", "report.html"], "name a folder or a file that dedup or passages wrote"),
         (["OUT", "-o", "report.html", "--clusters", "many"], "--clusters is 'many'"),
     ],
 )

@@ -54,7 +54,7 @@ def test_so_many_rows(run: Run, out: str) -> None:
     assert "5  kept" in done.stdout
     refused = run("recut", out, "--rows", "100", "-o", "NEWER")
     assert refused.returncode == 2
-    assert "rows is 100, and thresholds from 0.5 to 1 leave 4 to 5" in refused.stderr
+    assert "rows is 100, but thresholds from 0.5 to 1 leave 4 to 5" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_so_many_rows(run: Run, out: str) -> None:
         (("OUT", "--keep", "best"), "'best' is not a rule"),
         (("OUT", "--cluster", "best"), "allowed: leader, components or complete"),
         (("OUT", "--source", "gone.jsonl"), "gone.jsonl: there is no such file"),
-        (("nowhere",), "nowhere/summary.json: there is no such file; name a folder or a file that dedup or passages wrote"),
+        (("nowhere",), "nowhere/summary.json: there is no such file; name a folder or a file that dedup"),
         (("corpus.jsonl",), "name a folder or a file that dedup or passages wrote"),
     ],
 )
@@ -91,7 +91,7 @@ def test_an_output_that_exists_is_refused(run: Run, out: str, tmp_path: Path) ->
 def test_a_moved_and_a_changed_source(run: Run, out: str, corpus: Path, tmp_path: Path) -> None:
     corpus.rename(tmp_path / "moved.jsonl")
     said = run("recut", out, "-o", "NEW").stderr
-    assert "corpus.jsonl: this source no longer exists; give its present path with --source" in said
+    assert "corpus.jsonl: this source no longer exists; give its new path with --source" in said
     done = run("recut", out, "--source", "moved.jsonl", "-o", "NEW")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "NEW/kept/moved.jsonl").exists()

@@ -22,7 +22,7 @@ def source(tmp_path: Path) -> Path:
 def test_the_audit_does_not_say_that_all_is_well(call: Call, source: Path, tmp_path: Path) -> None:
     out = call("dedup", str(source), "-o", str(tmp_path / "out")).out
     assert "no pairs to find" in out
-    assert "short texts that differ in one word are no pair; try --shingle auto" in " ".join(out.split())
+    assert "short texts that differ in one word are not a pair; try --shingle auto" in " ".join(out.split())
 
 
 def test_stdin_is_measured_and_read(call: Call, source: Path, tmp_path: Path) -> None:
@@ -46,4 +46,4 @@ def test_records_say_what_to_try(call: Call, tmp_path: Path) -> None:
     said = " ".join(done.err.split())
     assert "2 of 2 documents are short for shingles of word:5 in name and the street" in said
     assert "try --text name,char:2 --text 'the street,char:3'" in said
-    assert "audit: with word:5 short texts that differ in one word are no pair; try --text name,char:2" in said
+    assert "audit: with word:5 short texts that differ in one word are not a pair; try --text name,char:2" in said

@@ -86,7 +86,7 @@ def test_rows_that_are_no_json_on_stdin_name_the_format(call: Call, format: str,
     data = f"id{delimiter}text\n".encode() + as_csv(delimiter)
     said = call("dedup", "-", "-o", "out", stdin=data).refusal
     assert "stdin, line 1: not JSON: " in said
-    assert f"if these are no JSON lines, name the format, such as --format {format}, or use --lines; " in said
+    assert f"if these are not JSON lines, name the format, such as --format {format}, or use --lines; " in said
     done = call("dedup", "-", "-o", "out", "--on-error", "skip", "--quiet", stdin=data)
     assert done.err.startswith("warning: none of 4 documents can be read, such as 'stdin:0': line 1: not JSON: ")
     assert f"--format {format}" in done.err

@@ -24,7 +24,7 @@ from twinset.candidates import prefix
 from twinset.clusters.collapse import RankedSets, fold
 from twinset.jobs.collapse import Collapsed
 from twinset.options import ShingleOptions
-from twinset.options.collapse import CollapseOptions
+from twinset.options.jobs import CollapseOptions
 
 ROSE = "a rose is a rose is a rose in any garden of the town"
 TEXTS = [ROSE, "something else", ROSE + " hall", "", ROSE, "Something else!", ""]

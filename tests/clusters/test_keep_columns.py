@@ -178,7 +178,7 @@ def test_rules_of_numbers_do_not_advise_a_date_format(values: list[str]) -> None
 
 
 def test_numbers_with_commas_alone_are_refused_with_the_way_to_write_them() -> None:
-    with pytest.raises(ColumnError, match=r"such as '1,5', .*write numbers without separators of thousands"):
+    with pytest.raises(ColumnError, match=r"such as '1,5', .*write numbers without thousands separators"):
         read(["1,5", "2,5"], "highest")
 
 

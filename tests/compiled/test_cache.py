@@ -6,37 +6,29 @@ import os
 import stat
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
+from twinset.clusters import group_kernels
 from twinset.compiled import cache
 
-PROGRAM = """
-import sys, warnings
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    from twinset import compiled
-    from twinset.clusters import group_kernels
-    from twinset.compiled import cache
-    from pathlib import Path
-    opened = cache.open_cache(Path(group_kernels.__file__))
-print(opened.folder if opened else None)
-for one in caught:
-    print(one.category.__name__, one.message)
-"""
-KEPT = ("PATH", "LANG", "VIRTUAL_ENV", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
+NAMES = ("HOME", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
 
 
 def opened(**settings: str | Path) -> tuple[str, list[str]]:
-    """The folder that a process with these settings uses, and what it is warned of."""
-    environment = {name: os.environ[name] for name in KEPT if name in os.environ}
-    environment |= {name: str(value) for name, value in settings.items()}
-    environment["NUMBA_DISABLE_JIT"] = "1"  # the folder is opened all the same, and nothing is compiled
-    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    folder, *warned = done.stdout.splitlines()
-    return folder, warned
+    """The folder that a process uses that starts with these settings, and what it is warned of."""
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for name in NAMES:
+            patch.delenv(name, raising=False)
+        for name, value in settings.items():
+            patch.setenv(name, str(value))
+        patch.setattr(cache, "_warned", False)
+        patch.setattr(cache, "cache_folder", cache.cache_folder.__wrapped__)  # not what this process found before
+        found = cache.open_cache.__wrapped__(Path(group_kernels.__file__))
+    return str(found and found.folder), [f"{one.category.__name__} {one.message}" for one in caught]
 
 
 def is_private(folder: Path) -> bool:

@@ -1,8 +1,8 @@
 """Change bytes of a file one at a time and read each version.
 
-    python -m tests.documents.damage FILE few|all START STOP …
+    python damage.py FILE few|all START STOP …
 
-`few` tries two values of a byte in turn, `all` each of four.
+`few` tries one of four values of a byte in turn, `all` each of them.
 
 It runs as a process of its own, since what is looked for is the end of the whole process. Prints one line for each
 version that was not read correctly and did not raise an error that names the file, and `done` at the end.
@@ -32,8 +32,9 @@ def main(path: Path, few: bool, *ends: int) -> None:
     outcomes: dict[str, int] = {}
     spans = zip(ends[::2], ends[1::2], strict=True)
     for at in (at for start, stop in spans for at in range(start, stop)):
-        values = ({data[at] ^ 1, 22}, {data[at] ^ 128, 0})
-        for value in sorted((values[at % 2] if few else values[0] | values[1]) - {data[at]}):
+        values = sorted({data[at] ^ 1, 22, data[at] ^ 128, 0} - {data[at]})
+        turn = (at + at // 4) % len(values)  # fields are of four bytes: not the same value for the first of each
+        for value in [values[turn]] if few else values:
             print(f"{at}={value}", end=" ", flush=True)  # the last words, should the process end here
             bad.write_bytes(data[:at] + bytes([value]) + data[at + 1 :])
             said = outcome(bad, expected)

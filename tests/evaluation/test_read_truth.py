@@ -69,7 +69,7 @@ def test_objects_will_do() -> None:
         ("t.csv", "left,right,id1,id2\na,b,c,d\n", ColumnError, "once; it has 'left', 'right' and 'id1', 'id2'"),
         ("t.csv", "left,right,id,cluster\na,b,c,d\n", ColumnError, "'left', 'right' and 'id', 'cluster'"),
         ("t.csv", "left,Left,right\na,b,c\n", ColumnError, "more than one column 'left'"),
-        ("t.csv", "left,right,label\na,b,0\n", ColumnError, "the column 'label', so some of its rows may be no pairs"),
+        ("t.csv", "left,right,label\na,b,0\n", ColumnError, "the column 'label', so some of its rows may not be pairs"),
         ("t.csv", "left,right\na,b\nc,\n", RowError, r"t\.csv, row 1, counted from 0: right is empty; every row needs"),
         ("t.csv", "left,right\na,b\nc\n", SourceError, "cannot be read as CSV: .*Expected 2 columns, got 1"),
         ("t.csv", "", SourceError, "cannot be read as CSV: Empty CSV file"),

@@ -315,11 +315,11 @@ def test_options_that_have_no_meaning_are_refused(words: dict[str, Any], said: s
 @pytest.mark.parametrize(
     ("one", "other", "said"),
     [
-        ({}, {"bits": 128}, "bits is 64 in the one and 128 in the other"),
-        ({}, {"seed": 2}, "seed is 1 in the one and 2 in the other"),
-        ({}, {"shingle": "word:2"}, "shingle is word:5 in the one and word:2 in the other"),
-        ({"weights": "none"}, {"weights": "tf-idf"}, "weights is none in the one and tf-idf in the other"),
-        ({"weights": "tf-idf"}, {"weights": "tf-idf"}, "the digest of what tf-idf has counted is"),
+        ({}, {"bits": 128}, "bits is 64 in one and 128 in the other"),
+        ({}, {"seed": 2}, "seed is 1 in one and 2 in the other"),
+        ({}, {"shingle": "word:2"}, "shingle is word:5 in one and word:2 in the other"),
+        ({"weights": "none"}, {"weights": "tf-idf"}, "weights is none in one and tf-idf in the other"),
+        ({"weights": "tf-idf"}, {"weights": "tf-idf"}, "the digest of the tf-idf weights is"),
     ],
 )
 def test_codes_that_were_made_in_other_ways_are_not_compared(

@@ -433,7 +433,7 @@ def test_an_output_that_would_bury_the_index_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "out"
     twinset.dedup({"a": "fresh"}, output=out)
     new_index(out / "news.twinset", {"old": LINE})
-    with pytest.raises(twinset.OutputError, match=r"news.twinset lies in it; choose another output"):
+    with pytest.raises(twinset.OutputError, match=r"news.twinset is in it; choose another output"):
         twinset.dedup({"b": LINE}, index=out / "news.twinset", output=out, force=True)
     assert ids_in(out / "news.twinset") == ["old"]
 

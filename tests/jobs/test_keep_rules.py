@@ -74,7 +74,7 @@ def test_numbers_with_commas_that_rank_last_are_warned_of() -> None:
 
 
 def test_two_digit_years_among_others_are_warned_of() -> None:
-    with pytest.warns(SourceWarning, match=r"1 value with a year of two digits, such as '12/31/23', cannot be read"):
+    with pytest.warns(SourceWarning, match=r"1 value with a two-digit year, such as '12/31/23', cannot be read"):
         assert kept(["1/1/2023", "12/31/23"], "newest:c") == ["r0"]
 
 

@@ -267,7 +267,7 @@ def test_the_nearest_by_cosine_have_a_limit_where_one_was_given() -> None:
         rows = twinset.find_pairs(vectors, vectors=True, top=2, **words).pairs.to_pylist()
         assert [(row["left"], row["right"]) for row in rows] == ties + of_the_others
     plan = twinset.find_pairs(vectors, vectors=True, top=2, threshold=0.95).plan
-    assert str(plan) == "exact: of each vector its 2 nearest of a cosine of at least 0.95, all compared with all"
+    assert str(plan) == "exact: the 2 nearest of each vector with a cosine of at least 0.95, all compared with all"
 
 
 def test_of_many_copies_only_the_nearest_are_made() -> None:
@@ -349,7 +349,7 @@ def test_a_run_that_was_stopped_goes_on(kind: str, tmp_path: Path, monkeypatch: 
 
 def test_what_does_not_fit_in_memory_is_refused_with_sizes(tmp_path: Path) -> None:
     np.save(tmp_path / "large.npy", np.zeros((60_000, 700), np.float32) + np.arange(60_000, dtype=np.float32)[:, None])
-    with pytest.raises(OptionError, match=r"60,000 distinct vectors take .* of memory .* memory=, at least"):
+    with pytest.raises(OptionError, match=r"joining 60,000 distinct vectors takes .* of memory, .* memory=, at least"):
         twinset.find_pairs(tmp_path / "large.npy", vectors=True, distance=0.5, memory="512MB")
     np.save(tmp_path / "small.npy", np.arange(40_000, dtype=np.float32).reshape(20_000, 2) + 1)
     with pytest.raises(OptionError, match=r"the 10,000 nearest of 20,000 vectors take [\d,]+ MiB"):

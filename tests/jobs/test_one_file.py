@@ -205,7 +205,7 @@ def test_what_exists_is_replaced_only_when_asked(tmp_path: Path, lines: Path) ->
         twinset.dedup(lines, output=out, **WORDS)
     twinset.dedup(lines, output=f"{out}/", **WORDS)
     assert (out / "kept" / "in.jsonl").exists()
-    with pytest.raises(OutputError, match=r"clean.csv is a folder, and the name is one of a file"):
+    with pytest.raises(OutputError, match=r"clean.csv is a folder, but its name is that of a file"):
         twinset.dedup(lines, output=out, force=True, **WORDS)
     with pytest.raises(OutputError, match=r"in.jsonl would be replaced, and .*in.jsonl is read from there"):
         twinset.dedup(lines, output=lines, **WORDS)

@@ -113,12 +113,12 @@ def test_sets_groups_and_records(tmp_path: Path, sketch: str) -> None:
     records = twinset.sketch(people, text=["name,char:2", "town,char:2,3"], sketch=sketch)
     assert len(records) == 2
     swapped = twinset.sketch(people, text=["town,char:2", "name,char:2,3"], sketch=sketch)
-    with pytest.raises(OptionError, match="columns of a record are name, town in the one and town, name in the other"):
+    with pytest.raises(OptionError, match="columns of a record are name, town in one and town, name in the other"):
         twinset.find_pairs(records, swapped)
     others = pa.table({"id": ["c"], "who": ["ann smith"], "town": ["york"]})
     renamed = twinset.sketch(others, text=["who,char:2", "town,char:2,3"], sketch=sketch)
     assert ("a", "c") in as_dict(twinset.find_pairs(records, renamed).pairs)
-    with pytest.raises(OptionError, match="the kind of item is text in the one and sets in the other"):
+    with pytest.raises(OptionError, match="the kind of item is text in one and sets in the other"):
         twinset.find_pairs(twinset.sketch(["a text"], sketch=sketch), made)
 
 
@@ -337,7 +337,7 @@ def test_what_a_file_is_not_compared_against(tmp_path: Path) -> None:
     made = twinset.sketch(["one text", "another"])
     with pytest.raises(OptionError, match="the sources are files of sketches, but against is not"):
         twinset.find_pairs(made, against=[["a text"]])
-    with pytest.raises(OptionError, match="n_hashes is 128 in the one and 64 in the other"):
+    with pytest.raises(OptionError, match="n_hashes is 128 in one and 64 in the other"):
         twinset.find_pairs(made, against=twinset.sketch(["a text"], n_hashes=64))
 
 
@@ -369,7 +369,7 @@ def test_other_refusals(tmp_path: Path) -> None:
     bottom = twinset.sketch(["one text"], sketch="bottom-k")
     with pytest.raises(OptionError, match="they have no bands"):
         twinset.find_pairs(bottom, n_bands=4)
-    with pytest.raises(OptionError, match="sketch is fss in the one and bottom-k in the other"):
+    with pytest.raises(OptionError, match="sketch is fss in one and bottom-k in the other"):
         made.merge(bottom)
     whole = (tmp_path / "few.parquet").read_bytes()
     (tmp_path / "few.parquet").write_bytes(whole[:300] + bytes([whole[300] ^ 4]) + whole[301:])

@@ -29,6 +29,6 @@ def test_the_second_time_there_is_nothing_to_do() -> None:
 
 def test_without_a_cache_it_has_no_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("twinset.jobs.warm.cache_folder", lambda: None)
-    with pytest.raises(twinset.OutputError, match="compiling them ahead has no use"):
+    with pytest.raises(twinset.OutputError, match="compiling them now is useless"):
         twinset.warm()
     assert cache.cache_folder() is not None

@@ -91,7 +91,7 @@ def test_no_two_options_share_a_flag() -> None:
         ({"keep": "first,longest"}, "nothing can follow first"),
         ({"keep": ""}, "'' is not a rule"),
         ({"keep": None}, "keep is None; allowed: first"),
-        ({"keep": "source,longest", "vectors": True}, 'keep="longest" cannot be used with vectors=True: none'),
+        ({"keep": "source,longest", "vectors": True}, 'keep="longest" cannot be used with vectors=True: its items'),
         ({"cluster": "louvain"}, "cluster is 'louvain'; allowed: leader, components or complete"),
         ({"treshold": 0.8}, "unknown option 'treshold'; did you mean 'threshold'?"),
         ({"hashes": 64}, "unknown option 'hashes'; did you mean 'n_hashes'?"),

@@ -58,12 +58,13 @@ class Child:
 
     def wait(self, seconds: float = 300) -> int:
         """Wait for its end; its exit code."""
-        end = time.monotonic() + seconds
+        began, pause = time.monotonic(), 0.002
         while self.running():
-            if time.monotonic() > end:
+            if time.monotonic() > began + seconds:
                 os.kill(self.pid, signal.SIGKILL)
                 raise AssertionError(f"a child hangs; it said {self.said()[-3:]}")
-            time.sleep(0.002)
+            time.sleep(pause)
+            pause = min(1.2 * pause, 0.05)  # to ask takes two processes
         assert self.code is not None
         return self.code
 

@@ -45,17 +45,18 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """About 150 MB of text, a third of it near copies, as JSON lines and as Parquet."""
     folder = tmp_path_factory.mktemp("memory")
     dice = np.random.default_rng(7)
-    pool = [f"{number:05x}" for number in range(60_000)]
-    rows = []
+    pool = np.array([b"%05x " % number for number in range(60_000)])
+    texts = list[str]()
     for number in range(56_000):
         if number % 3 != 2:
-            words = [pool[at] for at in dice.integers(0, len(pool), int(dice.integers(250, 650)))]
+            words = pool[dice.integers(0, len(pool), int(dice.integers(250, 650)))]
         else:
-            words[len(words) // 2] = "changed"
-        rows.append({"id": f"d{number}", "text": " ".join(words)})
+            words[len(words) // 2] = b"other "
+        texts.append(words.tobytes().decode("ascii").rstrip())
+    ids = [f"d{number}" for number in range(len(texts))]
     with open(folder / "in.jsonl", "w", encoding="ascii") as file:
-        file.writelines(json.dumps(row) + "\n" for row in rows)
-    pq.write_table(pa.Table.from_pylist(rows), folder / "in.parquet", row_group_size=8000)
+        file.writelines(f'{{"id": "{id}", "text": "{text}"}}\n' for id, text in zip(ids, texts, strict=True))
+    pq.write_table(pa.table({"id": ids, "text": texts}), folder / "in.parquet", row_group_size=8000)
     assert (folder / "in.jsonl").stat().st_size > 140 * MB
     return folder
 
@@ -107,13 +108,16 @@ def test_decompression_bombs(tmp_path: Path, name: str, bomb: Callable[[Path], P
 
 def test_a_line_just_short_enough_and_one_too_long(tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
-    with open(path, "wb") as file:
-        for size in (MAX_ROW_BYTES - 100, MAX_ROW_BYTES + 100):
-            file.write(b'{"text":"' + b"one two three " * (size // 14) + b'"}\n')
-        file.write(b'{"text":"last"}\n')
     words = ["dedup", path, "-o", tmp_path / "out", "--memory", "2GB", "--json", "--quiet"]
+
+    def write(*sizes: int) -> None:
+        with open(path, "wb") as file:
+            file.writelines(b'{"text":"' + b"one two three " * (size // 14) + b'"}\n' for size in sizes)
+
+    write(14, MAX_ROW_BYTES + 100)
     _, said = peak_of(*words, code=2)
     assert f"in.jsonl, line 2: the line is longer than {MAX_ROW_BYTES // 2**20} MiB" in said
+    write(MAX_ROW_BYTES - 100, MAX_ROW_BYTES + 100, 0)
     peak, said = peak_of(*words, "--on-error", "skip")
     counts = json.loads(said)
     assert (counts["documents"], counts["kept"], counts["unreadable"]) == (3, 2, 1)

@@ -385,7 +385,7 @@ def test_moved_sources_are_named(tmp_path: Path) -> None:
     result = twinset.open_result(tmp_path / "out")
     with pytest.raises(twinset.SourceError, match="no longer exists"):
         result.rethreshold(0.8, output=tmp_path / "new")
-    with pytest.raises(twinset.OptionError, match=r"source= names 1 source, and that run was given 2"):
+    with pytest.raises(twinset.OptionError, match=r"source= names 1 source, but that run was given 2"):
         result.rethreshold(0.8, output=tmp_path / "new", source=moved[:1])
     with pytest.raises(twinset.SourceError, match="changed"):
         result.rethreshold(0.8, output=tmp_path / "new", source=[moved[1], moved[0], moved[2]])

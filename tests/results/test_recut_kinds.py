@@ -196,7 +196,7 @@ def test_the_limit_that_leaves_so_many_rows(made: Any, name: str) -> None:
         assert abs(found.summary["kept"] - rows) <= min(abs(count - rows) for count in kept)
         assert len(repr(chosen)) <= 8, "a short number"
     wider = "greater" if limit == "distance" else "lower"
-    with pytest.raises(twinset.OptionError, match=f"rows is 1, and .*leave {kept[0]} to .*a {wider} floor="):
+    with pytest.raises(twinset.OptionError, match=f"rows is 1, but .*leave {kept[0]} to .*a {wider} floor="):
         result.rethreshold(rows=1)
     with pytest.raises(twinset.OptionError, match="leave one of them out"):
         result.rethreshold(rows=10, **{limit: before.cut.limits[0]})

@@ -11,6 +11,7 @@ from twinset.system import batch_sizes
 from twinset.system.arrays import pair_words
 
 _BITS_PER_ANCHOR = 16
+_LEAST_BITS = 23  # a table of a megabyte: few anchors of a large side pass by accident
 NOTHING, FEW, CROWD = range(3)
 
 
@@ -18,7 +19,7 @@ class Repeats:
     """A filter for anchors that occur at least twice, or on both sides; a few that do not may pass."""
 
     def __init__(self, anchors: int, most_bytes: int = 1 << 28) -> None:
-        bits = max(6, (max(1, anchors) * _BITS_PER_ANCHOR - 1).bit_length())
+        bits = max(_LEAST_BITS, (max(1, anchors) * _BITS_PER_ANCHOR - 1).bit_length())
         while bits > 16 and (1 << bits) // 4 > most_bytes:  # two tables
             bits -= 1
         self._mask = np.uint64((1 << bits) - 1)

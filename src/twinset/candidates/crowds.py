@@ -34,7 +34,7 @@ class CrowdedPlaces:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class CrowdedStretch:
     """Crowded windows that follow each other at their first appearance."""
 
     document: int
@@ -150,7 +150,7 @@ class Crowds:
                 portions.append(merged(rows))
         return merged(np.concatenate(portions))
 
-    def stretches(self) -> Iterator[Stretch]:
+    def stretches(self) -> Iterator[CrowdedStretch]:
         """Yield the crowded windows at their first appearances, those that follow each other as one."""
         groups = np.flatnonzero(self.crowded)
         firsts = self._firsts[groups, 0]
@@ -163,7 +163,7 @@ class Crowds:
         for run, many in zip(np.split(words, cuts), np.split(counts, cuts), strict=True):
             if len(run):
                 first = int(run[0])
-                yield Stretch(first >> 32, first & 0xFFFFFFFF, len(run), int(many.max()))
+                yield CrowdedStretch(first >> 32, first & 0xFFFFFFFF, len(run), int(many.max()))
 
 
 def merged(rows: Numbers) -> Numbers:

@@ -1,8 +1,8 @@
 """Join bottom-k sketches by an inverted list of their hashes, without missing a pair at the threshold.
 
-Two sketches that share a share t of the k smallest hashes of their union share one of the smallest: in a sketch of n
-hashes one of the n - ⌈t n⌉ + 1 smallest, as in a prefix filter ordered by hash. These hashes of all sketches are
-sorted; equal hashes bring sketches together.
+If two sketches have a fraction t of the k smallest hashes of their union in common, they have one of their smallest
+hashes in common: in a sketch of n hashes, one of the n - ⌈t n⌉ + 1 smallest, as in a prefix filter ordered by hash.
+These hashes of all sketches are sorted; sketches with an equal hash are candidates.
 """
 
 from __future__ import annotations

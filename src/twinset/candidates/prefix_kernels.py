@@ -138,7 +138,7 @@ def differing(one, other, most):  # type: ignore[no-untyped-def]
 
 @kernel("void(uint64[::1], int64[::1], uint32[::1], uint64[::1], int64[::1])")
 def count_lists(keys, offsets, counts, table, lengths):  # type: ignore[no-untyped-def]
-    """Return each of the first counts[i] keys of document i a slot in `table`, and count the keys of each slot.
+    """Give each of the first counts[i] keys of document i a slot in `table`, and count the keys of each slot.
 
     table uint64 and lengths int64, zero, of the same power of two of slots, more than there are keys.
     """

@@ -177,7 +177,7 @@ def _notes(error: BaseException) -> tuple[str, ...]:
 
 
 def _left_by(stop: BaseException | None) -> str:
-    """Return what a stopped run left, as it or an earlier Ctrl-C noted."""
+    """Return the note on what a stopped run left, from this exception or an earlier Ctrl-C."""
     while stop is not None:
         if told := str(stop) or "; ".join(getattr(stop, "__notes__", ())):
             return told if isinstance(stop, (KeyboardInterrupt, click.Abort)) else ""

@@ -78,7 +78,7 @@ def _pairs(options: DedupOptions) -> str:
 
 
 def _copies(summary: dict[str, Any], options: DedupOptions) -> str:
-    """Say how many pairs are those of identical copies, which are compared once and are no candidates."""
+    """Say how many pairs are between identical copies, which are compared once and are not candidates."""
     copies = summary["identical"]
     if not copies or summary["against"] or summary.get("index"):
         return ""

@@ -122,7 +122,7 @@ def _print_json(file: Path, summary: dict[str, Any]) -> None:
 
 
 def _copies(summary: dict[str, Any]) -> str:
-    """Say how identical copies are counted, which are compared once: there may be more pairs than candidates."""
+    """Say how identical copies are counted: they are compared once, so there may be more pairs than candidates."""
     copies, options = summary["identical"], PairsOptions.of(**summary["options"])
     if not copies or not summary["pairs"]:
         return ""

@@ -15,9 +15,9 @@ from twinset.cli.support import flags, run
 def command(quiet: bool, as_json: bool) -> None:
     """Compile everything ahead of the first run, so that no run waits for the compiler.
 
-    Use it when an image of a container is made, in continuous integration, and on each worker of a cluster. The
-    compiled code is kept in NUMBA_CACHE_DIR, XDG_CACHE_HOME or ~/.cache. It is valid for this processor, this Python
-    and this version of Twinset.
+    Use it when you build a container image, in continuous integration, and on each worker of a cluster. The compiled
+    code is kept in NUMBA_CACHE_DIR, XDG_CACHE_HOME or ~/.cache. It is valid for this processor, this Python and this
+    version of Twinset.
     """
     begun = time.perf_counter()
     with run.watched(quiet, "jobs.warm", compiling="30 to 60") as progress:

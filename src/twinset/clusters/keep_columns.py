@@ -19,7 +19,7 @@ from twinset.options.checks import shown_value
 from twinset.options.keep_rules import KEEP_RULES
 
 _LEAST_SHARE = 10
-"""A column is one of numbers, or of dates, if at least one in this many of its values can be read as such."""
+"""A column holds numbers, or dates, if at least one in this many of its values can be read as such."""
 _NUMBER = r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$"
 _WITH_COMMAS = r"^[+-]?[$€£]? ?\d+(?:[.' ]\d{3})*,\d+(?:[,.]\d+)*(?: ?[%€])?$"
 _SHORT_YEAR = r"^\d{1,2}([-/.])\d{1,2}[-/.]\d{2}(?:\D|$)"
@@ -181,7 +181,7 @@ def _no_order(of: RuleColumn, example: str | None) -> ColumnError:
         fitting = format_of_date(text)
         remedy += ", or the format of its dates with --date-format" + (f" '{fitting}'" if fitting else "")
     elif re.match(_WITH_COMMAS, text):
-        remedy += ", or write numbers without separators of thousands, and with a point: 1234.5"
+        remedy += ", or write numbers without thousands separators and with a decimal point: 1234.5"
     elif format_of_date(text):
         remedy += f", or use {of.dated} for dates"
     return ColumnError(

@@ -1,6 +1,6 @@
 """The cache folder of compiled kernels.
 
-Numba checks one source file only, and so misses changes of kernels in other files. Each module of kernels therefore has
+Numba checks one source file only, and so misses changes to kernels in other files. Each module of kernels therefore has
 its own folder, named by a digest of everything that determines its machine code: its source, the sources of the kernels
 it uses, the versions, the processor and Numba's settings.
 
@@ -35,8 +35,8 @@ _MARK = ".cached"
 class KernelCache:
     """The cache folder of one module of kernels.
 
-    Only Numba knows its files; an empty marker file for each kernel says that Numba has cached it. A lost marker costs
-    one compilation, and so does one without Numba's file. Processes can share a folder: Numba moves whole files.
+    Only Numba knows its files; an empty marker file for each kernel says that Numba has cached it. A lost marker, or a
+    marker whose cache file is lost, costs one compilation. Processes can share a folder: Numba moves whole files.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -229,7 +229,7 @@ def why_not_opened(path: str, name: str, options: ReadOptions) -> str | None:
 
 
 def rows_format(path: Path | str, format: str, codec: str | None, name: str, options: ReadOptions) -> str:
-    """Tell JSON arrays, JSON lines and texts apart by the first bytes of a file; other formats are what they are."""
+    """Tell JSON arrays, JSON lines and texts apart by the first bytes of a file; return other formats unchanged."""
     if format not in ("json", "jsonl"):
         return format
     if format == "json" and options.lines and options.format is None:
@@ -258,7 +258,7 @@ def _first_bytes(stream: Reader) -> bytes:
 
 
 def _json_layout(head: bytes, whole: bool) -> str | None:
-    """What the first bytes of a file say of its layout: ``json`` (an array), ``jsonl``, or None for neither.
+    """Guess the layout of a file from its first bytes: ``json`` (an array), ``jsonl``, or None for neither.
 
     `whole`: whether they are the whole file.
 

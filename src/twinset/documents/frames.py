@@ -1,4 +1,4 @@
-"""Rows of a data frame or series of pandas or Polars, chosen by a mask."""
+"""Rows of a pandas or Polars data frame or series, chosen by a mask."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from twinset.wording import counted
 
 
 def one_frame(sources: Sequence[object]) -> Any:
-    """Return the only source if it is a frame or series of pandas or Polars; otherwise None."""
+    """Return the only source if it is a pandas or Polars frame or series; otherwise None."""
     return sources[0] if len(sources) == 1 and (_is_pandas(sources[0]) or _is_polars(sources[0])) else None
 
 
@@ -40,7 +40,7 @@ def take_rows(frame: Any, mask: Mask, columns: Any = None) -> Any:
 
 
 def mixed_columns(frame: Any) -> list[Any]:
-    """Return the columns of a frame of pandas whose values are of several types, which Arrow cannot hold."""
+    """Return the columns of a pandas frame whose values are of several types, which Arrow cannot hold."""
     if not _is_pandas(frame) or frame.ndim == 1 or not frame.columns.is_unique:
         return []
     return [name for name in frame.columns if not _has_one_type(frame[name])]
@@ -55,7 +55,7 @@ def _has_one_type(series: Any) -> bool:
 
 
 def _is_pandas(given: object) -> bool:
-    """Whether it is a frame or series of pandas; pandas is loaded if it is."""
+    """Whether it is a pandas frame or series; if it is, pandas is already loaded."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(given, (pandas.DataFrame, pandas.Series))
 

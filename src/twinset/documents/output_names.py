@@ -42,7 +42,7 @@ def least_components(path: str) -> int:
 
 
 def distinct_names(files: Sequence[tuple[Components, int]]) -> list[PurePosixPath]:
-    """Return each file its last components: at least the number given, and more where two names would be equal.
+    """Name each file by its last components: at least the number given, and more where two names would be equal.
 
     >>> distinct_names([(("a", "x.txt"), 1), (("b", "x.txt"), 1), (("b", "y.txt"), 1)])
     [PurePosixPath('a/x.txt'), PurePosixPath('b/x.txt'), PurePosixPath('y.txt')]

@@ -46,12 +46,12 @@ def is_table(value: object) -> bool:
 
 
 def is_row(value: object) -> bool:
-    """Whether an object has keys and values, as a dict has."""
+    """Whether an object has keys and values, like a dict."""
     return isinstance(value, Mapping) or (hasattr(value, "keys") and hasattr(value, "__getitem__"))
 
 
 def is_lazy(value: object) -> bool:
-    """Whether an object is a table that is not computed yet, as Polars' LazyFrame, or a data set of Hugging Face."""
+    """Whether an object is a table that is not computed yet: a Polars LazyFrame, or a Hugging Face data set."""
     return hasattr(value, "sink_ipc") or (hasattr(value, "with_format") and hasattr(value, "iter"))
 
 
@@ -168,7 +168,7 @@ class PythonSources:
         return self._items(list(every), name, source)
 
     def _lazy(self, given: Any, name: str, source: int) -> Part:
-        """Compute a LazyFrame, or read a data set of Hugging Face."""
+        """Compute a LazyFrame, or read a Hugging Face data set."""
         if hasattr(given, "sink_ipc"):
             path = self._path(f"{name}.arrow")
             given.sink_ipc(path)
@@ -298,7 +298,7 @@ def _json_line(row: Any, name: str, number: int) -> bytes:
 
 
 def _json_value(value: Any) -> Any:
-    """Convert values that JSON has no form of, for its encoder."""
+    """Convert values that JSON cannot represent, for its encoder."""
     if isinstance(value, (date, time)):  # also subclasses, such as pandas' timestamps
         return value.isoformat()
     if isinstance(value, Mapping):

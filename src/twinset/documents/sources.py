@@ -199,7 +199,7 @@ class _Opening:
         return self.options.item_kind not in ("text", "images")
 
     def _reads_tables(self, names: list[str]) -> bool:
-        """Whether a folder with these files is read as tables: it has tables, and else only their documentation."""
+        """Whether a folder with these files is read as tables: it has tables and, besides, only documentation."""
         if self._rows or self.options.images:
             return self._rows
         if self.options.format is not None:
@@ -262,7 +262,7 @@ class _Opening:
             raise SourceError(f"not a text: {reason}", where=file.shown)
 
     def _add_resolved(self, file: SourceFile) -> None:
-        """Add a file after looking which kind of JSON it is."""
+        """Add a file after detecting which kind of JSON it is."""
         file.format = rows_format(file.path, file.format, file.codec, file.shown, self.options)
         self.entries.append(file)
 

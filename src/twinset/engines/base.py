@@ -51,8 +51,8 @@ class Job:
     `output` is a folder, or for pairs a file unless `pairs_folder` is set. `rows_file` is the one file for all kept
     rows, if that is wanted.
     `own_files` are the files of an index: they are neither read as sources nor replaced. `whole_rows` keeps whole rows
-    while they fit in memory, for a job that writes them. `needs_ids` says why ids must be unique; without it,
-    where only the column ``id`` repeats, rows are named ``file:row``.
+    while they fit in memory, for a job that writes them. `needs_ids` says why ids must be unique; if it is empty and
+    the default column ``id`` has repeated ids, rows are named ``file:row``.
     """
 
     sources: tuple[object, ...]

@@ -40,7 +40,7 @@ class Progress(Protocol):
 
 
 ProgressChoice: TypeAlias = Progress | bool | None
-"""The argument `progress` of a public function: bars for True, silence for False, or an object that is told."""
+"""The argument `progress` of a public function: True for bars, False for silence, or an object to report to."""
 
 
 class Silent:

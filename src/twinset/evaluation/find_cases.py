@@ -19,7 +19,7 @@ from twinset.errors import SourceError
 from twinset.evaluation.passage_measures import AlignedSpans
 from twinset.evaluation.read_passages import TruePassages
 from twinset.evaluation.read_truth import MOST_NAMED
-from twinset.schema import Flags, Places
+from twinset.schema import Flags, Numbers, Places
 from twinset.system.arrays import pair_words
 from twinset.wording import at_row
 
@@ -130,7 +130,7 @@ def find_cases(
     return every.take(np.sort(first)), facts
 
 
-def oriented(left: Places, right: Places, spans: tuple[Places, ...]) -> AlignedSpans:
+def oriented(left: Numbers | Places, right: Numbers | Places, spans: tuple[Places, ...]) -> AlignedSpans:
     """Put the document that was read first on the left, or the first span of one document.
 
     left, right: the documents of each passage, by number. spans: start and end on the left, start and end on the right.

@@ -30,7 +30,7 @@ PAIR_COLUMNS = (
 )
 CLUSTER_COLUMNS = ("cluster", "cluster_id", "group", "group_id", "family")
 VERDICTS = ("label", "match", "is_match", "duplicate", "is_duplicate")
-ALLOWED = "the columns left and right (a pair a row), or id and cluster (a document a row)"
+ALLOWED = "the columns left and right (one pair per row), or id and cluster (one document per row)"
 MOST_NAMED = 1000
 _KNOWN = frozenset({*(name for pair in PAIR_COLUMNS for name in pair), "id", *CLUSTER_COLUMNS, *VERDICTS})
 
@@ -95,7 +95,7 @@ def _named_columns(names: list[str], where: str) -> list[str]:
         raise ColumnError(f"the truth must have {ALLOWED}, once; {why}: rename or leave out columns", where=where)
     if pairs and (verdict := next((at[name] for name in VERDICTS if name in at), None)):
         raise ColumnError(
-            f"the truth has the column {verdict!r}, so some of its rows may be no pairs; every row counts as a true "
+            f"the truth has the column {verdict!r}, so some of its rows may not be pairs; every row counts as a true "
             "pair: leave out those that are not, and the column",
             where=where,
         )

@@ -76,7 +76,7 @@ class Sample:
     def weights(self, lefts: Numbers, rights: Numbers, of: int) -> Shares:
         """Number of pairs of the collection that each pair among the first `of` contents represents."""
         apart = self.stands_for(of)
-        # Pieces are sampled as wholes: contents of one piece are sampled together.
+        # Pieces are sampled whole: contents of one piece are sampled together.
         together = apart * max(1, self.chosen_pieces - 1) / max(1, self.n_pieces - 1)
         same = self.pieces[lefts] == self.pieces[rights]
         rare = self._rarity(np.union1d(lefts, rights))

@@ -251,7 +251,7 @@ class Index:
             A text, a code or a vector, like the documents of the index. Or many: a list of texts, a mapping id → text,
             a table, an array, or a path (`pathlib.Path`).
         k
-            Return the k most similar documents, also those below the threshold of the index unless `threshold` or
+            Return the k most similar documents, even those below the threshold of the index, unless `threshold` or
             `distance` is given.
         threshold
             Minimum similarity of an answer; by default the threshold of the index.

@@ -48,9 +48,9 @@ class QueryCounts:
     """Counts of queries, of queries with answers (`answered`), and of answers (`found`).
 
     `least_similarity` or `greatest_distance` is that of the worst answer. `empty` counts queries without a token, which
-    have no answers, `short` those with fewer tokens than a shingle of the index, which only a document with the same
-    tokens answers, and `undecoded` those with invalid UTF-8. `unreadable` counts rows that were skipped, and `named`
-    has the first thousand of them, each with the reason. `skipped` are files that were not read.
+    have no answers; `short` counts those with fewer tokens than a shingle of the index, which match only documents with
+    the same tokens; `undecoded` counts those with invalid UTF-8. `unreadable` counts rows that were skipped, and
+    `named` has the first thousand of them, each with the reason. `skipped` are files that were not read.
     """
 
     queries: int = 0

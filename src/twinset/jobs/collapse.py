@@ -19,7 +19,7 @@ from twinset.documents.formats.typed_columns import text_array
 from twinset.documents.normalize import normalize
 from twinset.documents.parts import MAX_ROW_BYTES
 from twinset.errors import ColumnError, OptionError, RowError, SourceError
-from twinset.options.collapse import CollapseOptions
+from twinset.options.jobs import CollapseOptions
 from twinset.pairs.sets import Sets, scores
 from twinset.schema import Numbers
 from twinset.shingles.texts import shingle
@@ -128,7 +128,7 @@ def collapse(results: Any, **options: Any) -> Collapsed:
     ----------
     results
         The ranking, best first: strings, mappings, objects of any kind (with a function as `text`), or a table with
-        Arrow's PyCapsule interface, as pandas and Polars have.
+        Arrow's PyCapsule interface, such as a pandas or Polars frame.
     **options
         `text`: the key or column of the text, or a function that returns the text of a result; ignored for strings.
         `threshold`: minimum similarity of folded results, 0.8. `seed`. And the options of shingling, as in other

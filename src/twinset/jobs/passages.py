@@ -59,6 +59,11 @@ class PassagesResult:
             return cls(StoredPassages(output.path))
         return cls(StoredPassages.from_tables(output.summary, output.tables, given))
 
+    @classmethod
+    def open(cls, folder: Any, source: Sequence[object] = ()) -> PassagesResult:
+        """Open the result of an earlier run, whose sources may have moved."""
+        return cls(StoredPassages(folder, source))
+
     @property
     def path(self) -> Path | None:
         """The folder of the tables; None if they are in memory."""

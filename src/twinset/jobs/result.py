@@ -21,11 +21,11 @@ from twinset.documents.frames import one_frame, take_rows
 from twinset.engines.base import Output
 from twinset.engines.progress import ProgressChoice, reporting
 from twinset.errors import OptionError, StateError
-from twinset.jobs.show_result import dedup_as_html, describe_dedup, describe_pairs, pairs_as_html
 from twinset.options import DedupOptions
 from twinset.options.checks import shown_value
 from twinset.options.formats import format_by_ending
 from twinset.options.place import Place, result_folder
+from twinset.results.describe import dedup_as_html, describe_dedup, describe_pairs, pairs_as_html
 from twinset.results.stored import StoredResult, read_summary
 from twinset.schema import pairs_schema
 
@@ -140,7 +140,7 @@ class DedupResult:
 
         Nothing is compared again. Without `output`, the new tables are in memory, and texts are read only for
         `cluster="components"` and for policies that name a column; `.kept` has ids if this result is a folder,
-        otherwise the rows, read from the same objects or files on first use. `rethreshold` is another name of this
+        otherwise the rows, read from the same objects or files on first use. `rethreshold` is another name for this
         method.
 
         Parameters
@@ -281,9 +281,9 @@ class DedupResult:
 
     @property
     def kept(self) -> Any:
-        """The kept rows with their columns: of a frame a frame, otherwise an Arrow table.
+        """The kept rows with their columns: a frame if the source is one, otherwise an Arrow table.
 
-        With ``flag=True`` all rows with the columns `cluster`, `duplicate_of` and `similarity`.
+        With ``flag=True`` it has all rows, with the columns `cluster`, `duplicate_of` and `similarity`.
         """
         if "kept" not in self._tables:
             self._tables["kept"] = self._read_kept()
@@ -336,8 +336,7 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> "DedupResult | Pa
     Parameters
     ----------
     folder
-        The folder, or the file of kept rows or of passages. Its tables are checked against their digests; damage raises
-        `StateError`.
+        The folder, or the file of kept rows or of passages. Damaged tables raise `StateError`.
     source
         The current sources, in their original order, if they have moved. Methods that need texts read them.
 
@@ -355,9 +354,8 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> "DedupResult | Pa
     """
     if "passages" in read_summary(result_folder(folder)):
         from twinset.jobs.passages import PassagesResult  # loads kernels: only where needed
-        from twinset.results.stored_passages import StoredPassages
 
-        return PassagesResult(StoredPassages(folder, source))
+        return PassagesResult.open(folder, source)
     recorded = StoredResult(folder, source)
     recorded.earlier_texts = _read_index_texts
     result = DedupResult(recorded.summary, recorded.plan, recorded.folder)
@@ -366,10 +364,10 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> "DedupResult | Pa
 
 
 def open_dedup(folder: Any) -> DedupResult:
-    """Open the result of an earlier `dedup` or `recut`, no other."""
+    """Open the result of an earlier `dedup` or `recut`."""
     result = open_result(folder)
     if not isinstance(result, DedupResult):
-        raise OptionError(f"{folder} is a result of passages, which has no clusters; name one of dedup")
+        raise OptionError(f"{folder} is a result of passages, without clusters; name one of dedup")
     return result
 
 

@@ -117,7 +117,7 @@ class Sketches(RowsById):
         return SketchSource(self.scheme.schema.empty_table()).batch(self._take_rows(*ids).to_batches()[0]).sketches
 
     def merge(self, *others: Any, output: Any = None, **options: Any) -> Sketches:
-        """Merge with other sketches of the same options; sketches of the same id become that of the union.
+        """Merge with other sketches of the same options; sketches with the same id become the sketch of their union.
 
         Parameters
         ----------

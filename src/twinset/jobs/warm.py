@@ -36,7 +36,7 @@ def warm(progress: Progress | None = None) -> int:
     0
     """
     if cache_folder() is None:
-        raise OutputError("compiled kernels cannot be kept, so compiling them ahead has no use; the warning says why")
+        raise OutputError("compiled kernels cannot be cached, so compiling them now is useless; the warning says why")
     reporter, before = progress or Silent(), compiled_kernels()
     names = kernel_modules()
     reporter.stage("compiling", len(names), "files")

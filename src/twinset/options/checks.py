@@ -192,7 +192,7 @@ def delimiter() -> Check:
             raise ValueError
         return got
 
-    allowed = "one ASCII character that is no letter, digit, quote or line end, or tab"
+    allowed = "one ASCII character other than a letter, a digit, a quote or a line end; or the word tab"
     return Check(_or_none(run, none=True), allowed, in_help=False)
 
 

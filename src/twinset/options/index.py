@@ -238,7 +238,7 @@ class QueryOptions(Options):
 
     k: int | None = option(
         None,
-        "Return the K most similar documents, also beyond the limit of the index unless a limit is given here.",
+        "Return the K most similar documents, even beyond the limit of the index, unless a limit is given here.",
         checks.whole(1, 1_000_000, none=True),
         "K",
         flags=("-k", "--top"),

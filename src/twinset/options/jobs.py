@@ -1,7 +1,8 @@
-"""Options of the jobs: pairs, dedup, compare."""
+"""Options of the jobs: pairs, dedup, compare, collapse."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -25,6 +26,7 @@ from twinset.options.steps import (
     ShingleOptions,
 )
 
+_PLAN = dict(PlanOptions.specs())
 _FLOOR = "a number above 0 and up to 1; for items with a distance, 0 or more"
 
 
@@ -48,7 +50,7 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
     )
     identical: str = option(
         "all",
-        "Pairs of identical documents to report. all: every pair; link: each copy with its first appearance only.",
+        "Pairs of identical documents to report. all: every pair; link: each copy with its first occurrence only.",
         checks.choice("all", "link"),
     )
     top: int | None = option(
@@ -122,7 +124,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         default_text="the threshold, or the distance",
     )
     keep: str = option("first", *KEEP, common=True)
-    date_format: str | None = option(None, *DATE_FORMAT, default_text="found from all dates")
+    date_format: str | None = option(None, *DATE_FORMAT, default_text="detected from all dates")
     cluster: str = option("leader", *CLUSTER)
     copy: bool = option(
         False, "For a folder of files: copy the kept files, too; by default they are only listed.", checks.switch
@@ -219,3 +221,30 @@ class CompareOptions(ShingleOptions):
         128, "Hashes per sketch.", checks.whole(1, MOST_HASHES), "K", flags=("--hashes", "--n-hashes")
     )
     seed: int = option(DEFAULT_SEED, *SEED)
+
+
+def _text_of_result(value: Any) -> Any:
+    if not callable(value) and not (isinstance(value, str) and value):
+        raise TypeError
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollapseOptions(ShingleOptions):
+    """The options of `twinset.collapse`."""
+
+    title: ClassVar[str] = "Collapse"
+
+    text: str | Callable[[Any], Any] = option(
+        "text",
+        "Text of a result: a key or column, or a function that takes the result and returns its text.",
+        checks.Check(_text_of_result, "the name of a key or column, or a function", in_help=False),
+        "COLUMN",
+    )
+    threshold: float = option(
+        0.8,
+        "Minimum exact similarity (Jaccard) of a result to the one it is folded under (inclusive).",
+        _PLAN["threshold"].check,
+        "T",
+    )
+    seed: int = option(DEFAULT_SEED, _PLAN["seed"].help, _PLAN["seed"].check, "N")

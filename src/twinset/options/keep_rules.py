@@ -49,7 +49,7 @@ KEEP_RULES = {
             "longest",
             "the text with the most characters, the set with the most elements, the picture with the most pixels",
             undefined_for=("codes", "vectors"),
-            reason="none is longer",
+            reason="its items have no length",
         ),
         KeepRule("source", "the source named earlier on the command line"),
         KeepRule("newest", "the latest date in the column; rows without a date come last", column=True, dates=True),

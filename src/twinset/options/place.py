@@ -29,7 +29,7 @@ class Place:
 
     @classmethod
     def named(cls, output: Any) -> Place:
-        """Return the place that a name asks for: a file of rows by its ending, or a folder."""
+        """Return the place that a name stands for: a file of rows if it has such an ending, otherwise a folder."""
         name = os.fsdecode(output)
         path = Path(name)
         if row_file_format(name) is None:

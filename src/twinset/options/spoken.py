@@ -1,4 +1,4 @@
-"""Messages name options as flags. The command line shows them so; in Python they are keyword arguments."""
+"""Turn the flags in messages into keyword arguments for callers in Python; the command line shows flags."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from twinset.options.base import Options
     from twinset.options.checks import OptionSpec
 
-_MODULES = ("jobs", "index", "results", "sketch", "evaluate", "survey", "collapse", "passages")
+_MODULES = ("jobs", "index", "results", "sketch", "evaluate", "survey", "passages")
 # A flag, and the word after it, which may be its value; a flag in quotes is a value itself.
 _FLAG = re.compile(
     r"(?P<command>twinset (?P<job>[a-z]+) )?(?<![\w'\"-])--(?P<flag>[a-z][a-z-]*[a-z])\b"
@@ -69,7 +69,7 @@ def spoken(message: str) -> str:
 class _Argument:
     """A flag of a message as a keyword argument; `value` begins with the equals sign.
 
-    job: the command before the flag; rest: a word after the flag that is not its value; start, end: the place of all.
+    job: the command before the flag; rest: a word after the flag that is not its value; start, end: the matched span.
     """
 
     name: str

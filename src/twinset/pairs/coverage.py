@@ -49,9 +49,7 @@ def count_holders(rows: Joined, documents: int) -> Numbers:
     asked = pair_words(rows[:, 0], rows[:, 2])
     stamps = np.zeros(documents, np.uint32)
     kernels.count_holders(keys, ends, others, asked, np.ascontiguousarray(rows[:, 3]), reach, stamps, counts)
-    # The document itself holds it, unless another place of it has been counted.
-    holders: Numbers = counts + (rows[:, 0] != rows[:, 1]).astype(np.uint32)
-    return holders
+    return counts
 
 
 @dataclass(frozen=True)

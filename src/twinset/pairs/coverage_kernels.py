@@ -8,7 +8,7 @@ from twinset.compiled.bytes_kernels import U
 
 @kernel("void(uint64[::1], uint32[::1], uint32[::1], uint64[::1], uint32[::1], uint32[::1], uint32[::1], uint32[::1])")
 def count_holders(keys, ends, others, ask_keys, ask_ends, reach, stamps, counts):  # type: ignore[no-untyped-def]
-    """counts[i]: number of distinct others with a span that holds span i of the same document.
+    """counts[i]: number of documents that hold span i: its own, and others with a span of it that holds span i.
 
     keys: documents and first words, sorted; ends: last words (exclusive). reach[j]: the largest end up to span j of its
     document. stamps uint32, a place per document, 0: scratch.
@@ -16,7 +16,8 @@ def count_holders(keys, ends, others, ask_keys, ask_ends, reach, stamps, counts)
     for i in range(len(ask_keys)):
         document = ask_keys[i] >> U(32)
         at = np.searchsorted(keys, ask_keys[i], side="right") - 1
-        count = 0
+        stamps[document] = i + 1
+        count = 1
         while at >= 0 and keys[at] >> U(32) == document and reach[at] >= ask_ends[i]:
             if ends[at] >= ask_ends[i] and stamps[others[at]] != i + 1:
                 stamps[others[at]] = i + 1

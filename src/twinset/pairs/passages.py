@@ -89,7 +89,8 @@ def joined_runs(runs: Runs, loaded: LoadedWords, least: int, run: int, gap: int)
 
     Each run, in the order of its left place, that no passage holds yet begins one: the nearest run after it is added,
     then the nearest after that, and the same to the left. Passages of which both sides overlap, or are at most `gap`
-    words apart, are merged. Those with at least `least` words in common on the left are returned.
+    words apart, are merged. Those with at least `least` words in common are returned; where runs of one side overlap,
+    the side with fewer words counts.
     """
     order = np.lexsort((runs[:, 3], runs[:, 2], pair_words(runs[:, 0], runs[:, 1])))
     runs = runs[order]
@@ -98,7 +99,7 @@ def joined_runs(runs: Runs, loaded: LoadedWords, least: int, run: int, gap: int)
     for group in np.split(runs, cuts) if len(runs) else ():
         left, right = int(group[0, 0]), int(group[0, 1])
         for pieces in _chains(group, loaded, run, gap):
-            shared = _covered(pieces[:, 0], pieces[:, 0] + pieces[:, 2])
+            shared = min(_covered(pieces[:, side], pieces[:, side] + pieces[:, 2]) for side in (0, 1))
             if shared >= least:
                 ends = (pieces[:, :2] + pieces[:, 2:]).max(axis=0)
                 first = pieces[:, :2].min(axis=0)
@@ -125,18 +126,21 @@ def _chains(group: Runs, loaded: LoadedWords, run: int, gap: int) -> list[Places
             room = np.empty((2 * len(room), 3), np.int64)
         chains.append(room[:count].copy())
         seen.update((x, y) for x, y, _ in chains[-1].tolist())
-    return _merged(chains, gap)
+    return _merged(chains, gap, left == right)
 
 
-def _merged(chains: list[Places], gap: int) -> list[Places]:
-    """Merge passages of which both sides overlap or are at most `gap` words apart, until none are left."""
+def _merged(chains: list[Places], gap: int, same: bool) -> list[Places]:
+    """Merge passages of which both sides overlap or are at most `gap` words apart, until none are left.
+
+    With `same` both sides are one document; they must not overlap after it.
+    """
     boxes = [[*one[:, :2].min(axis=0).tolist(), *(one[:, :2] + one[:, 2:]).max(axis=0).tolist()] for one in chains]
     order = sorted(range(len(chains)), key=lambda number: boxes[number])
     merged: list[tuple[list[int], list[Places]]] = []
     for number in order:
         box, pieces = boxes[number], [chains[number]]
         while True:
-            near = next((one for one in merged if _are_near(one[0], box, gap)), None)
+            near = next((one for one in merged if _are_near(one[0], box, gap, same)), None)
             if near is None:
                 break
             merged.remove(near)
@@ -146,8 +150,10 @@ def _merged(chains: list[Places], gap: int) -> list[Places]:
     return [np.concatenate(pieces) for _, pieces in merged]
 
 
-def _are_near(one: list[int], other: list[int], gap: int) -> bool:
+def _are_near(one: list[int], other: list[int], gap: int, same: bool) -> bool:
     """Whether two boxes (first words left and right, ends left and right) are at most `gap` words apart."""
+    if same and max(one[2], other[2]) > min(one[1], other[1]):
+        return False
     return all(
         max(one[side], other[side]) - min(one[side + 2], other[side + 2]) <= gap for side in (0, 1)
     )

@@ -91,12 +91,12 @@ def next_run(words, left, right, n_left, n_right, i, j, run, gap):  # type: igno
 
 
 @inlined
-def run_before(words, left, right, i, j, run, gap):  # type: ignore[no-untyped-def]
-    """As `next_run`, for the run that ends nearest before (i, j): its end, or -1."""
+def run_before(words, left, right, i, j, least_right, run, gap):  # type: ignore[no-untyped-def]
+    """As `next_run`, for the run that ends nearest before (i, j) and begins at least_right or later: its end, or -1."""
     for between in range(2 * gap + 1):
         for p in range(max(0, between - gap), min(between, gap) + 1):
             x, y = i - p, j - (between - p)
-            if x < run or y < run:
+            if x < run or y < least_right + run:
                 continue
             n = 0
             while n < run and words[left + x - n - 1] == words[right + y - n - 1]:
@@ -122,12 +122,15 @@ def chain(words, left, right, n_left, n_right, i, j, run, gap, same, runs):  # t
     With `same` both sides are one document, and the chain ends where its sides would overlap.
     """
     i, j, n = extend(words, left, right, n_left, n_right, i, j)
+    if same:
+        n = min(n, j - i)
+        n_left = j
     count = 1
     add_run(runs, 0, i, j, n)
     x, y = i + n, j + n
     while True:
         x, y = next_run(words, left, right, n_left, n_right, x, y, run, gap)
-        if x < 0 or (same and x + run > j):
+        if x < 0:
             break
         n = run
         while x + n < n_left and y + n < n_right and words[left + x + n] == words[right + y + n]:
@@ -137,13 +140,16 @@ def chain(words, left, right, n_left, n_right, i, j, run, gap, same, runs):  # t
         add_run(runs, count, x, y, n)
         count += 1
         x, y = x + n, y + n
+    least_right = 0
+    for r in range(count if same else 0):
+        least_right = max(least_right, runs[r, 0] + runs[r, 2])
     x, y = i, j
     while True:
-        x, y = run_before(words, left, right, x, y, run, gap)
+        x, y = run_before(words, left, right, x, y, least_right, run, gap)
         if x < 0:
             break
         n = run
-        while n < x and n < y and words[left + x - n - 1] == words[right + y - n - 1]:
+        while n < x and n < y - least_right and words[left + x - n - 1] == words[right + y - n - 1]:
             n += 1
         if count == len(runs):
             return -1

@@ -1,8 +1,8 @@
 """Choose shingles by the similarity that one changed word, or one changed character, leaves.
 
-A changed word changes every shingle that it is in. In a short text these are most of its shingles, so that two texts
-that differ in one word are hardly similar. Shingles of characters are for changes within words, such as typing errors,
-so a text is short for them by one changed character.
+A changed word changes every shingle that contains it. In a short text these are most of its shingles, so two texts that
+differ in one word are hardly similar. Shingles of characters are for changes within words, such as typing errors, so
+for them a text is judged by one changed character.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _left_by(tokens: int, changed: int, size: int) -> float:
 
 
 def longest_shingle(text: TextLength, threshold: float) -> ChosenShingle:
-    """Return the longest shingle, of words or characters, at which one changed word leaves the threshold.
+    """Return the longest shingle, of words or characters, that reaches the threshold after one word is changed.
 
     Without one, return the shingle that leaves the highest similarity.
 

@@ -308,7 +308,7 @@ def _options_of(recorded: StoredResult, requested: RecutOptions) -> DedupOptions
         if distance > before.farthest:
             raise OptionError(
                 f"distance is {distance:g}, and pairs beyond {before.farthest:g}, the floor of {name}, were not "
-                f"scored; allowed: 0 up to {before.farthest:g}; run dedup again with --floor {distance:g} for more"
+                f"scored; allowed: 0 to {before.farthest:g}; for more, run dedup again with --floor {distance:g}"
             )
         given = before.distance if requested.distance is None else requested.distance
         return dataclasses.replace(before, floor=before.farthest, distance=given, **chosen)
@@ -316,7 +316,7 @@ def _options_of(recorded: StoredResult, requested: RecutOptions) -> DedupOptions
     if threshold < before.least:
         raise OptionError(
             f"threshold is {threshold:g}, and pairs below {before.least:g}, the floor of {name}, were not "
-            f"scored; allowed: {before.least:g} up to 1; run dedup again with --floor {threshold:g} for less"
+            f"scored; allowed: {before.least:g} to 1; for less, run dedup again with --floor {threshold:g}"
         )
     return dataclasses.replace(before, floor=before.least, threshold=threshold, **chosen)
 
@@ -326,12 +326,12 @@ def _refuse_other_limit(recorded: StoredResult, requested: RecutOptions) -> None
     before = recorded.options
     if before.by_distance and requested.threshold is not None:
         raise OptionError(
-            f"threshold is {requested.threshold:g}, and {_name(recorded)} is one of {before.item_flag}, whose pairs "
-            f"have a distance, not a similarity; give --distance, from 0 to {before.farthest:g}"
+            f"threshold is {requested.threshold:g}, but the pairs of {_name(recorded)} ({before.item_flag}) have a "
+            f"distance, not a similarity; give --distance, from 0 to {before.farthest:g}"
         )
     if not before.by_distance and requested.distance is not None:
         raise OptionError(
-            f"distance is {requested.distance:g}, and the pairs of {_name(recorded)} have a similarity, not a "
+            f"distance is {requested.distance:g}, but the pairs of {_name(recorded)} have a similarity, not a "
             f"distance; give --threshold, from {before.least:g} to 1"
         )
 
@@ -360,8 +360,8 @@ def limit_for_rows(rows: int, levels: Shares, count_rows: Any) -> float:
         distances = levels[high] <= 0
         span = f"distances from {-levels[low]:g} down to 0" if distances else f"thresholds from {levels[low]:g} to 1"
         raise OptionError(
-            f"rows is {rows:,}, and {span} leave {fewest:,} to {most:,}; allowed: a number between these: a "
-            f"{'greater' if distances else 'lower'} --floor of dedup leaves fewer"
+            f"rows is {rows:,}, but {span} leave {fewest:,} to {most:,}; allowed: a number in this range; for fewer, "
+            f"run dedup again with a {'greater' if distances else 'lower'} --floor"
         )
     counts = {low: fewest, high: most}
     while high - low > 1:

@@ -79,18 +79,18 @@ class ReopenedSources:
             if not self.lasting:
                 raise SourceError(
                     "that run was made from objects in memory or from stdin, so its texts cannot be read again; "
-                    "give the same with --source, or run dedup again"
+                    "give the same data with --source, or run dedup again"
                 )
             return self._recorded_places(0)
         if len(self.moved) not in (self.against, len(self.names)):
             both = f" (or {len(self.names)}, with those compared against)" if len(self.names) > self.against else ""
             raise OptionError(
-                f"--source names {counted(len(self.moved), 'source')}, and that run was given {self.against}{both}; "
-                "name as many, in the same order"
+                f"--source names {counted(len(self.moved), 'source')}, but that run was given {self.against}{both}; "
+                "name all of them, in the same order"
             )
         rest = self._recorded_places(len(self.moved))
         if None in rest:
-            raise SourceError("what that run was compared against was in memory only; give it too, after the sources")
+            raise SourceError("the source that was compared against was in memory only; give it too, after the others")
         return (*self.moved, *rest)
 
     def _recorded_places(self, first: int) -> tuple[object, ...]:
@@ -133,7 +133,7 @@ class ReopenedSources:
         paths = [place for place in places if isinstance(place, str) and not is_pattern(place)]
         missing = [path for path in paths if not is_url(path) and not os.path.exists(path)]
         if missing and not self.moved:
-            raise SourceError("this source no longer exists; give its present path with --source", where=missing[0])
+            raise SourceError("this source no longer exists; give its new path with --source", where=missing[0])
         options, left_out = exclude_outputs(self.options, self.outputs, places, self.left_out)
         self.left_out = left_out
         # For streams, which can be read only once; made only if needed.
@@ -208,7 +208,7 @@ class ReopenedSources:
             if not left:
                 return found
         last = int(rows.max())
-        raise SourceError(f"ends before row {last:,}, counted from 0, which it had; {_AGAIN}", where=part.name)
+        raise SourceError(f"row {last:,}, counted from 0, is gone since that run; {_AGAIN}", where=part.name)
 
     def _record_json(self, one: pa.Array) -> str:
         """Return the columns of a record as JSON."""
@@ -234,7 +234,7 @@ def _restore_ids(part: Part, ids: list[str], changed: str) -> None:
 
 
 def check_lengths(part: Part, texts: pa.Array, was: npt.NDArray[np.integer]) -> None:
-    """Refuse texts of another length: objects in memory have no digest."""
+    """Refuse texts whose length has changed: objects in memory have no digest."""
     if part.options.images:  # files, which have a digest
         return
     if (item_lengths(texts, part.options) != was.astype(np.uint64)).any():

@@ -76,8 +76,10 @@ class StoredCorpus(Corpus):
         self.parts = self.recorded.sources.parts
         return self
 
-    def _read_tasks(self, number: int, wanted: Flags | None, whole: bool) -> Iterator[tuple[Span, Callable[[], Block]]]:
-        return self._read_checked(number, wanted, lambda chunk: chunk.read(whole=whole, texts_only=not whole))
+    def _read_tasks(
+        self, number: int, wanted: Flags | None, whole: bool, texts_only: bool
+    ) -> Iterator[tuple[Span, Callable[[], Block]]]:
+        return self._read_checked(number, wanted, lambda chunk: chunk.read(whole=whole, texts_only=texts_only))
 
     def _read_checked(
         self, number: int, wanted: Flags | None, read: Callable[[Chunk], Block]

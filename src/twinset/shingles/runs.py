@@ -81,7 +81,7 @@ def text_units(texts: Texts, lowercase: bool, split: bool, paragraphs: bool, lea
     Examples
     --------
     >>> import numpy as np
-    >>> data = np.frombuffer(b"To be\nor not\nto BE!\n", np.uint8)
+    >>> data = np.frombuffer(b"To be\\nor not\\nto BE!\\n", np.uint8)
     >>> texts = Texts(data, np.array([0]), np.array([len(data)]), np.array([0]), ascii=True)
     >>> units = text_units(texts, True, True, False, 1)
     >>> units.first.tolist(), units.sizes.tolist(), units.hashes[0] == units.hashes[2]

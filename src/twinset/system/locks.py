@@ -1,8 +1,9 @@
 """Locks of files, and of an index among processes and threads.
 
 The operating system releases a file lock when its process ends. The lock file of an index also names its holder, for
-waiting processes, and has a note of its last holder, for those who open the index. A holder may remove it when it is
-done. Whoever waits on a removed file gets its lock, sees that the file has gone, and opens the path again.
+waiting processes, and has a note from its last holder, for processes that open the index. A holder may remove the file
+when it is done. A process that waits on a removed file gets its lock, sees that the file is gone, and opens the path
+again.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def xor_hashes(h: Callable[[Item], int], numbers: Sequence[int]) -> list[Callabl
     """Return the hash functions x → h(x) XOR rᵢ. They look independent, but are a bad family for MinHash.
 
     The family costs one hash per shingle and a number per slot, and is common in lectures and programs. `xor_chances`
-    shows the flaw. XOR first and a good hash after it is sound.
+    shows the flaw. XOR followed by a good hash is sound.
 
     Examples
     --------
@@ -84,12 +84,12 @@ def xor_chances(values: Iterable[int], n_bits: int = 64) -> dict[int, Fraction]:
 
     Examples
     --------
-    Of three hashes the one that begins alone has half of the chances:
+    Of three hashes, the only one that begins with 1 is the minimum with probability 1/2:
 
     >>> [str(chance) for chance in xor_chances([0b00, 0b01, 0b10], n_bits=2).values()]
     ['1/4', '1/4', '1/2']
 
-    So {00} and {00, 01, 10}, similar by 1/3, agree in 1/4 of all minima, however many there are.
+    So {00} and {00, 01, 10}, with a similarity of 1/3, agree in 1/4 of all minima, however many there are.
     """
     if not n_bits or len(set(values := list(values))) == 1:
         return dict.fromkeys(values, Fraction(1))

@@ -135,7 +135,7 @@ def test_against_compares_two_sides(tmp_path: Path, asked: int | None, by: str |
 @pytest.mark.parametrize("free", [1000, 60_000, 10**12])
 def test_parts_and_threads_change_nothing(tmp_path: Path, free: int) -> None:
     """Texts read again, the sample cut into many parts: the same audit."""
-    source = written(tmp_path / "a.jsonl", texts(400, seed=8))
+    source = written(tmp_path / "a.jsonl", texts(150, seed=8))
     found = stages(tmp_path / "whole", [source], **WEAK)
     whole = audited(found, tmp_path / "one", 60, **WEAK)
     small = stages(tmp_path / "small", [source], Budget(10**12, free), batch_bytes=2048, threads=1, **WEAK)

@@ -20,7 +20,7 @@ import pytest
 
 import twinset
 from tests.reliability.index.index_work import OPTIONS, text_of
-from tests.reliability.index.test_index_damage import sweep
+from tests.reliability.index.test_index_damage import in_turn, sweep
 from tests.reliability.nursery import KILLED, Nursery
 from twinset.errors import DamagedError
 from twinset.index.read_batches import Batch
@@ -104,23 +104,24 @@ def moving(nursery: Nursery, folder: Path) -> Path:
     raise AssertionError("no kill came while the log was being moved")
 
 
-def damages(size: int) -> Iterator[list[Any]]:
-    """Bits to turn in the head of the log and in the head and page of every frame; sizes to cut it to."""
+def damages(size: int, *, every: bool) -> Iterator[list[Any]]:
+    """Bits to turn in the head of the log and in the head and page of each frame; sizes to cut it to."""
     dice = random.Random(4)
     for at in range(HEAD):
         yield ["flip", at, 1 << at % 8]
-    for frame in range(HEAD, size, FRAME):
+    for number, frame in enumerate(range(HEAD, size, FRAME)):
         places = [0, 5, 9, 14, 17, 22, FRAME_HEAD, FRAME_HEAD + 5, dice.randrange(FRAME_HEAD, FRAME), FRAME - 1]
-        yield from (["flip", frame + at, 1 << dice.randrange(8)] for at in places)
-        yield from (["cut", at] for at in (frame, frame + 1, frame + FRAME_HEAD, frame + FRAME - 1))
+        yield from (["flip", frame + at, 1 << dice.randrange(8)] for at in in_turn(number, places, every))
+        yield from (["cut", frame + at] for at in in_turn(number, [0, 1, FRAME_HEAD, FRAME - 1], every))
     yield from (["cut", at] for at in (0, 1, HEAD - 1))
 
 
 @pytest.mark.parametrize("left", [needed, moved_after_all, moved, moving])
-def test_a_damaged_log(nursery: Nursery, tmp_path: Path, left: Callable[[Nursery, Path], Path]) -> None:
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.soak)], ids=["some", "every"])
+def test_a_damaged_log(nursery: Nursery, tmp_path: Path, left: Callable[[Nursery, Path], Path], every: bool) -> None:
     folder = left(nursery, tmp_path / left.__name__)
     size = (folder / f"{NAME}-wal").stat().st_size
-    found = sweep(nursery, folder, tmp_path / "out", f"{NAME}-wal", list(damages(size)))
+    found = sweep(nursery, folder, tmp_path / "out", f"{NAME}-wal", list(damages(size, every=every)))
     if left is moved:
         assert found["noticed"] == 0
     else:

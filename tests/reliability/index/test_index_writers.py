@@ -19,11 +19,11 @@ def stopped_while_writing(nursery: Nursery, url: str) -> Child:
     for attempt in range(50):
         writer = nursery.start("add_many", url, f"first{attempt}", 3000, 300)
         with twinset.Index.open(url) as index:
-            while not is_held(index) and writer.running():
+            while not is_held_by(writer, index) and writer.running():
                 pass
             if writer.running():
                 os.kill(writer.pid, signal.SIGSTOP)
-                if is_held(index):  # it may have let go in between
+                if is_held_by(writer, index):  # it may have let go in between
                     return writer
         writer.kill()
         with twinset.Index.open(url) as index:
@@ -31,11 +31,12 @@ def stopped_while_writing(nursery: Nursery, url: str) -> Child:
     raise AssertionError("it was never caught in the act")
 
 
-def is_held(index: twinset.Index) -> bool:
+def is_held_by(writer: Child, index: twinset.Index) -> bool:
+    """Whether a writer holds the index and has said so, which comes after the lock."""
     try:
         index.add([], [], timeout=0)
-    except twinset.BusyError:
-        return True
+    except twinset.BusyError as error:
+        return f"process {writer.pid} on" in str(error) and "adding" in str(error)
     return False
 
 

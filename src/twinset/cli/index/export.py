@@ -23,7 +23,7 @@ def command(index: str, file: str, quiet: bool, as_json: bool, **values: Any) ->
     """Write all documents of an index to a Parquet file.
 
     The file has ids, texts (or what is stored instead) and sketches, in the order of adding. Any program that reads
-    Parquet can read it, and import makes an equal index from it, also in another back end. The file contains the seed
+    Parquet can read it, and import makes an equal index from it, even in another back end. The file contains the seed
     of the index: anyone who knows it can craft documents that all fall into one bucket.
     """
     given = flags.given(ExportOptions, values)

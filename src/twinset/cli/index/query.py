@@ -177,18 +177,18 @@ def _nothing_near(summary: dict[str, Any]) -> str:
     if by == "all":
         return f"{note}: nothing is near"
     planned = f"the index was planned for {summary['planned_threshold']:g}"
-    return f"{note}: less similar documents cannot be seen ({planned}, and is too large to compare every document)"
+    return f"{note}: less similar documents cannot be found ({planned}, and is too large to compare every document)"
 
 
 def _too_short(summary: dict[str, Any]) -> str:
-    """Say that queries are too short to be seen in longer documents."""
+    """Say that queries are too short to match longer documents."""
     short, every = summary["short"], summary["queries"]
     unit, _, size = summary["shingle"].partition(":")
     length = show.count(int(size), {"char": "character"}.get(unit, unit))
     which, only = ("the query", "it") if every == 1 else (f"{short:,} of {every:,} queries", "such a query")
     which += " is" if short == 1 else " are"
     return (
-        f"{which} shorter than one shingle of the index ({length}), so no longer document can be seen: {only} finds "
+        f"{which} shorter than one shingle of the index ({length}) and cannot match longer documents: {only} finds "
         "only documents with exactly its words"
     )
 

@@ -92,7 +92,7 @@ def _about_index(outline: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _plan(values: Mapping[str, Any], options: PlanOptions) -> str:
-    """Write a plan; that of codes and vectors is made when all are read."""
+    """Describe the plan; for codes and vectors it is made once all items are read."""
     if "least_words" in values:
         least, gram = (show.count(values[name], "word") for name in ("least_words", "gram_words"))
         return f"every run of at least {least}; one anchor in {show.count(values['window_grams'], 'gram')} of {gram}"

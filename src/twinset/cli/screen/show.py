@@ -250,7 +250,7 @@ def audit(
     if result["recall"] is None:
         lines = [first + "no pairs to find (identical copies excluded)"]
         if short:
-            texts = f"short texts that differ in one {short.get('changed', 'word')} are no pair"
+            texts = f"short texts that differ in one {short.get('changed', 'word')} are not a pair"
             lines.append(f"audit: with {short['shingle']} {texts}; try {short['try']}")
         return lines
     recall, low, high = (_short(result[name]) for name in ("recall", "low", "high"))

@@ -87,7 +87,7 @@ def read_settings(ctx: click.Context, given: str | None) -> None:
 
 
 def given_settings(ctx: click.Context, flags: bool = False) -> Iterator[Setting]:
-    """Yield what the environment and the file set, and with `flags` also what the command line sets."""
+    """Yield the settings of the environment and the file, and with `flags` also those of the command line."""
     for param in ctx.command.params:
         keys = keys_of(param)
         if not keys or not isinstance(param, click.Option):
@@ -108,13 +108,13 @@ def _origin(ctx: click.Context, param: click.Option) -> str:
 
 
 def add_origin(error: OptionError, ctx: click.Context, param: click.Option) -> None:
-    """Say in an error about a flag where its value comes from, unless the user has typed it."""
+    """Add the origin of a flag's value to an error about the flag, unless the user typed it."""
     if (keys := keys_of(param)) and (origin := _origin(ctx, param)):
         error.add_note(f"{keys[0]} is set in {origin}")
 
 
 def add_origins(error: TwinsetError, ctx: click.Context) -> None:
-    """Say in an error where a setting comes from that the user has not typed, if the error is about it."""
+    """Add to an error the origin of each setting that it is about, unless the user typed the setting."""
     message = str(error).replace("_", "-")
     for one in given_settings(ctx):
         # Other errors name the flag that helps; words such as text and id are in many of them.

@@ -97,7 +97,7 @@ class _Text:
         self._ended = False
 
     def next(self) -> str:
-        """The next character that is no white space; empty at the end of the file."""
+        """The next character that is not white space; empty at the end of the file."""
         while True:
             while self._at < len(self._text):
                 if self._text[self._at] not in _SPACE:
@@ -133,7 +133,7 @@ class _Text:
                 end = len(self._text)
             else:
                 fault = "the array has no end"
-            if end < len(self._text) and end - self._at <= MAX_ROW_BYTES:  # at the end of the text a number may go on
+            if end < len(self._text) and end - self._at <= MAX_ROW_BYTES:  # at the end a number may continue
                 value, self._at = self._text[self._at : end], end
                 return value
             if len(self._text) - self._at > MAX_ROW_BYTES:
@@ -145,7 +145,7 @@ class _Text:
             size *= 2
 
     def _more(self, size: int = _PIECE) -> bool:
-        """Read on; false at the end of the file."""
+        """Read more of the file; return False at its end."""
         if self._ended:
             return False
         self._before += self._at

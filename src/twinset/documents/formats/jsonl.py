@@ -60,7 +60,7 @@ class JsonLinesPart(ObjectsPart):
             first = bytes(records.data[records.starts[row] : records.ends[row]])
             if not first.lstrip().startswith((b"{", b"[")):
                 format = _likely_format(first)
-                reason += f"; if these are no JSON lines, name the format, such as --format {format}, or use --lines"
+                reason += f"; if these are not JSON lines, name the format, such as --format {format}, or use --lines"
         super().refuse_row(bad, records, row, reason)
 
     def add_flags(self, row: bytes, values: tuple[Any, ...]) -> bytes:

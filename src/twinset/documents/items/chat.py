@@ -21,7 +21,7 @@ _NOT_CHAT = "only a list of messages, each with a content, is a text"
 
 
 def chat_text(value: Any) -> str:
-    """Return the text of a chat; a `ValueError` says that it is none.
+    """Return the text of a chat; raise `ValueError` if the value is not a chat.
 
     Examples
     --------

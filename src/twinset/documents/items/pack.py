@@ -143,7 +143,7 @@ _NEEDED: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def json_value(options: ReadOptions, name: str, value: Any) -> Any:
-    """Convert a value of a JSON row for `packed`; a `ValueError` explains why it cannot be."""
+    """Convert a value of a JSON row for `packed`; a `ValueError` explains why it cannot be converted."""
     if value is None:
         return None
     if options.group is not None:

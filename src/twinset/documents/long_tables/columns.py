@@ -157,7 +157,7 @@ def _number(value: Any) -> float:
 
 
 def row_value(options: ReadOptions, name: str, value: Any) -> str | float:
-    """Convert a value of a JSON row for `read_rows`; a `ValueError` explains why it cannot be."""
+    """Convert a value of a JSON row for `read_rows`; a `ValueError` explains why it cannot be converted."""
     if name == options.weight:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise ValueError(f"the weight {name!r} must be a number")

@@ -1,6 +1,6 @@
 """Expand pairs of distinct contents to pairs of documents.
 
-Identical copies have all the pairs of their first appearance.
+Identical copies have all the pairs of the first document with their content.
 """
 
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ class Copies:
         return int((counts * (counts - 1) // 2).sum())
 
     def count_pairs(self, lefts: Numbers, rights: Numbers) -> int:
-        """Count the pairs of documents of pairs of contents on two sides."""
+        """Count the pairs of documents that pairs of contents on two sides expand to."""
         return int((self.counts[lefts].astype(np.int64) * self.counts[rights]).sum())
 
     @property

@@ -143,11 +143,13 @@ class Corpus:
         *,
         wanted: Flags | None = None,
         whole: bool = False,
+        texts_only: bool = True,
         parts: range | None = None,
     ) -> Iterator[tuple[Span, _Out]]:
         """Yield work(span, block) in order for each block with a wanted document.
 
-        `whole` reads whole rows for writing, else texts only. Writing comes last, so it frees blocks in memory.
+        `whole` reads whole rows for writing, else texts, and unless `texts_only` the columns that options name. Writing
+        comes last, so it frees blocks in memory.
         """
 
         def run(task: tuple[Span, Callable[[], Block]]) -> tuple[Span, _Out]:
@@ -159,11 +161,13 @@ class Corpus:
 
         def tasks() -> Iterator[tuple[Span, Callable[[], Block]]]:
             for number in parts if parts is not None else range(len(self.parts)):
-                yield from self._read_tasks(number, wanted, whole)
+                yield from self._read_tasks(number, wanted, whole, texts_only and not whole)
 
         return threads.map(run, tasks())
 
-    def _read_tasks(self, number: int, wanted: Flags | None, whole: bool) -> Iterator[tuple[Span, Callable[[], Block]]]:
+    def _read_tasks(
+        self, number: int, wanted: Flags | None, whole: bool, texts_only: bool
+    ) -> Iterator[tuple[Span, Callable[[], Block]]]:
         part = self.parts[number]
         mine = [(index, self.spans[index]) for index in self._by_part.get(number, ())]
 
@@ -185,7 +189,7 @@ class Corpus:
                 part.check_unchanged()
                 raise RuntimeError(f"{part.name} was split into other chunks than before")
             if needed(span):
-                yield span, lambda chunk=chunk: chunk.read(whole=whole, texts_only=not whole)  # type: ignore[misc]
+                yield span, lambda chunk=chunk: chunk.read(whole=whole, texts_only=texts_only)  # type: ignore[misc]
         part.check_unchanged()
 
     def locate(self, number: int) -> tuple[int, int]:

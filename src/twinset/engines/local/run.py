@@ -199,7 +199,7 @@ def refuse_many_identical(identical: int, items: str) -> None:
     if identical > MAX_IDENTICAL:
         raise OptionError(
             f"identical {items} alone make {identical:,} pairs, more than {MAX_IDENTICAL:,}; "
-            "--identical link pairs each copy with its first appearance only"
+            "--identical link pairs each copy with its first occurrence only"
         )
 
 

@@ -1,7 +1,7 @@
 """The state folder of a run, from which a killed run resumes after its last finished stage.
 
 It has one file per kind of record, and `manifest.json`, which lists the finished stages with their facts and files. A
-fingerprint of the sources, the options and the version binds it to its run; any other run starts again.
+fingerprint of the sources, the options and the version binds it to its run; any other run starts from the beginning.
 """
 
 import hashlib

@@ -132,7 +132,7 @@ class CodeKind(FixedWidthKind):
         return self.settings.plan
 
     def valid_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
-        """The padding after a code must be zero."""
+        """Return which sketches are codes followed by zero padding."""
         return ~np.asarray(np.ascontiguousarray(slots).view(np.uint8)[:, self.width or 0 :].any(axis=1))
 
     def source_columns(self, options: SourceOptions) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class CodeKind(FixedWidthKind):
         return {"codes": options.codes or self.settings.options.codes}
 
     def is_single(self, what: Any) -> bool:
-        """A whole number, bytes, or hexadecimal digits."""
+        """Whether a query is one code: a whole number, bytes, or hexadecimal digits."""
         return isinstance(what, (str, bytes, bytearray, int, np.integer)) and not isinstance(what, bool)
 
     def from_values(self, values: Any) -> pa.Array:
@@ -209,7 +209,7 @@ class PictureKind(CodeKind):
         return {"images": True}
 
     def is_single(self, what: Any) -> bool:
-        """Never: a picture is a file, and a file is a source."""
+        """Return False: a picture is a file, and a file is a source."""
         return False
 
     def from_values(self, values: Any) -> pa.Array:

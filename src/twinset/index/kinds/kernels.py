@@ -37,7 +37,7 @@ def differing_bits(left_codes, right_codes, lefts, rights, out):  # type: ignore
 
 @kernel("int64(uint64[::1], uint64[:, ::1], int64, int64[::1], uint32[::1])")
 def within_bits(query, codes, most, places, out):  # type: ignore[no-untyped-def]
-    """Find rows of codes within a Hamming distance of a query: their places, their distances, and their number.
+    """Find rows of codes within a Hamming distance of a query: their positions, distances and number.
 
     query uint64 (words); codes uint64 (n, words); places int64 (n), out uint32 (n), written from the start.
     """

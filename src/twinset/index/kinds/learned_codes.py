@@ -38,7 +38,7 @@ from twinset.system.vectors import unit_vectors
 
 BITS = 64
 _SHARE, _TIMES = 100, 20
-"""Compared exactly are a hundredth of all documents, and at least twenty times k."""
+"""A hundredth of all documents, and at least twenty times k, are compared exactly."""
 _QUERIED, _NEAREST = 200, 10  # queries from the sample, and their nearest neighbours
 _MOST = 50_000  # vectors of a sample that are fitted on
 _PAGE = 2**10

@@ -98,7 +98,7 @@ class TextKind(Kind):
         return {"items": options.items or self.settings.options.items} if self._of_sets else {}
 
     def is_single(self, what: Any) -> bool:
-        """A string; in an index of sets also a set."""
+        """Whether a query is one document: a string, or in an index of sets a set."""
         return isinstance(what, str) or (self._of_sets and isinstance(what, Set))
 
     def from_values(self, values: Any) -> pa.Array:

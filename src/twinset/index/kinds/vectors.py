@@ -54,8 +54,8 @@ _QUERIES, _KEYS, _MEETINGS = 1024, 2**19, 2**19
 _SKETCHES = 2**25
 _PAIRS = 2**20  # compared at a time, where all are
 _GRID, _STEPS, _FAR = 20, 4, 8.0
-"""Steps of the recall of answers: over the cosine, and per doubling of the distance; and the multiple of the distance
-limit beyond which no recall is promised."""
+"""The recall of answers is rounded down in steps: `_GRID` over the cosine, `_STEPS` per doubling of the distance.
+Beyond `_FAR` times the distance limit no recall is promised."""
 _MIX, _TURN = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
@@ -84,7 +84,7 @@ class VectorKind(FixedWidthKind):
         return None if dimensions is None else 4 * dimensions
 
     def size(self, width: int) -> str:
-        """In dimensions."""
+        """Describe the size in dimensions."""
         return f"{width // 4} dimensions"
 
     @property
@@ -100,7 +100,7 @@ class VectorKind(FixedWidthKind):
         return vector_keys.draw(self.plan, self.settings.seed)
 
     def valid_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
-        """Vectors are finite and, for cosines, not zero."""
+        """Return which sketches are vectors that are finite and, for cosines, not zero."""
         vectors = self.vectors_of(slots)
         right = np.asarray(np.isfinite(vectors).all(axis=1))
         return right & vectors.any(axis=1) if self.settings.options.measure == "cosine" else right
@@ -117,7 +117,7 @@ class VectorKind(FixedWidthKind):
         return {"vectors": options.vectors if options.vectors is not None else ours.vectors, "distance": ours.distance}
 
     def is_single(self, what: Any) -> bool:
-        """A list of numbers, an array of one dimension, or a string of numbers."""
+        """Whether a query is one vector: a list of numbers, an array of one dimension, or a string of numbers."""
         if isinstance(what, np.ndarray):
             return what.ndim == 1 and what.dtype.kind in "fiu"
         if isinstance(what, (list, tuple)):

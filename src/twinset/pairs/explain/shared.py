@@ -290,7 +290,7 @@ def _compared(ours: list[str], theirs: list[str]) -> dict[str, Any]:
 
 
 def _parted(ours: list[_One], theirs: list[_One]) -> tuple[tuple[_One, ...], tuple[_One, ...]]:
-    """Split ours into those that the other side has too, and the rest."""
+    """Split one side's elements into those that the other side also has, and the rest."""
     left_over = Counter(theirs)
     shared: list[_One] = []
     alone: list[_One] = []

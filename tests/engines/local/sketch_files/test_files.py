@@ -117,7 +117,7 @@ def test_foreign_files(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"foreign\.parquet: not a file of sketches"):
         SketchSource(path)
     path.write_text("no Parquet at all")
-    with pytest.raises(StateError, match=r"foreign\.parquet is damaged, or no file of sketches"):
+    with pytest.raises(StateError, match=r"foreign\.parquet is damaged, or not a file of sketches"):
         SketchSource(path)
     with pytest.raises(SourceError, match="there is no such file"):
         SketchSource(tmp_path / "nothing.parquet")
@@ -158,12 +158,12 @@ def test_rows_of_another_hand(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "reason"),
     [
-        (Scheme("kperm", 16, 1, ITEMS), "sketch is fss in the one and kperm in the other"),
-        (Scheme("fss", 32, 1, ITEMS), "n_hashes is 16 in the one and 32 in the other"),
-        (Scheme("fss", 16, 2, ITEMS), "seed is 1 in the one and 2 in the other"),
-        (Scheme("fss", 16, 1, {**ITEMS, "shingle": "char:9"}), "shingle is word:5 in the one and char:9 in the"),
-        (Scheme("fss", 16, 1, {"kind": "sets", "bag": False}), "the kind of item is text in the one and sets in the"),
-        (Scheme("fss", 16, 1, ITEMS, hash_scheme=0), "version of the hashes is 1 in the one and 0 in the other"),
+        (Scheme("kperm", 16, 1, ITEMS), "sketch is fss in one and kperm in the other"),
+        (Scheme("fss", 32, 1, ITEMS), "n_hashes is 16 in one and 32 in the other"),
+        (Scheme("fss", 16, 2, ITEMS), "seed is 1 in one and 2 in the other"),
+        (Scheme("fss", 16, 1, {**ITEMS, "shingle": "char:9"}), "shingle is word:5 in one and char:9 in the"),
+        (Scheme("fss", 16, 1, {"kind": "sets", "bag": False}), "the kind of item is text in one and sets in the"),
+        (Scheme("fss", 16, 1, ITEMS, hash_scheme=0), "version of the hashes is 1 in one and 0 in the other"),
     ],
 )
 def test_other_sketches_are_not_taken_together(tmp_path: Path, other: Scheme, reason: str) -> None:

@@ -49,7 +49,7 @@ class AuditResult(Sampled):
 
 
 def known_pairs(sample: Numbers, pairs: Spool, documents: int) -> Hashes:
-    """Return the run's pairs of the sample: words of a position in it and the other document."""
+    """Return the run's pairs of sampled documents, each packed into a word: position in the sample, other document."""
     position = np.full(documents, -1, np.int64)
     position[sample] = np.arange(len(sample))
     known = [np.empty(0, np.uint64)]

@@ -104,10 +104,10 @@ class SetAudit:
         self._tried = np.zeros(2, np.int64)  # documents screened, and those that passed
 
     def look_ahead(self, size: int | None) -> None:
-        """Load the sample's sets while its texts are read for verification, which saves a reading.
+        """Load the sample's sets while texts are read for verification, to avoid reading them once more.
 
-        Not if all texts are in memory, if there are two sides, or if there is no room. Of a sample too large, only the
-        pilot is loaded.
+        Nothing is loaded if all texts are in memory, if there are two sides, or if there is no room. If the sample is
+        too large, only its pilot is loaded.
         """
         if self.corpus.cached_blocks or self.corpus.border is not None:
             return

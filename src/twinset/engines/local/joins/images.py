@@ -26,7 +26,7 @@ class LayoutPlan:
     Examples
     --------
     >>> print(LayoutPlan(10, None))
-    exact, all compared with all: of each picture its 10 nearest
+    exact, all compared with all: the 10 nearest of each picture
     """
 
     top: int
@@ -34,7 +34,7 @@ class LayoutPlan:
 
     def __str__(self) -> str:
         within = "" if self.distance is None else f" within {self.distance:g}"
-        return f"exact, all compared with all: of each picture its {self.top} nearest{within}"
+        return f"exact, all compared with all: the {self.top} nearest of each picture{within}"
 
     @property
     def reached(self) -> float:

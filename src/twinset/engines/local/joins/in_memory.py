@@ -191,8 +191,8 @@ class InMemoryJoin(SimilarityJoin):
             enough = needed * 3 // 2 + budget.total - min(budget.free + budget.in_hand, budget.total)
             needs, total, left, minimum = (shown_size(_round(size)) for size in (needed, budget.total, room, enough))
             raise OptionError(
-                f"{what} take {needs} of memory to be joined, and of the {total} that this run may take {left} are "
-                f"left for them; give more with --memory, at least {minimum}"
+                f"joining {what} takes {needs} of memory, but of the {total} that this run may use only {left} are "
+                f"left; give more with --memory, at least {minimum}"
             )
 
     def _load(self, distinct: Flags) -> None:

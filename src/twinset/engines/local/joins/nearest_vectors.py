@@ -1,8 +1,8 @@
 """Join each vector with its nearest ones: by hash tables, or by comparing all with all.
 
 The distance of the nearest is not known beforehand. A sample is therefore compared with all vectors, and tables are
-planned for the neighbours of the sample; the share of these that the tables find is the reported recall. All are
-compared with all if that costs less.
+planned for the neighbours of the sample; the share of these that the tables find is the reported recall. If it costs
+less, every vector is compared with all others instead.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class NearestPlan:
 
     def __str__(self) -> str:
         if self.tables.method == "exact":
-            near = {"cosine": "of a cosine of at least {:g}", "distance": "within {:g}"}[self.tables.measure]
+            near = {"cosine": "with a cosine of at least {:g}", "distance": "within {:g}"}[self.tables.measure]
             end = "" if self.limit is None else f" {near.format(self.limit)}"
-            return f"exact: of each vector its {self.top} nearest{end}, all compared with all"
+            return f"exact: the {self.top} nearest of each vector{end}, all compared with all"
         return str(self.tables).replace(": a pair at", ": a neighbour at")
 
     def to_dict(self) -> dict[str, Any]:
@@ -342,8 +342,8 @@ def _refuse_too_many(vectors: int, top: int, budget: Budget) -> None:
     needed, room = 32 * vectors * (top + 1), budget.free // 2
     if needed > room:
         raise OptionError(
-            f"the {top:,} nearest of {vectors:,} vectors take {needed >> 20:,} MiB of memory, and {room >> 20:,} MiB "
-            "are left for them; ask for fewer with --top, or give more with --memory"
+            f"the {top:,} nearest of {vectors:,} vectors take {needed >> 20:,} MiB of memory, but only "
+            f"{room >> 20:,} MiB are left for them; ask for fewer with --top, or give more with --memory"
         )
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from twinset.candidates.anchors import Repeats
 from twinset.documents.parts import Block, Chunk, Part
@@ -42,15 +43,14 @@ class AnchorReader(DocumentReader):
     filters: tuple[Repeats, Repeats | None] | None = None
     with_lengths = False
 
-    def forget_texts(self) -> None:
-        """Keep no text in memory after it was read."""
-        self._caching = False
-
     def _sketch(self, task: tuple[int, Chunk]) -> tuple[tuple[int, Chunk, Block | None], SketchedBlock]:
         number, chunk = task
         holding = self._caching
         block = chunk.read(whole=self.whole and holding)
-        return (number, chunk, block if holding else None), self._anchor_block(block, number)
+        done = self._anchor_block(block, number)
+        if holding and self.filters is not None:
+            block = _only_rows(block, [done.keys, done.sketches] if self.run_sizes else [done.keys])
+        return (number, chunk, block if holding else None), done
 
     def _anchor_block(self, block: Block, number: int) -> SketchedBlock:
         part, options, other = self.parts[number], self.options, number >= self.against
@@ -95,6 +95,15 @@ class AnchorReader(DocumentReader):
                 anchors = Anchors(anchors.hashes[chosen], anchors.documents[chosen], anchors.places[chosen])
             packed.append(pack_anchors(anchors, rows[anchors.documents]))
         return packed[0], packed[1]
+
+
+def _only_rows(block: Block, anchors: list[Any]) -> Block:
+    """Return the block with the texts of rows that have anchors: of a large source, no other is read again."""
+    wanted = np.zeros(block.rows, np.bool_)
+    for some in anchors:
+        wanted[(some.reshape(-1).view(np.uint64)[1::2] >> np.uint64(32)).astype(np.int64)] = True
+    texts = block.texts.take(pa.array(np.arange(block.rows), mask=~wanted))
+    return Block(block.rows, block.first_row, texts, by=block.by)
 
 
 def parts_bytes(parts: list[Part]) -> int:

@@ -60,7 +60,6 @@ class SearchedJob(OpenedJob):
         reader.sizes, reader.run_sizes, reader.with_lengths = self.sizes, self.run_sizes, with_lengths
         if self.against < len(self.parts):
             reader.filters = self._smaller_side()
-            reader.forget_texts()  # of the larger side, few are needed again
         corpus = reader.corpus()
         warn_of_unreadable(corpus)
         self.budget = self.budget.beside(corpus.documents)

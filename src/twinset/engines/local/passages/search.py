@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from twinset.candidates.anchors import AnchorGroups, PlaceRules, Repeats
-from twinset.candidates.crowds import CrowdedPlaces, Crowds, Stretch
+from twinset.candidates.crowds import CrowdedPlaces, CrowdedStretch, Crowds
 from twinset.documents.parts import Block
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.corpus import Corpus, Span
@@ -36,7 +36,7 @@ class PassageCandidates:
     crowd_pairs: Spool
     crowds: CrowdedWindows
     ties: Numbers
-    stretches: list[Stretch]
+    stretches: list[CrowdedStretch]
 
     @property
     def count(self) -> int:
@@ -159,7 +159,8 @@ class AnchorSearch:
         def run(span: Span, block: Block) -> _Out:
             return work(span, block_words(block, self.options, span.part, wanted[span.documents]))
 
-        for _, done in self.corpus.read(self.threads, run, wanted=wanted):
+        texts_only = self.options.by is None  # words of other groups differ
+        for _, done in self.corpus.read(self.threads, run, wanted=wanted, texts_only=texts_only):
             yield done
 
 

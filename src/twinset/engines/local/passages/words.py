@@ -130,10 +130,9 @@ def tokens_of(text: bytes, ascii_only: bool, split: bool, mark: bytes) -> Tokens
     borders = byte_borders(text, ascii_only, split).astype(np.int64)
     starts, ends = borders[0::2], borders[1::2]
     words = np.arange(len(starts))
-    found = [one.span() for one in re.finditer(re.escape(mark), text)] if mark else []
-    if not found:
+    mark_starts, mark_ends = _marks_in(text, mark)
+    if not len(mark_starts):
         return Tokens(starts, ends, np.zeros(len(starts), np.bool_), words)
-    mark_starts, mark_ends = (np.array(side) for side in zip(*found, strict=True))
     next_mark = np.searchsorted(mark_ends, starts, side="right")
     hit = (next_mark < len(mark_starts)) & (mark_starts[np.minimum(next_mark, len(mark_starts) - 1)] < ends)
     starts, ends, words = starts[~hit], ends[~hit], words[~hit]
@@ -142,6 +141,16 @@ def tokens_of(text: bytes, ascii_only: bool, split: bool, mark: bytes) -> Tokens
     return Tokens(
         np.concatenate([starts, mark_starts])[order], np.concatenate([ends, mark_ends])[order], is_mark, words
     )
+
+
+def _marks_in(text: bytes, mark: bytes) -> tuple[Places, Places]:
+    """Return first and last bytes (exclusive) of marks; those that overlap are one, wherever the search began."""
+    found = [one.start() for one in re.finditer(b"(?=" + re.escape(mark) + b")", text)] if mark else []
+    starts = np.array(found, np.int64)
+    fresh = np.ones(len(starts), np.bool_)
+    fresh[1:] = np.diff(starts) >= len(mark)
+    ends = starts[np.append(fresh[1:], True)] + len(mark) if len(starts) else starts
+    return starts[fresh], ends
 
 
 @dataclass(frozen=True)

@@ -39,11 +39,14 @@ _BEGINNING = 200  # code points of a boilerplate text that are shown
 
 
 def with_holders(rows: Joined, documents: Numbers, n_documents: int) -> FoundPassages:
-    """Count the documents that hold each passage, except those of crowds, which are known."""
+    """Count the documents that hold each passage, except those of crowds, which are known.
+
+    A document that holds all of a passage shares its windows that are no crowd, so that no tie is needed to find it.
+    """
     from twinset.engines.local.passages.run import FoundPassages
 
-    if len(rows):
-        documents = np.where(documents == 0, count_holders(rows, n_documents), documents)
+    unknown = documents == 0
+    documents[unknown] = count_holders(rows[unknown], n_documents)
     return FoundPassages(rows, documents)
 
 

@@ -67,7 +67,7 @@ class TrimmedTexts:
         holes: list[list[int]] = []
         before = -1
         for at in range(begin, end):
-            if before == int(self._words[at, 0]):
+            if self._options.unit == "words" and before == int(self._words[at, 0]):
                 holes[-1][1] = int(self._ends[at])
             else:
                 holes.append([int(self._starts[at]), int(self._ends[at])])

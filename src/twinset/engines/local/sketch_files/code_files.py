@@ -130,7 +130,7 @@ def refuse_unlike(parts: Sequence[Part], options: ReadOptions) -> None:
         if reason is not None:
             raise OptionError(
                 f"the codes of {name} and of {part.name} cannot be compared: {reason}; make them again with the same "
-                "options (twinset sketch), by tf-idf all at once"
+                "options (twinset sketch), and tf-idf codes in one run"
             )
         known = name, other
 

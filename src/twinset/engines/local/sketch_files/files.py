@@ -36,7 +36,7 @@ _FIELDS = {
     "n_hashes": "--hashes", "bits": "--bits", "weights": "--weights", "seed": "--seed",
     "kind": "the kind of item", "shingle": "--shingle", "bag": "--bag",
     "lowercase": "lower case", "nfc": "form NFC", "squeeze": "white space", "split": "scripts without spaces",
-    "text": "the columns of a record", "rarity": "the digest of what tf-idf has counted",
+    "text": "the columns of a record", "rarity": "the digest of the tf-idf weights",
 }  # fmt: skip
 
 
@@ -44,11 +44,11 @@ def difference(one: dict[str, Any], other: dict[str, Any]) -> str | None:
     """Say how two schemes, as plain values, differ; None if they are equal."""
     left, right = ({**scheme, **scheme["items"]} for scheme in (one, other))
     for key in (key for key in _FIELDS if left.get(key) != right.get(key)):
-        return f"{_FIELDS[key]} is {left.get(key)} in the one and {right.get(key)} in the other"
+        return f"{_FIELDS[key]} is {left.get(key)} in one and {right.get(key)} in the other"
     lefts, rights = left.get("columns", []), right.get("columns", [])
     if any(name in rights and rights.index(name) != position for position, name in enumerate(lefts)):
         # Columns are identified by position, so that columns of other names can be compared.
-        return f"the columns of a record are {', '.join(lefts)} in the one and {', '.join(rights)} in the other"
+        return f"the columns of a record are {', '.join(lefts)} in one and {', '.join(rights)} in the other"
     return None
 
 
@@ -267,4 +267,4 @@ def naming_errors(name: str, kind: str = "sketches") -> Iterator[None]:
     except FileNotFoundError as error:
         raise SourceError("there is no such file", where=name) from error
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
-        raise StateError(f"{name} is damaged, or no file of {kind}: {reason(error)}; sketch again") from error
+        raise StateError(f"{name} is damaged, or not a file of {kind}: {reason(error)}; sketch again") from error

@@ -101,9 +101,9 @@ def _tell_unranked(
         )
         if one.odd:
             what, remedy = (
-                ("a year of two digits", "write all years with four digits")
+                ("a two-digit year", "write all years with four digits")
                 if dates
-                else ("a comma", "write numbers without separators of thousands, and with a point: 1234.5")
+                else ("a comma", "write numbers without thousands separators and with a decimal point: 1234.5")
             )
             warnings.warn(
                 SourceWarning(

@@ -162,4 +162,4 @@ def refuse_to_bury(output: Path | None, files: Sequence[str]) -> None:
     folder = os.path.realpath(output or "")
     for file in files if output is not None else ():
         if os.path.commonpath([folder, os.path.realpath(file)]) == folder:
-            raise OutputError(f"{output} is for the result alone, and {file} lies in it; choose another output")
+            raise OutputError(f"{output} would be replaced, and {file} is in it; choose another output")

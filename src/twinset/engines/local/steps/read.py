@@ -50,7 +50,7 @@ class DocumentReader:
         self._cached_bytes = self._documents = 0
 
     def corpus(self) -> Corpus:
-        """Read the corpus, or recall it from the state of an interrupted run."""
+        """Read the corpus, or restore it from the state of an interrupted run."""
         done = self.state.recall(STAGE)
         if done is not None:
             facts, spools = done
@@ -137,7 +137,7 @@ class DocumentReader:
                 spool.forget()
 
     def _settle_width(self, facts: dict[str, Any], spools: dict[str, Spool]) -> None:
-        """Mark codes and vectors unreadable that have not the most frequent width."""
+        """Mark codes and vectors as unreadable unless they have the most frequent width."""
         width, odd, counts = find_width(spools["status"].all(), spools["counts"].all())
         spans = [Span(*row) for row in facts["spans"]]
         places = np.searchsorted([span.first for span in spans], odd, side="right") - 1

@@ -1,7 +1,7 @@
 """Notice records whose fields are too short for their shingles.
 
-One changed word of a field changes up to as many of its shingles as they have words. A record is short if that leaves
-less than half of its similarity over all columns; a short title beside a long body does no harm.
+A changed word changes every shingle of the field that contains it. A record is short if one changed word leaves a
+similarity below one half over all columns; a short title beside a long body does no harm.
 """
 
 from __future__ import annotations

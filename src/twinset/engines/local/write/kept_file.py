@@ -1,4 +1,4 @@
-"""Write the kept rows of all sources to one file, in the format that its name asks for.
+"""Write the kept rows of all sources to one file, in the format given by its name.
 
 Sources that have this format and the same columns keep their rows as they are: bytes of JSON lines and CSV, types of
 Parquet and Arrow. Other rows are converted: JSON lines row by row, the other formats by way of staged files, because
@@ -40,7 +40,7 @@ class KeptFile:
     def __init__(self, parts: Sequence[Part], name: str, folder: Path, flag: bool) -> None:
         found = row_file_format(name)
         if found is None:
-            raise OptionError(f"the output {name!r} has no ending of a file of rows")
+            raise OptionError(f"the output {name!r} does not have the ending of a file of rows")
         self._format, codec = found
         self.path, self._folder, self._flag, self._codec = folder / "kept" / name, folder, flag, codec
         inner = [one for part in parts for one in part.inner]

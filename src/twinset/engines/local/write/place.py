@@ -30,7 +30,7 @@ def check_place(place: Place, force: bool, sources: Sequence[object] = ()) -> No
         return
     if place.file.is_dir():
         raise OutputError(
-            f"{place.file} is a folder, and the name is one of a file; choose another output, or write "
+            f"{place.file} is a folder, but its name is that of a file; choose another output, or write "
             f"{place.file}{os.sep} to name a folder"
         )
     # A run that was killed between its two moves has left the folder without the file, and its state.
@@ -77,7 +77,7 @@ def check_output(output: Path | None, force: bool, marker: str = "summary.json",
     if output is None or not output.exists():
         return
     if not output.is_dir():
-        raise OutputError(f"{output} is a file, and the output is a folder; choose another output")
+        raise OutputError(f"{output} is a file, but the output must be a folder; choose another output")
     if any(output.iterdir()) and not (output / marker).is_file():
         raise OutputError(f"{output} exists and is not {kind}, so it is never replaced; choose another output")
     if not force:

@@ -81,7 +81,7 @@ class ResultTables:
         return self.kept_ids(clusters, numbers), scores
 
     def kept_ids(self, clusters: Clusters, numbers: Numbers) -> pa.Array:
-        """Return the ids of the documents that replace some: kept ones, or documents of an index."""
+        """Return the id of the document that replaces each: a kept one, or a document of an index."""
         names = self.corpus.take_ids(clusters.kept_by[numbers])
         return names if self.earlier is None else self.earlier.rename(names, self.copies.first[numbers])
 
