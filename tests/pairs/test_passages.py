@@ -1,0 +1,78 @@
+"""Runs of equal words: those of the textbook, whatever anchors, crowds and places led to them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests import oracles
+from tests.word_search import Search, collections, lengths
+from twinset.pairs.coverage import NONE, count_holders, coverage
+from twinset.pairs.passages import joined_runs, maximal_runs, spans_of
+from twinset.textbook import passages
+
+
+@settings(max_examples=150)
+@given(collections(), lengths, st.sampled_from([1, 2, 3, 100]), st.booleans(), st.integers(0, 5))
+def test_runs_and_ties_are_those_of_the_textbook(
+    documents: list[list[str]], least: int, crowd: int, within: bool, border: int
+) -> None:
+    border = 0 if within or border >= len(documents) else border
+    runs, ties = Search(documents, least, crowd, border, within).runs_and_ties()
+    assert runs == passages.runs_between(documents, least, crowd, border or None, within)
+    assert ties == passages.ties(documents, least, crowd, border or None, within)
+
+
+@pytest.mark.parametrize(("least", "crowd"), [(20, 3), (50, 3), (50, 100)])
+def test_long_runs(least: int, crowd: int) -> None:
+    dice = np.random.default_rng(least)
+    pool = [[str(word) for word in dice.integers(0, 5, 70)] for _ in range(3)]
+    documents = []
+    for _ in range(12):
+        pieces = [pool[dice.integers(3)][dice.integers(9) :], [str(word) for word in dice.integers(0, 5, 15)]]
+        documents.append([word for at in dice.permutation(2) for word in pieces[at]])
+    runs, ties = Search(documents, least, crowd).runs_and_ties()
+    assert runs == passages.runs_between(documents, least, crowd)
+    assert ties == passages.ties(documents, least, crowd)
+    assert len(runs | ties) > 5
+
+
+@settings(max_examples=60)
+@given(collections(2), st.integers(1, 4), st.integers(1, 6), st.integers(1, 12))
+def test_joined_runs(documents: list[list[str]], run: int, gap: int, least: int) -> None:
+    left, right = documents[0], documents[-1]
+    words = Search([left, right], run).words
+    starts = [(0, 1, i, j) for i, j, _ in passages.maximal_runs(left, right, run)]
+    runs = maximal_runs(np.array(starts, np.uint32).reshape(-1, 4), words, run)
+    found = joined_runs(runs, words, least, run, gap)
+    assert {tuple(row[2:]) for row in found.tolist()} == oracles.joined_passages(left, right, least, run, gap)
+
+
+def test_a_chain_of_many_runs_finds_room() -> None:
+    left, right = (
+        [word for at in range(3000) for word in (f"a{at}", f"b{at}", end)] for end in ("left", "right")
+    )  # fmt: skip
+    words = Search([list(left), list(right)], 2).words
+    found = joined_runs(maximal_runs(np.array([[0, 1, 0, 0]], np.uint32), words, 2), words, 10, 2, 1)
+    assert found.tolist() == [[0, 1, 0, 8999, 0, 8999, 6000]]
+
+
+@settings(max_examples=60)
+@given(collections(), st.integers(1, 5), st.booleans())
+def test_coverage_and_holders(documents: list[list[str]], least: int, within: bool) -> None:
+    runs = sorted(passages.runs_between(documents, least, 10**6, None, within))
+    rows = spans_of(np.array(runs, np.uint32).reshape(-1, 5))
+    expected: list[dict[int, set[int]]] = [{} for _ in documents]
+    for a, b, i, j, n in runs:
+        expected[a].setdefault(b, set()).update(range(i, i + n))
+        expected[b].setdefault(a, set()).update(range(j, j + n))
+    found = coverage(rows, len(documents))
+    for number, shared in enumerate(expected):
+        most = min(shared, key=lambda other: (-len(shared[other]), other), default=NONE)
+        words = set().union(*shared.values())
+        assert (found.copied[number], found.most_in[number]) == (len(words), most)
+        assert found.most[number] == len(shared.get(most, ()))
+    held = [oracles.holders(documents, documents[a][i : i + n]) for a, _, i, _, n in runs]
+    assert count_holders(rows, len(documents)).tolist() == held
