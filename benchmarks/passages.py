@@ -27,8 +27,8 @@ SUFFIX_ARRAYS = (
 )
 _COPYDETECT = (("copydetect==0.5.0",), "benchmarks.peers.copydetect_passages", 2_000, 1)
 COPYDETECT = (
-    (Peer("copydetect", *_COPYDETECT, "its defaults: runs of 30 characters", 1.0), ()),
-    (Peer("copydetect, long runs", *_COPYDETECT, "plain text, runs of 300 characters", 1.0), ("--long",)),
+    (Peer("copydetect", *_COPYDETECT, "runs of 30 characters, its default", 1.0), ()),
+    (Peer("copydetect, long runs", *_COPYDETECT, "runs of 300 characters", 1.0), ("--long",)),
 )
 
 
