@@ -244,8 +244,10 @@ def goals(result: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
         figure = f"{ranked['first']} of {ranked['copied']}"
         met = ranked["first"] >= GOAL * ranked["copied"]
         lines.append((f"own source is first of five by {shingle}", f"≥ {GOAL:.0%} of copied answers", figure, met))
-    wrong = len(result["passages"]["8"]["differ"])
-    lines.append(("answers with a run of 8 words of a source are linked to it", "all", f"{wrong} differ", not wrong))
+    if "passages" in result:  # figures of an earlier version have none
+        wrong = len(result["passages"]["8"]["differ"])
+        what = "answers with a run of 8 words of a source are linked to it"
+        lines.append((what, "all", f"{wrong} differ", not wrong))
     return lines
 
 

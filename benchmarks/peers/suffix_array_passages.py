@@ -131,7 +131,7 @@ def placed(runs: Numbers, borders: Numbers, texts: list[str]) -> set[tuple[int, 
     spans: dict[int, list[tuple[int, int]]] = {}
     for row in np.unique(rows).tolist():
         spans[row] = [word.span() for word in _WORD.finditer(texts[row])]
-    found = set()
+    found: set[tuple[int, ...]] = set()
     for (left, right), (i, j), n in zip(rows.tolist(), first.tolist(), runs[:, 2].tolist(), strict=True):
         sides = sorted([(left, i), (right, j)])
         ends = [(spans[row][at][0], spans[row][at + n - 1][1]) for row, at in sides]
