@@ -121,3 +121,8 @@ def test_a_document_of_repeated_lines_stays_as_a_row() -> None:
     assert done.kept["text"].to_pylist() == ["one\ntwo\n", "", "\n \n"]
     assert done.left.to_pylist() == [{"id": "b", "words": 2, "left": 0}]
     assert (done.summary["documents"], done.summary["empty"], done.summary["documents_cut"]) == (3, 1, 1)
+
+
+def test_words_are_counted_where_there_are_as_many_units_as_documents() -> None:
+    summary = twinset.trim({"a": "x y z", "b": "x y z"}, unit="line").summary
+    assert (summary["words"], summary["words_kept"], summary["words_cut"]) == (6, 3, 3)

@@ -137,7 +137,7 @@ def write_trimmed(run: LocalTrimRun, corpus: Corpus, cuts: Cuts) -> Output:
     rows = np.stack([cuts[:, 0], cuts[:, 3], cuts[:, 1], cuts[:, 2], cuts[:, 4], cuts[:, 4] + length], axis=1)
     places = sides_in_texts(corpus, run.options, run.threads, rows)
     _write_cuts(corpus, cuts, places, draft / "cuts.parquet")
-    words = _words(corpus)
+    words = _words(corpus, run.options)
     cut_words = np.zeros(corpus.documents, np.int64)
     np.add.at(cut_words, cuts[:, 0], length.astype(np.int64))
     left = _write_left(corpus, words, cut_words, run.options.leave, draft / "left.parquet")
@@ -169,11 +169,12 @@ def write_trimmed(run: LocalTrimRun, corpus: Corpus, cuts: Cuts) -> Output:
     return Output(summary, run.sizes.to_dict(), run.output, {})
 
 
-def _words(corpus: Corpus) -> Places:
+def _words(corpus: Corpus, options: TrimOptions) -> Places:
     """Return the number of words of each document, without marks."""
     words: Places = corpus.counts.astype(np.int64)
-    extra = np.concatenate([np.zeros(0, np.uint8), *corpus.sketches.chunks()]).view(np.uint32)
-    return words - extra if len(extra) == len(words) else words
+    if options.unit != "words":
+        return words  # there are no marks; what is stored besides are the sizes of units
+    return words - np.concatenate([np.zeros(0, np.uint8), *corpus.sketches.chunks()]).view(np.uint32)
 
 
 def _count_words(words: Places, cut_words: Places) -> dict[str, int]:
