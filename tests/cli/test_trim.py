@@ -32,7 +32,7 @@ def test_a_run_adds_up(call: Call, tmp_path: Path) -> None:
     assert done.code == 0, done.err
     lines = [" ".join(line.split()) for line in done.out.splitlines()]
     assert lines[:4] == ["3 documents", "24 words", "13 words cut (0.5416), in 2 documents", "11 words kept"]
-    assert "1 documents with few words left, listed in left.parquet" in lines
+    assert "1 document with few words left, listed in left.parquet" in lines
     assert lines[-2:] == ["trimmed data: OUT/kept", "cuts: OUT/cuts.parquet"]
     kept = [json.loads(line) for line in (tmp_path / "OUT/kept/pages.jsonl").read_text().splitlines()]
     assert [row["text"] for row in kept] == [ROWS[0]["text"], " bakery burned.", ""]
@@ -112,3 +112,11 @@ def test_dry_run_reads_nothing(call: Call, tmp_path: Path) -> None:
 def test_wrong_words(call: Call, tmp_path: Path, words: tuple[str, ...], told: str) -> None:
     assert told in call("trim", "pages.jsonl", *words).refusal
     assert [path.name for path in tmp_path.iterdir()] == ["pages.jsonl"]
+
+
+def test_a_result_of_trim_is_not_explained(call: Call) -> None:
+    assert call("trim", "pages.jsonl", "--least", "5", "-o", "OUT").code == 0
+    for words in (("explain", "OUT", "b"), ("report", "OUT", "-o", "page.html")):
+        done = call(*words)
+        assert done.code == 2
+        assert "OUT is a result of trim; cuts.parquet has its cuts with their reasons" in done.err

@@ -62,7 +62,7 @@ def _print_summary(summary: dict[str, Any], output: str) -> None:
         ("words", words, ""),
         ("words cut", summary["words_cut"], f"{share}, in {show.count(summary['documents_cut'], 'document')}"),
         ("words kept", summary["words_kept"], ""),
-        ("documents with few words left", summary["left_with_few"], ", listed in left.parquet"),
+        (_few(summary["left_with_few"]), summary["left_with_few"], ", listed in left.parquet"),
         ("unreadable (skipped, listed in unreadable.parquet)", summary["unreadable"], ""),
     ]
     rows = [row for row in rows if row[1] or row[0].startswith("words") or row[0] == "documents"]
@@ -73,3 +73,7 @@ def _print_summary(summary: dict[str, Any], output: str) -> None:
     place = Place.named(output)
     click.echo(f"trimmed data: {place.file or place.folder / 'kept'}")
     click.echo(f"cuts: {place.folder / 'cuts.parquet'}")
+
+
+def _few(count: int) -> str:
+    return f"{'document' if count == 1 else 'documents'} with few words left"

@@ -318,6 +318,8 @@ def read_summary(folder: Path) -> dict[str, Any]:
         raise StateError(f"{path}: {reason}; name a folder or a file that dedup or passages wrote") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StateError(f"{path} is damaged, or of another version or command of Twinset; run dedup again") from error
+    if "words_cut" in summary:
+        raise OptionError(f"{folder} is a result of trim; cuts.parquet has its cuts with their reasons")
     return dict(summary)
 
 
