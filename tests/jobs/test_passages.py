@@ -153,7 +153,7 @@ def test_two_sides_are_compared(least: int, crowd: int, turned: bool) -> None:
         *((row["id"], "source") for row in mine),
         *((row["id"], "against") for row in others),
     ]
-    assert result.summary["documents"], result.summary["against"] == (len(mine), len(others))
+    assert (result.summary["documents"], result.summary["against"]) == (len(mine), len(others))
 
 
 @pytest.mark.parametrize(("least", "crowd", "within"), [(3, 3, True), (5, 2, False), (8, 100, True)])

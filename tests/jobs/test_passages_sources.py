@@ -160,7 +160,7 @@ def test_the_same_bytes_every_way(tmp_path: Path, sources: list[Path], job: str,
         used = sources[1:] if "gap" in options else sources
         result = getattr(twinset, job)(*used, output=tmp_path / name, **options, **way)
         assert result.summary["cuts" if job == "trim" else "passages"] > 100
-        return {file: digest for file, digest in bytes_of(tmp_path / name).items() if file != "summary.json"}
+        return bytes_of(tmp_path / name)
 
     expected = run("usual")
     for number, way in enumerate(WAYS):

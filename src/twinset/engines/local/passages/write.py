@@ -73,10 +73,10 @@ def write_passages(
         "words": int(words),
         "copied": int(found.copied[: corpus.own].sum(dtype=np.int64)),
         "documents_with_passages": int(np.count_nonzero(found.copied[: corpus.own])),
-        "candidates": candidates.count,
         "input": {**describe_input(run), "own_ids": corpus.report.own_ids},
         **run_facts(run, plan),
     }
+    summary["timings"]["candidates"] = candidates.count  # with less memory, more pairs of places lead to one passage
     if run.output is None:
         tables = {path.stem: pq.read_table(path, memory_map=False) for path in draft.glob("*.parquet")}
         return Output(summary, plan, None, tables)
