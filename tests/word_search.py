@@ -88,10 +88,16 @@ class Search:
         """Anchors with equal hashes."""
         return AnchorGroups(self.anchors.hashes, self.anchors.documents, self.anchors.places, self.rules)
 
+    @property
+    def crowded(self) -> tuple[Numbers, Numbers]:
+        """Documents and places of all crowded anchors."""
+        none = np.zeros(0, np.uint32)
+        return next(self.groups.crowded(1 << 40), (none, none))
+
     @cached_property
     def crowds(self) -> Crowds | None:
         """The windows around crowded anchors."""
-        documents, places = self.groups.crowded()
+        documents, places = self.crowded
         if not len(documents):
             return None
         ends = np.searchsorted(documents, np.arange(len(self.documents)), side="right").astype(np.int64)
@@ -106,7 +112,7 @@ class Search:
         )  # fmt: skip
 
     def _crowded_windows(self) -> CrowdedWindows:
-        documents, places = self.groups.crowded()
+        documents, places = self.crowded
         ends = np.searchsorted(documents, np.arange(len(self.documents)), side="right").astype(np.int64)
         around = surroundings(self.words.words, self.offsets, ends, places, self.sizes)
         return CrowdedWindows.of(documents, around.first, around.last)

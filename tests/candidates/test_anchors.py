@@ -89,8 +89,16 @@ def test_crowded_places_are_those_of_crowds(documents: list[list[str]], least: i
         sides = len({document < border for document in numbers})
         if (len(numbers) > crowd or len(places) > 10 * crowd) and (sides == 2 if border else len(numbers) > 1):
             expected += places
-    found_documents, found_places = search.groups.crowded()
+    found_documents, found_places = search.crowded
     assert [*zip(found_documents.tolist(), found_places.tolist(), strict=True)] == sorted(expected)
+    for most in (1, 5):
+        portions = [[*zip(one.tolist(), other.tolist(), strict=True)] for one, other in search.groups.crowded(most)]
+        assert sorted(place for portion in portions for place in portion) == sorted(expected)
+        for portion in portions:
+            assert portion == sorted(portion)
+            grams = {value for value, places in holders.items() if set(places) & set(portion)}
+            assert sum(len(holders[value]) for value in grams) == len(portion)  # whole crowds
+            assert len(portion) <= most or len(grams) == 1
 
 
 @pytest.mark.parametrize("size", [1, 7])

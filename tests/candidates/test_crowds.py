@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.word_search import Search, collections, lengths
+from twinset.candidates.crowds import stretches
 from twinset.system import batch_sizes
 from twinset.textbook import passages
 
@@ -24,7 +25,7 @@ def test_stretches_are_the_first_places_of_crowded_windows(documents: list[list[
                 end += 1
             expected.add((number, at, end - at, max(firsts[number, one] for one in range(at, end))))
     crowds = Search(documents, least, crowd).crowds
-    found = [] if crowds is None else [*crowds.stretches()]
+    found = [] if crowds is None else [*stretches(*crowds.first_places())]
     assert {(one.document, one.place, one.windows, one.documents) for one in found} == expected
     assert len(found) == len(expected)
 
@@ -43,7 +44,8 @@ def test_nothing_depends_on_how_much_is_made_at_a_time(monkeypatch: pytest.Monke
         assert crowds is not None
         pairs = sorted(row for rows in crowds.pairs() for row in rows.tolist())
         copies = [crowds.later_copies(copies, False).tolist() for copies in (1, 2)]
-        return [pairs, crowds.ties().tolist(), *copies, crowds.later_copies(1, True).tolist(), [*crowds.stretches()]]
+        everywhere = crowds.later_copies(1, True).tolist()
+        return [pairs, crowds.ties().tolist(), *copies, everywhere, [*stretches(*crowds.first_places())]]
 
     expected = found()
     monkeypatch.setattr(batch_sizes, "CANDIDATE_ROWS", size)

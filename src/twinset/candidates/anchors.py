@@ -74,11 +74,18 @@ class AnchorGroups:
     def _of(self, kind: int) -> Places:
         return np.flatnonzero(np.repeat(self.kinds == kind, np.diff(self.starts)))
 
-    def crowded(self) -> tuple[Numbers, Numbers]:
-        """Return documents and places of the anchors of crowds, in order."""
+    def crowded(self, most: int) -> Iterator[tuple[Numbers, Numbers]]:
+        """Yield documents and places of anchors of crowds, sorted: whole crowds, up to `most` anchors at a time."""
         rows = self._of(CROWD)
-        words = np.sort(pair_words(self.documents[rows], self.places[rows]))
-        return (words >> np.uint64(32)).astype(np.uint32), words.astype(np.uint32)
+        ends: Places = np.cumsum(np.diff(self.starts)[self.kinds == CROWD])
+        first = 0
+        while first < len(rows):
+            done, fitting = np.searchsorted(ends, [first, first + most], side="right").tolist()
+            last = int(ends[max(fitting, done + 1) - 1])
+            some = rows[first:last]
+            words = np.sort(pair_words(self.documents[some], self.places[some]))
+            yield (words >> np.uint64(32)).astype(np.uint32), words.astype(np.uint32)
+            first = last
 
     def pairs(self, reach: int) -> Iterator[Numbers]:
         """Yield pairs of places of groups with few documents, (n, 4): documents, then places.

@@ -150,20 +150,31 @@ class Crowds:
                 portions.append(merged(rows))
         return merged(np.concatenate(portions))
 
-    def stretches(self) -> Iterator[CrowdedStretch]:
-        """Yield the crowded windows at their first appearances, those that follow each other as one."""
+    def first_places(self) -> tuple[Hashes, Numbers]:
+        """Return document and place of the first appearance of each crowded window, and its number of documents."""
         groups = np.flatnonzero(self.crowded)
         firsts = self._firsts[groups, 0]
         known = firsts[:, 0] != kernels.NONE
         groups, firsts = groups[known], firsts[known]
-        words = pair_words(firsts[:, 0], firsts[:, 1])
-        order = np.argsort(words)
-        words, counts = words[order], self.n_documents[groups[order]]
-        cuts = np.flatnonzero(np.diff(words) != 1) + 1
-        for run, many in zip(np.split(words, cuts), np.split(counts, cuts), strict=True):
-            if len(run):
-                first = int(run[0])
-                yield CrowdedStretch(first >> 32, first & 0xFFFFFFFF, len(run), int(many.max()))
+        return pair_words(firsts[:, 0], firsts[:, 1]), self.n_documents[groups]
+
+
+def stretches(places: Hashes, counts: Numbers) -> Iterator[CrowdedStretch]:
+    """Yield crowded windows by their first places, those that follow each other as one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> list(stretches(np.array([8, 7, 3], np.uint64), np.array([4, 5, 6], np.uint32)))[1]
+    CrowdedStretch(document=0, place=7, windows=2, documents=5)
+    """
+    order = np.argsort(places)
+    words, counts = places[order], counts[order]
+    cuts = np.flatnonzero(np.diff(words) != 1) + 1
+    for run, many in zip(np.split(words, cuts), np.split(counts, cuts), strict=True):
+        if len(run):
+            first = int(run[0])
+            yield CrowdedStretch(first >> 32, first & 0xFFFFFFFF, len(run), int(many.max()))
 
 
 def merged(rows: Numbers) -> Numbers:

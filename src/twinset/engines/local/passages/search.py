@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from twinset.candidates.anchors import AnchorGroups, PlaceRules, Repeats
-from twinset.candidates.crowds import CrowdedPlaces, CrowdedStretch, Crowds
+from twinset.candidates.crowds import CrowdedPlaces, CrowdedStretch, Crowds, merged, stretches
 from twinset.documents.parts import Block
-from twinset.engines.local.budget import Budget
+from twinset.engines.local.budget import Budget, give_back
 from twinset.engines.local.corpus import Corpus, Span
 from twinset.engines.local.passages.words import BlockWords, PassageWork, block_words
 from twinset.engines.local.threads import Threads
-from twinset.pairs.passages import NO_CROWDS, CrowdedWindows
+from twinset.pairs.passages import CrowdedWindows
 from twinset.schema import Flags, Hashes, Numbers
 from twinset.sketches.winnowing import Surroundings, Winnow, surroundings, window_hashes
 from twinset.system.arrays import pair_words
@@ -26,6 +26,31 @@ from twinset.system.scratch import Spool
 _ANCHOR_BYTES = 16
 _Out = TypeVar("_Out")
 _IN_HAND = 8  # memory used for grouping, as a multiple of the anchors
+
+
+_NO_PLACES, _NO_NUMBERS = np.zeros(0, np.uint64), np.zeros(0, np.uint32)
+
+
+@dataclass(frozen=True)
+class CrowdPortion:
+    """What some crowds have: windows that their anchors keep, ties, and first places with numbers of documents."""
+
+    documents: Numbers
+    first: Numbers
+    last: Numbers
+    ties: Numbers
+    first_places: Hashes
+    counts: Numbers
+
+    @classmethod
+    def none(cls) -> CrowdPortion:
+        """No crowd."""
+        ties = np.empty((0, 6), np.uint32)
+        return cls(_NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, ties, _NO_PLACES, _NO_NUMBERS)
+
+    def columns(self) -> tuple[Any, ...]:
+        """Return all arrays."""
+        return self.documents, self.first, self.last, self.ties, self.first_places, self.counts
 
 
 @dataclass(frozen=True)
@@ -64,18 +89,25 @@ class AnchorSearch:
         portions = 1
         while total * _ANCHOR_BYTES * _IN_HAND > portions * self.budget.sketches and portions < 4096:
             portions *= 2
-        shift = np.uint64(64 - (portions.bit_length() - 1))
         for portion in range(portions):
-            hashes, documents, places = [], [], []
-            for span, mask, record in zip(self.corpus.spans, chosen, anchors.chunks(), strict=True):
-                rows = anchor_rows(record)[mask]
-                if portions > 1:
-                    rows = rows[(rows[:, 0] >> shift) == np.uint64(portion)]
-                hashes.append(rows[:, 0])
-                documents.append((rows[:, 1] >> np.uint64(32)).astype(np.uint32) + np.uint32(span.first))
-                places.append(rows[:, 1].astype(np.uint32))
-            if hashes:
-                yield AnchorGroups(np.concatenate(hashes), np.concatenate(documents), np.concatenate(places), rules)
+            found = self._portion(anchors, chosen, portion, portions, rules)
+            give_back()
+            yield found
+
+    def _portion(
+        self, anchors: Spool, chosen: list[Flags], portion: int, portions: int, rules: PlaceRules
+    ) -> AnchorGroups:
+        """Group the chosen anchors whose hashes are in one of `portions` equal ranges."""
+        shift = np.uint64(64 - (portions.bit_length() - 1))
+        hashes, documents, places = [_NO_PLACES], [_NO_NUMBERS], [_NO_NUMBERS]
+        for span, mask, record in zip(self.corpus.spans, chosen, anchors.chunks(), strict=True):
+            rows = anchor_rows(record)[mask]
+            if portions > 1:
+                rows = rows[(rows[:, 0] >> shift) == np.uint64(portion)]
+            hashes.append(rows[:, 0].copy())
+            documents.append((rows[:, 1] >> np.uint64(32)).astype(np.uint32) + np.uint32(span.first))
+            places.append(rows[:, 1].astype(np.uint32))
+        return AnchorGroups(np.concatenate(hashes), np.concatenate(documents), np.concatenate(places), rules)
 
     def candidates(self, sizes: Winnow, rules: PlaceRules, rank: Numbers, by_number: bool = True) -> PassageCandidates:
         """Search anchors for runs of at least `sizes.least` words."""
@@ -95,23 +127,43 @@ class AnchorSearch:
         self, sizes: Winnow, rules: PlaceRules, rank: Numbers, ties: Callable[[Crowds], Numbers]
     ) -> PassageCandidates:
         pairs, crowd_pairs = (Spool(self.scratch / name, "<u4", 4) for name in ("places", "crowd-places"))
-        crowded = []
+        found = [CrowdPortion.none()]
+        # A window takes about 80 bytes while equal ones are grouped, and an anchor keeps half of w of them.
+        most = max(1, self.budget.sketches // (_ANCHOR_BYTES * _IN_HAND + 40 * (sizes.w + 1)))
         for groups in self.groups(self.corpus.keys, rules):
             for rows in groups.pairs(sizes.k):
                 pairs.append(rows, self.budget.pairs)
-            crowded.append(pair_words(*groups.crowded()))
+            for around in self._crowded_places(groups, most, sizes):
+                found.append(self._crowd(around, sizes.least, rules, rank, ties, crowd_pairs))
+                give_back()
         pairs.close()
-        words = np.sort(np.concatenate(crowded)) if crowded else np.zeros(0, np.uint64)
-        if not len(words):
-            crowd_pairs.close()
-            return PassageCandidates(pairs, crowd_pairs, NO_CROWDS, np.empty((0, 6), np.uint32), [])
-        places = self._surroundings(words, sizes)
-        crowds = Crowds(places, rank, rules, sizes.least, self._window_hashes(sizes.least))
-        for rows in crowds.pairs():
-            crowd_pairs.append(rows, self.budget.pairs)
         crowd_pairs.close()
-        kept = CrowdedWindows.of(places.documents, places.first, places.last)
-        return PassageCandidates(pairs, crowd_pairs, kept, ties(crowds), list(crowds.stretches()))
+        every = CrowdPortion(*(np.concatenate(parts) for parts in zip(*(one.columns() for one in found), strict=True)))
+        order = np.argsort(pair_words(every.documents, every.first))
+        kept = CrowdedWindows.of(every.documents[order], every.first[order], every.last[order])
+        listed = list(stretches(every.first_places, every.counts))
+        return PassageCandidates(pairs, crowd_pairs, kept, merged(every.ties), listed)
+
+    def _crowded_places(self, groups: AnchorGroups, most: int, sizes: Winnow) -> Iterator[CrowdedPlaces]:
+        """Yield the windows around crowded anchors, of up to `most` anchors at a time; equal windows together."""
+        every = next(groups.crowded(len(groups.places)), None)
+        if every is None:
+            return
+        around, words = self._surroundings(*every, sizes), pair_words(*every)
+        for documents, places in groups.crowded(most):
+            rows = np.searchsorted(words, pair_words(documents, places))
+            yield CrowdedPlaces(documents, around.first[rows], around.last[rows], around.hashes[rows])
+
+    def _crowd(
+        self, around: CrowdedPlaces, least: int, rules: PlaceRules, rank: Numbers, ties: Callable[[Crowds], Numbers],
+        pairs: Spool,
+    ) -> CrowdPortion:  # fmt: skip
+        """Search the windows around some crowded anchors."""
+        crowds = Crowds(around, rank, rules, least, self._window_hashes(least))
+        for rows in crowds.pairs():
+            pairs.append(rows, self.budget.pairs)
+        first_places, counts = crowds.first_places() if rules.crowd else (_NO_PLACES, _NO_NUMBERS)
+        return CrowdPortion(around.documents, around.first, around.last, ties(crowds), first_places, counts)
 
     def run_pairs(self, sizes: Winnow, rules: PlaceRules) -> Spool:
         """Search the anchors of short runs, for runs that are joined; crowds of them are left out."""
@@ -122,9 +174,8 @@ class AnchorSearch:
         pairs.close()
         return pairs
 
-    def _surroundings(self, words: Hashes, sizes: Winnow) -> CrowdedPlaces:
-        """Find the windows that keep each crowded anchor; `words` are documents and places, sorted."""
-        documents, places = (words >> np.uint64(32)).astype(np.uint32), words.astype(np.uint32)
+    def _surroundings(self, documents: Numbers, places: Numbers, sizes: Winnow) -> CrowdedPlaces:
+        """Find the windows that keep each crowded anchor; sorted by document and place."""
         wanted = np.zeros(self.corpus.documents, np.bool_)
         wanted[documents] = True
 
