@@ -17,7 +17,7 @@ PLACES = 10
 LINE_SEPARATOR = "\u2028"
 UNITS = ("words", "line", "paragraph")
 
-_SHINGLE_SPECS = dict(ShingleOptions.specs())
+_SHINGLE_SPECS, _RUN_SPECS = dict(ShingleOptions.specs()), dict(RunOptions.specs())
 
 
 def _as_elsewhere(name: str) -> Any:
@@ -31,6 +31,13 @@ def _mark(value: Any) -> str:
     if not 1 <= len(value) <= 100:
         raise ValueError
     return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordRunOptions(RunOptions):
+    """Resources of a run over words, which take more memory than the text: smaller batches are faster, too."""
+
+    batch_bytes: int = field(default=4 * 2**20, metadata={"spec": _RUN_SPECS["batch_bytes"]})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +87,7 @@ class PassageOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PassagesOptions(RunOptions, PassageOptions, WordOptions, ReadOptions):
+class PassagesOptions(WordRunOptions, PassageOptions, WordOptions, ReadOptions):
     """The options of `twinset.find_passages` and ``twinset passages``."""
 
     title: ClassVar[str] = "Output"
@@ -104,7 +111,7 @@ class PassagesOptions(RunOptions, PassageOptions, WordOptions, ReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrimOptions(RunOptions, WordOptions, ReadOptions):
+class TrimOptions(WordRunOptions, WordOptions, ReadOptions):
     """The options of `twinset.trim` and ``twinset trim``."""
 
     title: ClassVar[str] = "Cuts"
