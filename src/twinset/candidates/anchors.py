@@ -11,15 +11,18 @@ from twinset.system import batch_sizes
 from twinset.system.arrays import pair_words
 
 _BITS_PER_ANCHOR = 16
-_LEAST_BITS = 23  # a table of a megabyte: few anchors of a large side pass by accident
+_LEAST_BITS = 16
+ONE_SIDE = 27
+"""Bits of the filter for a larger side, a table of 16 MB: a text has many anchors, and one that passes by accident
+keeps the text in memory."""
 NOTHING, FEW, CROWD = range(3)
 
 
 class Repeats:
     """A filter for anchors that occur at least twice, or on both sides; a few that do not may pass."""
 
-    def __init__(self, anchors: int, most_bytes: int = 1 << 28) -> None:
-        bits = max(_LEAST_BITS, (max(1, anchors) * _BITS_PER_ANCHOR - 1).bit_length())
+    def __init__(self, anchors: int, most_bytes: int = 1 << 28, least_bits: int = _LEAST_BITS) -> None:
+        bits = max(least_bits, (max(1, anchors) * _BITS_PER_ANCHOR - 1).bit_length())
         while bits > 16 and (1 << bits) // 4 > most_bytes:  # two tables
             bits -= 1
         self._mask = np.uint64((1 << bits) - 1)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from twinset.candidates.anchors import PlaceRules, Repeats
+from twinset.candidates.anchors import ONE_SIDE, PlaceRules, Repeats
 from twinset.documents.parts import Part
 from twinset.engines.base import Output, PassageRun
 from twinset.engines.local.corpus import Corpus
@@ -86,7 +86,7 @@ class SearchedJob(OpenedJob):
             return winnow(words.hashes, words.offsets, sizes).hashes
 
         found = list(self.threads.map(hashes, tasks()))
-        known = Repeats(sum(map(len, found)), max(1 << 20, self.budget.free // 8))
+        known = Repeats(sum(map(len, found)), max(1 << 20, self.budget.free // 8), ONE_SIDE)
         for some in found:
             known.add(some)
         return known
