@@ -10,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import oracles
+from twinset.compiled.bytes_kernels import SINGLE
 from twinset.documents.normalize import normalize
 from twinset.engines.local.passages.words import original_places
 from twinset.shingles.runs import byte_borders, code_points_at, place_words, text_units, word_runs
 from twinset.textbook import normalize as by_definition
 from twinset.textbook import tokens
+from twinset.unicode import classes
 
 characters = st.sampled_from(
     "abC_9 .\n\r\t-éÉ\u0301\u0323ẞİ中文カไ🙂👍🏽\u2028\u3000\0가\u1112\u1161\u11ab"
@@ -98,3 +100,8 @@ def test_units(some: list[str], paragraphs: bool, least: int) -> None:
                 at += size
             assert found.get(row, []) == expected
     assert len(set(seen.values())) == len(seen)
+
+
+def test_words_without_a_separator_take_two_bytes_each_on_average() -> None:
+    """The arrays of hashes are sized by this: a letter of one byte beside a character that is a word by itself."""
+    assert not (classes()[:0x800] & SINGLE).any()

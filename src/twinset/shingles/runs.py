@@ -13,7 +13,7 @@ from twinset.shingles.texts import BIT_PLACES
 from twinset.shingles.words_kernels import AT_ONCE
 from twinset.unicode import classes
 
-_MOST_WORDS = 2  # bytes per word at least, the last excepted: a word and a separator, or one character of two bytes
+_MOST_WORDS = 2  # bytes per word at least, the last excepted: a character that is a word by itself has three or more
 
 
 @dataclass(frozen=True)

@@ -79,11 +79,16 @@ def test_paths_into_objects(tmp_path: Path, row: str, name: str) -> None:
         assert found.strip("[]\n") == row.replace("old", "NEW")
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 12), reason="later versions of Python have a higher limit")
 def test_a_row_that_is_nested_too_deeply(tmp_path: Path) -> None:
+    """Versions of Python differ in how deep they go: the row is rewritten, or refused."""
     row = b'{"text":"old","deep":%b%b}' % (b"[" * 1000, b"]" * 1000)
-    with pytest.raises(SourceError, match="row 0, counted from 0: the row is nested too deeply"):
-        rewritten(tmp_path, "in.jsonl", row, {0: "new"})
+    said = ""
+    try:
+        found = rewritten(tmp_path, "in.jsonl", row, {0: "new"})
+    except SourceError as error:
+        found, said = b"", str(error)
+    refused = "row 0, counted from 0: the row is nested too deeply" in said
+    assert refused or found.rstrip(b"\n") == row.replace(b"old", b"new")
 
 
 def test_a_key_that_is_half_a_pair(tmp_path: Path) -> None:
