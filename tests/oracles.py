@@ -282,6 +282,27 @@ def pairs_of_sets(sets: Mapping[str, frozenset[Any]], threshold: float) -> dict[
     return found
 
 
+def held_pairs(sets: Mapping[str, frozenset[Any]], containment: float) -> dict[tuple[str, str], Scores]:
+    """Every two sets of which one holds at least this share of the other, left before right."""
+    every = pairs_of_sets(sets, 0.0)
+    return {pair: found for pair, found in every.items() if max(found[1:]) >= containment}
+
+
+def kept_of_held(
+    sets: Mapping[str, frozenset[Any]], containment: float, least: int, order: Sequence[str]
+) -> dict[str, str]:
+    """Documents removed by containment, each with the kept one that holds it: larger sets first, then `order`."""
+    kept: list[str] = []
+    removed = {}
+    for name in sorted((one for one in order if sets[one]), key=lambda one: (-len(sets[one]), order.index(one))):
+        holders = [one for one in kept if textbook.containment(sets[name], sets[one]) >= containment]
+        if holders and len(sets[name]) >= least:
+            removed[name] = holders[0]
+        elif len(sets[name]) >= least:
+            kept.append(name)
+    return removed
+
+
 # The index
 
 

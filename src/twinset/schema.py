@@ -81,6 +81,8 @@ SCORES: dict[str, tuple[ScoreColumn, ...]] = {
 Pairs of sketches have an estimate, its standard error, and a flag that marks estimates.
 """
 
+SCORES["containment"] = SCORES["jaccard"]  # pairs are found by containment; the columns are the same
+
 SHOWN: dict[str, Shown] = {
     name: column.shown
     for columns in SCORES.values()
@@ -191,6 +193,35 @@ def swap_sides(scores: Scores, measure: str) -> Scores:
 def equal_scores(measure: str, count: int) -> Scores:
     """Return the scores of pairs of equal items."""
     return {one.name: np.full(count, one.equal, one.type.to_pandas_dtype()) for one in SCORES[measure]}
+
+
+def limited_score(scores: Scores, measure: str, *, one_sided: bool = False) -> Shares:
+    """Return the score that is compared with the threshold; distances are negated, so that larger is nearer.
+
+    For containment it is the larger share of the two. With `one_sided` (one source against another) it is the share of
+    the left document, since only that can be removed.
+
+    Examples
+    --------
+    >>> pairs = {"similarity": np.array([0.5]), "left_in_right": np.array([0.5]), "right_in_left": np.array([1.0])}
+    >>> [limited_score(pairs, measure).tolist() for measure in ("jaccard", "containment")]
+    [[0.5], [1.0]]
+    """
+    if measure == "containment":
+        left, right = scores["left_in_right"], scores["right_in_left"]
+        return left if one_sided else np.maximum(left, right)
+    score: Shares = scores[SCORES[measure][0].name].astype(np.float64, copy=False)
+    return -score if measure in DISTANCES else score
+
+
+def limited_columns(measure: str) -> tuple[str, ...]:
+    """Return the columns that `limited_score` needs."""
+    return ("left_in_right", "right_in_left") if measure == "containment" else (SCORES[measure][0].name,)
+
+
+def documents_schema(*, ordered_by_size: bool) -> pa.Schema:
+    """Return the columns of documents.parquet; with the set sizes where larger sets come first."""
+    return DOCUMENTS.append(pa.field("set_size", pa.uint32(), nullable=False)) if ordered_by_size else DOCUMENTS
 
 
 def in_order(scores: Scores, measure: str) -> tuple[npt.NDArray[Any], ...]:

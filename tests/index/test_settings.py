@@ -15,12 +15,12 @@ from twinset.index.settings import FORMAT
 OPTIONS: dict[str, Any] = {
     "threshold": 0.7, "recall": 0.95, "shingle": "char:7", "bag": True, "lowercase": False, "nfc": False,
     "squeeze": False, "split": False, "sketch": "kperm", "store": "shingles", "seed": 2**63 - 1, "n_hashes": 200,
-    "n_bands": 20, "rows_per_band": 7,
+    "n_bands": 20, "rows_per_band": 7, "contained": True,
 }  # fmt: skip
 OTHERS: dict[str, Any] = {
     "threshold": 0.8, "recall": 0.96, "shingle": "word:7", "bag": False, "lowercase": True, "nfc": True,
     "squeeze": True, "split": True, "sketch": "fss", "store": "text", "seed": 1, "n_hashes": 201, "n_bands": 19,
-    "rows_per_band": 6,
+    "rows_per_band": 6, "contained": False,
 }  # fmt: skip
 
 
@@ -109,7 +109,7 @@ def test_what_is_no_address(where: str) -> None:
 
 
 CHANGES: dict[str, tuple[type[StateError], str]] = {
-    "UPDATE settings SET value = '4' WHERE name = 'format'": (StateError, "has format 4, and this version .* up to 3"),
+    "UPDATE settings SET value = '5' WHERE name = 'format'": (StateError, "has format 5, and this version .* up to 4"),
     "UPDATE settings SET value = '99' WHERE name = 'hash_scheme'": (StateError, "made with hash scheme 99"),
     "DELETE FROM settings WHERE name = 'format'": (DamagedError, "settings of the index are damaged"),
     "DELETE FROM settings WHERE name = 'options'": (DamagedError, "settings of the index are damaged"),

@@ -94,6 +94,18 @@ def test_a_killed_dedup_goes_on_from_each_stage(tmp_path: Path, dedup: Undisturb
     at_once([lambda at=at, finished=finished: check(at, finished) for at, finished in points])
 
 
+def test_a_killed_dedup_by_containment_goes_on_from_each_stage(tmp_path: Path, source: Path) -> None:
+    """The set sizes, by which documents are ordered, are resumed with the candidates."""
+    run = Undisturbed(tmp_path / "whole", ["dedup", source, "--contained", "0.7"], "result")
+
+    def check(at: int, finished: int) -> None:
+        again = killed_then_run_again(run, tmp_path / str(at), "result", at)
+        assert again.summary["timings"]["resumed"] == sorted(STAGES[:finished])
+
+    points = [*moments(run, "/kept/in.jsonl w")]
+    at_once([lambda at=at, finished=finished: check(at, finished) for at, finished in points])
+
+
 def test_killed_pairs_go_on_from_each_stage(tmp_path: Path, source: Path) -> None:
     run = Undisturbed(tmp_path / "whole", ["pairs", source, "--threshold", "0.7"], "result.csv")
 

@@ -87,6 +87,25 @@ def test_pairs_give_the_same_bytes_every_way(tmp_path: Path) -> None:
     assert found[1:] == found[:1] * 2
 
 
+@pytest.mark.parametrize("more", [[], ["--exact"]])
+def test_containment_gives_the_same_bytes_every_way(tmp_path: Path, more: list[str]) -> None:
+    """The least memory cannot hold the keys of all documents at once, so that they look up several times."""
+    rows = short_documents(30_000)
+    rows += [{"id": f"part-{n}", "text": " ".join(rows[n]["text"].split()[:25])} for n in range(0, 30_000, 7)]
+    source = write_lines(tmp_path / "in.jsonl", rows)
+
+    def run(number: int, way: list[str]) -> bytes:
+        out = tmp_path / f"{number}.jsonl"
+        done = started("pairs", source, "--contained", "0.5", "-o", out, "--quiet", *more, *way)
+        assert done.code == 0, done.err
+        return out.read_bytes()
+
+    ways = [[], ["--threads", "1", "--batch", "64KiB"], ["--threads", "4", "--memory", "512MB"]]
+    found = at_once([lambda n=n, way=way: run(n, way) for n, way in enumerate(ways)])
+    assert found[0]
+    assert found[1:] == found[:1] * 2
+
+
 class Arranged:
     """The same rows, in order in one file, and shuffled over several files of other formats."""
 

@@ -17,7 +17,7 @@ from tests import oracles
 from twinset.engines.local.copies import SAME
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write.summary import sha256_of, summary_check
-from twinset.results.recut import limit_for_rows
+from twinset.results.recut_limits import limit_for_rows
 from twinset.results.stored import StoredResult
 from twinset.results.stored_corpus import StoredCorpus, StoredPairs
 

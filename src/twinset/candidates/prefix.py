@@ -49,9 +49,9 @@ class Frequencies:
     high: Numbers
 
     @classmethod
-    def for_tokens(cls, tokens: int) -> "Frequencies":
+    def for_tokens(cls, tokens: int, most_places: int = _MOST_PLACES) -> "Frequencies":
         """Allocate tables for `tokens` tokens. Their size, and so the order, depends on nothing else."""
-        places = 1 << min(_MOST_PLACES.bit_length() - 1, max(10, (2 * tokens).bit_length()))
+        places = 1 << min(most_places.bit_length() - 1, max(10, (2 * tokens).bit_length()))
         return cls(np.zeros(places, np.uint8), np.zeros(min(places, _HIGH_PLACES), np.uint32))
 
     def add(self, hashes: Hashes, starts: Places, sizes: Numbers, salts: Hashes) -> None:

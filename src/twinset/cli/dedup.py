@@ -34,6 +34,9 @@ def command(
     If OUT is the name of a file, such as clean.parquet or clean.jsonl.gz, the kept rows of all sources are written to
     this one file, in this format, and everything else to the folder OUT.details.
 
+    With --contained a document is removed if a kept one holds this share of it. Larger documents are decided on first,
+    so that the container stays; of equally large ones the keep policy chooses.
+
     With --index the documents are also compared with all documents of an index. removed.parquet then names the
     document of the index, and the kept documents are added to the index.
     """
@@ -90,6 +93,8 @@ def _copies(summary: dict[str, Any], options: DedupOptions) -> str:
 def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -> None:
     """Print the counts of a run and the paths of its output."""
     marked = "flagged as duplicates" if options.flag else "removed as near-duplicates"
+    if options.contained is not None:
+        marked = f"{'flagged' if options.flag else 'removed'}, held by a kept one"
     rows: list[tuple[str, object]] = [
         ("documents", summary["documents"]),
         ("kept", summary["kept"]),
@@ -108,6 +113,7 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
     rows += [
         (label, summary[name])
         for name, label in (
+            ("left_alone", f"with fewer than {options.least_shingles} shingles (kept)"),
             ("empty", "empty (kept)"),
             ("unreadable", "unreadable (skipped, listed in unreadable.parquet)"),
             ("replaced", "with undecodable bytes (replaced)"),
@@ -123,7 +129,9 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
     place = Place.named(output)
     folder = place.folder
     missed = f"in {folder / 'missed.parquet'}"
-    for line in show.audit(summary["audit"], missed, summary.get("short_texts"), options):
+    for line in show.audit(
+        summary["audit"], missed, summary.get("short_texts"), options, contained=options.contained is not None
+    ):
         show.say(line)
     if index:
         click.echo(

@@ -73,11 +73,14 @@ def command(
     # The run and its plan are those of a dedup at the lowest threshold.
     known = {name for name, _ in DedupOptions.specs()}
     searching = {name: value for name, value in given.items() if name in known}
-    alike = options.measure in ("jaccard", "cosine")
-    lowest = DedupOptions.of(**{**searching, **({"threshold": options.thresholds[0]} if alike else {})})
+    alike = not options.by_distance
+    swept = {"threshold": options.thresholds[0]} if options.measure in ("jaccard", "cosine") else {}
+    lowest = DedupOptions.of(**{**searching, **swept})
     with run.followed(lowest, quiet) as progress:
         done = twinset.evaluate(*sources, output=output, progress=progress, **given)
     summary, what = done.summary, "threshold" if alike else "distance"
+    if options.contained is not None:
+        what = "contained"
     _show(summary, output, quiet, as_json, lambda: _print(summary, what, definitions))
 
 
@@ -98,7 +101,8 @@ def _print(summary: dict[str, Any], what: str, definitions: bool) -> None:
         click.echo(curves.wrapped(line, width))
     rows = summary["measures"]
     first = [what, *(f"{row['threshold']:g}" for row in rows)]
-    shown = (_PAIRS,) if summary["options"]["against"] else (_PAIRS, _CLUSTERS)
+    no_clusters = summary["options"]["against"] or summary["options"].get("contained") is not None
+    shown = (_PAIRS,) if no_clusters else (_PAIRS, _CLUSTERS)
     groups = [[_column(rows, *one) for one in group] for group in shown]
     for line in show.columns(first, groups, width):
         click.echo(line)

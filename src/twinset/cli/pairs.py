@@ -28,6 +28,8 @@ def command(
 ) -> None:
     """Find every pair of documents at least as similar as the threshold.
 
+    With --contained, find every pair of which one holds this share of the other: the small in the large.
+
     {sources} A file made by twinset sketch is also a SOURCE; its pairs have estimated similarities.
 
     Without -o the pairs are printed as a table on a terminal, and as CSV otherwise; with --json they are the list
@@ -62,7 +64,8 @@ def command(
             _print_json(file, summary)
             return
         if table:
-            pairs_table.print_pairs(file, summary["pairs"], sort=options.top is None)
+            contained = options.contained is not None
+            pairs_table.print_pairs(file, summary["pairs"], sort=options.top is None, contained=contained)
         else:
             show.copied(file)
     if not quiet:
@@ -86,7 +89,8 @@ def _summary_lines(summary: dict[str, Any], where: str = "") -> list[str]:
         if summary.get(name):
             remedy = "; --encoding names another encoding" if name == "replaced" else ""
             lines.append(f"{summary[name]:,} {label}{_such_as(summary, name)}{remedy}")
-    return [*lines, *show.audit(summary["audit"], short=summary.get("short_texts"))]
+    contained = summary["options"].get("contained") is not None
+    return [*lines, *show.audit(summary["audit"], short=summary.get("short_texts"), contained=contained)]
 
 
 def _such_as(summary: dict[str, Any], name: str) -> str:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from twinset.cli.screen import curves, plan_of_items, show
+from twinset.cli.screen import curves, plan_of_containment, plan_of_items, show
 from twinset.cli.screen import survey as survey_screen
 from twinset.cli.support import flags, run
 from twinset.errors import OptionError
-from twinset.options import PlanOptions
+from twinset.options import ContainmentOptions
 from twinset.options.checks import new_file
 from twinset.options.items import MEASURED, ItemOptions
 from twinset.options.survey import CurveOptions, SurveyOptions
@@ -40,6 +40,8 @@ def command(sources: tuple[str, ...], plot: str | None, as_json: bool, **values:
     With a SOURCE a sample of it is read to estimate the pairs, candidates, missed pairs and time of a run, and the
     shingle length at which unrelated documents have little in common. {sources}
 
+    With --contained the plan says under how many of its shingles a document is filed. It does not depend on a SOURCE.
+
     With --codes, --vectors or weighted sets the plan is that of their kind. A plan for vectors depends on the vectors:
     the SOURCE is read completely, and the plans of other methods are ranked, too.
     """
@@ -54,6 +56,9 @@ def command(sources: tuple[str, ...], plot: str | None, as_json: bool, **values:
 
         check_figure(plot)
         new_file(plot, options.force)
+    if options.contained is not None:
+        plan_of_containment.command(sources, options, plot, as_json)
+        return
     if options.item_kind in MEASURED:
         plan_of_items.command(sources, given, options, plot, as_json)
         return
@@ -76,7 +81,7 @@ def command(sources: tuple[str, ...], plot: str | None, as_json: bool, **values:
 
 def _refuse_reading(given: dict[str, Any], options: CurveOptions) -> None:
     """Refuse options for reading a source without a source."""
-    known = {name for name, _ in PlanOptions.specs()} | {"compare", "family", "force"}
+    known = {name for name, _ in ContainmentOptions.specs()} | {"compare", "family", "force"}
     if options.item_kind in MEASURED:
         known |= {name for name, _ in ItemOptions.specs()}
     for name, spec in CurveOptions.specs():

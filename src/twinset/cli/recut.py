@@ -39,8 +39,8 @@ def command(folder: str, output: str, quiet: bool, as_json: bool, **values: Any)
     elif not quiet:
         options = DedupOptions.of(**result.summary["options"])
         if values.get("rows") is not None:
-            limit = f"distance: {_plain(options.reach)}" if options.by_distance else f"threshold: {options.threshold!r}"
-            click.echo(limit)
+            limit = _plain(options.reach) if options.by_distance else repr(options.threshold)
+            click.echo(f"{options.limit_name}: {limit}")
         print_summary(result.summary, output, options)
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from twinset.evaluation.metrics import DEFINITIONS, Overlap, PairCounts
 from twinset.evaluation.true_pairs import MOST_SAMPLED, ExactPairs, ScoredPairs, TruePairs
 from twinset.plan import Plan
+from twinset.plan.containment import ContainmentPlan
 from twinset.schema import Flags, Numbers
 
 Values = npt.NDArray[np.float64]
@@ -71,12 +72,13 @@ class SampledPairs:
 
 
 def measures(
-    found: ScoredPairs, known: TruePairs, thresholds: tuple[float, ...], method: str, readable: Flags,
+    found: ScoredPairs, known: TruePairs, thresholds: tuple[float, ...], method: str | None, readable: Flags,
     border: int | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Compute the metrics at each threshold by cutting the pairs found.
 
     found: the pairs of one run at or below the lowest threshold.
+    method: how clusters are made of them; None where they make none.
     border: the first document of the source compared against; pairs between two sides make no clusters, so their
         columns are None.
     Returns one row per threshold, with the columns of `COLUMNS`.
@@ -90,7 +92,7 @@ def measures(
             *(threshold, counts.found, counts.true, counts.both, counts.precision, counts.recall, counts.f1),
             1 - counts.found / every if every else None,
         ]
-        if border is None:
+        if border is None and method is not None:
             clusters = found.clusters(len(readable), threshold, method)[readable]
             overlap = Overlap.of(clusters, known.clusters(threshold)[readable])
             values += (_several(overlap.found_sizes), _several(overlap.true_sizes))
@@ -149,7 +151,7 @@ def shares(sampled: SampledPairs, plan: Any, lowest: float = 0.0, verified: bool
     [(0.8, 2, 0.5), (0.95, 1, 1.0)]
     """
     # Probabilities of vectors are simulated one by one.
-    grid = np.linspace(0, 1, 1001) if isinstance(plan, Plan) else np.linspace(lowest, 1, 41)
+    grid = np.linspace(0, 1, 1001) if isinstance(plan, (Plan, ContainmentPlan)) else np.linspace(lowest, 1, 41)
     if verified:
         enough = sampled.similarity >= lowest
         sampled = SampledPairs(sampled.similarity[enough], sampled.found[enough], sampled.family[enough])

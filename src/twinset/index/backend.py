@@ -1,13 +1,16 @@
 """The interface of a back end: where an index stores its tables.
 
-Every back end has the same five tables:
+Every back end has the same seven tables:
 
     settings   name, value                  the options and the plan of the index
     documents  number, id, text             the documents; text is null if it is not stored
     shingles   document, hashes             their shingle hashes, if those are stored instead
     sketches   document, shingles, slots    the number of shingles, and the sketch
     bands      key, document                one row for each band; documents that share a key are candidates
+    anchors    key, document                one row for each anchor, in an index that knows passages
+    samples    key, document                one row for each sampled shingle, in an index that knows containment
 
+The last three are tables of postings. Their rows also travel as one number each, key above document.
 A code or a vector is its own sketch: `slots` has its bytes, `shingles` is 1, and nothing else is stored.
 
 Documents are numbered from 1 in the order of adding, and no two documents have the same number at the same time. A back
@@ -18,7 +21,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -27,11 +30,13 @@ import numpy as np
 import numpy.typing as npt
 
 from twinset.errors import DamagedError, OptionError
-from twinset.index.kinds.text_entries import Entries, Keys
+from twinset.index.kinds.text_entries import Entries
 from twinset.schema import Numbers, Sketches
 
+POSTINGS = ("bands", "anchors", "samples")
+"""The tables of postings: key, document."""
 Int64s = npt.NDArray[np.int64]
-"""Document numbers and keys, as a database stores them."""
+"""Document numbers, keys, and rows of postings, as a database stores them."""
 _POSTGRES = ("postgresql://", "postgres://")
 
 
@@ -93,6 +98,8 @@ class Backend(ABC):
     name: str
     """The path or URL for messages, without user and password."""
     read_only: bool
+    format: int
+    """The format of the tables."""
     most_number: int = 2**32 - 1
     """The maximum number of a document."""
 
@@ -140,8 +147,19 @@ class Backend(ABC):
         """Return the document numbers of ids; unknown ids are left out."""
 
     @abstractmethod
-    def postings(self, keys: Int64s) -> tuple[Int64s, Int64s]:
-        """Return every row of `bands` with one of these keys (ascending, distinct): keys and documents."""
+    def postings(self, keys: Int64s, table: str = "bands") -> tuple[Int64s, Int64s]:
+        """Return every row of a table with one of these keys (ascending, distinct): keys and documents."""
+
+    @abstractmethod
+    def posting_portions(self, keys: Int64s, table: str) -> Iterator[tuple[Int64s, Int64s]]:
+        """Yield the rows that `postings` returns in portions: those of crowded keys need not be in memory together."""
+
+    @abstractmethod
+    def shingle_counts(self, numbers: Int64s) -> tuple[Int64s, Int64s]:
+        """Return how many shingles documents have (numbers ascending): numbers and counts.
+
+        Unknown numbers are left out.
+        """
 
     @abstractmethod
     def sketches(self, numbers: Int64s) -> SketchRows:
@@ -161,22 +179,22 @@ class Backend(ABC):
 
     @abstractmethod
     def insert(self, numbers: Int64s, entries: Entries) -> None:
-        """Insert new documents without their bands; within `transaction` only."""
+        """Insert new documents without their postings; within `transaction` only."""
 
     @abstractmethod
-    def insert_bands(self, numbers: Int64s, keys: Keys) -> None:
-        """Insert the bands of new documents, keys (n, bands); within `transaction` only.
+    def insert_postings(self, table: str, rows: Int64s) -> None:
+        """Insert rows of new documents (ascending, distinct) into a table; within `transaction` only.
 
         Keys are spread over the whole table, so large batches are much faster than small ones.
         """
 
     @abstractmethod
-    def delete(self, numbers: Int64s, keys: Keys) -> None:
-        """Delete documents, with their band keys (n, bands); within `transaction` only."""
+    def delete(self, numbers: Int64s, postings: Mapping[str, Int64s]) -> None:
+        """Delete documents, with their rows in the tables of postings; within `transaction` only."""
 
     @abstractmethod
-    def band_rows(self) -> Iterator[tuple[Int64s, Int64s]]:
-        """Yield every row of `bands` in portions: keys and documents."""
+    def posting_rows(self, table: str) -> Iterator[tuple[Int64s, Int64s]]:
+        """Yield every row of a table in portions: keys and documents."""
 
     @abstractmethod
     def orphans(self) -> dict[str, int]:

@@ -43,6 +43,8 @@ from twinset.system import batch_sizes
 from twinset.wording import counted, quoted
 
 _IDS = 1 << 16
+_OWN_OPTIONS = {"threshold", "contained", "codes", "vectors", "images", "distance"}
+"""Options of a run that are not those of the index, though some have the same names."""
 
 
 @contextmanager
@@ -84,7 +86,7 @@ def dedup_options(given: dict[str, Any], index: Index) -> DedupOptions:
             f"{index.name}: the index stores only sketches (store is 'none'), so its similarities are estimates, which "
             "do not justify a removal; make an index with --store text or --store shingles for dedup"
         )
-    known = {name for name, _ in DedupOptions.specs()} - {"threshold", "codes", "vectors", "images", "distance"}
+    known = {name for name, _ in DedupOptions.specs()} - _OWN_OPTIONS
     fixed = [name for name, _ in IndexOptions.specs() if name in known]
     # The shingles of the index are also those that `auto` stands for.
     compared = {name: given[name] for name in fixed if name in given and (name, given[name]) != ("shingle", AUTO)}
@@ -235,11 +237,11 @@ class IndexedDedup:
         for numbers, new in self._entries(corpus, wanted):
             added += writer.put(new, replace=False).added
             waiting += len(numbers)
-            if waiting >= batch_sizes.INDEX_COMMIT:  # bounds the memory for bands
-                writer._write_bands()
+            if waiting >= batch_sizes.INDEX_COMMIT:  # bounds the memory for postings
+                writer.write_postings()
                 waiting = 0
             self.run.progress.advance(len(numbers))
-        writer._write_bands()
+        writer.write_postings()
         writer.backend.flush()  # a lack of space must show before the result is in place
         if added != count:
             raise TwinsetError(

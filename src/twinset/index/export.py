@@ -23,7 +23,7 @@ from twinset.index.kinds.base import Kind, kind_for
 from twinset.index.kinds.pack_text import unpack_text
 from twinset.index.kinds.text_entries import Entries, SketchedBatch
 from twinset.index.read_batches import checked_ids
-from twinset.index.settings import UNFINISHED, Settings
+from twinset.index.settings import FORMAT, UNFINISHED, Settings
 from twinset.index.verify import pages
 from twinset.system import batch_sizes
 from twinset.system.atomic_files import replace_atomically
@@ -129,7 +129,7 @@ def backend_for(where: str | os.PathLike[str], settings: Settings) -> Backend:
             backend = open_backend(where, read_only=False)
         except StateError:
             backend = None
-        if backend is not None and rows.items() <= backend.settings().items():
+        if backend is not None and backend.format == FORMAT and rows.items() <= backend.settings().items():
             return backend
         if backend is not None:
             backend.close()
@@ -188,7 +188,9 @@ def _entries(batch: pa.RecordBatch, kind: Kind, path: Path) -> Entries:
     shingles = np.asarray(batch.column("shingles")).astype(np.uint32)
     slots = np.ascontiguousarray(slots)
     done = SketchedBatch(shingles, slots, kind.keys(slots), None, np.zeros(0, np.int64))
-    return Entries(checked_ids(batch.column("id")), done, kind.import_contents(batch, path), kind.are_texts)
+    contents = kind.import_contents(batch, path)
+    keys = kind.content_keys(contents or ())
+    return Entries(checked_ids(batch.column("id")), done, contents, kind.are_texts, keys)
 
 
 class ContentDigest:

@@ -239,6 +239,7 @@ class Index:
         *,
         k: int | None = None,
         threshold: float | None = None,
+        contained: float | None = None,
         distance: float | None = None,
         force: bool = False,
         **options: Any,
@@ -255,6 +256,9 @@ class Index:
             `distance` is given.
         threshold
             Minimum similarity of an answer; by default the threshold of the index.
+        contained
+            In place of a threshold: find documents that hold this share of the query's shingles or more, and documents
+            of whose shingles the query holds this share or more. For an index of texts or sets that stores contents.
         distance
             Maximum distance of an answer, for an index that uses distances; by default the distance of the index.
         force
@@ -275,9 +279,11 @@ class Index:
             if options:
                 raise OptionError(f"{next(iter(options))} is for sources; leave it out with a single {kind.name}")
             batch = kind.check_batch(Batch([""], kind.from_values([what]), "the query"))
-            limits = kind.query_limits(k, threshold, distance, force)
+            limits = kind.query_limits(k=k, threshold=threshold, contained=contained, distance=distance, force=force)
             return self._answers(kind, None, kind.queries(batch.texts), limits)
-        tables = list(self.each_query(what, k=k, threshold=threshold, distance=distance, force=force, **options))
+        tables = self.each_query(
+            what, k=k, threshold=threshold, contained=contained, distance=distance, force=force, **options
+        )
         return pa.concat_tables([with_query_column(self.answers).empty_table(), *tables])
 
     def each_query(
@@ -286,6 +292,7 @@ class Index:
         *,
         k: int | None = None,
         threshold: float | None = None,
+        contained: float | None = None,
         distance: float | None = None,
         force: bool = False,
         progress: Progress | None = None,
@@ -297,7 +304,7 @@ class Index:
         `progress` receives the progress of the work, and `counts` its counts. The other arguments are those of `query`.
         """
         kind, progress, counts = self._kind, progress or Silent(), counts or QueryCounts()
-        limits = kind.query_limits(k, threshold, distance, force)
+        limits = kind.query_limits(k=k, threshold=threshold, contained=contained, distance=distance, force=force)
 
         def prepare(batch: Batch) -> tuple[Batch, SketchedBatch]:
             queries = kind.queries(kind.check_batch(batch).texts)
@@ -320,12 +327,13 @@ class Index:
         *,
         k: int | None = None,
         threshold: float | None = None,
+        contained: float | None = None,
         distance: float | None = None,
         force: bool = False,
     ) -> pa.Table:
         """Find documents that are similar to a document of the index, excluding itself."""
         kind = self._kind
-        limits = kind.query_limits(k, threshold, distance, force)
+        limits = kind.query_limits(k=k, threshold=threshold, contained=contained, distance=distance, force=force)
         with self._mutex, self._backend.snapshot():
             number = self._backend.numbers(checked_ids([id])).get(str(id))
             if number is None:
@@ -334,11 +342,16 @@ class Index:
             if sketch.slots.shape != (1, kind.slots):
                 raise DamagedError(f"{self.name} is damaged: {id!r} has no sketch; run twinset index verify")
             [document] = self._backend.documents(sketch.numbers, contents=True)
-            return kind.searcher(self._backend).answer(None, kind.query_from(sketch, document), limits, without=number)
+            query, searcher = kind.query_from(sketch, document), kind.searcher(self._backend, limits)
+            return searcher.answer(None, query, limits, without=number)
 
     def nearest_by(self) -> str:
         """Return what the k nearest are chosen from: all, sketches, codes, bands or tables; only `all` misses none."""
         return self._kind.nearest_by(len(self))
+
+    def contained_by(self) -> str:
+        """Return what queries for containment choose documents by: their samples, or all are compared."""
+        return self._kind.contained_by
 
     @property
     def answers(self) -> pa.Schema:
@@ -347,7 +360,7 @@ class Index:
 
     def _answers(self, kind: Kind, names: list[str] | None, queries: SketchedBatch, limits: Limits) -> pa.Table:
         with self._mutex, self._backend.snapshot():
-            return kind.searcher(self._backend).answer(names, queries, limits)
+            return kind.searcher(self._backend, limits).answer(names, queries, limits)
 
     def band_keys(self, texts: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
         """Return the keys of texts in the table `bands`, (texts, bands), for look-ups by your own SQL."""

@@ -36,11 +36,12 @@ Reading that many sketches takes about a second.
 class Limits:
     """The limits of a query: minimum similarity or maximum distance, and the maximum number of answers.
 
-    For texts, a minimum similarity of 0 means no limit.
+    For texts, a minimum similarity of 0 means no limit. With `contained`, the threshold is the minimum containment.
     """
 
     threshold: float
     k: int | None
+    contained: bool = False
 
 
 @dataclass
@@ -107,13 +108,18 @@ class Answers:
         columns = zip(*(part.scores for part in parts), strict=True)
         return cls(queries, numbers, tuple(np.concatenate(column) for column in columns))
 
-    def best(self, limits: Limits, *, descending: bool) -> Answers:
+    def best(self, limits: Limits, *, descending: bool, by: Scores | None = None) -> Answers:
         """Apply the limits, and order answers by query, score and document number.
 
-        With `descending`, a higher score is better.
+        With `descending`, a higher score is better. With `by`, these values come before the first score, and are
+        limited in its place.
         """
         first = self.scores[0]
-        order = np.lexsort((self.numbers, -first if descending else first, self.queries))
+        keys = [self.numbers, -first if descending else first]
+        if by is not None:
+            first = by
+            keys.append(-by if descending else by)
+        order = np.lexsort((*keys, self.queries))
         inside = first[order] >= limits.threshold if descending else first[order] <= limits.threshold
         order = order[inside]
         if limits.k is not None and len(order):
@@ -121,7 +127,11 @@ class Answers:
             starts = np.flatnonzero(np.concatenate([[True], queries[1:] != queries[:-1]]))
             rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.concatenate([starts, [len(order)]])))
             order = order[rank < limits.k]
-        return Answers(self.queries[order], self.numbers[order], tuple(one[order] for one in self.scores))
+        return self.take(order)
+
+    def take(self, rows: Int64s) -> Answers:
+        """Return some of the answers."""
+        return Answers(self.queries[rows], self.numbers[rows], tuple(one[rows] for one in self.scores))
 
 
 def queries_short_of(parts: list[Answers], rows: Int64s, k: int, least: float, *, descending: bool) -> Int64s:
@@ -216,9 +226,10 @@ class Searcher(ABC):
             chosen = np.flatnonzero((inverse >= first) & (inverse < first + most))
             yield chosen, inverse[chosen] - first, sketches
 
-    def damaged(self, what: str) -> DamagedError:
+    def damaged(self, what: str, table: str = "bands") -> DamagedError:
         """Return the error for an index whose tables contradict each other."""
-        return DamagedError(f"{self.backend.name} is damaged: a document in its bands {what}; run twinset index verify")
+        problem = f"a document in its {table} {what}"
+        return DamagedError(f"{self.backend.name} is damaged: {problem}; run twinset index verify")
 
 
 def with_query_column(schema: pa.Schema) -> pa.Schema:

@@ -24,11 +24,12 @@ from twinset.plan.codes import CodeJoinPlan
 from twinset.plan.from_summary import AnyPlan
 from twinset.schema import HASH_SCHEME
 
-FORMAT, UNFINISHED, MEASURED = 2, 0, 3
+FORMAT, UNFINISHED, MEASURED = 4, 0, 3
 """Version of the tables.
 
 0: an import is not finished. 1: `documents` has the number of shingles. 2: `sketches` has it, where look-ups need it.
 3: the tables of 2 with codes, vectors or pictures, which a program that knows formats up to 2 cannot read.
+4: `anchors` and `samples` are there too, for all kinds of documents.
 """
 _PROBED = ((0x80, 0x4E00), (0xA000, 0xAC00), (0xF900, 0x20000), (0x2F800, 0x2FA20))
 """Code points that NFC or lower-casing may change, now or in a later Unicode: no ideographs, no Hangul syllables."""
@@ -95,7 +96,7 @@ class Settings:
         seed = secrets.randbits(63) if options.seed is None else options.seed
         options = dataclasses.replace(options, seed=seed)
         if options.measure != "jaccard":
-            return cls(options, None, MEASURED)
+            return cls(options, None)
         sizes = options.n_hashes, options.n_bands, options.rows_per_band
         made = plan(options.threshold, options.recall, *sizes)
         return cls(options, made, normalization=Normalization.installed())
@@ -110,7 +111,7 @@ class Settings:
     @property
     def in_newest_format(self) -> Settings:
         """The same settings in the newest format."""
-        return dataclasses.replace(self, format=FORMAT if isinstance(self.plan, Plan) else MEASURED)
+        return dataclasses.replace(self, format=FORMAT)
 
     @property
     def seed(self) -> int:
@@ -142,9 +143,9 @@ class Settings:
             format, scheme = int(orjson.loads(rows["format"])), int(orjson.loads(rows["hash_scheme"]))
         except (KeyError, ValueError, TypeError) as error:
             raise DamagedError(f"{where}: the settings of the index are damaged ({error!r})") from error
-        if format > MEASURED:
+        if format > FORMAT:
             raise StateError(
-                f"{where}: the index has format {format}, and this version of twinset knows formats up to {MEASURED}; "
+                f"{where}: the index has format {format}, and this version of twinset knows formats up to {FORMAT}; "
                 "use a newer version"
             )
         if format == UNFINISHED:
@@ -162,7 +163,8 @@ class Settings:
             options = IndexOptions.of(**orjson.loads(rows["options"]))
             sizes = options.n_hashes, options.n_bands, options.rows_per_band
             of_sets = options.measure == "jaccard"
-            if options.seed is None or (None in sizes and of_sets) or format < 1 or of_sets != (format < MEASURED):
+            possible = format == FORMAT or (1 <= format <= MEASURED and of_sets == (format < MEASURED))
+            if options.seed is None or (None in sizes and of_sets) or not possible:
                 raise OptionError(f"format {format}, seed or plan missing")
             if not of_sets:
                 stored = _read_plan(options, orjson.loads(rows["plan"])) if "plan" in rows else None

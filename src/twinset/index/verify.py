@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from twinset.engines.progress import Progress
 from twinset.errors import DamagedError
-from twinset.index.backend import Backend, Document, Int64s, SketchRows
+from twinset.index.backend import POSTINGS, Backend, Document, Int64s, SketchRows
 from twinset.index.kinds.base import Kind, kind_for
 from twinset.index.kinds.pack_text import unpacked_size
 from twinset.index.kinds.text_entries import UNPACKED, packed_bands, runs
@@ -54,8 +54,9 @@ def problems(backend: Backend, kind: Kind, progress: Progress) -> list[str]:
         found += [f"{count} {what}" for what, count in backend.orphans().items() if count]
         expected, wrong = _documents(backend, kind, progress)
         found += wrong
-        if expected is not None and (stored := _bands(backend)) != expected:
-            found += _differing(backend, kind, stored[0], expected[0])
+        for table, rows in expected.items():
+            if (stored := _stored_rows(backend, table)) != rows:
+                found += _differing(backend, kind, table, stored[0], rows[0])
     except DamagedError as error:
         found.append(str(error))
     return found
@@ -80,40 +81,58 @@ def pages(backend: Backend, kind: Kind, *, contents: bool) -> Iterator[tuple[lis
         last = int(numbers[-1])
 
 
-def _documents(backend: Backend, kind: Kind, progress: Progress) -> tuple[tuple[int, int] | None, list[str]]:
-    """Compare documents with their contents; return the expected number and sum of band rows, and problems."""
-    rows, total = 0, 0
+def _documents(backend: Backend, kind: Kind, progress: Progress) -> tuple[dict[str, tuple[int, int]], list[str]]:
+    """Compare documents with their contents; return the expected number and sum of rows by table, and problems."""
+    expected = dict.fromkeys(POSTINGS, (0, 0))
     wrong: list[str] = []
     progress.stage("checking", backend.count(), "documents")
     for documents, sketches in pages(backend, kind, contents=True):
         if sketches.slots.shape[1:] != (kind.slots,):
-            return None, [*wrong, f"sketches do not have the {kind.slots} slots of the plan"]
+            return {}, [*wrong, f"sketches do not have the {kind.slots} slots of the plan"]
         if error := kind.content_error(documents):
             wrong.append(error)
-        wrong += [f"{what}: {one.id!r}" for one, what in kind.mismatches(documents, sketches)]
+        differing = [f"{what}: {one.id!r}" for one, what in kind.mismatches(documents, sketches)]
+        if differing:  # rows that follow from contents cannot be checked
+            expected = {table: rows for table, rows in expected.items() if table not in kind.content_tables}
+        wrong += differing
         long = [one.id for one in documents if len(one.id.encode()) > MOST_ID_BYTES]
         wrong += [f"the id has more than {MOST_ID_BYTES} bytes: {id[:40]!r}…" for id in long]
-        some = sketches.shingles > 0
-        keys = kind.keys(sketches.slots)
-        expected = packed_bands(sketches.numbers[some], keys[some])
-        rows, total = rows + len(expected), (total + _sum(expected >> 32, expected & 0xFFFFFFFF)) % 2**64
+        for table, packed in _postings(kind, documents, sketches, expected).items():
+            rows, total = expected[table]
+            total = (total + _sum(packed >> 32, packed & 0xFFFFFFFF)) % 2**64
+            expected[table] = rows + len(packed), total
         progress.advance(len(documents))
         if len(wrong) > _SHOWN:
-            return None, [*wrong[:_SHOWN], f"and {len(wrong) - _SHOWN} more so far"]
-    return (rows, total), wrong
+            return {}, [*wrong[:_SHOWN], f"and {len(wrong) - _SHOWN} more so far"]
+    return expected, wrong
 
 
-def _bands(backend: Backend) -> tuple[int, int]:
-    """Return the number and sum of the stored band rows; the sum is -1 if a row has impossible values."""
+def _postings(
+    kind: Kind, documents: list[Document], sketches: SketchRows, tables: Container[str]
+) -> dict[str, Int64s]:
+    """Return the rows that documents should have in these tables."""
+    rows: dict[str, Int64s] = {}
+    if "bands" in tables:
+        some = sketches.shingles > 0
+        rows["bands"] = packed_bands(sketches.numbers[some], kind.keys(sketches.slots[some]))
+    if any(table in tables for table in kind.content_tables):
+        numbers = np.array([one.number for one in documents], np.int64)
+        keys = kind.content_keys([one.content for one in documents])
+        rows |= {table: some.postings(numbers) for table, some in keys.items() if table in tables}
+    return rows
+
+
+def _stored_rows(backend: Backend, table: str) -> tuple[int, int]:
+    """Return the number and sum of the rows of a table; the sum is -1 if a row has impossible values."""
     rows, total, strange = 0, 0, 0
-    for keys, documents in backend.band_rows():
+    for keys, documents in backend.posting_rows(table):
         rows, total = rows + len(keys), (total + _sum(keys, documents)) % 2**64
         strange += int(np.count_nonzero((keys != keys.astype(np.int32)) | (documents >> 32 != 0)))
     return rows, -1 if strange else total
 
 
 def _sum(keys: Int64s, documents: Int64s) -> int:
-    """Return a hash sum of band rows that does not depend on their order."""
+    """Return a hash sum of rows that does not depend on their order."""
     mixed: Hashes = (keys.astype(np.uint64) << np.uint64(32)) ^ documents.astype(np.uint64)
     mixed = (mixed ^ (mixed >> np.uint64(31))) * _MIX
     mixed = (mixed ^ (mixed >> np.uint64(29))) * _TURN
@@ -121,17 +140,17 @@ def _sum(keys: Int64s, documents: Int64s) -> int:
     return int(mixed.sum(dtype=np.uint64))
 
 
-def _differing(backend: Backend, kind: Kind, stored: int, expected: int) -> list[str]:
-    """Name documents that lack band rows."""
-    found = [f"the band rows are wrong: {stored} are stored, {expected} are expected"]
-    for documents, sketches in pages(backend, kind, contents=False):
+def _differing(backend: Backend, kind: Kind, table: str, stored: int, expected: int) -> list[str]:
+    """Name documents that lack rows of a table."""
+    row = f"{table[:-1]} row"
+    found = [f"the {row}s are wrong: {stored} are stored, {expected} are expected"]
+    for documents, sketches in pages(backend, kind, contents=table != "bands"):
         ids = {one.number: one.id for one in documents}
-        some = sketches.shingles > 0
-        keys, numbers = kind.keys(sketches.slots[some]).astype(np.int64), sketches.numbers[some]
-        rows = backend.postings(np.unique(keys))
-        wanted = (keys << 32) | numbers[:, None]
-        lacking = ~np.isin(wanted, (rows[0] << 32) | rows[1]).all(axis=1)
-        found += [f"a band row is missing: {ids[number]!r}" for number in numbers[lacking].tolist()]
+        wanted = _postings(kind, documents, sketches, (table,)).get(table, np.zeros(0, np.int64))
+        keys, numbers = backend.postings(np.unique(wanted >> 32), table)
+        lacking = np.unique(wanted[~np.isin(wanted, (keys << 32) | numbers)] & 0xFFFFFFFF)
+        article = "an" if table[0] in "aeiou" else "a"
+        found += [f"{article} {row} is missing: {ids[number]!r}" for number in lacking.tolist()]
         if len(found) > _SHOWN:
             return found[:_SHOWN]
     return found

@@ -17,7 +17,7 @@ from twinset.errors import DamagedError, DuplicateIdError, OptionError, StateErr
 from twinset.index.backend import Backend, Int64s, SketchRows
 from twinset.index.kinds.base import STATE, Kind, kind_for, source_options
 from twinset.index.kinds.pack_text import unpack
-from twinset.index.kinds.text_entries import Entries, Keys
+from twinset.index.kinds.text_entries import Entries, packed_bands
 from twinset.index.read_batches import Batch, DocumentBatches
 from twinset.index.settings import Settings
 from twinset.system import batch_sizes
@@ -60,7 +60,7 @@ class IndexWriter:
 
     def __init__(self, backend: Backend, settings: Settings) -> None:
         self.backend, self.settings = backend, settings
-        self._bands: list[tuple[Int64s, Keys]] = []
+        self._postings: dict[str, list[Int64s]] = {}
         self._began = backend.most_number + 1
         """The first number that the current call assigns; above all numbers unless the call adds a source."""
         self._unchanged = bytearray()
@@ -73,19 +73,19 @@ class IndexWriter:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit everything that is put inside; bands are written last, in one batch."""
+        """Commit everything that is put inside; postings are written last, in one batch."""
         before = self.settings
         try:
             with self.backend.transaction():
                 yield
-                self._write_bands()
+                self.write_postings()
                 if self.kind.tracks_changes:
                     self.backend.change_settings({STATE: secrets.token_hex(8)})
         except BaseException:
             self.settings = before  # the plan was not stored either
             raise
         finally:
-            self._bands = []
+            self._postings = {}
 
     def entries(self, batch: Batch) -> Entries:
         """Prepare documents for writing, and store the plan if they are the first; within `transaction`."""
@@ -197,8 +197,8 @@ class IndexWriter:
         if len(new):
             numbers = np.arange(first, first + len(new), dtype=np.int64)
             self.backend.insert(numbers, new)
-            some = new.sketched.shingles > 0
-            self._bands.append((numbers[some], new.sketched.keys[some]))
+            for table, rows in new.postings(numbers).items():
+                self._postings.setdefault(table, []).append(rows)
         changed.added = len(new) - changed.replaced
         return changed
 
@@ -207,11 +207,13 @@ class IndexWriter:
         bits = self._unchanged[number >> 3] if number >> 3 < len(self._unchanged) else 0
         return number >= self._began or bool(bits >> (number & 7) & 1)
 
-    def _write_bands(self) -> None:
-        if self._bands:
-            numbers, keys = (np.concatenate(column) for column in zip(*self._bands, strict=True))
-            self._bands = []
-            self.backend.insert_bands(numbers, keys)
+    def write_postings(self) -> None:
+        """Write the postings that wait; within `transaction` only."""
+        for table, parts in self._postings.items():
+            rows = np.concatenate(parts)
+            rows.sort(kind="stable")  # merges sorted parts
+            self.backend.insert_postings(table, rows)
+        self._postings = {}
 
     def _same(self, new: Entries, known: dict[str, int]) -> set[str]:
         """Return the ids that the index has with the same content."""
@@ -247,12 +249,21 @@ class IndexWriter:
         return len(wanted)
 
     def _delete(self, numbers: Int64s) -> None:
-        self._write_bands()  # some may be bands of the documents to delete
+        self.write_postings()  # some may be those of the documents to delete
         kind = self.kind
         many = max(1, min(batch_sizes.INDEX_DOCUMENTS, batch_sizes.INDEX_DOCUMENT_BYTES // (4 * max(1, kind.slots))))
         for first in range(0, len(numbers), many):
             some = numbers[first : first + many]
-            self.backend.delete(some, kind.keys(self._sketches(some).slots))
+            postings = {"bands": packed_bands(some, kind.keys(self._sketches(some).slots))}
+            if kind.content_tables:
+                postings |= self._content_postings(some)
+            self.backend.delete(some, postings)
+
+    def _content_postings(self, numbers: Int64s) -> dict[str, Int64s]:
+        """Return the rows that follow from the contents of documents, by table."""
+        documents = self.backend.documents(numbers, contents=True)
+        keys = self.kind.content_keys([one.content for one in documents])
+        return {table: some.postings(numbers) for table, some in keys.items()}
 
     def _sketches(self, numbers: Int64s) -> SketchRows:
         """Return the sketches of all of these documents; raise `DamagedError` if one is missing."""

@@ -31,7 +31,7 @@ from twinset.evaluation.read_passages import read_passages
 from twinset.evaluation.read_truth import Truth, read_truth, resolved
 from twinset.evaluation.result import Evaluation, best_of, definitions, write_files
 from twinset.evaluation.true_pairs import MOST_SAMPLED, ExactPairs, ScoredPairs, TruePairs, among, each_once, unpaired
-from twinset.options import DedupOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions
+from twinset.options import ContainmentOptions, DedupOptions, ReadOptions, RunOptions, ShingleOptions
 from twinset.options.checks import shown_size
 from twinset.options.evaluate import EvaluateOptions
 from twinset.options.items import MEASURED
@@ -128,9 +128,11 @@ def evaluate(
 
 def _run_options(options: EvaluateOptions) -> DedupOptions:
     """Return the options of the run: a dedup at the lowest threshold."""
-    groups = (RunOptions, PlanOptions, ShingleOptions, ReadOptions)
+    groups = (RunOptions, ContainmentOptions, ShingleOptions, ReadOptions)
     shared = {field.name: getattr(options, field.name) for group in groups for field in dataclasses.fields(group)}
-    lowest = options.thresholds[0] if options.measure in ("jaccard", "cosine") else options.threshold
+    lowest = options.threshold if options.by_distance else options.thresholds[0]
+    if options.contained is not None:
+        shared["least_shingles"] = 1  # pairs are measured, not removals
     return DedupOptions(**{**shared, "threshold": lowest, "cluster": options.cluster, "audit": 0})
 
 
@@ -199,7 +201,8 @@ def _summary(
     since = time.perf_counter()
     run.progress.stage("measuring", len(options.thresholds), "thresholds")
     readable, border = join.corpus.status != UNREADABLE, join.corpus.border
-    rows = sweep.measures(found, known, options.thresholds, options.cluster, readable, border)
+    clusters = None if options.contained is not None else options.cluster  # a container is in no cluster of its parts
+    rows = sweep.measures(found, known, options.thresholds, clusters, readable, border)
     run.progress.advance(len(rows))
     best = best_of(rows)
     verified = options.item_kind in MEASURED

@@ -3,22 +3,30 @@
 The keyword arguments of the Python functions, the flags of the command line and `docs/commands.md` are derived from
 the dataclasses below. They only store and check values; nothing heavy is imported here.
 
-    ItemOptions
-         │
-    ReadOptions  ShingleOptions  PlanOptions  RunOptions  AuditOptions
-          └───────────┴────┬─────────┴───────────┴────────────┘
+    ItemOptions                  PlanOptions
+         │                           │
+    ReadOptions  ShingleOptions  ContainmentOptions  RunOptions  AuditOptions
+          └───────────┴────┬─────────────┴──────────────┴────────────┘
               PairsOptions · DedupOptions          CompareOptions (shingles and a sketch)
 """
 
 from twinset.options.base import Options, option
 from twinset.options.items import ItemOptions
 from twinset.options.jobs import ArrivalOptions, CompareOptions, DedupOptions, PairsOptions
-from twinset.options.steps import AuditOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions
+from twinset.options.steps import (
+    AuditOptions,
+    ContainmentOptions,
+    PlanOptions,
+    ReadOptions,
+    RunOptions,
+    ShingleOptions,
+)
 
 __all__ = [
     "ArrivalOptions",
     "AuditOptions",
     "CompareOptions",
+    "ContainmentOptions",
     "DedupOptions",
     "ItemOptions",
     "Options",

@@ -14,7 +14,7 @@ from twinset.options.formats import TRUTH_ENDINGS
 from twinset.options.items import KINDS
 from twinset.options.jobs import DedupOptions
 from twinset.options.passages import PassageOptions, PassagesOptions
-from twinset.options.steps import FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions
+from twinset.options.steps import FORCE, ContainmentOptions, ReadOptions, RunOptions, ShingleOptions
 from twinset.wording import either
 
 __all__ = ["EvaluateOptions", "parse_sweep"]
@@ -70,7 +70,16 @@ class _RarePassageOptions(PassageOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateOptions(_RarePassageOptions, RunOptions, PlanOptions, ShingleOptions, ReadOptions):
+class _RareContainmentOptions(ContainmentOptions):
+    """The plan, with containment for the long help page only."""
+
+    title: ClassVar[str] = ContainmentOptions.title
+
+    contained: float | None = _rare(ContainmentOptions, "contained")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions(_RarePassageOptions, RunOptions, _RareContainmentOptions, ShingleOptions, ReadOptions):
     """The options of `twinset.evaluate` and ``twinset evaluate``."""
 
     title: ClassVar[str] = "Evaluation"
@@ -122,6 +131,11 @@ class EvaluateOptions(_RarePassageOptions, RunOptions, PlanOptions, ShingleOptio
         super()._check_together()
         if self.sweep is not None and self.measure in ("bits", "distance"):
             raise OptionError("--sweep is for similarities, but these items have distances; give one --distance")
+        if self.contained is not None and self.sweep is not None and self.contained != parse_sweep(self.sweep)[0]:
+            raise OptionError(
+                f"contained is {self.contained:g}, and sweep is {self.sweep}: the sweep is one of containments; "
+                "give its first number as --contained"
+            )
         if self.passages is None and (self.truth is None) != self.exact:
             given = "two are" if self.exact else "none is"
             raise OptionError(

@@ -30,7 +30,7 @@ _ITEM_SPECS = dict(ItemOptions.specs())
 _TEXTS, _SETS = ("text",), ("text", "items")
 _OF_KINDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("shingle", "lowercase", "nfc", "squeeze", "split"), _TEXTS),
-    **dict.fromkeys(("bag", "sketch", "n_hashes", "n_bands", "rows_per_band", "store"), _SETS),
+    **dict.fromkeys(("bag", "sketch", "n_hashes", "n_bands", "rows_per_band", "store", "contained"), _SETS),
     **dict.fromkeys(("threshold", "recall"), (*_SETS, "vectors")),
     "distance": ("codes", "vectors", "images"),
     "bits": ("codes", "vectors"),
@@ -106,6 +106,12 @@ class IndexOptions(PlanOptions, ShingleOptions):
         checks.choice("text", "shingles", "none"),
         common=True,
     )
+    contained: bool = option(
+        False,
+        "Also store samples of the shingles, so that queries for containment are quick.",
+        checks.switch,
+        common=True,
+    )
     seed: int | None = option(  # type: ignore[assignment] # None until it is drawn
         None,
         "Seed of all hash functions. Anyone who knows it can craft documents that all fall into one bucket.",
@@ -168,6 +174,10 @@ class IndexOptions(PlanOptions, ShingleOptions):
             raise OptionError(
                 "shingle is 'auto', and a new index has no documents to measure; name some with --sample SOURCE, or "
                 "give a shingle such as word:2"
+            )
+        if self.contained and self.store == "none":
+            raise OptionError(
+                "contained needs stored contents, and store is 'none'; use --store text or --store shingles"
             )
         if self.bits is not None and self.bits % 8:
             raise OptionError(f"bits is {self.bits}; allowed: a multiple of 8")
@@ -253,6 +263,14 @@ class QueryOptions(Options):
         default_text="that of the index",
         common=True,
     )
+    contained: float | None = option(
+        None,
+        "In place of --threshold: find documents that hold this share of the query's shingles or more, and documents "
+        "of whose shingles the query holds this share or more.",
+        checks.optional(checks.number(above=0.0, most=1.0)),
+        "T",
+        common=True,
+    )
     distance: float | None = option(
         None,
         "Maximum distance of an answer (inclusive), if the index uses distances.",
@@ -267,6 +285,12 @@ class QueryOptions(Options):
         checks.switch,
         common=True,
     )
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        other = next((name for name in ("threshold", "distance") if getattr(self, name) is not None), None)
+        if self.contained is not None and other is not None:
+            raise OptionError(f"--contained cannot be used with --{other}; leave one of them out")
 
 
 @dataclass(frozen=True, kw_only=True)

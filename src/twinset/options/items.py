@@ -57,6 +57,7 @@ _MEANING: dict[str, tuple[str, ...]] = {
     "rows_per_band": (*SETS, "weighted"),
     "threshold": (*SETS, "weighted", "vectors"),
     "recall": (*SETS, "weighted", "vectors"),
+    **dict.fromkeys(("contained", "least_shingles"), SETS),
     "distance": ("codes", "vectors", "images"),
     "exact": (*SETS, "vectors"),
     "index": ("text",),
@@ -204,14 +205,14 @@ class ItemOptions(Options):
 
     @property
     def measure(self) -> str:
-        """The score of a pair: jaccard, cosine, distance (Euclidean) or bits."""
+        """The score of a pair: jaccard, containment, cosine, distance (Euclidean) or bits."""
         if self.item_kind == "images" and getattr(self, "top", None) is not None:
             return "distance"
         if self.item_kind in ("codes", "images"):
             return "bits"
         if self.item_kind == "vectors":
             return "cosine" if self.distance is None else "distance"
-        return "jaccard"
+        return "jaccard" if getattr(self, "contained", None) is None else "containment"
 
     @property
     def reach(self) -> float:

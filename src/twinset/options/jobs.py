@@ -20,6 +20,7 @@ from twinset.options.steps import (
     SEED,
     SKETCH,
     AuditOptions,
+    ContainmentOptions,
     PlanOptions,
     ReadOptions,
     RunOptions,
@@ -31,7 +32,7 @@ _FLOOR = "a number above 0 and up to 1; for items with a distance, 0 or more"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOptions):
+class PairsOptions(AuditOptions, RunOptions, ContainmentOptions, ShingleOptions, ReadOptions):
     """The options of `twinset.find_pairs` and ``twinset pairs``."""
 
     title: ClassVar[str] = "Pairs"
@@ -41,6 +42,7 @@ class PairsOptions(AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOp
     flag: ClassVar[bool] = False
     copy: ClassVar[bool] = False
     details_format: ClassVar[str] = "parquet"
+    least_shingles: ClassVar[int] = 1
 
     exact: bool = option(
         False,
@@ -104,7 +106,7 @@ class ArrivalOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, ShingleOptions, ReadOptions):
+class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, ContainmentOptions, ShingleOptions, ReadOptions):
     """The options of `twinset.dedup` and ``twinset dedup``."""
 
     title: ClassVar[str] = "Clusters"
@@ -122,6 +124,12 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
         replace(checks.length(), allowed=_FLOOR),
         "T",
         default_text="the threshold, or the distance",
+    )
+    least_shingles: int = option(
+        3,
+        "With --contained: leave documents with fewer distinct shingles alone, even if another one holds them.",
+        checks.whole(1, 2**31 - 1),
+        "N",
     )
     keep: str = option("first", *KEEP, common=True)
     date_format: str | None = option(None, *DATE_FORMAT, default_text="detected from all dates")
@@ -155,6 +163,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
                 )
         if self.floor is not None:
             self._check_floor(self.floor)
+        self._check_contained()
         check_kind(self.keep_rules, self.item_kind, self.item_flag)
         check_date_format(self.keep_rules, self.date_format)
         if self.against and (self.keep != "first" or self.cluster != "leader"):
@@ -162,6 +171,22 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
             raise OptionError(
                 f"{given} cannot be used with --against: documents are compared only with those of the other source, "
                 "which are always kept; leave one of them out"
+            )
+
+    def _check_contained(self) -> None:
+        if self.contained is None:
+            if self.least_shingles != self.defaults()["least_shingles"]:
+                raise OptionError("--least-shingles needs --contained: it leaves short documents alone there")
+            return
+        if self.index is not None:
+            raise OptionError(
+                "--contained cannot be used with --index: documents of an index are found by similarity; leave one of "
+                "them out"
+            )
+        if self.cluster != "leader":
+            raise OptionError(
+                f"--cluster {self.cluster} cannot be used with --contained: a document is removed only if a kept one "
+                "holds it; leave one of them out"
             )
 
     def _check_floor(self, floor: float) -> None:
@@ -192,6 +217,11 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, PlanOptions, Shingl
     def farthest(self) -> float:
         """The maximum distance of scored pairs: the floor, if given, else the distance."""
         return self.reach if self.floor is None or not self.by_distance else self.floor
+
+    @property
+    def limit_name(self) -> str:
+        """The option that limits the pairs: threshold, contained or distance."""
+        return "distance" if self.by_distance else "threshold" if self.contained is None else "contained"
 
     @property
     def limit(self) -> float:

@@ -45,6 +45,16 @@ class RecutOptions(RunOptions):
         checks.optional(checks.number(above=0.0, most=1.0)),
         "T",
         default_text="as in OUT",
+        common=True,
+    )
+    contained: float | None = option(
+        None,
+        "For a result of --contained: minimum share of a removed document's shingles that the kept one holds "
+        "(inclusive); not below the floor of OUT.",
+        checks.optional(checks.number(above=0.0, most=1.0)),
+        "T",
+        default_text="as in OUT",
+        common=True,
     )
     distance: float | None = option(
         None,
@@ -53,11 +63,16 @@ class RecutOptions(RunOptions):
         checks.length(),
         "R",
         default_text="as in OUT",
+        common=True,
     )
     rows: int | None = option(
-        None, "Find the threshold or distance that leaves about N rows.", checks.whole(0, 2**32, none=True), "N"
+        None,
+        "Find the threshold or distance that leaves about N rows.",
+        checks.whole(0, 2**32, none=True),
+        "N",
+        common=True,
     )
-    keep: str | None = option(None, KEEP[0], checks.optional(KEEP[1]), KEEP[2], default_text="as in OUT")
+    keep: str | None = option(None, KEEP[0], checks.optional(KEEP[1]), KEEP[2], default_text="as in OUT", common=True)
     date_format: str | None = option(None, *DATE_FORMAT, default_text="as in OUT")
     cluster: str | None = option(None, CLUSTER[0], checks.optional(CLUSTER[1]), default_text="as in OUT")
     source: tuple[object, ...] = option(
@@ -67,14 +82,17 @@ class RecutOptions(RunOptions):
         "PATH",
     )
     details_format: str = option("parquet", *DETAILS_FORMAT, result=False)
-    force: bool = option(False, *FORCE, result=False)
+    force: bool = option(False, *FORCE, result=False, common=True)
 
     def _check_together(self) -> None:
         super()._check_together()
-        if self.threshold is not None and self.distance is not None:
-            raise OptionError("items are compared by --threshold or by --distance; leave one of them out")
-        for name, value in (("threshold", self.threshold), ("distance", self.distance)):
-            if value is not None and self.rows is not None:
+        limits = {name: getattr(self, name) for name in ("threshold", "contained", "distance")}
+        given = {name: value for name, value in limits.items() if value is not None}
+        if len(given) > 1:
+            names = " or by ".join(f"--{name}" for name in given)
+            raise OptionError(f"items are compared by {names}; leave one of them out")
+        for name, value in given.items():
+            if self.rows is not None:
                 raise OptionError(
                     f"{name} is {value:g} and rows is {self.rows}: each determines the other; leave one of them out"
                 )

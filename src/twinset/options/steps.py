@@ -221,6 +221,34 @@ class PlanOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ContainmentOptions(PlanOptions):
+    """Options that define near-duplicates, by similarity or by containment."""
+
+    contained: float | None = option(
+        None,
+        "Instead of --threshold: find pairs of which one holds at least this share of the other's shingles, whatever "
+        "their sizes (inclusive).",
+        checks.optional(checks.number(above=0.0, most=1.0)),
+        "T",
+        default_text="pairs are found by --threshold",
+        common=True,
+    )
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        if self.contained is None:
+            return
+        defaults = self.defaults()
+        if self.threshold not in (defaults["threshold"], self.contained):
+            raise OptionError("pairs are found by --threshold (similarity) or by --contained; leave one of them out")
+        for name in ("n_hashes", "n_bands", "rows_per_band", "sketch"):
+            if getattr(self, name) != defaults[name]:
+                flag = dict(self.specs())[name].spellings(name)[0]
+                raise OptionError(f"{flag} does not apply to --contained: no sketches are made; leave one of them out")
+        object.__setattr__(self, "threshold", self.contained)
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunOptions(Options):
     """Resources of a run; none of these options changes a result."""
 

@@ -79,6 +79,32 @@ def overlaps(sets: Sets, lefts: Numbers, rights: Numbers, threshold: float) -> N
     return shared
 
 
+def held(sets: Sets, lefts: Numbers, rights: Numbers, threshold: float) -> Numbers:
+    """Shared shingles of each pair of sets, 0 where neither holds the share `threshold` of the other.
+
+    The share of the smaller set is the larger one, so only that is compared with the threshold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> two = Sets(np.array([1, 2, 3, 4, 2, 9], np.uint64), np.array([0, 4, 6]), np.array([4, 2], np.uint32))
+    >>> [held(two, np.array([0], np.uint32), np.array([1], np.uint32), t).tolist() for t in (0.5, 0.6)]
+    [[1], [0]]
+    """
+    left_is_larger = sets.sizes[lefts] >= sets.sizes[rights]
+    larger = np.where(left_is_larger, lefts, rights)
+    smaller = np.where(left_is_larger, rights, lefts)
+    order = np.argsort(larger, kind="stable")
+    shared = np.empty(len(lefts), np.uint32)
+    longest = int(sets.sizes.max(initial=0))
+    sets_kernels.held(
+        larger[order], smaller[order], sets.hashes, sets.starts, sets.sizes, threshold, _scratch.fit(longest), shared
+    )
+    back = np.empty_like(shared)
+    back[order] = shared
+    return back
+
+
 @dataclass(frozen=True)
 class Bags:
     """Shingles of some documents with their repeats: those of document j are hashes[starts[j]:starts[j+1]]."""

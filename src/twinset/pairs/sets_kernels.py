@@ -54,6 +54,35 @@ def overlaps(lefts, rights, sets, starts, sizes, threshold, places, shared):  # 
         shared[i] = overlap(sets[starts[right] : starts[right] + n_right], places, mask, n_left, threshold)
 
 
+@kernel("void(uint32[::1], uint32[::1], uint64[::1], int64[::1], uint32[::1], float64, uint64[::1], uint32[::1])")
+def held(larger, smaller, sets, starts, sizes, threshold, places, shared):  # type: ignore[no-untyped-def]
+    """shared[i]: number of common hashes of two sets, or 0 where they are less than `threshold` of the smaller one.
+
+    larger, smaller uint32: sets, equal ones of `larger` adjacent; the rest as in `overlaps`.
+    """
+    loaded = -1
+    mask = U(0)
+    for i in range(len(larger)):
+        large, small = np.int64(larger[i]), np.int64(smaller[i])
+        if large != loaded:
+            mask = load(sets[starts[large] : starts[large] + np.int64(sizes[large])], places)
+            loaded = large
+        total = np.int64(sizes[small])
+        spare = total - np.int64(threshold * total * SLACK)
+        count = 0
+        for x in sets[starts[small] : starts[small] + total]:
+            place = x & mask
+            while places[place] != U(0) and places[place] != x:
+                place = (place + U(1)) & mask
+            if places[place] == x:
+                count += 1
+            else:
+                spare -= 1
+                if spare < 0:
+                    break
+        shared[i] = count if spare >= 0 and count / total >= threshold else 0
+
+
 @inlined
 def connected_run(lefts, rights, first, starts, most, numbers, members):  # type: ignore[no-untyped-def]
     """Longest run of pairs from `first` on, each sharing a document with an earlier one, that one table can take.

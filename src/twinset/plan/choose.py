@@ -7,6 +7,7 @@ from twinset.errors import PlanWarning
 from twinset.options import DedupOptions, PlanOptions
 from twinset.options.items import MEASURED
 from twinset.plan.bands import Plan, exact_plan, plan
+from twinset.plan.containment import ContainmentPlan
 
 
 def plan_for(options: PlanOptions) -> Plan | None:
@@ -24,8 +25,8 @@ def plan_for(options: PlanOptions) -> Plan | None:
 
 
 def band_plan(options: PlanOptions) -> Plan:
-    """Return the bands and rows of the options, or none for an exact run."""
-    if getattr(options, "exact", False):
+    """Return the bands and rows of the options, or none for an exact run or one by containment, without sketches."""
+    if getattr(options, "exact", False) or getattr(options, "contained", None) is not None:
         return exact_plan(options.threshold)
     with warnings.catch_warnings():
         if isinstance(options, DedupOptions) and options.index is not None:
@@ -33,9 +34,21 @@ def band_plan(options: PlanOptions) -> Plan:
         return plan(options.least, options.recall, options.n_hashes, options.n_bands, options.rows_per_band)
 
 
+def announced_plan(options: Any) -> Plan | ContainmentPlan | None:
+    """Return the plan to show before anything is read; None for items that are planned after reading."""
+    if getattr(options, "contained", None) is not None:
+        return containment_plan(options)
+    return plan_for(options)
+
+
+def containment_plan(options: Any) -> ContainmentPlan:
+    """Return the plan of a search for containment."""
+    return ContainmentPlan(options.least, 1.0 if getattr(options, "exact", False) else options.recall)
+
+
 def outline_plan(options: Any) -> dict[str, Any]:
     """Describe a plan before anything is read."""
-    chosen = plan_for(options)
+    chosen = announced_plan(options)
     if chosen is not None:
         return chosen.to_dict()
     if options.by_distance:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from twinset.options.items import ItemOptions
 from twinset.plan.bands import Plan
 from twinset.plan.codes import CodeJoinPlan
+from twinset.plan.containment import ContainmentPlan
 
 if TYPE_CHECKING:
     from twinset.plan.vectors import VectorPlan
 
-AnyPlan: TypeAlias = "Plan | CodeJoinPlan | VectorPlan"
+AnyPlan: TypeAlias = "Plan | ContainmentPlan | CodeJoinPlan | VectorPlan"
 
 
 def plan_from_summary(options: ItemOptions, values: dict[str, Any]) -> AnyPlan:
@@ -28,6 +29,8 @@ def plan_from_summary(options: ItemOptions, values: dict[str, Any]) -> AnyPlan:
         from twinset.plan.vectors import VectorPlan  # loads kernels, so only where needed
 
         kind = VectorPlan
+    if options.measure == "containment":
+        kind = ContainmentPlan
     attributes = {one.name: values[one.name] for one in fields(kind)}
     plan: AnyPlan = kind(
         **{name: tuple(value) if isinstance(value, list) else value for name, value in attributes.items()}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from twinset.plan import Plan
+from twinset.plan.containment import ContainmentPlan
 from twinset.report.plots import curve_figure
 from twinset.wording import counted, share
 
@@ -82,7 +83,10 @@ def _by_threshold(
 
 def _by_similarity(summary: dict[str, Any], plan: Any, lowest: float, path: Path) -> Path:
     names = ("similarity", "share", "share_low", "share_high")
-    if isinstance(plan, Plan):
+    measure = "containment" if isinstance(plan, ContainmentPlan) else "similarity"
+    if isinstance(plan, ContainmentPlan):
+        expected, line = f"expected: {counted(plan.draws, 'shingle')}", [(0.0, 0.0), *plan.curve(200)]
+    elif isinstance(plan, Plan):
         expected = f"expected: {counted(plan.n_bands, 'band')} × {counted(plan.rows_per_band, 'row')}"
         line = [(0.0, plan.p_found(0.0)), *plan.curve(200)]
     else:  # each probability is simulated
@@ -92,9 +96,9 @@ def _by_similarity(summary: dict[str, Any], plan: Any, lowest: float, path: Path
     return curve_figure(
         {expected: line},
         path,
-        x="similarity",
+        x=measure,
         y="share of the true pairs found",
-        title="Share of the true pairs found against their similarity",
+        title=f"Share of the true pairs found against their {measure}",
         points={f"{measured}, with 95 % interval": [tuple(row[name] for name in names) for row in summary["shares"]]},
         vline={f"lowest threshold, {lowest:g}": lowest},
         x_range=_ALL,

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from twinset.plan import Plan
 from twinset.plan.codes import CodeJoinPlan
 from twinset.results.stored import StoredResult
+from twinset.schema import limited_columns, limited_score
 from twinset.wording import DIGITS, MARGIN, counted, share
 
 Whole = npt.NDArray[np.int64]
@@ -74,7 +75,8 @@ class Numbers:
         self.kept_ids: pa.Array = coded.dictionary
         self.cluster_of: Whole = np.asarray(coded.indices).astype(np.int64)
         self.measure = recorded.options.measure
-        self.scores: Shares = np.asarray(removed[self.score]).astype(np.float64)
+        column = "in_kept" if self.contained else self.score
+        self.scores: Shares = np.asarray(removed[column]).astype(np.float64)
         self.similarity: Shares = self.closeness(self.scores)
 
     @property
@@ -83,9 +85,20 @@ class Numbers:
         return self.measure in ("bits", "distance")
 
     @property
+    def contained(self) -> bool:
+        """Whether pairs were found by containment."""
+        return self.measure == "containment"
+
+    @property
     def score(self) -> str:
         """Name of the score of pairs."""
-        return "distance" if self.by_distance else "similarity"
+        return "distance" if self.by_distance else "containment" if self.contained else "similarity"
+
+    def score_of(self, pair: dict[str, Any]) -> float:
+        """Return the score of a missed pair."""
+        if self.contained:
+            return float(max(pair["left_in_right"], pair["right_in_left"]))
+        return float(pair[self.score])
 
     @property
     def noun(self) -> str:
@@ -156,8 +169,9 @@ class Numbers:
 
     @cached_property
     def pair_similarities(self) -> Shares:
-        """Similarity of every scored pair."""
-        return np.asarray(self.recorded.pairs["similarity"])
+        """Similarity, or containment, of every scored pair."""
+        table = self.recorded.pairs
+        return limited_score({name: np.asarray(table[name]) for name in limited_columns(self.measure)}, self.measure)
 
     @cached_property
     def pair_distances(self) -> Shares:
@@ -166,7 +180,7 @@ class Numbers:
 
     @property
     def identical(self) -> int:
-        """Number of pairs that share all shingles, or have distance 0."""
+        """Number of pairs that share all shingles, or have distance 0; with containment, all of the smaller one."""
         same = self.pair_distances <= 0 if self.by_distance else self.pair_similarities >= 1
         return int(np.count_nonzero(same))
 

@@ -32,6 +32,8 @@ def lead(numbers: Numbers) -> str:
     if numbers.by_distance:
         near = f"at most {numbers.format_score(numbers.reach)} apart"
     why = f"as near-duplicates: each is {near} to one that is kept{of_index}."
+    if numbers.contained:
+        why = f"because a kept one holds at least {options.threshold:g} of each."
     if numbers.by_distance:
         why = f"as near-duplicates: each is {near.removesuffix(' apart')} from one that is kept."
     if options.cluster == "components":
@@ -171,7 +173,7 @@ def _missed(numbers: Numbers) -> str:
         return ""
     body = table(
         ("left", "right", numbers.score),
-        [[str(row["left"]), str(row["right"]), numbers.format_score(row[numbers.score])] for row in rows[:MISSED]],
+        [[str(row["left"]), str(row["right"]), numbers.format_score(numbers.score_of(row))] for row in rows[:MISSED]],
         numbers_from=2,
     )
     more = f'<p class="note">The first {MISSED} of {len(rows):,}.</p>' if len(rows) > MISSED else ""
@@ -183,13 +185,14 @@ def similarity(numbers: Numbers) -> str:
     if numbers.by_distance:
         return _distances(numbers)
     bins, threshold = numbers.histogram, numbers.recorded.options.threshold
-    missed = [float(row["similarity"]) for row in (numbers.audit or {}).get("missed") or []]
+    missed = [numbers.score_of(row) for row in (numbers.audit or {}).get("missed") or []]
     different = sum(one.count for one in bins)
     note = f"{counted(different, 'pair')} drawn; {numbers.identical:,} more {_alike(numbers)}."
     if numbers.floor < threshold:
         note += f" The search went down to {numbers.floor:g}; pairs below {threshold:g} remove nothing."
+    much = "How much of the smaller one the larger holds" if numbers.contained else "How similar the pairs are"
     drawn = (
-        f'<figure class="card"><h3>How similar the pairs are</h3>{page_charts.histogram(bins, threshold)}'
+        f'<figure class="card"><h3>{much}</h3>{page_charts.histogram(bins, threshold)}'
         f"<figcaption>{note}</figcaption>{_counts(numbers, bins)}</figure>"
     )
     if numbers.sketched is None:

@@ -4,8 +4,6 @@ The result equals that of a fresh run with the same plan. Items are read again o
 policy, and for components, whose members may not be pairs of the kept document.
 """
 
-import dataclasses
-import math
 import os
 import time
 from pathlib import Path
@@ -34,16 +32,15 @@ from twinset.engines.local.write.place import check_place, move_to_place, state_
 from twinset.engines.local.write.summary import describe_sources, kept_files, seal_summary, write_summary
 from twinset.engines.local.write.table_file import TableFile, copy_as_csv
 from twinset.engines.progress import Progress
-from twinset.errors import DuplicateIdError, OptionError
-from twinset.options import DedupOptions
-from twinset.options.keep_rules import KEEP_RULES, parse_keep
+from twinset.errors import DuplicateIdError
 from twinset.options.place import Place
 from twinset.options.results import RecutOptions
 from twinset.plan import Plan
 from twinset.plan.choose import plan_for
+from twinset.results.recut_limits import at_limit, limit_for_rows, options_of
 from twinset.results.stored import SUMMARY, StoredResult
 from twinset.results.stored_corpus import RemovalScores, StoredCorpus, StoredPairs
-from twinset.schema import SOURCES, Scores, Shares, equal_scores, swap_sides
+from twinset.schema import SOURCES, Scores, equal_scores, swap_sides
 from twinset.system.memory import temporary_folder
 
 _UNCHANGED, _OPTIONAL = ("pairs", "empty", "unreadable", "documents"), ("missed", "earlier")
@@ -61,7 +58,7 @@ class Recut:
         self.target = place.folder if place else None
         self.started = time.perf_counter()
         self.seconds: dict[str, float] = {}
-        self.options = _options_of(recorded, requested)
+        self.options = options_of(recorded, requested)
         self.threads = Threads(requested.thread_count)
         batch = batch_within(requested.batch_bytes, requested.memory_bytes, requested.thread_count)
         self.budget = Budget.of(requested.memory_bytes, requested.thread_count, batch)
@@ -99,6 +96,9 @@ class Recut:
         self.progress.stage("clustering", None, "documents")
         own_ids = bool(self.recorded.summary["input"]["own_ids"])
         rank = cluster.ranks(self.corpus, self.options, own_ids, self.progress)
+        if self.options.measure == "containment":
+            sizes = np.asarray(self.recorded.documents["set_size"])
+            rank = cluster.larger_first(rank, sizes, self.corpus.border is not None)
         matches = self._read_matches()
 
         def grouped(threshold: float) -> Clusters:
@@ -112,8 +112,7 @@ class Recut:
             n_kept = lambda level: int(np.count_nonzero(grouped(level).kept))  # noqa: E731
             limit = limit_for_rows(self.requested.rows, levels, n_kept)
             # Distances are negated in `levels`.
-            chosen: dict[str, Any] = {"distance" if self.options.by_distance else "threshold": abs(limit)}
-            self.options = dataclasses.replace(self.options, **chosen)
+            self.options = at_limit(self.options, abs(limit))
         clusters = grouped(self.options.limit)
         self.earlier = matches.reaching(self.options.threshold) if matches else None
         self._refuse_repeated_ids(clusters)
@@ -262,7 +261,7 @@ class Recut:
             **run,
             "cut_from": {
                 "folder": str(recorded.folder) if recorded.folder.name else None,
-                **({"distance": cut.reach} if cut.by_distance else {"threshold": cut.threshold}),
+                cut.limit_name: cut.reach if cut.by_distance else cut.threshold,
                 "keep": cut.keep,
                 "cluster": cut.cluster,
                 "check": before.get("check"),
@@ -290,92 +289,3 @@ class Recut:
 
     def _record_time(self, step: str, since: float) -> None:
         self.seconds[step] = round(time.perf_counter() - since, 3)
-
-
-def _options_of(recorded: StoredResult, requested: RecutOptions) -> DedupOptions:
-    """Return the options of a fresh run with the same result."""
-    before, name = recorded.options, _name(recorded)
-    rules = requested.keep or before.keep
-    dated = any(KEEP_RULES[rule].dates for rule, _ in parse_keep(rules))
-    chosen: dict[str, Any] = {
-        "keep": rules,
-        "date_format": requested.date_format or (before.date_format if dated else None),
-        "cluster": requested.cluster or before.cluster,
-    }
-    _refuse_other_limit(recorded, requested)
-    if before.by_distance:
-        distance = before.reach if requested.distance is None else requested.distance
-        if distance > before.farthest:
-            raise OptionError(
-                f"distance is {distance:g}, and pairs beyond {before.farthest:g}, the floor of {name}, were not "
-                f"scored; allowed: 0 to {before.farthest:g}; for more, run dedup again with --floor {distance:g}"
-            )
-        given = before.distance if requested.distance is None else requested.distance
-        return dataclasses.replace(before, floor=before.farthest, distance=given, **chosen)
-    threshold = before.threshold if requested.threshold is None else requested.threshold
-    if threshold < before.least:
-        raise OptionError(
-            f"threshold is {threshold:g}, and pairs below {before.least:g}, the floor of {name}, were not "
-            f"scored; allowed: {before.least:g} to 1; for less, run dedup again with --floor {threshold:g}"
-        )
-    return dataclasses.replace(before, floor=before.least, threshold=threshold, **chosen)
-
-
-def _refuse_other_limit(recorded: StoredResult, requested: RecutOptions) -> None:
-    """Refuse a threshold for distances, and a distance for similarities."""
-    before = recorded.options
-    if before.by_distance and requested.threshold is not None:
-        raise OptionError(
-            f"threshold is {requested.threshold:g}, but the pairs of {_name(recorded)} ({before.item_flag}) have a "
-            f"distance, not a similarity; give --distance, from 0 to {before.farthest:g}"
-        )
-    if not before.by_distance and requested.distance is not None:
-        raise OptionError(
-            f"distance is {requested.distance:g}, but the pairs of {_name(recorded)} have a similarity, not a "
-            f"distance; give --threshold, from {before.least:g} to 1"
-        )
-
-
-def _name(recorded: StoredResult) -> str:
-    """Return the name of a result for messages."""
-    return str(recorded.folder) if recorded.folder.name else "this result"
-
-
-def limit_for_rows(rows: int, levels: Shares, count_rows: Any) -> float:
-    """Return the threshold among `levels` that leaves the number of rows nearest to `rows`, shortened if possible.
-
-    Levels that are not positive are negated distances. A higher threshold leaves more rows, except in rare cases in
-    which the members of a split cluster join others.
-
-    Examples
-    --------
-    >>> limit_for_rows(70, np.array([0.5, 0.61, 0.7777777, 1.0]), lambda level: int(100 * level))
-    0.7
-    >>> limit_for_rows(70, np.array([-6.0, -3.5, -2.25, 0.0]), lambda level: 100 + int(10 * level))
-    -4.0
-    """
-    low, high = 0, len(levels) - 1
-    fewest, most = count_rows(float(levels[low])), count_rows(float(levels[high]))
-    if not fewest <= rows <= most:
-        distances = levels[high] <= 0
-        span = f"distances from {-levels[low]:g} down to 0" if distances else f"thresholds from {levels[low]:g} to 1"
-        raise OptionError(
-            f"rows is {rows:,}, but {span} leave {fewest:,} to {most:,}; allowed: a number in this range; for fewer, "
-            f"run dedup again with a {'greater' if distances else 'lower'} --floor"
-        )
-    counts = {low: fewest, high: most}
-    while high - low > 1:
-        middle = (low + high) // 2
-        counts[middle] = count_rows(float(levels[middle]))
-        low, high = (middle, high) if counts[middle] < rows else (low, middle)
-    best = min((low, high), key=lambda at: (abs(counts[at] - rows), at))
-    return _shorten(float(levels[best]), float(levels[best - 1]) if best else None)
-
-
-def _shorten(level: float, before: float | None) -> float:
-    """Return the shortest number above `before` and up to `level`: it has the same result."""
-    for digits in range(17):
-        shorter = float(math.floor(level * 10**digits) / 10**digits)
-        if before is not None and before < shorter <= level:
-            return shorter
-    return level

@@ -29,13 +29,22 @@ from twinset.options.place import result_folder
 from twinset.plan import Plan
 from twinset.plan.from_summary import AnyPlan, plan_from_summary
 from twinset.results.reopen_sources import ReopenedSources
-from twinset.schema import CLUSTERS, DOCUMENTS, EMPTY, HASH_SCHEME, SOURCES, UNREADABLE, pairs_schema, removed_schema
+from twinset.schema import (
+    CLUSTERS,
+    EMPTY,
+    HASH_SCHEME,
+    SOURCES,
+    UNREADABLE,
+    documents_schema,
+    pairs_schema,
+    removed_schema,
+)
 from twinset.system.scratch import cannot_write
 from twinset.wording import quoted, reason
 
 SUMMARY = "summary.json"
 SCHEMAS = {
-    "documents": DOCUMENTS, "clusters": CLUSTERS, "empty": EMPTY, "unreadable": UNREADABLE, "sources": SOURCES,
+    "clusters": CLUSTERS, "empty": EMPTY, "unreadable": UNREADABLE, "sources": SOURCES,
 }  # fmt: skip
 _MAX_SIMILAR, _MAX_COMPARED = 3, 5000
 
@@ -122,6 +131,8 @@ class StoredResult:
         """Return the columns of a table."""
         if name == "removed":
             return removed_schema(self.options.measure)
+        if name == "documents":
+            return documents_schema(ordered_by_size=self.options.measure == "containment")
         return SCHEMAS.get(name) or pairs_schema(self.options.measure)
 
     def table(self, name: str) -> pa.Table:

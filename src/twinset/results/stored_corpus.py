@@ -17,7 +17,7 @@ from twinset.engines.local.threads import Threads
 from twinset.errors import SourceError, StateError
 from twinset.results.reopen_sources import check_lengths
 from twinset.results.stored import StoredResult
-from twinset.schema import SCORES, Flags, Numbers, Scores, Shares, equal_scores
+from twinset.schema import Flags, Numbers, Scores, Shares, equal_scores, limited_columns, limited_score
 from twinset.system import batch_sizes
 from twinset.system.arrays import pair_words
 from twinset.system.scratch import Spool
@@ -125,12 +125,12 @@ class StoredPairs:
 
     def __init__(self, recorded: StoredResult, copies: Copies, scratch: Path, limit: int) -> None:
         self.recorded, self.scratch, self.limit = recorded, scratch, limit
-        self.columns = SCORES[recorded.options.measure]
-        self.score = self.columns[0].name
+        self.measure = recorded.options.measure
         self.rows, self.similarities = Spool(scratch / "scored", "<u4", 3), Spool(scratch / "similarities", "<f8")
         against = bool(recorded.options.against)
         start = 0
-        for batch in recorded.batches("pairs", ("left", "right", self.score), batch_sizes.RECUT_PAIRS):
+        columns = ("left", "right", *limited_columns(self.measure))
+        for batch in recorded.batches("pairs", columns, batch_sizes.RECUT_PAIRS):
             rows, similarity = self._number_rows(batch, start, against)
             start += batch.num_rows
             left, right = rows[:, 0], rows[:, 1]
@@ -153,8 +153,8 @@ class StoredPairs:
         if start + batch.num_rows >= SAME or (left >= right).any():
             raise StateError(f"{self.recorded.folder / 'pairs.parquet'} is not a table of pairs; run dedup again")
         rows = np.stack([left, right, np.arange(start, start + batch.num_rows)], axis=1).astype(np.uint32)
-        scores = np.asarray(batch[self.score]).astype(np.float64, copy=False)
-        return rows, -scores if self.recorded.options.by_distance else scores
+        scores = {name: np.asarray(batch[name]) for name in limited_columns(self.measure)}
+        return rows, limited_score(scores, self.measure, one_sided=against)
 
     def _chunks(self) -> Iterator[tuple[Rows, Shares]]:
         return zip(self.rows.chunks(), self.similarities.chunks(), strict=True)

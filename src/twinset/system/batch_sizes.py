@@ -52,5 +52,7 @@ INDEX_SKETCH_BYTES = 2**25
 """Bytes of sketches compared together."""
 INDEX_SHINGLES = 2**20
 """Shingles of documents verified together."""
+INDEX_COMPARED = 2**22
+"""Pairs of query and document whose shared shingles are counted together."""
 INDEX_RUN = 16384
 """Maximum number of documents in one run."""

@@ -55,8 +55,9 @@ def command(
     {sources}
 
     The answers are all documents that reach the threshold of the index, or are within its distance; with -k, the K most
-    similar documents. The best come first. Without -o they are printed as a table on a terminal, and as CSV otherwise;
-    with --json they are part of the summary.
+    similar documents; with --contained, those that hold most of the query or are held by it. The best come first.
+    Without -o they are printed as a table on a terminal, and as CSV otherwise; with --json they are part of the
+    summary.
     """
     given = flags.given(QueryCommandOptions, values)
     options = QueryCommandOptions.of(**given)
@@ -136,6 +137,11 @@ def _summary(
     opened: twinset.Index, options: QueryCommandOptions, found: dict[str, Any], output: str | None
 ) -> dict[str, Any]:
     ours = opened.settings.options
+    if options.contained is not None:
+        found.pop("greatest_distance")
+        limits = {"contained": options.contained, "k": options.k, "contained_by": opened.contained_by()}
+        shingle = {"shingle": ours.shingle} if ours.item_kind == "text" else {}
+        return {"index": opened.name, **limits, **shingle, "estimates": False, "output": output, **found}
     far = ours.measure in ("bits", "distance")
     name, other = ("distance", "least_similarity") if far else ("threshold", "greatest_distance")
     planned, limit = ours.reach if far else ours.threshold, getattr(options, name)
@@ -210,6 +216,9 @@ def _print_notes(summary: dict[str, Any], kind: str, *, counted: bool, nothing: 
     elif short and not summary["found"] and summary["queries"] == 1:
         show.say(_too_short(summary), err=True)
         short = 0
+    elif not summary["found"] and "contained" in summary:
+        share = f"{summary['contained']:g} of the {'query' if summary['queries'] == 1 else 'queries'}"
+        click.echo(f"no document holds {share}, and none is held so far; a lower --contained finds more", err=True)
     elif not summary["found"] and summary["k"] is None:
         far, limit = "distance" in summary, summary.get("distance", summary.get("threshold"))
         limit = f"within a distance of {limit:g}" if far else f"with a similarity of {limit:g} or more"
@@ -222,6 +231,8 @@ def _print_notes(summary: dict[str, Any], kind: str, *, counted: bool, nothing: 
     if short and not nothing:
         show.say(_too_short(summary), err=True)
     print_unreadable(summary, err=True)
+    if summary.get("contained_by") == "all" and not nothing:
+        show.say("every document was compared; an index made with index create --contained answers faster", err=True)
     if summary["found"]:
         for line in answers.notes(summary):
             click.echo(line, err=True)

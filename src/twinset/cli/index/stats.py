@@ -13,6 +13,8 @@ from twinset.cli.support import flags
 from twinset.options.checks import shown_size
 
 _TABLES = ("documents", "shingles", "sketches", "bands", "ids")
+_MORE_TABLES = {"contained": "samples"}
+"""Tables that are filled only with an option."""
 _FLAGS = {"lowercase": "--no-lowercase", "nfc": "--no-nfc", "squeeze": "--no-squeeze", "split": "--no-split"}
 
 
@@ -44,7 +46,8 @@ def _print_stats(found: dict[str, Any], plan: str) -> None:
         ("documents", found["documents"]),
         ("on disk", shown_size(sizes["total"]) + (f", {each:,.0f} bytes per document" if each else "")),
     ]
-    rows += [(f"  {name}", shown_size(sizes[name])) for name in _TABLES if sizes.get(name)]
+    tables = [*_TABLES, *(table for option, table in _MORE_TABLES.items() if options.get(option))]
+    rows += [(f"  {name}", shown_size(sizes[name])) for name in tables if sizes.get(name)]
     for name, words in (("free", "unused (see compact)"), ("log", "log")):
         if sizes.get(name):
             rows.append((f"  {words}", shown_size(sizes[name])))

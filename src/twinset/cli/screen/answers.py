@@ -92,7 +92,7 @@ def print_table(file: Path, summary: dict[str, Any]) -> None:
 
 def _below_plan(summary: dict[str, Any]) -> bool:
     """Whether the query went beyond the plan of the index, so that answers may be missing."""
-    if summary.get("exact") or summary.get("nearest_by") == "all":
+    if summary.get("exact") or summary.get("nearest_by") == "all" or "contained" in summary:
         return False
     if "planned_distance" in summary:
         distance, planned = summary["distance"], summary["planned_distance"]

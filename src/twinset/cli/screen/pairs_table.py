@@ -14,34 +14,43 @@ _LEAST_ID = 4
 LEAST_HEAD = 16
 
 
-def print_pairs(file: Path, total: int, sort: bool) -> None:
-    """Print the first rows of a Parquet file of pairs, the most similar ones if they are sorted."""
+def print_pairs(file: Path, total: int, sort: bool, *, contained: bool = False) -> None:
+    """Print the first rows of a Parquet file of pairs, the most similar ones if they are sorted.
+
+    With `contained` the most similar are those of the largest containment.
+    """
     import pyarrow.parquet as pq
 
     if not total:
         return
     with pq.ParquetFile(file) as pairs:
-        rows = _best(pairs) if sort else next(pairs.iter_batches(batch_size=ROWS)).to_pylist()
+        rows = _best(pairs, contained) if sort else next(pairs.iter_batches(batch_size=ROWS)).to_pylist()
     print_rows(rows, total, sort)
 
 
-def _best(pairs: Any) -> list[dict[str, Any]]:
+def _best(pairs: Any, contained: bool) -> list[dict[str, Any]]:
     """Return the most similar pairs of a file, ties in its order; only a few rows are in memory."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     score, order = ("distance", "ascending") if "distance" in pairs.schema_arrow.names else ("similarity", "descending")
+    score = "held" if contained else score
     better = pc.less if order == "ascending" else pc.greater
     best: pa.Table | None = None
     for batch in pairs.iter_batches():
         rows = pa.Table.from_batches([batch])
+        if contained:
+            rows = rows.append_column(score, pc.max_element_wise(rows["left_in_right"], rows["right_in_left"]))
         if best is not None:
             if len(best) == ROWS:
                 rows = rows.filter(better(rows[score], best[score][-1]))
             rows = pa.concat_tables([best, rows])
         # Arrow's sort is stable: of equally similar pairs the first ones stay.
         best = rows.take(pc.sort_indices(rows, [(score, order)])[:ROWS])
-    return [] if best is None else best.to_pylist()
+    if best is None:
+        return []
+    found: list[dict[str, Any]] = (best.drop_columns(score) if contained else best).to_pylist()
+    return found
 
 
 def fitting(width: int, longest: Sequence[int], numbers: Sequence[str]) -> tuple[Sequence[str], tuple[int, int]]:

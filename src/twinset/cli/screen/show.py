@@ -230,11 +230,12 @@ def _wide(block: Sequence[Sequence[str]]) -> int:
 
 def audit(
     result: Mapping[str, Any] | None, missed_in: str | None = None, short: Mapping[str, Any] | None = None,
-    options: DedupOptions | None = None,
+    options: DedupOptions | None = None, *, contained: bool = False,
 ) -> list[str]:  # fmt: skip
     """Return the result of an audit, in up to two lines.
 
-    `short` are the texts that are short for the shingles, `options` those of a run with a floor.
+    `short` are the texts that are short for the shingles, `options` those of a run with a floor. `contained` says that
+    pairs were found by containment.
 
     Examples
     --------
@@ -262,10 +263,16 @@ def audit(
         first_of = next(iter(result["missed"]))
         where = missed_in or "in the summary (--json)"
         named = ", ".join(wording.quoted(str(first_of[side])) for side in ("left", "right"))
-        near = f"{first_of['distance']:g} apart" if "distance" in first_of else f"at {share(first_of['similarity'])}"
-        such = f"such as {named} {near}{_beyond(first_of, options)}"
+        apart = "distance" in first_of
+        near = f"{first_of['distance']:g} apart" if apart else f"at {share(_limited(first_of, contained))}"
+        such = f"such as {named} {near}{_beyond(first_of, options, contained)}"
         lines.append(f"audit: {count(missed, 'missed pair')} {where}, {such}")
     return lines
+
+
+def _limited(pair: Mapping[str, Any], contained: bool) -> float:
+    """Return the score of a pair that the threshold limits."""
+    return float(max(pair["left_in_right"], pair["right_in_left"]) if contained else pair["similarity"])
 
 
 def _scope(options: DedupOptions | None) -> str:
@@ -275,13 +282,14 @@ def _scope(options: DedupOptions | None) -> str:
     return f" up to a distance of {options.farthest:g}" if options.by_distance else f" down to {options.least:g}"
 
 
-def _beyond(pair: Mapping[str, Any], options: DedupOptions | None) -> str:
+def _beyond(pair: Mapping[str, Any], options: DedupOptions | None, contained: bool) -> str:
     """Say that a pair removes nothing: it is between the floor and the threshold."""
     if options is None:
         return ""
     if "distance" in pair:
         return f", beyond the distance of {options.reach:g}" if pair["distance"] > options.reach else ""
-    return f", below the threshold of {options.threshold:g}" if pair["similarity"] < options.threshold else ""
+    limit = "containment" if contained else "threshold"
+    return f", below the {limit} of {options.threshold:g}" if _limited(pair, contained) < options.threshold else ""
 
 
 def _short(value: float) -> str:

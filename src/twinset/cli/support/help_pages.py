@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 
 import click
@@ -52,7 +53,14 @@ def write_flags(
     if others:
         count = sum(map(len, others.values()))
         with formatter.section(f"{count} more options, described by --help-all"):
-            formatter.write_dl([(title, ", ".join(names)) for title, names in others.items()], col_max=26)
+            width = max(map(len, others))
+            for title, names in others.items():  # click's own lists break the name of an option at its hyphens
+                first, later = f"  {title:<{width}}  ", " " * (width + 4)
+                lines = textwrap.fill(
+                    ", ".join(names), formatter.width, initial_indent=first, subsequent_indent=later,
+                    break_on_hyphens=False,
+                )  # fmt: skip
+                formatter.write(f"{lines}\n")
 
 
 def settings_lines(settings: Iterable[Setting]) -> list[str]:

@@ -16,7 +16,7 @@ from twinset.cli.support.interrupt import raise_pending_interrupt
 from twinset.cli.support.progress import Display, progress
 from twinset.cli.support.settings import given_settings
 from twinset.options import DedupOptions, PlanOptions, RunOptions
-from twinset.plan.choose import plan_for
+from twinset.plan.choose import announced_plan
 
 
 def load(note: Callable[[str], None], module: str = "jobs.dedup", seconds: str = "10 to 20") -> None:
@@ -42,7 +42,7 @@ def followed(
     """Show the plan of a run, unless the run itself shows it later, and its progress."""
     # The plan of an index is shown when it is open; items with a measure of their own are planned when they are read.
     later = getattr(options, "index", None) is not None
-    chosen = plan_for(options) if planned and not later and isinstance(options, PlanOptions) else None
+    chosen = announced_plan(options) if planned and not later and isinstance(options, PlanOptions) else None
     shown = progress(quiet)
     if getattr(options, "memory", None) is None:
         # Arrow's allocator returns memory after 10 ms and requests it again, which wastes time if memory is free.

@@ -20,9 +20,9 @@ import pyarrow as pa
 from twinset.documents.normalize import buffers_of
 from twinset.engines.local.steps.shingle_length import choose_shingle, measure_texts
 from twinset.engines.progress import Silent
-from twinset.errors import RowError
+from twinset.errors import OptionError, RowError
 from twinset.index.backend import Backend, Document, SketchRows
-from twinset.index.kinds.text_entries import Entries, Keys, SketchedBatch
+from twinset.index.kinds.text_entries import Entries, Keys, RaggedKeys, SketchedBatch
 from twinset.index.query import Limits, Searcher
 from twinset.index.settings import Settings
 from twinset.options.checks import AUTO
@@ -109,6 +109,18 @@ class Kind(ABC):
     def keys(self, slots: Sketches) -> Keys:
         """Return the keys of sketches in the table `bands`, (n, bands)."""
 
+    def content_keys(self, contents: Sequence[bytes | None]) -> dict[str, RaggedKeys]:
+        """Return the keys that follow from stored contents, by table: `anchors`, `samples`.
+
+        A content that is missing or damaged raises `DamagedError`.
+        """
+        return {}
+
+    @property
+    def content_tables(self) -> tuple[str, ...]:
+        """The tables that `content_keys` fills."""
+        return ()
+
     @abstractmethod
     def entries(self, ids: list[str], rows: pa.Array) -> Entries:
         """Prepare documents for writing; thread-safe."""
@@ -121,15 +133,29 @@ class Kind(ABC):
     def query_from(self, sketches: SketchRows, document: Document) -> SketchedBatch:
         """Make a query from a document of the index."""
 
-    def query_limits(self, k: int | None, threshold: float | None, distance: float | None, force: bool) -> Limits:
-        """Check the arguments of a query, and return its limits."""
-        if k is None and threshold is None and distance is None:
+    def query_limits(self, **options: Any) -> Limits:
+        """Check the options of a query, and return its limits."""
+        if all(value is None or value is False for value in options.values()):
             return self.limits(_DEFAULTS)
-        return self.limits(QueryOptions.of(k=k, threshold=threshold, distance=distance, force=force))
+        given = QueryOptions.of(**options)
+        if given.contained is None:
+            return self.limits(given)
+        return self.containment_limits(given)
 
     @abstractmethod
     def limits(self, options: QueryOptions) -> Limits:
         """Return the limits of a query; limits beyond the plan are refused without `force`."""
+
+    def containment_limits(self, options: QueryOptions) -> Limits:
+        """Return the limits of a query for containment; kinds that contain nothing raise `OptionError`."""
+        raise OptionError(
+            f"--contained needs an index of texts or sets, and this index holds {self.name}s; leave it out"
+        )
+
+    @property
+    def contained_by(self) -> str:
+        """What queries for containment choose documents by: ``samples``, or ``all`` if all are compared."""
+        return "all"
 
     def nearest_by(self, documents: int) -> str:
         """Return what the k nearest of a query are chosen from, in an index with this number of documents.
@@ -140,8 +166,8 @@ class Kind(ABC):
         return "all"
 
     @abstractmethod
-    def searcher(self, backend: Backend) -> Searcher:
-        """Return the object that answers queries."""
+    def searcher(self, backend: Backend, limits: Limits) -> Searcher:
+        """Return the object that answers queries with these limits."""
 
     @abstractmethod
     def mismatches(self, documents: list[Document], sketches: SketchRows) -> Iterator[tuple[Document, str]]:

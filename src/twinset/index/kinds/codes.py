@@ -186,7 +186,7 @@ class CodeKind(FixedWidthKind):
         reach = self.settings.options.reach if options.k is None else np.inf
         return Limits(reach if options.distance is None else options.distance, options.k)
 
-    def searcher(self, backend: Backend) -> Searcher:
+    def searcher(self, backend: Backend, limits: Limits) -> Searcher:
         """Search by blocks."""
         return _CodeSearcher(backend, self)
 

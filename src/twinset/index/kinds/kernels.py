@@ -1,7 +1,9 @@
-"""Kernels that compare stored sketches and bit codes with those of queries."""
+"""Kernels that compare stored sketches and bit codes with those of queries, and sample shingles."""
 
-from twinset.compiled import kernel
-from twinset.compiled.bytes_kernels import ones
+import numpy as np
+
+from twinset.compiled import inlined, kernel
+from twinset.compiled.bytes_kernels import WEYL, U, fmix64, ones
 
 
 @kernel("void(uint32[:, ::1], uint32[:, ::1], int64[::1], int64[::1], uint32, uint32[::1])")
@@ -50,3 +52,53 @@ def within_bits(query, codes, most, places, out):  # type: ignore[no-untyped-def
             places[found], out[found] = row, count
             found += 1
     return found
+
+
+@inlined
+def sample_hash(x):  # type: ignore[no-untyped-def]
+    return fmix64(x ^ WEYL)
+
+
+@inlined
+def sample_key(x):  # type: ignore[no-untyped-def]
+    return np.int32(fmix64(x + WEYL) >> U(32))
+
+
+@kernel("int64(uint64[::1], int64[::1], int64[::1], uint64, uint64[::1], uint64[::1], int32[::1], int64[::1])")
+def sampled(hashes, starts, sizes, limit, smallest, which, keys, counts):  # type: ignore[no-untyped-def]
+    """Sample sets: the members whose mix is below `limit`, and as many with the least mixes as `smallest` has room for.
+
+    Set i is hashes[starts[i]:starts[i]+sizes[i]]. smallest, which uint64 (m) are scratch. keys int32 (sizes.sum()) and
+    counts int64 (n) are written; the keys of all sets follow each other, and their number is returned.
+    """
+    used, room = 0, len(smallest)
+    for i in range(len(starts)):
+        begin, kept = used, 0
+        for at in range(starts[i], starts[i] + sizes[i]):
+            x = hashes[at]
+            h = sample_hash(x)
+            if h < limit:
+                keys[used] = sample_key(x)
+                used += 1
+            if kept < room or h < smallest[kept - 1]:
+                place = min(kept, room - 1)
+                while place > 0 and smallest[place - 1] > h:
+                    smallest[place], which[place] = smallest[place - 1], which[place - 1]
+                    place -= 1
+                smallest[place], which[place] = h, x
+                kept = min(kept + 1, room)
+        if used - begin < room:  # otherwise the least mixes are all below the limit
+            used = begin
+            for j in range(kept):
+                keys[used] = sample_key(which[j])
+                used += 1
+        counts[i] = used - begin
+    return used
+
+
+@kernel("void(uint64[::1], uint64, int32[::1], bool_[::1])")
+def sample_keys(hashes, limit, keys, low):  # type: ignore[no-untyped-def]
+    """keys[i]: the key of hashes[i] as a sample; low[i]: whether its mix is below `limit`."""
+    for i in range(len(hashes)):
+        keys[i] = sample_key(hashes[i])
+        low[i] = sample_hash(hashes[i]) < limit

@@ -160,7 +160,7 @@ class LearnedKind(VectorKind):
         """Rank all vectors by their codes."""
         return "codes"
 
-    def searcher(self, backend: Backend) -> Searcher:
+    def searcher(self, backend: Backend, limits: Limits) -> Searcher:
         """Search by tables, and for the k nearest also by codes."""
         return _LearnedSearcher(backend, self)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,17 +17,19 @@ from twinset.engines.local.steps.shingle import shingled
 from twinset.engines.local.steps.shingle_length import count_tokens
 from twinset.errors import DamagedError, SourceError
 from twinset.index.kinds.pack_text import pack, unpack, unpacked_size
+from twinset.index.kinds.samples import sampled
 from twinset.index.settings import Settings
 from twinset.pairs.sets import Sets
 from twinset.schema import Hashes, Numbers, Places, Sketches
 from twinset.sketches.minhash import sketch
 from twinset.system import batch_sizes
+from twinset.system.arrays import offsets_of, ranges
 
 UNPACKED = 2**25
 """Bytes of texts unpacked at a time: a long text may have few shingles."""
 
 Keys = npt.NDArray[np.int32]
-"""Band keys as a database stores them: the upper half of each key, as a signed number."""
+"""Keys as a database stores them: the upper half of each, as a signed number."""
 
 
 @dataclass
@@ -53,17 +55,36 @@ class SketchedBatch:
         return SketchedBatch(self.shingles[rows], self.slots[rows], self.keys[rows], None, np.zeros(0, np.int64))
 
 
+@dataclass(frozen=True)
+class RaggedKeys:
+    """Keys of documents, any number of each: those of document i are keys[offsets[i]:offsets[i+1]]."""
+
+    offsets: Places
+    keys: Keys
+
+    def take(self, rows: Sequence[int]) -> RaggedKeys:
+        """Return the keys of some documents."""
+        counts = np.diff(self.offsets)[rows]
+        return RaggedKeys(offsets_of(counts), self.keys[ranges(self.offsets[:-1][rows], counts)])
+
+    def postings(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the rows of these documents in a table of postings, in its order."""
+        return packed_postings(np.repeat(numbers, np.diff(self.offsets)), self.keys)
+
+
 @dataclass
 class Entries:
     """Documents ready to be written: ids, sketches and contents.
 
-    Contents are packed texts (`are_texts`), shingle hashes, or None.
+    Contents are packed texts (`are_texts`), shingle hashes, or None. `content_keys` are the keys that follow from the
+    contents, by table: `anchors`, `samples`.
     """
 
     ids: list[str]
     sketched: SketchedBatch
     contents: list[bytes] | None
     are_texts: bool
+    content_keys: Mapping[str, RaggedKeys] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -72,12 +93,20 @@ class Entries:
     def nbytes(self) -> int:
         """The approximate number of bytes to write."""
         done = self.sketched
-        return done.slots.nbytes + 4 * done.keys.nbytes + sum(map(len, self.contents or ()))
+        keys = done.keys.nbytes + sum(some.keys.nbytes for some in self.content_keys.values())
+        return done.slots.nbytes + 4 * keys + sum(map(len, self.contents or ()))
 
     def take(self, rows: Sequence[int]) -> Entries:
         """Return some rows."""
         contents = None if self.contents is None else [self.contents[row] for row in rows]
-        return Entries([self.ids[row] for row in rows], self.sketched.take(rows), contents, self.are_texts)
+        keys = {table: some.take(rows) for table, some in self.content_keys.items()}
+        return Entries([self.ids[row] for row in rows], self.sketched.take(rows), contents, self.are_texts, keys)
+
+    def postings(self, numbers: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[np.int64]]:
+        """Return the rows of the documents under these numbers, by table of postings."""
+        some = self.sketched.shingles > 0
+        bands = packed_bands(numbers[some], self.sketched.keys[some])
+        return {"bands": bands} | {table: keys.postings(numbers) for table, keys in self.content_keys.items()}
 
 
 def sketch_texts(texts: pa.Array, settings: Settings, *, sets: bool) -> SketchedBatch:
@@ -142,7 +171,17 @@ def packed_bands(numbers: npt.NDArray[np.int64], keys: Keys) -> npt.NDArray[np.i
     >>> packed_bands(np.array([7, 8]), np.array([[2, 2], [1, 3]], np.int32)) >> 32
     array([1, 2, 3])
     """
-    packed: npt.NDArray[np.int64] = ((keys.astype(np.int64) << 32) | numbers[:, None]).ravel()
+    return packed_postings(np.repeat(numbers, keys.shape[1]), keys.ravel())
+
+
+def packed_postings(numbers: npt.NDArray[np.int64], keys: Keys) -> npt.NDArray[np.int64]:
+    """Return rows of a table of postings, one document and key each, as `packed_bands` does."""
+    packed: npt.NDArray[np.int64] = (keys.astype(np.int64) << 32) | numbers
+    return distinct_postings(packed)
+
+
+def distinct_postings(packed: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Sort rows in place, and return them without repeats."""
     packed.sort()
     fresh = packed[1:] != packed[:-1]
     return packed if fresh.all() else packed[np.concatenate([[True], fresh])]
@@ -150,15 +189,21 @@ def packed_bands(numbers: npt.NDArray[np.int64], keys: Keys) -> npt.NDArray[np.i
 
 def make_entries(ids: list[str], texts: pa.Array, settings: Settings) -> Entries:
     """Prepare documents for writing; thread-safe."""
-    store = settings.options.store
-    done = sketch_texts(texts, settings, sets=store == "shingles")
+    store, contained = settings.options.store, settings.options.contained
+    done = sketch_texts(texts, settings, sets=store == "shingles" or contained)
     contents = None
     if store == "text":
         contents = [pack(text) for text in _utf8_bytes(texts, done.replaced)]
-    elif done.sets is not None:
+    elif store == "shingles" and done.sets is not None:
         contents = [_set(done.sets, row).tobytes() for row in range(len(ids))]
+    keys = {"samples": RaggedKeys(*sampled(done.sets))} if contained and done.sets is not None else {}
     done.sets = None
-    return Entries(ids, done, contents, store == "text")
+    return Entries(ids, done, contents, store == "text", keys)
+
+
+def content_keys(contents: Sequence[bytes | None], settings: Settings) -> dict[str, RaggedKeys]:
+    """Return the keys that follow from stored contents, by table; raise `DamagedError` if a content is missing."""
+    return {"samples": RaggedKeys(*sampled(sets_of(contents, settings)))} if settings.options.contained else {}
 
 
 def sets_of(contents: Sequence[bytes | None], settings: Settings) -> Sets:

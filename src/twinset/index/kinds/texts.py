@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,14 @@ import pyarrow as pa
 from twinset.errors import DamagedError, OptionError
 from twinset.index.backend import Backend, Document, SketchRows
 from twinset.index.kinds.base import Kind
+from twinset.index.kinds.containment import ContainmentSearcher
 from twinset.index.kinds.pack_text import pack, unpack, unpack_text
 from twinset.index.kinds.text_entries import (
     Entries,
     Keys,
+    RaggedKeys,
     SketchedBatch,
+    content_keys,
     count_short,
     keys_of,
     make_entries,
@@ -109,6 +112,15 @@ class TextKind(Kind):
         """Return band keys."""
         return keys_of(slots, self.settings)
 
+    def content_keys(self, contents: Sequence[bytes | None]) -> dict[str, RaggedKeys]:
+        """Return the keys of samples."""
+        return content_keys(contents, self.settings)
+
+    @property
+    def content_tables(self) -> tuple[str, ...]:
+        """The tables that the options ask for."""
+        return ("samples",) if self.settings.options.contained else ()
+
     def entries(self, ids: list[str], rows: pa.Array) -> Entries:
         """Sketch documents and pack their contents."""
         return make_entries(ids, rows, self.settings)
@@ -140,15 +152,29 @@ class TextKind(Kind):
             )
         return Limits(options.threshold, options.k)
 
+    def containment_limits(self, options: QueryOptions) -> Limits:
+        """Return the minimum containment and the maximum number of answers."""
+        if self._store == "none":
+            raise OptionError(
+                "--contained needs the contents of the documents, and the index was made with --store none; create an "
+                "index that stores them"
+            )
+        return Limits(float(options.contained or 0.0), options.k, contained=True)
+
+    @property
+    def contained_by(self) -> str:
+        """Samples, if the index stores them."""
+        return "samples" if self.settings.options.contained else "all"
+
     def nearest_by(self, documents: int) -> str:
         """Compare all contents of a small index, all sketches of a larger one, and else what shares a band."""
         if documents <= MOST_READ and self._store != "none":
             return "all"
         return "sketches" if documents <= MOST_SCANNED else "bands"
 
-    def searcher(self, backend: Backend) -> Searcher:
-        """Search by bands, sketches and contents."""
-        return TextSearcher(backend, self.settings)
+    def searcher(self, backend: Backend, limits: Limits) -> Searcher:
+        """Search by bands, sketches and contents; for containment, by contents."""
+        return (ContainmentSearcher if limits.contained else TextSearcher)(backend, self.settings)
 
     def content_error(self, documents: list[Document]) -> str | None:
         """Return an error if contents do not fit the option `store`; texts are checked one by one."""

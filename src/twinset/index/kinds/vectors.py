@@ -189,7 +189,7 @@ class VectorKind(FixedWidthKind):
         """Compare all vectors, unless they are too many."""
         return "all" if documents <= MOST_SCANNED or not (self.is_planned and self.plan.tables) else "tables"
 
-    def searcher(self, backend: Backend) -> Searcher:
+    def searcher(self, backend: Backend, limits: Limits) -> Searcher:
         """Search by tables."""
         return VectorSearcher(backend, self)
 

@@ -7,7 +7,7 @@ import socket
 import struct
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, cast
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
@@ -16,9 +16,10 @@ import numpy as np
 
 from twinset.errors import BusyError, DamagedError, MissingError, OptionError, OutputError, StateError
 from twinset.index.backend import Backend, Document, Int64s, SketchRows
-from twinset.index.kinds.text_entries import Entries, Keys, packed_bands
+from twinset.index.kinds.text_entries import Entries
 from twinset.index.postgres import tables
 from twinset.index.settings import FORMAT
+from twinset.system import batch_sizes
 
 try:
     import psycopg
@@ -30,7 +31,7 @@ SCHEMA = "twinset"
 _LOCK = 0x5457_534E
 _PAUSE = 0.05
 _COPY_HEAD, _COPY_END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
-_BAND = np.dtype([("n", ">i2"), ("a", ">i4"), ("key", ">i4"), ("b", ">i4"), ("document", ">i4")])
+_POSTING = np.dtype([("n", ">i2"), ("a", ">i4"), ("key", ">i4"), ("b", ">i4"), ("document", ">i4")])
 # PostgreSQL's text cannot hold NUL, but an id can. U+FFFF, which is not a character, marks the replacement.
 _MARK = "\uffff"
 
@@ -89,7 +90,7 @@ class PostgresBackend(Backend):
         if not formats:
             raise DamagedError(f"{self.name}: the tables of the schema are damaged, or not those of an index")
         self.format = formats[0]
-        for older in range(self.format, FORMAT):
+        for older in tables.older_formats(self.format):
             for statement in tables.AS_NEW[older]:
                 self._run(statement.replace("{schema}", _quoted(self.schema)))
 
@@ -189,9 +190,23 @@ class PostgresBackend(Backend):
         rows = self._rows("SELECT id, number FROM documents WHERE id = ANY(%s::text[])", escaped) if ids else []
         return {_unescaped(id): number for id, number in rows}
 
-    def postings(self, keys: Int64s) -> tuple[Int64s, Int64s]:
-        rows = self._rows(tables.LOOK_UP, keys.tolist()) if len(keys) else []
+    def postings(self, keys: Int64s, table: str = "bands") -> tuple[Int64s, Int64s]:
+        rows = self._rows(tables.LOOK_UP.format(table), keys.tolist()) if len(keys) else []
         found = np.array(rows, np.int64).reshape(-1, 2)
+        return found[:, 0], found[:, 1]
+
+    def posting_portions(self, keys: Int64s, table: str) -> Iterator[tuple[Int64s, Int64s]]:
+        if not len(keys):
+            return
+        with self._errors(), self._db.cursor("twinset_postings") as cursor:  # rows stay in the server until fetched
+            cursor.execute(tables.LOOK_UP.format(table).encode(), [keys.tolist()])
+            while rows := cursor.fetchmany(batch_sizes.INDEX_ROWS):
+                found = np.array(rows, np.int64)
+                yield found[:, 0], found[:, 1]
+
+    def shingle_counts(self, numbers: Int64s) -> tuple[Int64s, Int64s]:
+        statement = "SELECT document, shingles FROM sketches WHERE document = ANY(%s::integer[]) ORDER BY document"
+        found = np.array(self._rows(statement, numbers.tolist()) if len(numbers) else [], np.int64).reshape(-1, 2)
         return found[:, 0], found[:, 1]
 
     def sketches(self, numbers: Int64s) -> SketchRows:
@@ -240,13 +255,11 @@ class PostgresBackend(Backend):
         records["slots"] = np.ascontiguousarray(done.slots).view(f"V{width}").reshape(-1) if width else b""
         self._copy("COPY sketches (document, shingles, slots) FROM STDIN (FORMAT binary)", records.tobytes())
 
-    def insert_bands(self, numbers: Int64s, keys: Keys) -> None:
-        # In the order of the table, so that neighbours are written together; duplicate rows are dropped.
-        packed = packed_bands(numbers, keys)
-        records = np.zeros(len(packed), _BAND)
+    def insert_postings(self, table: str, rows: Int64s) -> None:
+        records = np.zeros(len(rows), _POSTING)
         records["n"], records["a"], records["b"] = 2, 4, 4
-        records["key"], records["document"] = packed >> 32, packed & 0xFFFFFFFF
-        self._copy("COPY bands (key, document) FROM STDIN (FORMAT binary)", records.tobytes())
+        records["key"], records["document"] = rows >> 32, rows & 0xFFFFFFFF
+        self._copy(f"COPY {table} (key, document) FROM STDIN (FORMAT binary)", records.tobytes())
 
     def _copy(self, statement: str, rows: bytes) -> None:
         with self._errors(), self._db.cursor().copy(statement) as copy:
@@ -254,40 +267,42 @@ class PostgresBackend(Backend):
             copy.write(rows)
             copy.write(_COPY_END)
 
-    def delete(self, numbers: Int64s, keys: Keys) -> None:
+    def delete(self, numbers: Int64s, postings: Mapping[str, Int64s]) -> None:
         if not len(numbers):
             return
-        documents = np.repeat(numbers, keys.shape[1]) if keys.size else numbers[:0]
-        self._run(
-            "DELETE FROM bands AS b USING unnest(%s::integer[], %s::integer[]) AS w(key, document) "
-            "WHERE b.key = w.key AND b.document = w.document",
-            keys.ravel().tolist(),
-            documents.tolist(),
-        )
+        for table, rows in postings.items():
+            self._run(
+                f"DELETE FROM {table} AS b USING unnest(%s::integer[], %s::integer[]) AS w(key, document) "
+                "WHERE b.key = w.key AND b.document = w.document",
+                (rows >> 32).tolist(),
+                (rows & 0xFFFFFFFF).tolist(),
+            )
         for table, column in (("sketches", "document"), ("shingles", "document"), ("documents", "number")):
             self._run(f"DELETE FROM {table} WHERE {column} = ANY(%s::integer[])", numbers.tolist())
 
-    def band_rows(self) -> Iterator[tuple[Int64s, Int64s]]:
+    def posting_rows(self, table: str) -> Iterator[tuple[Int64s, Int64s]]:
+        if table not in tables.TABLES[self.format]:
+            return  # a view of an older format, which cannot be copied
         buffer, head = bytearray(), len(_COPY_HEAD)
-        with self._errors(), self._db.cursor().copy("COPY bands (key, document) TO STDOUT (FORMAT binary)") as copy:
+        with self._errors(), self._db.cursor().copy(f"COPY {table} (key, document) TO STDOUT (FORMAT binary)") as copy:
             for piece in copy:  # one row each: they are appended in place
                 buffer += piece
                 if len(buffer) < 2**20:
                     continue
-                rows = (len(buffer) - head) // _BAND.itemsize
-                bands = np.frombuffer(buffer, _BAND, rows, head)
-                buffer, head = buffer[head + rows * _BAND.itemsize :], 0
-                yield bands["key"].astype(np.int64), bands["document"].astype(np.int64)
-        rows = (len(buffer) - head) // _BAND.itemsize  # the two bytes of the trailer remain
-        bands = np.frombuffer(buffer, _BAND, max(rows, 0), head)
-        yield bands["key"].astype(np.int64), bands["document"].astype(np.int64)
+                rows = (len(buffer) - head) // _POSTING.itemsize
+                found = np.frombuffer(buffer, _POSTING, rows, head)
+                buffer, head = buffer[head + rows * _POSTING.itemsize :], 0
+                yield found["key"].astype(np.int64), found["document"].astype(np.int64)
+        rows = (len(buffer) - head) // _POSTING.itemsize  # the two bytes of the trailer remain
+        found = np.frombuffer(buffer, _POSTING, max(rows, 0), head)
+        yield found["key"].astype(np.int64), found["document"].astype(np.int64)
 
     def orphans(self) -> dict[str, int]:
         return {name: self._number(statement) for name, statement in tables.ORPHANS.items()}
 
     def integrity_errors(self) -> list[str]:
         try:
-            for table in tables.NAMES:
+            for table in tables.TABLES[self.format]:
                 self._number(f"SELECT count(*) FROM {_quoted(self.schema)}.{table}")
         except DamagedError as error:
             return [str(error)]
@@ -300,12 +315,12 @@ class PostgresBackend(Backend):
     def sizes(self) -> dict[str, int]:
         each = {
             table: self._number("SELECT pg_total_relation_size(%s::regclass)", f"{_quoted(self.schema)}.{table}")
-            for table in tables.NAMES
+            for table in tables.TABLES[self.format]
         }
         return {"total": sum(each.values()), **each}
 
     def migrate(self) -> None:
-        for older in range(self.format, FORMAT):
+        for older in tables.older_formats(self.format):
             for statement in tables.UP[older]:
                 self._run(statement.replace("{schema}", _quoted(self.schema)))
         self.format = FORMAT

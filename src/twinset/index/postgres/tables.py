@@ -6,7 +6,8 @@ from twinset.index.settings import FORMAT
 
 _SETTINGS = 'CREATE TABLE settings (name text COLLATE "C" PRIMARY KEY, value text NOT NULL)'
 _SHINGLES = "CREATE TABLE shingles (document integer PRIMARY KEY, hashes bytea NOT NULL)"
-_BANDS = "CREATE TABLE bands (key integer NOT NULL, document integer NOT NULL, PRIMARY KEY (key, document))"
+_POSTINGS = "CREATE TABLE {} (key integer NOT NULL, document integer NOT NULL, PRIMARY KEY (key, document))"
+_BANDS = _POSTINGS.format("bands")
 TABLES: dict[int, dict[str, str]] = {
     1: {
         "settings": _SETTINGS,
@@ -30,7 +31,8 @@ TABLES: dict[int, dict[str, str]] = {
         "bands": _BANDS,
     },
 }
-"""The tables of each format."""
+"""The tables of each format. Format 3 has those of 2."""
+TABLES[4] = {**TABLES[2], "anchors": _POSTINGS.format("anchors"), "samples": _POSTINGS.format("samples")}
 NAMES = tuple(TABLES[FORMAT])
 
 STORAGE = (
@@ -56,6 +58,10 @@ COLUMNS = {
         *(("bands", "key", "integer"), ("bands", "document", "integer")),
     },
 }
+COLUMNS[4] = COLUMNS[2] | {
+    *(("anchors", "key", "integer"), ("anchors", "document", "integer")),
+    *(("samples", "key", "integer"), ("samples", "document", "integer")),
+}
 """Table, column and type of each format, to recognise an index."""
 
 EXISTING = (
@@ -64,8 +70,8 @@ EXISTING = (
     "WHERE c.relnamespace = to_regnamespace(%s) AND c.relkind = 'r' AND c.relname = ANY(%s) AND NOT c.relhastriggers "
     "AND NOT c.relhasrules"
 )
-LOOK_UP = "SELECT key, document FROM bands WHERE key = ANY(%s::integer[])"
-"""Candidates: documents that share a key with the query."""
+LOOK_UP = "SELECT key, document FROM {} WHERE key = ANY(%s::integer[])"
+"""Candidates: documents that share a key with the query in a table of postings."""
 SKETCH_PAGE = "SELECT document, shingles, slots FROM sketches WHERE document > %s ORDER BY document LIMIT %s"
 
 _ALONE = "SELECT count(*) FROM {0} AS s WHERE NOT EXISTS (SELECT 1 FROM documents WHERE number = s.document)"
@@ -83,6 +89,10 @@ AS_NEW = {
         "FROM {schema}.sketches AS s JOIN {schema}.documents AS d ON d.number = s.document",
         "CREATE TEMP VIEW documents AS SELECT number, id, text FROM {schema}.documents",
     ),
+    2: (
+        "CREATE TEMP VIEW anchors AS SELECT 0 AS key, 0 AS document WHERE false",
+        "CREATE TEMP VIEW samples AS SELECT 0 AS key, 0 AS document WHERE false",
+    ),
 }
 """Temporary views that show the tables of an older format in the newest."""
 
@@ -96,8 +106,21 @@ UP = {
         "ALTER TABLE {schema}.sketches ALTER COLUMN shingles SET NOT NULL",
         "ALTER TABLE {schema}.documents DROP COLUMN shingles",
     ),
+    2: (
+        "DROP VIEW IF EXISTS pg_temp.anchors",
+        "DROP VIEW IF EXISTS pg_temp.samples",
+        _POSTINGS.format("{schema}.anchors"),
+        _POSTINGS.format("{schema}.samples"),
+    ),
 }
 """Statements that convert each older format to the next."""
+
+
+def older_formats(format: int) -> list[int]:
+    """Return this format and those after it, without the newest."""
+    return [one for one in TABLES if format <= one < FORMAT]
+
+
 
 HOLDER = (
     "SELECT a.application_name, a.client_addr::text, a.backend_start::timestamp(0)::text FROM pg_locks AS l "

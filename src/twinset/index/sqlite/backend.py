@@ -8,7 +8,7 @@ with `carray`. The package apsw brings a SQLite with both extensions.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
@@ -21,7 +21,7 @@ import numpy as np
 
 from twinset.errors import BusyError, DamagedError, OutputError, StateError
 from twinset.index.backend import Backend, Document, Int64s, SketchRows
-from twinset.index.kinds.text_entries import Entries, Keys, packed_bands
+from twinset.index.kinds.text_entries import Entries
 from twinset.index.settings import FORMAT
 from twinset.index.sqlite import tables
 from twinset.index.sqlite.database_errors import translate_errors
@@ -219,13 +219,27 @@ class SqliteBackend(Backend):
         # As bytes: a string in carray ends at its first NUL, and an id may hold one.
         return dict(self._rows(statement, apsw.carray(tuple(id.encode() for id in ids))))
 
-    def postings(self, keys: Int64s) -> tuple[Int64s, Int64s]:
+    def postings(self, keys: Int64s, table: str = "bands") -> tuple[Int64s, Int64s]:
+        portions = list(self.posting_portions(keys, table))
+        if len(portions) == 1:
+            return portions[0]
+        none = np.zeros(0, np.int64)
+        found_keys, documents = zip((none, none), *portions, strict=True)
+        return np.concatenate(found_keys), np.concatenate(documents)
+
+    def posting_portions(self, keys: Int64s, table: str) -> Iterator[tuple[Int64s, Int64s]]:
         if not len(keys):
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        portions = list(self._pairs(tables.LOOK_UP, apsw.carray(keys)))
-        found = portions[0] if len(portions) == 1 else np.concatenate([np.zeros((0, 2), np.int64), *portions])
-        if len(found) and not 0 <= found[:, 1].min() <= found[:, 1].max() <= self.most_number:
-            raise self._wrong_types()
+            return
+        for found in self._pairs(tables.LOOK_UP.format(table), apsw.carray(keys)):
+            if not 0 <= found[:, 1].min() <= found[:, 1].max() <= self.most_number:
+                raise self._wrong_types()
+            yield found[:, 0], found[:, 1]
+
+    def shingle_counts(self, numbers: Int64s) -> tuple[Int64s, Int64s]:
+        if not len(numbers):
+            return numbers, numbers
+        statement = "SELECT s.document, s.shingles FROM carray(?) AS w CROSS JOIN sketches AS s ON s.document = w.value"
+        found = np.concatenate([np.zeros((0, 2), np.int64), *self._pairs(statement, apsw.carray(numbers))])
         return found[:, 0], found[:, 1]
 
     def _pairs(self, statement: str, *values: Any) -> Iterator[Int64s]:
@@ -286,29 +300,27 @@ class SqliteBackend(Backend):
                 ),
             )
 
-    def insert_bands(self, numbers: Int64s, keys: Keys) -> None:
-        packed = packed_bands(numbers, keys)
-        if len(packed):
+    def insert_postings(self, table: str, rows: Int64s) -> None:
+        if len(rows):
+            statement = f"INSERT INTO {table} SELECT value >> 32, value & 4294967295 FROM carray(?)"
             with self._errors():
-                self._db.execute(
-                    "INSERT INTO bands SELECT value >> 32, value & 4294967295 FROM carray(?)", (apsw.carray(packed),)
-                )
+                self._db.execute(statement, (apsw.carray(rows),))
 
-    def delete(self, numbers: Int64s, keys: Keys) -> None:
+    def delete(self, numbers: Int64s, postings: Mapping[str, Int64s]) -> None:
         if not len(numbers):
             return
-        packed = packed_bands(numbers, keys)
         with self._errors():
-            self._db.executemany(
-                "DELETE FROM bands WHERE key = ? AND document = ?",
-                zip((packed >> 32).tolist(), (packed & 0xFFFFFFFF).tolist(), strict=True),
-            )
+            for table, rows in postings.items():
+                self._db.executemany(
+                    f"DELETE FROM {table} WHERE key = ? AND document = ?",
+                    zip((rows >> 32).tolist(), (rows & 0xFFFFFFFF).tolist(), strict=True),
+                )
             for table, column in (("sketches", "document"), ("shingles", "document"), ("documents", "number")):
                 statement = f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM carray(?))"
                 self._db.execute(statement, (apsw.carray(numbers),))
 
-    def band_rows(self) -> Iterator[tuple[Int64s, Int64s]]:
-        for found in self._pairs("SELECT key, document FROM bands"):
+    def posting_rows(self, table: str) -> Iterator[tuple[Int64s, Int64s]]:
+        for found in self._pairs(f"SELECT key, document FROM {table}"):
             yield found[:, 0], found[:, 1]
 
     def orphans(self) -> dict[str, int]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 import apsw
@@ -20,10 +22,11 @@ _WAIT = 10.0  # seconds to wait for another process that makes the same file
 
 _SETTINGS = "CREATE TABLE settings (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID"
 _SHINGLES = "CREATE TABLE shingles (document INTEGER PRIMARY KEY, hashes BLOB NOT NULL) STRICT"
-_BANDS = (
-    "CREATE TABLE bands (key INTEGER NOT NULL, document INTEGER NOT NULL, PRIMARY KEY (key, document)) "
+_POSTINGS = (
+    "CREATE TABLE {} (key INTEGER NOT NULL, document INTEGER NOT NULL, PRIMARY KEY (key, document)) "
     "STRICT, WITHOUT ROWID"
 )
+_BANDS = _POSTINGS.format("bands")
 TABLES: dict[int, dict[str, str]] = {
     1: {
         "settings": _SETTINGS,
@@ -46,15 +49,16 @@ TABLES: dict[int, dict[str, str]] = {
         "bands": _BANDS,
     },
 }
-"""The tables of each format."""
+"""The tables of each format. Format 3 has those of 2."""
+TABLES[4] = {**TABLES[2], "anchors": _POSTINGS.format("anchors"), "samples": _POSTINGS.format("samples")}
 NAMES = tuple(TABLES[FORMAT])
 _FOUND = (
     "SELECT CAST(type AS BLOB), CAST(name AS BLOB), CAST(sql AS BLOB) FROM sqlite_schema "
     "WHERE sql IS NOT NULL OR type <> 'index'"
 )
 
-LOOK_UP = "SELECT b.key, b.document FROM carray(?) AS w CROSS JOIN bands AS b ON b.key = w.value"
-"""Candidates: documents that share a key with the query."""
+LOOK_UP = "SELECT b.key, b.document FROM carray(?) AS w CROSS JOIN {} AS b ON b.key = w.value"
+"""Candidates: documents that share a key with the query in a table of postings."""
 SKETCH_PAGE = "SELECT document, shingles, slots FROM sketches WHERE document > ? ORDER BY document LIMIT ?"
 
 ORPHANS = {
@@ -76,6 +80,10 @@ _AS_NEW = {
             FROM main.sketches AS s JOIN main.documents AS d ON d.number = s.document;
         CREATE TEMP VIEW documents AS SELECT number, id, text FROM main.documents;
     """,
+    2: """
+        CREATE TEMP VIEW anchors AS SELECT 0 AS key, 0 AS document WHERE FALSE;
+        CREATE TEMP VIEW samples AS SELECT 0 AS key, 0 AS document WHERE FALSE;
+    """,
 }
 """Temporary views that show the tables of an older format in the newest."""
 
@@ -93,6 +101,12 @@ _UP = {
             ORDER BY s.document;
         DROP TABLE sketches_1;
         DROP TABLE documents_1;
+    """,
+    2: """
+        DROP VIEW IF EXISTS temp.anchors;
+        DROP VIEW IF EXISTS temp.samples;
+        {anchors};
+        {samples};
     """,
 }
 
@@ -144,7 +158,7 @@ def recognise(db: apsw.Connection, name: str) -> int:
     found = db.execute(_FOUND).fetchall()
     ours = {tuple(word.encode() for word in ("table", table, sql)) for table, sql in TABLES.get(format, {}).items()}
     # Foreign views and triggers would run with our statements, so any other object is refused.
-    if len(found) != len(NAMES) or set(found) != ours:
+    if len(found) != len(ours) or set(found) != ours:
         raise DamagedError(f"{name} is damaged, or not an index: its tables are not those of format {format}")
     if db.reserve_bytes() != CHECKSUM_BYTES or str(db.pragma("checksum_verification")) != "1":
         raise DamagedError(f"{name}: the pages of the file have no checksums, so another program made it; {RESTORE}")
@@ -153,17 +167,22 @@ def recognise(db: apsw.Connection, name: str) -> int:
 
 def show_as_new(db: apsw.Connection, format: int) -> None:
     """Create views that show this connection an older format as the newest."""
-    for older in range(format, FORMAT):
+    for older, _ in _steps(format):
         db.execute(_AS_NEW[older])
 
 
 def migrate(db: apsw.Connection, format: int) -> None:
     """Convert the tables to the newest format; within a transaction."""
     db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
-    for older in range(format, FORMAT):
-        db.execute(_UP[older].format(**TABLES[older + 1]))
+    for older, newer in _steps(format):
+        db.execute(_UP[older].format(**TABLES[newer]))
     db.pragma("user_version", FORMAT)
     db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+
+
+def _steps(format: int) -> Iterator[tuple[int, int]]:
+    """Yield the formats from this one to the newest, each with the next."""
+    return pairwise(one for one in TABLES if one >= format)
 
 
 def put_in_place(made: str, name: str) -> None:

@@ -142,21 +142,24 @@ class Inverted:
         )  # fmt: skip
         return alive
 
-    def matches(self, sets: Sets, threshold: float) -> Iterator[tuple[Matches, int]]:
-        """Yield all (set, document) matches at the threshold, with the number of table entries visited."""
+    def matches(self, sets: Sets, threshold: float, *, contained: bool = False) -> Iterator[tuple[Matches, int]]:
+        """Yield all (set, document) matches at the threshold, with the number of table entries visited.
+
+        With `contained` the threshold is the share of the smaller of the two that the other one holds.
+        """
         _scratch.fit(int(sets.sizes.max(initial=0)), len(self.sizes))
-        limits = allowed(sets.sizes, threshold)
+        limits = sets.sizes.astype(np.int64) if contained else allowed(sets.sizes, threshold)
         state = np.zeros(2, np.int64)
         while state[0] >= 0:
             state[1] = 0
             count = kernels.match(
                 sets.hashes, sets.starts, sets.sizes, limits, self.keys, self.owners, self.runs, self.buckets,
-                self.bits, self.shift, self.sizes, threshold, _scratch.entries, _scratch.counts, _scratch.met,
-                _scratch.tally, _scratch.out, state,
+                self.bits, self.shift, self.sizes, threshold, contained, _scratch.entries, _scratch.counts,
+                _scratch.met, _scratch.tally, _scratch.out, state,
             )  # fmt: skip
             yield _scratch.out[:count].copy(), int(state[1])
 
-    def matches_within(self, threshold: float) -> Iterator[Matches]:
+    def matches_within(self, threshold: float, *, contained: bool = False) -> Iterator[Matches]:
         """Yield all matches at the threshold between two documents of the table, in both directions."""
         starts = np.zeros(len(self.sizes) + 1, np.int64)
         kernels.shared_keys(self.keys, self.owners, self.runs, starts, np.empty(0, np.int64))
@@ -165,11 +168,11 @@ class Inverted:
         if len(listed):
             kernels.shared_keys(self.keys, self.owners, self.runs, starts[:-1].copy(), listed)
         _scratch.fit(0, len(self.sizes))
-        limits = allowed(self.sizes, threshold)
+        limits = self.sizes.astype(np.int64) if contained else allowed(self.sizes, threshold)
         state = np.zeros(2, np.int64)
         while state[0] >= 0 and len(listed):
             count = kernels.match_within(
-                listed, starts, limits, self.keys, self.owners, self.runs, self.sizes, threshold, _scratch.counts,
-                _scratch.met, _scratch.tally, _scratch.out, state,
+                listed, starts, limits, self.keys, self.owners, self.runs, self.sizes, threshold, contained,
+                _scratch.counts, _scratch.met, _scratch.tally, _scratch.out, state,
             )  # fmt: skip
             yield _scratch.out[:count].copy()

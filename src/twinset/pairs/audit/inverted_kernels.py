@@ -207,7 +207,8 @@ def has(keys, owners, runs, place, owner):  # type: ignore[no-untyped-def]
 
 @inlined
 def counted(
-    this, size, entries, spare, self, keys, owners, runs, owner_sizes, threshold, counts, met, tally, out, found, state
+    this, size, entries, spare, self, keys, owners, runs, owner_sizes, threshold, contained, counts, met, tally, out,
+    found, state,
 ):  # type: ignore[no-untyped-def]  # fmt: skip
     """Count the keys that the set `this` shares with each owner except `self`, from the first entries of its keys.
 
@@ -248,7 +249,9 @@ def counted(
                     break
         if first_keys < len(entries):
             state[1] += 4 * (len(entries) - first_keys)  # each is a binary search
-        if lacking <= spare and shared / (size + np.int64(owner_sizes[owner]) - shared) >= threshold:
+        theirs = np.int64(owner_sizes[owner])
+        whole = min(size, theirs) if contained else size + theirs - shared
+        if lacking <= spare and shared / whole >= threshold:
             out[found, 0] = this
             out[found, 1] = owner
             out[found, 2] = shared
@@ -258,16 +261,17 @@ def counted(
 
 @kernel(
     "int64(uint64[::1], int64[::1], uint32[::1], int64[::1], uint64[::1], uint32[::1], uint32[::1], uint32[::1],"
-    "uint64[::1], uint64, uint32[::1], float64, int64[::1], uint32[::1], uint32[::1], int64[::1], uint32[:, ::1],"
-    "int64[::1])"
+    "uint64[::1], uint64, uint32[::1], float64, boolean, int64[::1], uint32[::1], uint32[::1], int64[::1],"
+    "uint32[:, ::1], int64[::1])"
 )
 def match(
-    sets, starts, sizes, limits, keys, owners, runs, buckets, bits, shift, owner_sizes, threshold, entries, counts, met,
-    tally, out, state,
+    sets, starts, sizes, limits, keys, owners, runs, buckets, bits, shift, owner_sizes, threshold, contained, entries,
+    counts, met, tally, out, state,
 ):  # type: ignore[no-untyped-def]  # fmt: skip
     """Write (set, owner, shared) of every set and owner whose Jaccard similarity reaches `threshold` to `out`.
 
-    sets, starts, sizes as in `index`; a set with more than limits[j] unknown hashes has no match. Scratch: entries
+    With `contained` the share of the smaller of the two is compared, not the similarity. sets, starts, sizes as in
+    `index`; a set with more than limits[j] unknown hashes has no match. Scratch: entries
     int64, one longer than the largest set; counts uint32 (owners), zero; met uint32 (owners); tally int64 (256).
     Returns the number of rows. Where `out` (at least one row per owner) is full, state[0] is the set to resume from,
     else -1. state[1] grows by the number of entries visited.
@@ -293,8 +297,8 @@ def match(
         if size - hits > limits[j]:
             continue
         rows = counted(
-            j, size, entries[:hits], limits[j] - (size - hits), -1, keys, owners, runs, owner_sizes, threshold, counts,
-            met, tally, out, rows, state,
+            j, size, entries[:hits], limits[j] - (size - hits), -1, keys, owners, runs, owner_sizes, threshold,
+            contained, counts, met, tally, out, rows, state,
         )  # fmt: skip
     state[0] = -1
     return rows
@@ -322,11 +326,11 @@ def shared_keys(keys, owners, runs, reach, listed):  # type: ignore[no-untyped-d
 
 
 @kernel(
-    "int64(int64[::1], int64[::1], int64[::1], uint64[::1], uint32[::1], uint32[::1], uint32[::1], float64,"
+    "int64(int64[::1], int64[::1], int64[::1], uint64[::1], uint32[::1], uint32[::1], uint32[::1], float64, boolean,"
     "uint32[::1], uint32[::1], int64[::1], uint32[:, ::1], int64[::1])"
 )
 def match_within(
-    listed, starts, limits, keys, owners, runs, sizes, threshold, counts, met, tally, out, state
+    listed, starts, limits, keys, owners, runs, sizes, threshold, contained, counts, met, tally, out, state
 ):  # type: ignore[no-untyped-def]  # fmt: skip
     """As `match`, for the documents of a table with each other: owner j shares listed[starts[j]:starts[j+1]]."""
     rows = 0
@@ -339,7 +343,7 @@ def match_within(
             continue
         rows = counted(
             j, np.int64(sizes[j]), listed[starts[j] : starts[j + 1]], spare, j, keys, owners, runs, sizes, threshold,
-            counts, met, tally, out, rows, state,
+            contained, counts, met, tally, out, rows, state,
         )  # fmt: skip
     state[0] = -1
     return rows

@@ -92,11 +92,14 @@ class SetAudit:
 
     def __init__(
         self, corpus: Corpus, copies: Copies, options: WorkOptions, budget: Budget, scratch: Path, threads: Threads,
-        progress: Progress,
+        progress: Progress, left_alone: Flags | None = None,
     ) -> None:  # fmt: skip
         self.corpus, self.options, self.budget = corpus, options, budget
         self.scratch, self.threads, self.progress = scratch, threads, progress
+        self.contained = options.contained is not None
         self.own, self.partners = sampling.eligible(corpus, copies)
+        if left_alone is not None:
+            self.own, self.partners = self.own & ~left_alone, self.partners & ~left_alone
         self.n_partners = int(np.count_nonzero(self.partners))
         self.work = int(corpus.counts[self.partners].sum(dtype=np.int64))
         self._room = Room()
@@ -160,7 +163,8 @@ class SetAudit:
         start = len(loadable) if len(loaded.numbers) > len(loadable) else len(first)
         table = Inverted.of(loaded.part(0, len(first)).sets)
         trial = loaded.part(start, start + len(others))
-        entries_read = sum(entries for _, entries in table.matches(trial.sets, self.options.least))
+        matches = table.matches(trial.sets, self.options.least, contained=self.contained)
+        entries_read = sum(entries for _, entries in matches)
         limit = sampling.crowd(table.known(trial.sets), self.options.least)
         count = sampling.affordable(
             len(sample), entries_read / len(first) / len(others), self.n_partners, self.work,
@@ -211,10 +215,12 @@ class SetAudit:
 
     def _find_near(self, few: LoadedSets) -> _NearRows:
         """Find every document that reaches the minimum similarity with one of the few."""
-        table = Inverted.of(few.sets).with_rare(self.options.least)
+        table = Inverted.of(few.sets)
+        if not self.contained:  # a larger set may lack nothing of a smaller one, and have much else
+            table = table.with_rare(self.options.least)
         counts = self.corpus.most_distinct()
         # Only texts can be screened by their beginning; packed items are read whole.
-        text = self.options.item_kind == "text"
+        text = self.options.item_kind == "text" and not self.contained
         screen = Screen.of(few.sets, counts[few.numbers], self.options.least) if text else None
         partners = self.partners.copy()
         partners[few.numbers] = False  # these are compared with each other in the table
@@ -269,14 +275,14 @@ class SetAudit:
         groups = np.broadcast_to(groups_of(self.corpus, self.options, portion, numbers), len(numbers))[rows]
         numbers = numbers[rows]
         near = []
-        for matches, _ in table.matches(sets, self.options.least):
+        for matches, _ in table.matches(sets, self.options.least, contained=self.contained):
             positions, owners = matches[:, 0], matches[:, 1]
             met = np.stack([numbers[positions], owners, matches[:, 2], sets.sizes[positions]], axis=1)
             near.append(met[groups[positions] == few.groups[owners]].astype(np.uint32))
         return near
 
     def _rows_within(self, few: LoadedSets, table: Inverted) -> Iterator[_NearRows]:
-        for matches in table.matches_within(self.options.least):
+        for matches in table.matches_within(self.options.least, contained=self.contained):
             lefts, rights = matches[:, 0], matches[:, 1]
             rows = np.stack([few.numbers[lefts], rights, matches[:, 2], few.sets.sizes[lefts]], axis=1)
             yield rows[few.groups[lefts] == few.groups[rights]]

@@ -16,7 +16,7 @@ from twinset.engines.local.state import State
 from twinset.engines.local.steps.sketch import WorkOptions
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
-from twinset.schema import DISTANCES, SCORES, Numbers, Scores
+from twinset.schema import Numbers, Scores, limited_score
 from twinset.system.scratch import Spool
 
 
@@ -107,7 +107,6 @@ class SimilarityJoin(ABC):
     def identical_across(self, pairs: Spool) -> int:
         """Count the pairs of documents with equal items on two sides."""
 
-    def similarity(self, rows: Rows) -> npt.NDArray[np.float64]:
-        """Return the similarity of the documents of each row; for distances, the negative distance."""
-        score = self.scores(rows[:, 0], rows[:, 1], rows[:, 2])[SCORES[self.measure][0].name]
-        return -score.astype(np.float64) if self.measure in DISTANCES else score
+    def similarity(self, rows: Rows, *, one_sided: bool = False) -> npt.NDArray[np.float64]:
+        """Return the score of each row that the threshold limits (`limited_score`)."""
+        return limited_score(self.scores(rows[:, 0], rows[:, 1], rows[:, 2]), self.measure, one_sided=one_sided)

@@ -5,6 +5,7 @@ from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.joins.base import SimilarityJoin, Work
 from twinset.engines.local.joins.sets import SetJoin
 from twinset.plan import Plan
+from twinset.plan.choose import containment_plan
 from twinset.schema import Flags
 
 
@@ -16,9 +17,13 @@ def join_for(
     `plan` is the plan of sets, by which they were sketched; other kinds are planned here, from their items. With
     `wanted`, a join in memory loads only these documents.
     """
+    options = work.options
+    if options.contained is not None:
+        from twinset.engines.local.joins.contained import ContainmentJoin  # loads kernels: only where needed
+
+        return ContainmentJoin(corpus, copies, work, containment_plan(options))
     if plan is not None:
         return SetJoin(corpus, copies, work, plan)
-    options = work.options
     # Imported for the kind that needs it only: kernels take time to load.
     if options.item_kind == "weighted":
         from twinset.engines.local.joins.weighted import WeightedJoin

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from twinset.engines.local.steps import candidates as banded
 from twinset.engines.local.steps.verify import SetVerifier
 from twinset.pairs.sets import scores
 from twinset.plan import Plan
-from twinset.schema import Numbers, Scores
+from twinset.plan.containment import ContainmentPlan
+from twinset.schema import Flags, Numbers, Scores
 from twinset.system.scratch import Spool
 
 if TYPE_CHECKING:
@@ -25,19 +26,25 @@ if TYPE_CHECKING:
 class SetJoin(SimilarityJoin):
     """Texts, sets and records: all items that are sets of hashes."""
 
-    plan: Plan
+    plan: Plan | ContainmentPlan
+    verifier: ClassVar[type[SetVerifier]] = SetVerifier
 
-    def __init__(self, corpus: Corpus, copies: Copies, work: Work, plan: Plan) -> None:
+    def __init__(self, corpus: Corpus, copies: Copies, work: Work, plan: Plan | ContainmentPlan) -> None:
         super().__init__(corpus, copies, work)
         self.plan = plan
         scratch = work.state.scratch
-        self._verifier = SetVerifier(corpus, work.options, work.budget, scratch, work.threads, work.progress)
+        self._verifier = self.verifier(corpus, work.options, work.budget, scratch, work.threads, work.progress)
         self._verifier.sizes = self.sizes
 
     @property
     def exact(self) -> bool:
         """Whether candidates come from prefixes of the sets themselves."""
         return self.plan.exact
+
+    @property
+    def left_alone(self) -> Flags | None:
+        """Documents that are compared with none, where there may be some."""
+        return None
 
     def candidates(self) -> Candidates:
         """Find sketches that share a band; in an exact run, sets whose prefixes share an element."""
@@ -47,7 +54,7 @@ class SetJoin(SimilarityJoin):
 
             rows = candidates_exact.candidates(self.corpus, self.copies.first, self.options, *work)
         else:
-            rows = banded.candidates(self.corpus, self.copies.first, self.plan, *work)
+            rows = banded.candidates(self.corpus, self.copies.first, cast("Plan", self.plan), *work)
         return Candidates(rows, len(rows))
 
     def verify(self, candidates: Candidates) -> Spool:
@@ -72,8 +79,9 @@ class SetJoin(SimilarityJoin):
 
         work = self.work
         return SetAudit(
-            self.corpus, self.copies, self.options, work.budget, work.state.scratch, work.threads, work.progress
-        )
+            self.corpus, self.copies, self.options, work.budget, work.state.scratch, work.threads, work.progress,
+            self.left_alone,
+        )  # fmt: skip
 
     def audit(self, pairs: Spool, candidates: Candidates) -> AuditResult:
         """Compare the sets of a sample with all others."""

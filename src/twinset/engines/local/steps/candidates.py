@@ -51,8 +51,10 @@ def candidates(
     return write_candidates(pairs, budget, state)
 
 
-def write_candidates(pairs: Iterable[CandidatePairs], budget: Budget, state: State) -> Spool:
-    """Write candidates in records of some size, and finish the stage."""
+def write_candidates(
+    pairs: Iterable[CandidatePairs], budget: Budget, state: State, sizes: Numbers | None = None
+) -> Spool:
+    """Write candidates in records of some size, and finish the stage; `sizes` are set sizes to write with them."""
     spool = state.spool("candidates", "<u4", 2)
     buffer: list[CandidatePairs] = []
     for few in pairs:
@@ -62,7 +64,11 @@ def write_candidates(pairs: Iterable[CandidatePairs], budget: Budget, state: Sta
             buffer.clear()
     if buffer:
         spool.append(np.concatenate(buffer))
-    state.finish(STAGE, {}, {"candidates": spool})
+    spools = {"candidates": spool}
+    if sizes is not None:
+        spools["set_sizes"] = state.spool("set_sizes", "<u4")
+        spools["set_sizes"].append(sizes)
+    state.finish(STAGE, {}, spools)
     return spool
 
 

@@ -5,11 +5,9 @@ content to a file. Prefixes are joined block by block; blocks have documents of 
 most pairs of blocks. The candidates do not depend on threads, batches or blocks.
 """
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
 
 import numpy as np
 
@@ -19,17 +17,15 @@ from twinset.documents.parts import Block
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.corpus import Corpus, Span
 from twinset.engines.local.state import State
-from twinset.engines.local.steps.candidates import STAGE, distinct_contents, write_candidates
-from twinset.engines.local.steps.shingle import shingled
-from twinset.engines.local.steps.sketch import OTHER_SIDE, WorkOptions
+from twinset.engines.local.steps.candidates import STAGE, write_candidates
+from twinset.engines.local.steps.read_sets import SetReader
+from twinset.engines.local.steps.sketch import WorkOptions
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
-from twinset.pairs.sets import Sets
 from twinset.schema import CandidatePairs, Flags, Hashes, Numbers, Places
-from twinset.system.arrays import Room, offsets_of
+from twinset.system.arrays import offsets_of
 from twinset.system.scratch import Spool
 
-_Out = TypeVar("_Out")
 _KEY_BYTES = 96  # memory per key while its block is joined: in a table, a list, and the probing block
 _DOCUMENT_BYTES = 100  # and per document
 _OPEN_FILES = 200  # at a time; many systems allow a thousand
@@ -55,25 +51,18 @@ class Listed:
         return Listed(**columns if salted else {**columns, "salts": np.empty(0, np.uint64)})
 
 
-class PrefixJoin:
+class PrefixJoin(SetReader):
     """Joins the distinct contents of a corpus."""
 
-    def __init__(
-        self, corpus: Corpus, first: Numbers, options: WorkOptions, budget: Budget, state: State, threads: Threads,
-        progress: Progress,
-    ) -> None:  # fmt: skip
-        self.corpus, self.options, self.budget = corpus, options, budget
-        self.state, self.threads, self.progress = state, threads, progress
-        self.threshold = options.threshold
-        self._wanted = distinct_contents(corpus, first)
-        self._room = Room()
-        self._counting = threading.Lock()
+    @property
+    def threshold(self) -> float:
+        """The minimum similarity of a pair."""
+        return self.options.threshold
 
     def candidates(self) -> Iterator[CandidatePairs]:
         """Yield every pair of distinct contents that may reach the threshold once."""
-        tokens = int(self.corpus.counts[self._wanted].sum(dtype=np.int64))
-        frequencies = Frequencies.for_tokens(tokens)
-        self._count_shingles(frequencies)
+        frequencies = Frequencies.for_tokens(self.n_tokens)
+        self.count_shingles(frequencies)
         files = [Spool(self.state.scratch / name, "<u8") for name in ("prefixes", "bitmaps")]
         listed = self._write_prefixes(frequencies, *files)
         del frequencies
@@ -81,22 +70,11 @@ class PrefixJoin:
         for file in files:
             file.remove()
 
-    def _count_shingles(self, frequencies: Frequencies) -> None:
-        """Count shingles, in the first reading."""
-
-        def count(span: Span, block: Block) -> None:
-            for _, sets, salts in self._sets(span, block):
-                with self._counting:
-                    frequencies.add(sets.hashes, sets.starts, sets.sizes, salts)
-
-        for _ in self._read("counting shingles", count):
-            pass
-
     def _write_prefixes(self, frequencies: Frequencies, keys: Spool, bits: Spool) -> Listed:
         """Write prefixes in the second reading, one record per span; documents with nothing to join are skipped."""
         found: list[Listed] = []
         take = partial(self._take_prefixes, frequencies)
-        for listed, *arrays in self._read("taking prefixes", take):
+        for listed, *arrays in self.read("taking prefixes", take):
             found.append(listed)
             for file, array in zip((keys, bits), arrays, strict=True):
                 file.append(array, self.budget.sketches // 16)
@@ -108,7 +86,7 @@ class PrefixJoin:
         """Return what is joined of a block: documents, the keys of their prefixes, their bitmaps."""
         pieces: list[Listed] = []
         keys, bits = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)]
-        for numbers, sets, salts in self._sets(span, block):
+        for numbers, sets, salts in self.sets(span, block):
             starts, sizes = sets.starts[:-1], sets.sizes
             words_read = prefix.prefixes(frequencies, sets.hashes, starts, sizes, salts, self.threshold)
             alone, counts, work, prefix_keys = words_read
@@ -118,32 +96,6 @@ class PrefixJoin:
             keys.append(prefix_keys)
             bits.append(prefix.bitmaps(sets.hashes, starts[has_keys], sizes[has_keys], self.threshold))
         return _concatenate(pieces), np.concatenate(keys), np.concatenate(bits)
-
-    def _read(self, stage: str, work: Callable[[Span, Block], _Out]) -> Iterator[_Out]:
-        self.progress.stage(stage, self.corpus.documents, "documents")
-        for span, result in self.corpus.read(self.threads, work, wanted=self._wanted):
-            yield result
-            self.progress.advance(span.rows)
-
-    def _sets(self, span: Span, block: Block) -> Iterator[tuple[Numbers, Sets, Hashes]]:
-        """Yield the wanted documents of a block with their shingle sets and salts, in portions."""
-        wanted = self._wanted[span.documents]
-        for portion in shingled(block.texts, self.options, self.options.seed, wanted).portions:
-            lengths = np.diff(portion.offsets)
-            sets = Sets.with_room(lengths, self._room)
-            places = np.arange(len(lengths))
-            sets.fill(portion, places, places)
-            numbers = (portion.rows + span.first).astype(np.uint32)
-            yield numbers, sets, self._salts(numbers, portion.hashes, portion.offsets)
-
-    def _salts(self, numbers: Numbers, hashes: Hashes, offsets: Places) -> Hashes:
-        """Recover the salts of the `by` column: a digest is the sum of the hashes, salted."""
-        if self.options.by is None:
-            return np.zeros(len(numbers), np.uint64)
-        reach = np.zeros(len(hashes) + 1, np.uint64)
-        np.cumsum(hashes, out=reach[1:])  # wraps around, as the digest does
-        salts: Hashes = self.corpus.digests[numbers, 0] ^ np.diff(reach[offsets])
-        return np.where(numbers >= self.corpus.own, salts ^ OTHER_SIDE, salts)
 
 
 class _Blocks:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,9 +58,13 @@ def cluster(join: SimilarityJoin, pairs: Spool, matches: IndexMatches | None) ->
     work.progress.stage("clustering", None, "documents")
     rank = ranks(corpus, options, corpus.report.own_ids, work.progress)
     scratch = work.state.scratch
-    if options.lowest < options.limit:
+    one_sided = corpus.border is not None
+    if options.measure == "containment":
+        rank = larger_first(rank, join.sizes[copies.first], one_sided)
+    if options.lowest < options.limit or (options.measure == "containment" and one_sided):
         near = Spool(scratch / "near", "<u4", 3)
-        pairs = near_enough(pairs, join.similarity, options.limit, near, work.budget.pairs)
+        similarity = partial(join.similarity, one_sided=one_sided)
+        pairs = near_enough(pairs, similarity, options.limit, near, work.budget.pairs)
     if matches is None:
         clusters = grouped(corpus, copies, pairs, rank, options.cluster, work.budget)
     else:
@@ -82,6 +87,19 @@ def ranks(corpus: Corpus, options: DedupOptions | TrimOptions, own_ids: bool, pr
     rank = np.empty(corpus.documents, np.uint32)
     rank[order] = np.arange(corpus.documents, dtype=np.uint32)
     return rank
+
+
+def larger_first(rank: Numbers, sizes: Numbers, one_sided: bool) -> Numbers:
+    """Return ranks in which documents with larger sets come first, equal ones by rank.
+
+    A document can only be removed for one that holds it, so the larger is decided on first. With `one_sided` all
+    documents of the other source are kept, whatever their sizes.
+    """
+    if one_sided:
+        return rank
+    ranks = np.empty(len(rank), np.uint32)
+    ranks[np.lexsort((rank, -sizes.astype(np.int64)))] = np.arange(len(rank), dtype=np.uint32)
+    return ranks
 
 
 def _tell_unranked(

@@ -24,7 +24,7 @@ from twinset.engines.local.steps.shingle import shingled
 from twinset.engines.local.steps.sketch import WorkOptions
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
-from twinset.pairs.sets import Bags, Sets, compared, gathered, overlaps
+from twinset.pairs.sets import Bags, Sets, compared, gathered, held, overlaps
 from twinset.schema import Bytes, Flags, Numbers, Places, Shingles
 from twinset.system import batch_sizes
 from twinset.system.arrays import Room, pair_words
@@ -83,20 +83,33 @@ class SetVerifier:
 
     def _verify_few(self, threshold: float, pairs: Pairs) -> Pairs:
         numbers = np.unique(pairs).astype(np.int64)
-        counts = self.corpus.counts[numbers]
         lefts, rights = (np.searchsorted(numbers, pairs[:, side]).astype(np.uint32) for side in (0, 1))
-        if 2 * int(counts.max()) <= batch_sizes.COMPARED_SHINGLES:
-            bags = Bags.with_room(counts, self._room)
-            for portion in self._cached_shingles(numbers):
-                bags.fill(portion, portion.rows)
-            shared, sizes = compared(bags, lefts, rights, threshold)
-        else:
-            sets = Sets.with_room(counts, self._room)
-            for portion in self._cached_shingles(numbers):
-                sets.fill(portion, np.arange(len(portion.rows)), portion.rows)
-            shared, sizes = overlaps(sets, lefts, rights, threshold), sets.sizes
-        self.sizes[numbers] = sizes
+        shared, self.sizes[numbers] = self._compare_few(numbers, lefts, rights, threshold)
         return _select_passed(pairs, shared, threshold)
+
+    def _compare_few(
+        self, numbers: Places, lefts: Numbers, rights: Numbers, threshold: float
+    ) -> tuple[Numbers, Numbers]:
+        """Return the overlaps of a few pairs, and the set sizes of the documents."""
+        counts = self.corpus.counts[numbers]
+        if 2 * int(counts.max()) > batch_sizes.COMPARED_SHINGLES:
+            return self._compare_sets(numbers, lefts, rights, threshold)
+        bags = Bags.with_room(counts, self._room)
+        for portion in self._cached_shingles(numbers):
+            bags.fill(portion, portion.rows)
+        return compared(bags, lefts, rights, threshold)
+
+    def _compare_sets(
+        self, numbers: Places, lefts: Numbers, rights: Numbers, threshold: float
+    ) -> tuple[Numbers, Numbers]:
+        sets = Sets.with_room(self.corpus.counts[numbers], self._room)
+        for portion in self._cached_shingles(numbers):
+            sets.fill(portion, np.arange(len(portion.rows)), portion.rows)
+        return self._overlaps(sets, lefts, rights, threshold), sets.sizes
+
+    def _overlaps(self, sets: Sets, lefts: Numbers, rights: Numbers, threshold: float) -> Numbers:
+        """Return the shared shingles of each pair, 0 below the threshold."""
+        return overlaps(sets, lefts, rights, threshold)
 
     def _cached_shingles(self, numbers: Places) -> Iterator[Shingles]:
         """Yield shingles of documents (ascending) whose texts are in memory; rows are positions in `numbers`."""
@@ -149,7 +162,7 @@ class SetVerifier:
 
         def work(start: int) -> Numbers:
             part = slice(start, start + many)
-            return overlaps(sets, lefts[part], rights[part], threshold)
+            return self._overlaps(sets, lefts[part], rights[part], threshold)
 
         shared = np.zeros(len(pairs), np.uint32)
         starts = range(0, len(pairs), many)
@@ -217,6 +230,18 @@ class SetVerifier:
         self.threads.run(fill, range(len(texts.records)))
         self.sizes[numbers] = sets.sizes
         return numbers, sets
+
+
+class ContainmentVerifier(SetVerifier):
+    """Verifies that one set of a candidate holds the other: the threshold is the share of the smaller one."""
+
+    def _compare_few(
+        self, numbers: Places, lefts: Numbers, rights: Numbers, threshold: float
+    ) -> tuple[Numbers, Numbers]:
+        return self._compare_sets(numbers, lefts, rights, threshold)
+
+    def _overlaps(self, sets: Sets, lefts: Numbers, rights: Numbers, threshold: float) -> Numbers:
+        return held(sets, lefts, rights, threshold)
 
 
 def _is_contiguous(texts: pa.Array) -> bool:

@@ -186,7 +186,7 @@ def _write_tables(run: LocalRun, tables: ResultTables, clusters: Clusters, pairs
     tables.write_removed(draft / "removed.parquet", clusters)
     tables.write_clusters(draft / "clusters.parquet", clusters)
     write_left_out(tables.corpus, draft)
-    write_documents(tables.corpus, draft / "documents.parquet", tables.copies.first)
+    write_documents(tables.corpus, draft / "documents.parquet", tables.copies.first, tables.set_sizes)
     return count
 
 

@@ -19,9 +19,10 @@ from twinset.engines.local.budget import peak_bytes
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.joins.base import Candidates, RunPlan
 from twinset.engines.local.steps.cluster import Clusters
-from twinset.engines.local.steps.sketch import EMPTY, UNREADABLE
+from twinset.engines.local.steps.sketch import EMPTY, READ, UNREADABLE
 from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import TwinsetError
+from twinset.options import DedupOptions
 from twinset.schema import HASH_SCHEME
 from twinset.system import batch_sizes
 from twinset.system.compile_time import take_seconds
@@ -136,7 +137,16 @@ def _dedup_counts(run: LocalRun, tables: ResultTables, clusters: Clusters) -> di
             f"{counted(counts['documents'], 'document')}; please report this, and do not use the result"
         )
     first = {"documents": counts["documents"], "kept": kept, "removed": removed}
-    return {**first, **counts, "clusters": tables.clusters(clusters)}
+    return {**first, **counts, **_count_short(run, tables), "clusters": tables.clusters(clusters)}
+
+
+def _count_short(run: LocalRun, tables: ResultTables) -> dict[str, Any]:
+    """Count the documents that a run by containment has left alone, because they have too few shingles."""
+    if tables.set_sizes is None or not isinstance(run.options, DedupOptions):
+        return {}
+    own = tables.corpus.status[: tables.corpus.own] == READ
+    short = tables.set_sizes[: tables.corpus.own] < run.options.least_shingles
+    return {"left_alone": int(np.count_nonzero(own & short))}
 
 
 def name_excluded(corpus: Corpus) -> dict[str, Any]:

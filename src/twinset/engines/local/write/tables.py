@@ -21,12 +21,12 @@ from twinset.engines.local.write.table_file import TableFile
 from twinset.engines.progress import Progress
 from twinset.schema import (
     CLUSTERS,
-    DOCUMENTS,
     SCORES,
     SOURCES,
     Flags,
     Numbers,
     Scores,
+    documents_schema,
     flags_schema,
     pairs_schema,
     removed_schema,
@@ -58,6 +58,7 @@ class ResultTables:
     def __init__(self, corpus: Corpus, copies: Copies, scoring: Scoring, earlier: IndexMatches | None = None) -> None:
         self.corpus, self.copies, self.earlier = corpus, copies, earlier
         self._scores, self.measure = scoring.scores, scoring.measure
+        self.set_sizes: Numbers | None = getattr(scoring, "set_sizes", None)  # of a join by containment
 
     def pairs(self, rows: Rows) -> pa.Table:
         """Make the table of some pairs."""
@@ -130,9 +131,13 @@ class ResultTables:
         return pa.table(columns, schema=flags_schema(self.measure))
 
 
-def write_documents(corpus: Corpus, path: Path, content: Numbers) -> None:
-    """Write one row for each document by number: its position, its status, and the first one of equal content."""
-    with TableFile(path, DOCUMENTS) as file:
+def write_documents(corpus: Corpus, path: Path, content: Numbers, set_sizes: Numbers | None = None) -> None:
+    """Write one row for each document by number: its position, its status, and the first one of equal content.
+
+    `set_sizes` are written where documents were ordered by them.
+    """
+    schema = documents_schema(ordered_by_size=set_sizes is not None)
+    with TableFile(path, schema) as file:
         for span in corpus.spans:
             numbers = np.arange(span.first, span.first + span.rows, dtype=np.uint32)
             columns = [
@@ -143,8 +148,9 @@ def write_documents(corpus: Corpus, path: Path, content: Numbers) -> None:
                 content[numbers],
                 corpus.lengths[numbers],
                 corpus.counts[numbers],
+                *([] if set_sizes is None else [set_sizes[numbers]]),
             ]
-            file.write(pa.table([corpus.take_ids(numbers), *map(pa.array, columns)], schema=DOCUMENTS))
+            file.write(pa.table([corpus.take_ids(numbers), *map(pa.array, columns)], schema=schema))
 
 
 def write_left_out(corpus: Corpus, folder: Path) -> None:
